@@ -1,0 +1,391 @@
+"""`Array`: a lazy NumPy-style array. Nothing is evaluated unless asked.
+
+Evaluation happens in ``compute``, ``persist``, ``float()`` and friends, and ``np.asarray``.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from . import dtypes
+from .display import html, summary
+from .engine.compute import compute, plan_for, source_of
+from .errors import AxisError, DTypeError, ShapeError
+from .expr import build, views
+from .expr.nodes import Expr, Leaf, Shape, Stored
+from .interop.chunks import Hint, chunks_of, hint_after
+from .ops import ALIASES, OPS
+from .plan.plan import Plan
+
+
+def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return elementwise(op, *((other, self) if swapped else (self, other)))
+
+    return method
+
+
+def _unary(op: str) -> Callable[[Any], Any]:
+    return lambda self: elementwise(op, self)
+
+
+
+class Array:
+    """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
+
+    Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
+    NumPy array; every operation gives another lazy array at once.
+    """
+
+    __slots__ = ("__weakref__", "_expr", "_gpu", "_hint")
+    __array_priority__ = 20.0
+
+    def __init__(self, expr: Expr, *, gpu: bool = False, hint: Hint = None) -> None:
+        self._expr = expr
+        self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
+        self._hint = hint  # the grid to_dask_array() would have; never used by the engine
+
+    # What it is ----------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        return self._expr.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self._expr.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the array would take in memory."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """The grid `to_dask_array` would have: the hint, or Dask's ``auto``. Never a value's cause."""
+        return chunks_of(self.shape, self.dtype, self._hint)
+
+    @property
+    def numblocks(self) -> tuple[int, ...]:
+        return tuple(map(len, self.chunks))
+
+    def __repr__(self) -> str:
+        return summary(self._expr)
+
+    def _repr_html_(self) -> str:
+        return html(self._expr, self.nbytes)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[k] for k in range(len(self)))
+
+    # Evaluation ----------------------------------------------------------------------------
+
+    def compute(self, on: Any = None, *, scheduler: Any = None, to: str = "numpy", **_: Any) -> Any:
+        """The values: a NumPy array, a NumPy scalar for 0-d; ``to="cupy"`` leaves them on the GPU.
+
+        ``on`` names the rung (``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...);
+        ``scheduler`` is Dask's word for it. Without either: the innermost `speedcube.on`, an
+        active Client, Dask's configured scheduler, or the rung predicted to be fastest.
+        """
+        return compute(self._expr, on, scheduler, self._gpu, to)
+
+    def persist(self, on: Any = None, *, scheduler: Any = None, **_: Any) -> Array:
+        """The same array with its values in memory (on the GPU, on a GPU rung)."""
+        values = compute(self._expr, on, scheduler, self._gpu, "where it is")
+        return asarray(values)
+
+    def plan(self, on: Any = None, *, scheduler: Any = None) -> Plan:
+        """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
+        return plan_for(self._expr, on, scheduler, self._gpu)[0]
+
+    def source(self, target: str = "cpu") -> str:
+        """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""
+        return source_of(self._expr, target)
+
+    def _item(self) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only arrays of one element can become a scalar; shape {self.shape}")
+        return np.asarray(self.compute()).reshape(())[()]
+
+    def item(self) -> Any:
+        """The one element as a Python scalar."""
+        return self._item().item()
+
+    def __float__(self) -> float:
+        return float(self._item())
+
+    def __int__(self) -> int:
+        return int(self._item())
+
+    def __bool__(self) -> bool:
+        return bool(self._item())
+
+    def __index__(self) -> int:
+        return operator.index(self._item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.compute(), dtype=dtype)
+
+    # Views ---------------------------------------------------------------------------------
+
+    def _view(self, expr: Expr, hint: Hint = None) -> Array:
+        return Array(expr, gpu=self._gpu, hint=hint)
+
+    def __getitem__(self, item: Any) -> Array:
+        return self._view(views.index(self._expr, item), hint_after(self._hint, self.shape, item))
+
+    @property
+    def T(self) -> Array:
+        """The transpose."""
+        return self.transpose()
+
+    def transpose(self, *axes: Any) -> Array:
+        """Axes in another order (default: reversed)."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        if not order or order[0] is None:
+            order = tuple(range(self.ndim))[::-1]
+        order = tuple(build.check_axis(a, self.ndim) for a in order)
+        if sorted(order) != list(range(self.ndim)):
+            raise AxisError(f"axes {order} are not a permutation of {self.ndim} axes")
+        hint = self._hint and tuple(self._hint[k] for k in order)
+        return self._view(views.transpose(self._expr, order), hint)
+
+    def reshape(self, *shape: Any) -> Array:
+        """The same elements in another shape; `ShapeError` where that would need a copy."""
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return self._view(views.reshape(self._expr, build.infer_shape(tuple(wanted), self.size)))
+
+    def ravel(self) -> Array:
+        """One axis."""
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> Array:
+        """Without axes of size one."""
+        drop = build.normalise_axes(axis, self.ndim) if axis is not None else None
+        for k in drop or ():
+            if self.shape[k] != 1:
+                raise ShapeError(f"cannot squeeze axis {k} of size {self.shape[k]}")
+        item = tuple(
+            0 if n == 1 and (drop is None or k in drop) else slice(None)
+            for k, n in enumerate(self.shape)
+        )
+        return self._view(views.index(self._expr, item))
+
+    def astype(self, dtype: Any, copy: bool = True) -> Array:
+        """Elements converted to ``dtype``."""
+        return self._view(build.cast(self._expr, dtypes.check(dtype)), self._hint)
+
+    # Reductions ----------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits."""
+        kind = self.dtype.kind
+        default = {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, self._expr.dtype)
+        return _reduce(self, "sum", axis, keepdims, dtypes.check(dtype or default))
+
+    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """The exact sum over the count, rounded once; float64 of integers."""
+        return _reduce(self, "mean", axis, keepdims, _float_result(self, dtype))
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+    ) -> Array:
+        """The variance from the exact sums of x and x*x, rounded once."""
+        return _reduce(self, "var", axis, keepdims, _float_result(self, dtype), ddof)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+    ) -> Array:
+        """The square root of `var`."""
+        return _reduce(self, "std", axis, keepdims, _float_result(self, dtype), ddof)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Array:
+        """The least element; NaN if there is one; -0.0 is below 0.0."""
+        return _reduce(self, "min", axis, keepdims, self._expr.dtype)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Array:
+        """The greatest element; NaN if there is one."""
+        return _reduce(self, "max", axis, keepdims, self._expr.dtype)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Array:
+        """Whether any element is true."""
+        return _reduce(self.astype(bool), "max", axis, keepdims, "bool")
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Array:
+        """Whether every element is true."""
+        return _reduce(self.astype(bool), "min", axis, keepdims, "bool")
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        """The place of the first least element (of the first NaN, if there is one)."""
+        return _reduce(self, "argmin", axis, keepdims, "int64")
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        """The place of the first greatest element (of the first NaN, if there is one)."""
+        return _reduce(self, "argmax", axis, keepdims, "int64")
+
+    # NumPy's protocols ---------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = ALIASES.get(ufunc.__name__, ufunc.__name__)
+        if method != "__call__" or name not in OPS or kwargs:
+            return NotImplemented
+        return elementwise(name, *inputs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        method = _ARRAY_FUNCTIONS.get(func)
+        if method is None or not isinstance(args[0], Array):
+            return NotImplemented
+        return method(*args, **kwargs)
+
+    __add__ = _binary("add")
+    __radd__ = _binary("add", swapped=True)
+    __sub__ = _binary("subtract")
+    __rsub__ = _binary("subtract", swapped=True)
+    __mul__ = _binary("multiply")
+    __rmul__ = _binary("multiply", swapped=True)
+    __truediv__ = _binary("divide")
+    __rtruediv__ = _binary("divide", swapped=True)
+    __floordiv__ = _binary("floor_divide")
+    __rfloordiv__ = _binary("floor_divide", swapped=True)
+    __mod__ = _binary("remainder")
+    __rmod__ = _binary("remainder", swapped=True)
+    __and__ = _binary("bitwise_and")
+    __rand__ = _binary("bitwise_and", swapped=True)
+    __or__ = _binary("bitwise_or")
+    __ror__ = _binary("bitwise_or", swapped=True)
+    __xor__ = _binary("bitwise_xor")
+    __rxor__ = _binary("bitwise_xor", swapped=True)
+    __lshift__ = _binary("left_shift")
+    __rshift__ = _binary("right_shift")
+    __eq__ = _binary("equal")  # type: ignore[assignment]
+    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __lt__ = _binary("less")
+    __le__ = _binary("less_equal")
+    __gt__ = _binary("greater")
+    __ge__ = _binary("greater_equal")
+    __neg__ = _unary("negative")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("absolute")
+    __invert__ = _unary("invert")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __pow__(self, exponent: Any) -> Array:
+        """Whole powers from -64 to 64, and 0.5, by multiplication and square root."""
+        return self._view(build.power(self._expr, exponent), self._hint)
+
+
+def _float_result(array: Array, dtype: Any) -> str:
+    if dtype is not None:
+        return dtypes.check(dtype)
+    return array._expr.dtype if dtypes.is_float(array._expr.dtype) else "float64"
+
+
+def _reduce(
+    array: Array, op: str, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0
+) -> Array:
+    expr = build.reduction(op, array._expr, axis, keepdims, dtype, ddof)
+    return Array(expr, gpu=array._gpu)
+
+
+def operand(value: Any) -> Any:
+    """``value`` as an element-wise operation takes it: an `Array` or a Python scalar."""
+    if isinstance(value, (Array, bool, int, float)):
+        return value
+    if isinstance(value, np.generic):
+        return asarray(np.asarray(value))
+    return asarray(value)
+
+
+def elementwise(op: str, *args: Any) -> Any:
+    """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
+    try:
+        found = [operand(a) for a in args]
+    except DTypeError:
+        if all(isinstance(a, (Array, np.ndarray, list, tuple, np.generic)) for a in args):
+            raise
+        return NotImplemented
+    arrays = [a for a in found if isinstance(a, Array)]
+    expr = build.elementwise(op, [a._expr if isinstance(a, Array) else a for a in found])
+    hint = next((a._hint for a in arrays if a._hint and a.shape == expr.shape), None)
+    return Array(expr, gpu=any(a._gpu for a in arrays), hint=hint)
+
+
+def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """An array that reads ``value`` when it is computed: NumPy, CuPy, DLPack, lists, scalars.
+
+    NumPy and CuPy arrays are not copied: what they hold when `Array.compute` runs is what counts.
+    Raises `DTypeError` for object, string, complex and other dtypes speedcube has no kernels for.
+    """
+    if isinstance(value, Array):
+        return value if dtype is None else value.astype(dtype)
+    if hasattr(value, "__dask_graph__"):
+        raise DTypeError("this is a Dask collection; use speedcube.from_dask_array")
+    buffer = _buffer(value)
+    name = dtypes.check(buffer.dtype)
+    strides = tuple(s // buffer.itemsize for s in buffer.strides)
+    leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
+    made = Array(leaf, gpu=hasattr(buffer, "__cuda_array_interface__"), hint=chunks)
+    return made if dtype is None else made.astype(dtype)
+
+
+def _buffer(value: Any) -> Any:
+    """``value`` as a NumPy or CuPy array of native, aligned elements."""
+    if hasattr(value, "__cuda_array_interface__"):
+        import cupy
+
+        return cupy.asarray(value)
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+        return _from_dlpack(value)
+    array = np.asarray(value)
+    whole_steps = all(s % array.itemsize == 0 for s in array.strides) if array.itemsize else True
+    if array.dtype.hasobject or not array.dtype.isnative or not array.flags.aligned:
+        if array.dtype.hasobject:
+            raise DTypeError("object arrays are not supported; convert to a number dtype first")
+        return np.array(array, array.dtype.newbyteorder("="))
+    return array if whole_steps else array.copy()
+
+
+_DLPACK_CUDA: Final = (2, 13)
+
+
+def _from_dlpack(value: Any) -> Any:
+    if value.__dlpack_device__()[0] in _DLPACK_CUDA:
+        import cupy
+
+        return cupy.from_dlpack(value)
+    return np.from_dlpack(value)
+
+
+_ARRAY_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
+    **{
+        getattr(np, name): getattr(Array, name)
+        for name in "sum mean var std min max any all argmin argmax reshape transpose squeeze".split()
+    },
+    np.ravel: Array.ravel,
+}

@@ -1,0 +1,54 @@
+"""How an array shows itself: one line of text, or a small table and picture in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+
+from .expr.nodes import Expr
+from .expr.show import show
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def human_bytes(count: float) -> str:
+    """``count`` bytes in decimal units."""
+    unit = 0
+    while count >= 1000 and unit < len(_UNITS) - 1:
+        count, unit = count / 1000, unit + 1
+    return f"{count:.4g} {_UNITS[unit]}"
+
+
+def summary(root: Expr) -> str:
+    """One line: shape, dtype, expression."""
+    text = show(root)
+    short = text if len(text) <= 100 else text[:97] + "..."
+    return f"<speedcube.Array {root.shape} {root.dtype}: {short}>"
+
+
+def html(root: Expr, nbytes: int) -> str:
+    """A table of facts beside a drawing of the last two axes."""
+    rows = {
+        "shape": str(root.shape),
+        "dtype": root.dtype,
+        "bytes": human_bytes(nbytes),
+        "expression": show(root),
+    }
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>"
+        for k, v in rows.items()
+    )
+    return f"<div style='display:flex;gap:2em'><table>{cells}</table>{_drawing(root.shape)}</div>"
+
+
+def _drawing(shape: tuple[int, ...]) -> str:
+    """A rectangle in the proportions of the last two axes, the longer side 120 units."""
+    rows, columns = (1, *shape)[-2:] if shape else (1, 1)
+    longest = max(rows, columns, 1)
+    height, width = (max(8.0, 120.0 * n / longest) for n in (rows, columns))
+    return (
+        f"<svg width='{width + 70:.0f}' height='{height + 30:.0f}' font-size='11'>"
+        f"<rect x='1' y='1' width='{width:.0f}' height='{height:.0f}' fill='#9ecae1' "
+        f"stroke='#3182bd'/><text x='{width / 2:.0f}' y='{height + 16:.0f}' "
+        f"text-anchor='middle'>{columns}</text><text x='{width + 6:.0f}' "
+        f"y='{height / 2 + 4:.0f}'>{rows}</text></svg>"
+    )

@@ -1,0 +1,72 @@
+"""Compute: resolve the rung, plan, hand the graph to that rung's Dask scheduler."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dask.local
+import dask.threaded
+
+from ..errors import ParameterError, RungError
+from ..expr.nodes import Expr
+from ..expr.space import TILE
+from ..plan.plan import Plan, Rung, make_plan
+from . import machine
+from .graph import build_graph, deferred_values
+from .prepare import cpu_source, prepare
+from .rungs import Target, resolve
+from .tasks import shaped
+
+
+def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Plan, Target]:
+    """The plan of ``root`` on the rung that would run it."""
+    target = resolve(on, scheduler, math.prod(_visited(root)), prefers_gpu)
+    rung = Rung(target.name, target.workers, machine.free_memory(), shared=True)
+    return make_plan(root, rung, target.reason, TILE), target
+
+
+def _visited(root: Expr) -> tuple[int, ...]:
+    source = getattr(root, "source", None)
+    return tuple(source.arg.shape) if hasattr(source, "arg") else root.shape
+
+
+def compute(
+    root: Expr,
+    on: Any = None,
+    scheduler: Any = None,
+    prefers_gpu: bool = False,
+    to: str = "numpy",
+) -> Any:
+    """The value of ``root``: a NumPy array, or a scalar for 0-d."""
+    plan, target = plan_for(root, on, scheduler, prefers_gpu)
+    get = _get(target)
+    graph = build_graph(plan, deferred_values(plan, get))
+    try:
+        return shaped(get(graph.tasks, graph.key), root.shape)
+    except BaseException:
+        graph.stop.set()  # running parts finish their current box and leave
+        raise
+
+
+def _get(target: Target) -> Any:
+    if target.kind == "core":
+        return dask.local.get_sync
+    if target.kind == "cores":
+        workers = target.workers
+
+        def threads(tasks: Any, keys: Any, **kwargs: Any) -> Any:
+            return dask.threaded.get(tasks, keys, num_workers=workers)
+
+        return threads
+    raise RungError(f"no engine for {target.name}")
+
+
+def source_of(root: Expr, target: str) -> str:
+    """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
+    stage = make_plan(root, Rung("core", 1), "", TILE).stages[-1]
+    program = prepare(stage, stage.parts[0], None).program
+    printers = {"cpu": cpu_source, "ir": str}
+    if target not in printers:
+        raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
+    return printers[target](program)

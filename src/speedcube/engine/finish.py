@@ -1,0 +1,61 @@
+"""From records to the numbers a user sees: merge partial records, round once, shape the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ShapeError
+from ..expr.nodes import Reduced
+from ..kernel.limbs import FINISH, carry, read
+from ..kernel.program import LIMBS
+from ..kernel.rules import key_value
+
+Array: TypeAlias = NDArray[Any]
+
+
+def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:
+    """One set of records from several over the same kept positions."""
+    if len(records) == 1:
+        return records[0]
+    stack = np.stack(list(records))
+    if op in ("min", "max"):
+        return np.asarray(stack.min(axis=0))
+    if op.startswith("arg"):
+        order = np.lexsort((stack[:, :, 1], stack[:, :, 0]), axis=0)[0]
+        return np.asarray(stack[order, np.arange(stack.shape[1])])
+    if is_float:
+        carry(stack.reshape(*stack.shape[:2], -1, LIMBS))
+    return np.asarray(stack.sum(axis=0, dtype=np.int64))
+
+
+def values(source: Reduced, records: Array) -> Array:
+    """The results of ``source`` for each record, flat."""
+    arg = source.arg.dtype
+    if source.op in ("min", "max"):
+        _refuse_empty(source)
+        highest = source.op == "max"
+        return np.array([key_value(int(k), arg, highest) for k in records[:, 0]], source.dtype)
+    if source.op.startswith("arg"):
+        _refuse_empty(source)
+        return records[:, 1].astype(source.dtype)
+    if records.shape[1] == 1:  # a wrapping integer sum
+        return records[:, 0].astype(source.dtype)
+    finish = FINISH[source.op]
+    groups = records.reshape(len(records), -1, LIMBS)
+    rounded = source.dtype if source.dtype in ("float32", "float64") else "float64"
+    found = [
+        finish([read(group) for group in record], rounded, source.count, source.ddof)
+        for record in groups
+    ]
+    return np.array(found, rounded).astype(source.dtype)
+
+
+def _refuse_empty(source: Reduced) -> None:
+    if source.count == 0:
+        raise ShapeError(
+            f"{source.op} of nothing: axes {source.axes} of shape {source.arg.shape} are empty"
+        )

@@ -1,0 +1,80 @@
+"""A plan as a Dask graph: one task a part, one a join; every rung runs the same shape of graph."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from dask._task_spec import Task, TaskRef
+
+from ..expr.nodes import Deferred
+from ..plan.plan import Plan
+from ..plan.stages import Stage
+from .tasks import CpuWorker, Destination, joined, merged, run_joined, run_partial
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Tasks by key, the key of the result, and the event that makes running parts stop."""
+
+    tasks: dict[Any, Any]
+    key: str
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+def build_graph(plan: Plan, deferred: dict[int, Any], name: str | None = None) -> Graph:
+    """The graph of ``plan`` on the threads of this process.
+
+    ``deferred`` maps each deferred source to the key of the task (or the value) that gives it.
+    """
+    token = name or f"speedcube-{uuid.uuid4().hex[:16]}"
+    stop = threading.Event()
+    worker = CpuWorker(stop)
+    tasks: dict[Any, Any] = {}
+    ready: dict[int, Any] = dict(deferred)
+    last = token
+    for k, stage in enumerate(plan.stages):
+        final = k == len(plan.stages) - 1
+        key = f"{token}-{k}"
+        _stage_tasks(tasks, key, stage, worker, ready)
+        if stage.source is not None:
+            ready[id(stage.source)] = TaskRef(key)
+        if final:
+            last = key
+    return Graph(tasks, last, stop)
+
+
+def _stage_tasks(
+    tasks: dict[Any, Any], key: str, stage: Stage, worker: CpuWorker, ready: dict[int, Any]
+) -> None:
+    needs = stage.needs
+    arrays = [ready[id(need)] for need in needs]
+    out = Destination(stage.shape, stage.dtype)
+    if stage.join == "one":
+        args = (worker, stage, stage.parts[0], out, needs, *arrays)
+        tasks[key] = Task(key, run_joined, *args)
+        return
+    refs = []
+    for k, part in enumerate(stage.parts):
+        name = f"{key}-part-{k}"
+        refs.append(TaskRef(name))
+        if stage.join == "merge":
+            tasks[name] = Task(name, run_partial, worker, stage, part, needs, *arrays)
+        else:
+            tasks[name] = Task(name, run_joined, worker, stage, part, out, needs, *arrays)
+    if stage.join == "merge":
+        tasks[key] = Task(key, merged, stage, *refs)
+    else:
+        tasks[key] = Task(key, joined, out, *refs)
+
+
+def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:
+    """Every deferred collection of ``plan`` computed by Dask's scheduler ``get``."""
+    return {id(d): compute_deferred(d, get) for d in plan.deferred}
+
+
+def compute_deferred(source: Deferred, get: Any) -> Any:
+    """The array behind a Dask collection."""
+    return source.collection.compute(scheduler=get)

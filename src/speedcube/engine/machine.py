@@ -1,0 +1,53 @@
+"""What this machine has: cores, memory, GPUs. Asking loads neither CuPy nor a CUDA context."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+
+@cache
+def cores() -> int:
+    """CPU cores this process may use (affinity and container quota respected)."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except AttributeError:
+        count = os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            count = min(count, max(1, int(quota) // int(period)))
+    return count
+
+
+def free_memory() -> int:
+    """Bytes of host memory that can be had without swapping."""
+    return int(psutil.virtual_memory().available)
+
+
+@cache
+def gpu_count() -> int:
+    """GPUs visible through the driver, CUDA_VISIBLE_DEVICES respected."""
+    return gpu_probe()[0]
+
+
+@cache
+def gpu_probe() -> tuple[int, str]:
+    """(count, why it is zero)."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", None) in ("", "-1"):
+        return 0, "CUDA_VISIBLE_DEVICES hides every GPU"
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0, "no NVIDIA driver (libcuda.so.1) is installed"
+    status = driver.cuInit(0)
+    if status:
+        return 0, f"the NVIDIA driver does not start (cuInit gives error {status})"
+    count = ctypes.c_int(0)
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    return count.value, "" if count.value else "the driver reports no GPU"

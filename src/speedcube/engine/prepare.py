@@ -1,0 +1,98 @@
+"""From a part to something that can be run: its space, its program, its arguments."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..expr.nodes import Expr
+from ..expr.space import Space, Tiling, build, offset_table, tile
+from ..kernel.llvm_loops import Loops
+from ..kernel.lower import lower
+from ..kernel.program import Program
+from ..plan.stages import Part, Stage
+
+# What the kernel does for each reduction a user can ask for.
+KERNEL_REDUCTION: Final = {
+    "sum": "sum",
+    "mean": "sum",
+    "var": "moments",
+    "std": "moments",
+    **{name: name for name in ("min", "max", "argmin", "argmax")},
+}
+LANES: Final = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A part ready to run. ``loops`` is (kept, reduced, tile steps), the extents of its box."""
+
+    space: Space
+    tiling: Tiling
+    program: Program
+    params: NDArray[np.uint64]
+    loops: tuple[int, int, int]
+
+    @property
+    def key(self) -> str:
+        return str(hash(self.program))
+
+
+_memo: weakref.WeakKeyDictionary[Expr, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
+
+
+def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
+    """``part`` of ``stage`` ready to run; remembered as long as its expression lives."""
+    known = _memo.setdefault(part.root, {})
+    key = (stage.axes, stage.op, out_strides)
+    if key not in known:
+        known[key] = _prepare(stage, part, out_strides)
+    return known[key]
+
+
+def _prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
+    space = build(part.root, stage.axes, part.extra, out_strides)
+    tiling = tile(space)
+    reduction = None if stage.op is None else KERNEL_REDUCTION[stage.op]
+    lowered = lower(part.root, space, tiling, reduction)
+    outer = list(zip(space.extents, space.reduced, strict=True))[: tiling.first]
+    kept = reduced = 1
+    for extent, is_reduced in outer:
+        if is_reduced:
+            reduced *= extent
+        else:
+            kept *= extent
+    loops = (kept, reduced, space.extents[tiling.first])
+    return Prepared(space, tiling, lowered.program, lowered.params, loops)
+
+
+@lru_cache(maxsize=512)
+def cpu_source(program: Program, lanes: int = LANES) -> str:
+    """The LLVM text of ``program``."""
+    return Loops(program, lanes).emit()
+
+
+def geometry(prepared: Prepared) -> NDArray[np.int64]:
+    """The kernel's geometry words; the first six (the box) are filled for each call."""
+    space, tiling = prepared.space, prepared.tiling
+    outer = tiling.first
+    words = [0] * 6 + [tiling.rows, tiling.inner, *space.extents[:outer]]
+    for offset, strides in zip(space.offsets, space.strides, strict=True):
+        words += [offset, *strides[:outer], strides[outer]]
+    words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
+    return np.array(words, np.int64)
+
+
+def tables(prepared: Prepared) -> list[NDArray[np.int64]]:
+    """Offset tables of the leaves and the result (none where the tile is linear)."""
+    if not prepared.tiling.table:
+        return []
+    rows = [*prepared.space.strides, prepared.space.out_strides]
+    made = [offset_table(strides, prepared.space, prepared.tiling) for strides in rows]
+    # Vectors read past the end: repeat the first offset, which is always a legal address.
+    return [np.concatenate([t, np.full(64, t[0])]) for t in made]

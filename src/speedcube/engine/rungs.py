@@ -1,0 +1,178 @@
+"""The rungs: their names, which of them this machine has, and which one a computation runs on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dask
+
+from ..errors import RungError
+from . import machine
+
+_NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why."""
+
+    name: str
+    kind: str
+    workers: int
+    reason: str
+    devices: tuple[int, ...] = ()
+    client: Any = None
+
+
+_current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
+
+
+@contextmanager
+def rung(on: Any) -> Iterator[None]:
+    """Everything computed inside runs on ``on`` unless it says otherwise."""
+    token = _current.set(on)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def available() -> tuple[str, ...]:
+    """The rungs of this machine, slowest first."""
+    names = ["core"] + ["cores"] * (machine.cores() > 1)
+    if machine.gpu_count() and cupy_problem() is None:
+        names += ["gpu"] + ["gpus"] * (machine.gpu_count() > 1)
+    return tuple(names)
+
+
+def cupy_problem() -> str | None:
+    """Why CuPy cannot be used, or None."""
+    from importlib.util import find_spec
+
+    return None if find_spec("cupy") else "CuPy is not installed (pip install speedcube[cuda13])"
+
+
+def _missing_gpu() -> str:
+    count, why = machine.gpu_probe()
+    return cupy_problem() or "" if count else f"no GPU is visible: {why}"
+
+
+def parse(on: str, reason: str) -> Target:
+    """The target named ``on``; `RungError` where this machine lacks it."""
+    match = _NAME.match(on)
+    if match is None:
+        raise RungError(
+            f"unknown rung {on!r}; rungs here: {', '.join(available())}; others: 'cores:2', "
+            "'gpu:0', 'gpus:0,1', 'cuda-cluster', a Dask Client, 'tcp://host:port', "
+            "a scheduler file"
+        )
+    kind, numbers = match[1], [int(n) for n in match[2].split(",")] if match[2] else []
+    if kind == "core" and not numbers:
+        return Target(on, "core", 1, reason)
+    if kind == "cores" and len(numbers) <= 1:
+        count = numbers[0] if numbers else machine.cores()
+        if count < 1:
+            raise RungError(f"{on!r} asks for {count} threads; at least 1 is needed")
+        return Target(on, "cores", count, reason)
+    if kind in ("gpu", "gpus", "cuda-cluster"):
+        return _gpu_target(on, kind, numbers, reason)
+    raise RungError(f"rung {on!r} takes no such number; rungs here: {', '.join(available())}")
+
+
+def _gpu_target(on: str, kind: str, numbers: list[int], reason: str) -> Target:
+    count = machine.gpu_count()
+    if not count or cupy_problem():
+        raise RungError(f"{_missing_gpu()}; asked for {on!r}; rungs here: {', '.join(available())}")
+    if kind == "gpu":
+        devices = numbers or [0]
+    elif len(numbers) == 1:
+        devices = list(range(numbers[0]))
+    else:
+        devices = numbers or list(range(count))
+    if not devices or max(devices) >= count or len(set(devices)) < len(devices):
+        raise RungError(f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})")
+    return Target(on, kind, len(devices), reason, tuple(devices))
+
+
+_SYNCHRONOUS: Final = {"single-threaded", "sync", "synchronous"}
+_THREADED: Final = {"threads", "threading"}
+
+
+def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Target:
+    if isinstance(scheduler, str) and scheduler.lower() in _SYNCHRONOUS:
+        return parse("gpu" if prefers_gpu else "core", reason)
+    if isinstance(scheduler, str) and scheduler.lower() in _THREADED:
+        return parse("gpus" if prefers_gpu else "cores", reason)
+    if scheduler in ("processes", "multiprocessing"):
+        return parse("gpus" if prefers_gpu else "cores", f"{reason}; threads do as well here")
+    return resolve(scheduler, None, 0, prefers_gpu)
+
+
+def resolve(on: Any, scheduler: Any, elements: int, prefers_gpu: bool) -> Target:
+    """The rung a computation of ``elements`` elements runs on, by the documented order."""
+    if on is not None:
+        return _named(on, "asked for with on=")
+    if scheduler is not None:
+        return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
+    if _current.get() is not None:
+        return _named(_current.get(), "the innermost sc.on")
+    client = active_client()
+    if client is not None:
+        return _client_target(client, "the active Dask client")
+    configured = dask.config.get("scheduler", None)
+    if configured is not None:
+        return _from_scheduler(configured, prefers_gpu, f"Dask's scheduler is {configured!r}")
+    if prefers_gpu:
+        return parse("gpus" if machine.gpu_count() > 1 else "gpu", "made with a CuPy RandomState")
+    return least_time(elements)
+
+
+def _named(on: Any, reason: str) -> Target:
+    if isinstance(on, Target):
+        return on
+    if isinstance(on, str) and _NAME.match(on):
+        return parse(on, reason)
+    return parse(str(on), reason) if isinstance(on, str) else _client_target(on, reason)
+
+
+def active_client() -> Any:
+    """The default Dask client of this process, if distributed is in use."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _client_target(client: Any, reason: str) -> Target:
+    raise RungError(f"cannot run on {client!r} ({type(client).__name__})")
+
+
+# Seconds per element and to start, for the predictions below; only their order matters.
+_CORE_SECONDS: Final = 2e-9
+_THREADS_START: Final = 3e-4
+_GPU_SECONDS: Final = 6e-12
+_GPU_START: Final = 2e-3
+
+
+def least_time(elements: int) -> Target:
+    """The rung with the least predicted time for ``elements`` elements."""
+    cores, gpus = machine.cores(), len(available()) and machine.gpu_count()
+    predicted = {"core": elements * _CORE_SECONDS}
+    if cores > 1:
+        predicted["cores"] = elements * _CORE_SECONDS / cores + _THREADS_START
+    if gpus and cupy_problem() is None:
+        predicted["gpu"] = elements * _GPU_SECONDS + _GPU_START
+        if gpus > 1:
+            predicted["gpus"] = elements * _GPU_SECONDS / gpus + 2 * _GPU_START
+    best = min(predicted, key=lambda name: predicted[name])
+    listed = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in predicted.items())
+    return parse(best, f"least predicted time: {listed}")

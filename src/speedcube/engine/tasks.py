@@ -1,0 +1,139 @@
+"""What one Dask task does: run a part, or put the parts of a stage together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..expr.nodes import Deferred, Reduced
+from ..plan.stages import Part, Stage
+from . import cpu
+from .finish import merge, values
+from .prepare import Prepared, prepare
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(eq=False)
+class Destination:
+    """The result array that the workers of one process write into; made when first needed."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _array: Array | None = None
+
+    def array(self) -> Array:
+        with self._lock:
+            if self._array is None:
+                self._array = np.empty(self.shape, self.dtype)
+            return self._array
+
+
+@dataclass(frozen=True, eq=False)
+class CpuWorker:
+    """Runs parts on the thread that calls it, writing into a shared destination."""
+
+    stop: threading.Event
+
+    def store(
+        self, stage: Stage, part: Part, out: Destination, inputs: Mapping[int, Array]
+    ) -> None:
+        """The part's elements into its slice of ``out``."""
+        target = _slice(stage, part, out.array())
+        strides = tuple(s // target.itemsize for s in target.strides)
+        prepared = prepare(stage, part, strides if part.axis is not None else None)
+        if target.size:
+            cpu.run_store(prepared, inputs, target, self.stop)
+
+    def reduce(
+        self, stage: Stage, part: Part, out: Destination, inputs: Mapping[int, Array]
+    ) -> None:
+        """The part's finished results into its slice of ``out``."""
+        assert stage.source is not None
+        source, prepared = stage.source, prepare(stage, part, None)
+        target = _slice(stage, part, out.array())
+        flat = np.empty(target.size, stage.dtype)
+
+        def finish(first: int, records: Array) -> None:
+            flat[first : first + len(records)] = values(source, records)
+
+        if target.size:
+            cpu.run_records(prepared, inputs, self.stop, finish)
+        target[...] = flat.reshape(target.shape)
+
+    def partial(self, stage: Stage, part: Part, inputs: Mapping[int, Array]) -> Array:
+        """The part's records, to be merged with those of the other parts."""
+        prepared: Prepared = prepare(stage, part, None)
+        found: list[Array] = []
+        cpu.run_records(
+            prepared, inputs, self.stop, lambda _, records: found.append(records), prepared.loops[0]
+        )
+        return found[0] if found else cpu.initial_records(prepared.program, 0)
+
+
+def _slice(stage: Stage, part: Part, whole: Array) -> Array:
+    """The elements of a stage's result that ``part`` produces."""
+    if part.axis is None:
+        return whole
+    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
+    item = [slice(None)] * whole.ndim
+    item[kept.index(part.axis)] = slice(part.start, part.stop)
+    return whole[tuple(item)]
+
+
+Needs: TypeAlias = Sequence[Reduced | Deferred]
+
+
+def _inputs(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
+    return {
+        id(need): np.ascontiguousarray(array, dtype=need.dtype)
+        for need, array in zip(needs, arrays, strict=True)
+    }
+
+
+def run_joined(
+    worker: CpuWorker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
+) -> Array:
+    """Task: a part whose results are its own; gives the whole destination."""
+    inputs = _inputs(needs, arrays)
+    if stage.source is None:
+        worker.store(stage, part, out, inputs)
+    else:
+        worker.reduce(stage, part, out, inputs)
+    return out.array()
+
+
+def run_partial(worker: CpuWorker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
+    """Task: a part of a reduction that others share."""
+    return worker.partial(stage, part, _inputs(needs, arrays))
+
+
+def joined(out: Destination, *parts: Any) -> Array:
+    """Task: the destination, once every part has been written."""
+    return out.array()
+
+
+def merged(stage: Stage, *records: Array) -> Array:
+    """Task: the results of a reduction from the records of its parts."""
+    source = stage.source
+    assert source is not None
+    whole = merge(source.op, dtypes.is_float(source.arg.dtype) or _moments(source), records)
+    return values(source, whole).reshape(stage.shape)
+
+
+def _moments(source: Reduced) -> bool:
+    return source.op in ("var", "std")
+
+
+def shaped(array: Array, shape: tuple[int, ...]) -> Any:
+    """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
+    return array.reshape(shape)[()]
+
+

@@ -1,0 +1,62 @@
+"""Every exception speedcube raises, one tree.
+
+    SpeedcubeError
+    ├── ShapeError          (ValueError)       shapes, sizes, reshape, broadcast
+    ├── AxisError           (IndexError)       an axis or an index out of range
+    ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
+    ├── ParameterError      (ValueError)       a parameter outside its domain
+    ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
+    ├── RungError           (RuntimeError)     an architecture this machine lacks
+    ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
+    ├── WorkerError         (RuntimeError)     a worker that cannot run our tasks
+    ├── MemoryLimitError    (MemoryError)      a result or working set that does not fit
+    └── KernelError         (RuntimeError)     a kernel that does not verify or compile
+
+Each message says what was asked, what is possible, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class SpeedcubeError(Exception):
+    """The root of the tree."""
+
+
+class ShapeError(SpeedcubeError, ValueError):
+    """Shapes that do not fit together, or a size that is not one."""
+
+
+class AxisError(SpeedcubeError, IndexError):
+    """An axis or an index outside its array."""
+
+
+class DTypeError(SpeedcubeError, TypeError):
+    """A dtype that is unknown, or that the operation or device cannot take."""
+
+
+class ParameterError(SpeedcubeError, ValueError):
+    """A parameter outside its domain."""
+
+
+class UnsafeFileError(SpeedcubeError, ValueError):
+    """A file that could only be read by running code it contains."""
+
+
+class RungError(SpeedcubeError, RuntimeError):
+    """An architecture that this machine does not have."""
+
+
+class SchedulerError(SpeedcubeError, ConnectionError):
+    """A Dask scheduler that does not answer."""
+
+
+class WorkerError(SpeedcubeError, RuntimeError):
+    """A worker without the package, or with another version of it."""
+
+
+class MemoryLimitError(SpeedcubeError, MemoryError):
+    """Something that does not fit in memory."""
+
+
+class KernelError(SpeedcubeError, RuntimeError):
+    """A kernel that is not legal, or that a compiler refused."""

@@ -1,0 +1,254 @@
+"""What is known of an expression's values before any is computed: interval arithmetic.
+
+`Bounds` says that every element lies in [low, high] and is a whole multiple of 2**grain. The
+exact sums choose their bins from it: values below 2**E that are multiples of 2**G need E - G bits.
+Rounding to nearest never leaves an interval whose ends are representable, and never makes a
+multiple of 2**G anything finer; a value of size m or more is a multiple of its own last place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from .. import dtypes
+from .nodes import Const, Expr, Leaf, Map, Position, Random, walk
+
+INF: Final = math.inf
+FINEST: Final = {"float32": -149, "float64": -1074}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Every element is in [low, high] and a multiple of 2**grain; infinite ends: nothing known."""
+
+    low: float
+    high: float
+    grain: int
+
+    @property
+    def known(self) -> bool:
+        """Whether the range is finite (so no element is an infinity or a NaN)."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def exponent(self) -> int:
+        """The least E with every magnitude below 2**E."""
+        return math.frexp(max(abs(self.low), abs(self.high), 2.0**-1073))[1]
+
+
+def unknown(dtype: str) -> Bounds:
+    """What the dtype alone says."""
+    if dtype in FINEST:
+        return Bounds(-INF, INF, FINEST[dtype])
+    if dtype == "bool":
+        return Bounds(0.0, 1.0, 0)
+    info = np.iinfo(dtype)
+    return Bounds(float(info.min), float(info.max), 0)
+
+
+# The furthest a stream-v1 variate can lie from zero (kernel/streams.py), rounded up.
+_UNIT: Final[dict[str, dict[str, tuple[float, float]]]] = {
+    "normal": {"float64": (-8.6, 8.6), "float32": (-6.7, 6.7)},
+    "exponential": {"float64": (0.0, 36.8), "float32": (0.0, 22.2)},
+    "uniform": {"float64": (0.0, 1.0), "float32": (0.0, 1.0)},
+}
+_UNIFORM_GRAIN: Final = {"float64": -52, "float32": -24}
+
+
+def _grain_of(value: float) -> int:
+    """The largest g with ``value`` a multiple of 2**g."""
+    if value == 0 or not math.isfinite(value):
+        return 1100 if value == 0 else -1074
+    numerator, denominator = float(value).as_integer_ratio()
+    zeros = (numerator & -numerator).bit_length() - 1
+    return zeros - (denominator.bit_length() - 1)
+
+
+def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
+    """Bounds of a result rounded to ``dtype``: ends move out by a few places, grain by magnitude."""
+    if not dtypes.is_float(dtype):
+        return unknown(dtype)
+    if math.isnan(low) or math.isnan(high):
+        return unknown(dtype)
+    slack = 2.0**-22 if dtype == "float32" else 2.0**-51
+    low, high = low - abs(low) * slack, high + abs(high) * slack
+    if max(abs(low), abs(high)) > float(np.finfo(dtype).max) / 2:
+        return unknown(dtype)
+    least = max(low, -high, 0.0)
+    if least > 0:
+        grain = max(grain, math.frexp(least)[1] - dtypes.MANTISSA[dtype])
+    return Bounds(low, high, max(grain, FINEST[dtype]))
+
+
+def _random(source: Random) -> Bounds:
+    if source.distribution not in _UNIT:
+        return unknown(source.dtype)
+    low, high = _UNIT[source.distribution][source.dtype]
+    a, b = (float(p) for p in source.parameters)
+    if source.distribution == "uniform":  # a + (b - a) * u
+        a, b = a, b - a
+        grain = min(_grain_of(a), _grain_of(b) + _UNIFORM_GRAIN[source.dtype])
+    else:  # a + b * z, grain of z unknown
+        grain = FINEST[source.dtype]
+    ends = sorted((a + b * low, a + b * high))
+    return _rounded(ends[0], ends[1], grain, source.dtype)
+
+
+def _leaf(leaf: Leaf) -> Bounds:
+    source = leaf.source
+    if isinstance(source, Const):
+        value = float(source.value)
+        return Bounds(value, value, _grain_of(value)) if math.isfinite(value) else unknown(source.dtype)
+    if isinstance(source, Random):
+        return _random(source)
+    if isinstance(source, Position):
+        reach = [s * (n - 1) for s, n in zip(leaf.strides, leaf.shape, strict=True) if n]
+        low = leaf.offset + sum(min(0, r) for r in reach)
+        return Bounds(float(low), float(leaf.offset + sum(max(0, r) for r in reach)), 0)
+    return unknown(source.dtype)
+
+
+def _products(a: Bounds, b: Bounds) -> tuple[float, float]:
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return (math.nan, math.nan) if any(map(math.isnan, ends)) else (min(ends), max(ends))
+
+
+def _add(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    return _rounded(a.low + b.low, a.high + b.high, min(a.grain, b.grain), dtype)
+
+
+def _subtract(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    return _rounded(a.low - b.high, a.high - b.low, min(a.grain, b.grain), dtype)
+
+
+def _multiply(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    low, high = _products(a, b)
+    return _rounded(low, high, a.grain + b.grain, dtype)
+
+
+def _divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    if not b.known or b.low <= 0 <= b.high:
+        return unknown(dtype)
+    inverse = Bounds(1 / b.high, 1 / b.low, -1074)
+    low, high = _products(a, inverse)
+    return _rounded(low, high, -1074, dtype)
+
+
+def _sqrt(a: Bounds, dtype: str) -> Bounds:
+    if not a.known or a.low < 0:
+        return unknown(dtype)
+    return _rounded(math.sqrt(a.low), math.sqrt(a.high), -1074, dtype)
+
+
+def _exp(a: Bounds, dtype: str) -> Bounds:
+    if not a.known or a.high > 700:
+        return unknown(dtype)
+    return _rounded(math.exp(max(a.low, -745)), math.exp(a.high), -1074, dtype)
+
+
+def _absolute(a: Bounds, dtype: str) -> Bounds:
+    low = max(a.low, -a.high, 0.0)
+    return Bounds(low, max(abs(a.low), abs(a.high)), a.grain) if a.known else unknown(dtype)
+
+
+def _negative(a: Bounds, dtype: str) -> Bounds:
+    return Bounds(-a.high, -a.low, a.grain)
+
+
+def _square(a: Bounds, dtype: str) -> Bounds:
+    size = _absolute(a, dtype)
+    return _rounded(size.low**2, size.high**2, 2 * a.grain, dtype) if a.known else unknown(dtype)
+
+
+def _either(*sides: Bounds) -> Bounds:
+    return Bounds(
+        min(s.low for s in sides), max(s.high for s in sides), min(s.grain for s in sides)
+    )
+
+
+def _minimum(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    return Bounds(min(a.low, b.low), min(a.high, b.high), min(a.grain, b.grain))
+
+
+def _maximum(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    return Bounds(max(a.low, b.low), max(a.high, b.high), min(a.grain, b.grain))
+
+
+def _to_integral(a: Bounds, dtype: str) -> Bounds:
+    if not a.known:
+        return unknown(dtype)
+    return Bounds(math.floor(a.low), math.ceil(a.high), max(a.grain, 0))
+
+
+def _where(condition: Bounds, a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    return _either(a, b)
+
+
+def _positive(a: Bounds, dtype: str) -> Bounds:
+    return a
+
+
+def _sign(a: Bounds, dtype: str) -> Bounds:
+    return Bounds(-1.0, 1.0, 0) if a.known else unknown(dtype)
+
+
+_RULES: Final[dict[str, Callable[..., Bounds]]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+    "sqrt": _sqrt,
+    "exp": _exp,
+    "absolute": _absolute,
+    "negative": _negative,
+    "positive": _positive,
+    "square": _square,
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "where": _where,
+    "sign": _sign,
+    "floor": _to_integral,
+    "ceil": _to_integral,
+    "trunc": _to_integral,
+    "rint": _to_integral,
+}
+
+
+def _cast(a: Bounds, dtype: str) -> Bounds:
+    """Casting to a float rounds; a value in range of an integer type is truncated, others wrap."""
+    if dtypes.is_float(dtype):
+        return _rounded(a.low, a.high, a.grain, dtype) if a.known else unknown(dtype)
+    limits = unknown(dtype)
+    if a.known and limits.low <= a.low and a.high <= limits.high:
+        return Bounds(math.floor(a.low), math.ceil(a.high), 0)
+    return limits
+
+
+def _map(node: Map, args: list[Bounds]) -> Bounds:
+    if node.op == "cast":
+        return _cast(args[0], node.dtype)
+    rule = _RULES.get(node.op)
+    if rule is None or node.dtype == "bool":
+        return unknown(node.dtype)
+    found = rule(*args, node.dtype)
+    if dtypes.is_float(node.dtype):
+        return found
+    # Integer arithmetic wraps, so a range is only known while it stays inside the type.
+    limits = unknown(node.dtype)
+    return found if limits.low <= found.low and found.high <= limits.high else limits
+
+
+def analyse(root: Expr) -> Bounds:
+    """The bounds of ``root``'s elements."""
+    found: dict[int, Bounds] = {}
+    for node in walk(root):
+        if isinstance(node, Leaf):
+            found[id(node)] = _leaf(node)
+        else:
+            found[id(node)] = _map(node, [found[id(arg)] for arg in node.args])
+    return found[id(root)]

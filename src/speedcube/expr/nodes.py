@@ -1,0 +1,172 @@
+"""The expression: two kinds of node over six kinds of source.
+
+    Expr   ::= Leaf(source, shape, offset, strides)     element i reads position offset + strides . i
+             | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
+    Source ::= Const(value, dtype)                      the same value at every position
+             | Position()                               the position itself, int64
+             | Random(distribution, key, parameters)    a pure function of (key, position)
+             | Stored(buffer)                           an array in memory, flat
+             | Deferred(collection)                     an array another library will hand over
+             | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
+
+A view never appears as a node: it changes the offset and strides of the leaves it reaches
+(`views.py`), so slices are pushed down to the sources by construction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from .. import dtypes
+from ..errors import ShapeError
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Const:
+    """One value at every position."""
+
+    value: bool | int | float
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Position:
+    """The position itself: what aranges, coordinates and identities are made of."""
+
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Random:
+    """Stream v1: ``distribution`` at a position, a pure function of (key, parameters, position)."""
+
+    distribution: str
+    key: int  # 64 bits
+    parameters: tuple[bool | int | float, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A flat array in memory: anything whose elements are ``buffer.flat[position]``.
+
+    ``buffer`` is one-dimensional; it is read when computed, so later writes are seen.
+    """
+
+    buffer: Any
+    dtype: str
+
+    @cached_property
+    def on_device(self) -> bool:
+        """Whether the bytes live on a GPU."""
+        return hasattr(self.buffer, "__cuda_array_interface__")
+
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """Another library's lazy array (a Dask collection), computed to memory before it is read."""
+
+    collection: Any
+    dtype: str
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A reduction of ``arg`` over ``axes``; its elements are in C order."""
+
+    op: str
+    arg: Expr
+    axes: tuple[int, ...]
+    keepdims: bool
+    dtype: str
+    ddof: float = 0.0
+
+    @cached_property
+    def shape(self) -> Shape:
+        return tuple(
+            1 if k in self.axes else n
+            for k, n in enumerate(self.arg.shape)
+            if self.keepdims or k not in self.axes
+        )
+
+    @cached_property
+    def count(self) -> int:
+        """How many elements go into each result."""
+        return math.prod(self.arg.shape[k] for k in self.axes)
+
+
+Source: TypeAlias = Const | Position | Random | Stored | Deferred | Reduced
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """``source`` seen through an affine map: element i reads position ``offset + strides . i``."""
+
+    source: Source
+    shape: Shape
+    offset: int
+    strides: tuple[int, ...]  # positions per step of each axis; 0 repeats
+
+    @property
+    def dtype(self) -> str:
+        return self.source.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """``op`` (a row of `ops.OPS`) element by element; arguments have this shape already."""
+
+    op: str
+    args: tuple[Expr, ...]
+    shape: Shape
+    dtype: str
+
+
+Expr: TypeAlias = Leaf | Map
+
+
+def c_strides(shape: Shape) -> tuple[int, ...]:
+    """Positions per step of each axis of a C-ordered array."""
+    strides = [1] * len(shape)
+    for k in range(len(shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * shape[k + 1]
+    return tuple(strides)
+
+
+def whole(source: Source, shape: Shape) -> Leaf:
+    """``source`` with positions counted in C order over ``shape``."""
+    if math.prod(shape) >= 2**63:
+        raise ShapeError(f"shape {shape} has 2**63 elements or more; positions are 63-bit numbers")
+    return Leaf(source, shape, 0, c_strides(shape))
+
+
+def const(value: bool | int | float, dtype: str, shape: Shape = ()) -> Leaf:
+    """``value`` everywhere."""
+    return Leaf(Const(value, dtypes.check(dtype)), shape, 0, (0,) * len(shape))
+
+
+def leaves(root: Expr) -> list[Leaf]:
+    """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
+    return [node for node in walk(root) if isinstance(node, Leaf)]
+
+
+def walk(root: Expr) -> list[Expr]:
+    """Every distinct node below ``root``, arguments before their users."""
+    done: dict[int, Expr] = {}
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        node, visited = stack.pop()
+        if id(node) in done:
+            continue
+        if visited or isinstance(node, Leaf):
+            done[id(node)] = node
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args))
+    return list(done.values())

@@ -1,0 +1,54 @@
+"""Expressions in one line: what a user wrote, with views at the sources where they act."""
+
+from __future__ import annotations
+
+from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Stored
+
+_INFIX = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+
+
+def show(root: Expr, depth: int = 8) -> str:
+    """``root`` as text; deeper than ``depth`` operations it is cut with ``...``."""
+    if isinstance(root, Leaf):
+        return _leaf(root, depth)
+    if depth == 0:
+        return "..."
+    args = [show(arg, depth - 1) for arg in root.args]
+    if root.op == "cast":
+        return f"{args[0]}.astype({root.dtype})"
+    if root.op in _INFIX:
+        return f"({args[0]} {_INFIX[root.op]} {args[1]})"
+    return f"{root.op}({', '.join(args)})"
+
+
+def _leaf(leaf: Leaf, depth: int) -> str:
+    source = leaf.source
+    if isinstance(source, Const):
+        return f"{source.value!r}"
+    if isinstance(source, Reduced):
+        axis = "" if len(source.axes) == len(source.arg.shape) else f"axis={source.axes}"
+        inner = show(source.arg, depth - 1) if depth else "..."
+        return f"{inner}.{source.op}({axis})"
+    steps = ", ".join(map(str, leaf.strides))
+    where = f"[{leaf.offset} + ({steps})·i]" if leaf.shape else ""
+    if isinstance(source, Random):
+        values = ", ".join(f"{p:g}" for p in source.parameters)
+        return f"{source.distribution}({values}){where}"
+    names = {Position: "position", Stored: "stored", Deferred: "dask"}
+    return f"{names[type(source)]}{where}"

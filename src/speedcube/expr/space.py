@@ -1,0 +1,168 @@
+"""The iteration space: the loops an expression needs, as few and as long as possible.
+
+Axes of size one vanish; axes that every leaf (and the result) walks evenly become one; where
+order is free (a reduction to one value) axes are sorted so that the innermost steps are short, and
+axes walked backwards by every leaf are turned round. The planner cuts this space, lowering
+writes its loops.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .nodes import Const, Expr, Leaf, Shape, c_strides, leaves
+
+
+@dataclass(frozen=True)
+class Space:
+    """Loops, outermost first; the last is the lane loop.
+
+    ``extents``, ``reduced`` and each leaf's strides have one entry for each loop.
+    """
+
+    extents: tuple[int, ...]
+    reduced: tuple[bool, ...]
+    leaves: tuple[Leaf, ...]
+    offsets: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    out_offset: int
+    out_strides: tuple[int, ...]  # 0 along reduced loops
+
+    @property
+    def size(self) -> int:
+        """Elements visited."""
+        return math.prod(self.extents)
+
+
+@dataclass
+class _Loop:
+    extent: int
+    reduced: bool
+    strides: list[int]  # of each leaf, then of the result
+
+
+def build(
+    root: Expr,
+    axes: tuple[int, ...],
+    extra: tuple[Leaf, ...] = (),
+    out_strides: tuple[int, ...] | None = None,
+) -> Space:
+    """The space of reducing ``root`` over ``axes`` (none: every element is a result).
+
+    ``extra`` leaves are fetched besides the root's own; ``out_strides`` has one entry for each
+    axis that is kept (default: C order).
+    """
+    nodes = [leaf for leaf in leaves(root) if not isinstance(leaf.source, Const)]
+    nodes += extra
+    kept = [k for k in range(len(root.shape)) if k not in axes]
+    if out_strides is None:
+        out_strides = c_strides(tuple(root.shape[k] for k in kept))
+    out = dict(zip(kept, out_strides, strict=True))
+    loops = [
+        _Loop(n, k in axes, [*(leaf.strides[k] for leaf in nodes), out.get(k, 0)])
+        for k, n in enumerate(root.shape)
+        if n != 1
+    ]
+    offsets = [*(leaf.offset for leaf in nodes), 0]
+    if axes:
+        _turn_round([loop for loop in loops if loop.reduced], offsets)
+    loops.sort(key=lambda loop: loop.reduced)  # stable: kept loops outside, reduced inside
+    if axes:
+        _sort_reduced(loops)
+        if not any(loop.reduced for loop in loops):
+            loops.append(_Loop(1, True, [0] * len(offsets)))
+    loops = _merge(loops) or [_Loop(1, False, [0] * len(offsets))]
+    columns = list(zip(*(loop.strides for loop in loops), strict=True))
+    return Space(
+        tuple(loop.extent for loop in loops),
+        tuple(loop.reduced for loop in loops),
+        tuple(nodes),
+        tuple(offsets[:-1]),
+        tuple(columns[:-1]),
+        offsets[-1],
+        columns[-1],
+    )
+
+
+def _turn_round(loops: list[_Loop], offsets: list[int]) -> None:
+    """Walk forwards what every leaf walks backwards (the result may then be written backwards)."""
+    for loop in loops:
+        inputs = loop.strides[:-1]
+        if any(s < 0 for s in inputs) and all(s <= 0 for s in inputs):
+            for k, stride in enumerate(loop.strides):
+                offsets[k] += (loop.extent - 1) * stride
+                loop.strides[k] = -stride
+
+
+def _sort_reduced(loops: list[_Loop]) -> None:
+    """Reduced loops by falling stride of their steepest leaf: order inside a reduction is free."""
+    reduced = [loop for loop in loops if loop.reduced]
+    reduced.sort(key=lambda loop: max((abs(s) for s in loop.strides), default=0), reverse=True)
+    loops[:] = [loop for loop in loops if not loop.reduced] + reduced
+
+
+def _merge(loops: list[_Loop]) -> list[_Loop]:
+    merged: list[_Loop] = []
+    for loop in loops:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and last.reduced == loop.reduced
+            and all(a == b * loop.extent for a, b in zip(last.strides, loop.strides, strict=True))
+        ):
+            merged[-1] = _Loop(last.extent * loop.extent, loop.reduced, loop.strides)
+        else:
+            merged.append(loop)
+    return merged
+
+
+def result_shape(root: Expr, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """The shape of reducing ``root`` over ``axes``."""
+    return tuple(
+        1 if k in axes else n for k, n in enumerate(root.shape) if keepdims or k not in axes
+    )
+
+
+TILE = 1024  # elements in a tile: its values fit in L1 several times over
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A tile is ``rows`` steps of loop ``first`` times all of the loops inside it (``inner``).
+
+    With ``inner == 1`` the tile's offsets are multiples of one stride; otherwise they are a table.
+    """
+
+    first: int
+    rows: int
+    inner: int
+
+    @property
+    def table(self) -> bool:
+        return self.inner > 1
+
+
+def tile(space: Space) -> Tiling:
+    """Short innermost loops of one kind are taken together until they fill a tile."""
+    first, inner = len(space.extents) - 1, 1
+    while (
+        first > 0
+        and space.extents[first] * inner <= TILE // 2
+        and space.reduced[first - 1] == space.reduced[first]
+    ):
+        inner *= space.extents[first]
+        first -= 1
+    return Tiling(first, max(1, TILE // inner), inner)
+
+
+def offset_table(strides: tuple[int, ...], space: Space, tiling: Tiling) -> NDArray[np.int64]:
+    """Offsets of a full tile's elements from its first, in tile order."""
+    extents = (tiling.rows, *space.extents[tiling.first + 1 :])
+    table = np.zeros(1, np.int64)
+    for n, s in zip(extents, strides[tiling.first :], strict=True):
+        table = (table[:, None] + np.arange(n, dtype=np.int64) * s).reshape(-1)
+    return table

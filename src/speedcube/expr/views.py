@@ -1,0 +1,200 @@
+"""Views: affine changes of index, pushed to the leaves as they are asked for.
+
+Every view is an `Affine`: index i of the new array reads index ``offset + matrix . i`` of the old
+one. A leaf takes it into its own offset and strides; a `Map` hands it to its arguments. Reshape is
+affine where NumPy would not copy, which is always so for a freshly made source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+from ..errors import AxisError, ShapeError
+from .nodes import Expr, Leaf, Map, Shape
+
+Index: TypeAlias = int | slice | None | EllipsisType
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where one axis of the old array comes from: ``start + step * i[source]`` (source None: start)."""
+
+    source: int | None
+    start: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A change of index to ``shape``: one `Axis` for each axis of the old array."""
+
+    shape: Shape
+    axes: tuple[Axis, ...]
+
+
+def apply(root: Expr, change: Affine) -> Expr:
+    """``root`` seen through ``change``."""
+
+    def leaf(node: Leaf) -> Leaf:
+        strides = [0] * len(change.shape)
+        offset = node.offset
+        for stride, axis in zip(node.strides, change.axes, strict=True):
+            offset += stride * axis.start
+            if axis.source is not None:
+                strides[axis.source] += stride * axis.step
+        return Leaf(node.source, change.shape, offset, tuple(strides))
+
+    return _rebuild(root, change.shape, leaf)
+
+
+def _rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Leaf]) -> Expr:
+    """``root`` with every leaf replaced; a node shared by two parents stays shared."""
+    done: dict[int, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        if id(node) not in done:
+            done[id(node)] = (
+                leaf(node)
+                if isinstance(node, Leaf)
+                else Map(node.op, tuple(map(visit, node.args)), shape, node.dtype)
+            )
+        return done[id(node)]
+
+    return visit(root)
+
+
+def index(root: Expr, item: Any) -> Expr:
+    """Basic indexing: integers, slices of any step, ``None`` and ``...``."""
+    items: tuple[Any, ...] = item if isinstance(item, tuple) else (item,)
+    items = _expand_ellipsis(items, len(root.shape))
+    shape: list[int] = []
+    axes: list[Axis] = []
+    for entry in items:
+        if entry is None:
+            shape.append(1)
+            continue
+        axis, extent = len(axes), root.shape[len(axes)]
+        if isinstance(entry, slice):
+            start, stop, step = _slice_indices(entry, extent)
+            axes.append(Axis(len(shape), start, step))
+            shape.append(len(range(start, stop, step)))
+        else:
+            axes.append(Axis(None, _integer_index(entry, extent, axis), 0))
+    return apply(root, Affine(tuple(shape), tuple(axes)))
+
+
+def _expand_ellipsis(items: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    used = sum(1 for i in items if i is not None and i is not Ellipsis)
+    if used > ndim:
+        raise AxisError(f"too many indices: {used} for an array of {ndim} dimensions")
+    if sum(1 for i in items if i is Ellipsis) > 1:
+        raise AxisError("an index can have only one ellipsis ('...')")
+    fill = (slice(None),) * (ndim - used)
+    if not any(i is Ellipsis for i in items):
+        return items + fill
+    at = next(k for k, i in enumerate(items) if i is Ellipsis)
+    return items[:at] + fill + items[at + 1 :]
+
+
+def _slice_indices(entry: slice, extent: int) -> tuple[int, int, int]:
+    try:
+        return entry.indices(extent)
+    except ValueError as err:
+        raise AxisError(f"bad slice {entry}: {err}") from err
+    except TypeError as err:
+        raise AxisError(f"slice bounds must be integers or None, not {entry}") from err
+
+
+def _integer_index(entry: Any, extent: int, axis: int) -> int:
+    if isinstance(entry, bool) or not hasattr(entry, "__index__"):
+        raise AxisError(
+            f"index {entry!r} is not supported: use integers, slices, None or '...'; "
+            "for fancy indexing go through .to_dask_array()"
+        )
+    value = int(entry.__index__())
+    if not -extent <= value < extent:
+        raise AxisError(f"index {value} is out of bounds for axis {axis} with size {extent}")
+    return value % extent
+
+
+def transpose(root: Expr, axes: tuple[int, ...]) -> Expr:
+    """Axis k of the result is axis ``axes[k]`` of ``root``."""
+    where = {old: new for new, old in enumerate(axes)}
+    shape = tuple(root.shape[k] for k in axes)
+    return apply(root, Affine(shape, tuple(Axis(where[k], 0, 1) for k in range(len(axes)))))
+
+
+def broadcast_to(root: Expr, shape: Shape) -> Expr:
+    """``root`` repeated to ``shape`` by NumPy's rules."""
+    if root.shape == shape:
+        return root
+    lead = len(shape) - len(root.shape)
+    if lead < 0 or any(n not in (1, shape[lead + k]) for k, n in enumerate(root.shape)):
+        raise ShapeError(f"cannot broadcast shape {root.shape} to {shape}")
+    axes = (
+        Axis(None, 0, 0) if n == 1 and shape[lead + k] != 1 else Axis(lead + k, 0, 1)
+        for k, n in enumerate(root.shape)
+    )
+    return apply(root, Affine(shape, tuple(axes)))
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The common shape of ``shapes`` by NumPy's rules."""
+    ndim = max(map(len, shapes), default=0)
+    out: list[int] = []
+    for k in range(-ndim, 0):
+        sizes = {s[k] for s in shapes if len(s) >= -k} - {1}
+        if len(sizes) > 1:
+            raise ShapeError(
+                f"shapes {' and '.join(map(str, shapes))} do not broadcast: "
+                f"axis {k} has sizes {sorted(sizes)}"
+            )
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def reshape(root: Expr, shape: Shape) -> Expr:
+    """``root`` with its elements, in C order, in ``shape``; `ShapeError` where that is not affine."""
+    if shape == root.shape:
+        return root
+
+    def leaf(node: Leaf) -> Leaf:
+        return Leaf(node.source, shape, node.offset, _reshaped(node, shape))
+
+    return _rebuild(root, shape, leaf)
+
+
+def _reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...]:
+    """Strides of ``leaf`` in ``shape``: group axes whose products agree, each group must be even."""
+    if math.prod(shape) == 0:
+        return (0,) * len(shape)
+    old = [(n, s) for n, s in zip(leaf.shape, leaf.strides, strict=True) if n != 1]
+    strides = [0] * len(shape)
+    new = [k for k, n in enumerate(shape) if n != 1]
+    i = j = 0
+    while i < len(old):
+        i0, j0 = i, j
+        have, want = old[i][0], shape[new[j]]
+        while have != want:
+            if have < want:
+                i += 1
+                have *= old[i][0]
+            else:
+                j += 1
+                want *= shape[new[j]]
+        for a, b in zip(old[i0:i], old[i0 + 1 : i + 1], strict=True):
+            if a[1] != b[1] * b[0]:
+                raise ShapeError(
+                    f"reshape of {leaf.shape} to {shape} is not a view here (the array is sliced, "
+                    "transposed or broadcast); reshape first, or .persist() it"
+                )
+        stride = old[i][1]
+        for k in reversed(new[j0 : j + 1]):
+            strides[k] = stride
+            stride *= shape[k]
+        i, j = i + 1, j + 1
+    return tuple(strides)

@@ -1,0 +1,225 @@
+"""Array creation and NumPy's function names."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .array import Array, asarray, elementwise, operand
+from .errors import ParameterError, UnsafeFileError
+from .expr import build, views
+from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """``fill_value`` everywhere."""
+    name = dtypes.check(np.asarray(fill_value).dtype if dtype is None else dtype)
+    value = np.asarray(fill_value).astype(name).item()
+    return Array(const(value, name, build.check_shape(shape)), hint=chunks)
+
+
+def zeros(shape: Any, dtype: Any = "float64", *, chunks: Any = None) -> Array:
+    """Zeros."""
+    return full(shape, 0, dtype, chunks=chunks)
+
+
+def ones(shape: Any, dtype: Any = "float64", *, chunks: Any = None) -> Array:
+    """Ones."""
+    return full(shape, 1, dtype, chunks=chunks)
+
+
+def _coordinate(shape: Shape, axis: int) -> Array:
+    """The index along ``axis``, int64."""
+    strides = tuple(int(k == axis) for k in range(len(shape)))
+    return Array(Leaf(Position(), shape, 0, strides))
+
+
+def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = "float64") -> Array:
+    """Ones on diagonal ``k``, zeros elsewhere."""
+    shape = build.check_shape((n, n if m is None else m))
+    on_diagonal = _coordinate(shape, 1) - _coordinate(shape, 0) == k
+    return on_diagonal.astype(dtype)  # type: ignore[no-any-return]
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1, dtype: Any = None
+) -> Array:
+    """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's)."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise ParameterError("step must not be 0")
+    count = builtins.max(0, math.ceil((stop - start) / step))
+    index = _coordinate((count,), 0)
+    whole = builtins.all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
+    name = dtypes.check(dtype or ("int64" if whole else "float64"))
+    if whole and dtypes.is_integer(name):
+        return (index * int(step) + int(start)).astype(name)  # type: ignore[no-any-return]
+    return (index.astype("float64") * float(step) + float(start)).astype(name)  # type: ignore[no-any-return]
+
+
+def linspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = "float64"
+) -> Array:
+    """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``."""
+    (count,) = build.check_shape(num)
+    spaces = count - 1 if endpoint else count
+    step = (stop - start) / spaces if spaces > 0 else math.nan
+    index = _coordinate((count,), 0)
+    values = index.astype("float64") * step + float(start)
+    if endpoint and count > 1:
+        values = where(index == count - 1, float(stop), values)
+    elif count == 1:
+        values = full((1,), float(start))
+    return values.astype(dtype)  # type: ignore[no-any-return]
+
+
+def from_npy(path: str | Path) -> Array:
+    """A ``.npy`` file, memory-mapped; `UnsafeFileError` for one that holds pickled objects."""
+    try:
+        return asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except ValueError as err:
+        raise UnsafeFileError(
+            f"{path} cannot be read without unpickling or is no .npy file ({err}); "
+            "pickled files are never loaded"
+        ) from err
+
+
+def from_dask_array(collection: Any) -> Array:
+    """A Dask array as a source: computed to memory when it is needed."""
+    name = dtypes.check(collection.dtype)
+    shape = tuple(int(n) for n in collection.shape)
+    source = Deferred(collection, name, shape)
+    return Array(Leaf(source, shape, 0, c_strides(shape)), hint=collection.chunks)
+
+
+def where(condition: Any, x: Any, y: Any) -> Array:
+    """``x`` where ``condition``, else ``y``."""
+    return elementwise("where", condition, x, y)  # type: ignore[no-any-return]
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Array:
+    """``x`` held between ``low`` and ``high``."""
+    found = x if low is None else elementwise("maximum", x, low)
+    return found if high is None else elementwise("minimum", found, high)  # type: ignore[no-any-return]
+
+
+def round(x: Any, decimals: int = 0) -> Array:
+    """To the nearest whole number, ties to even (``decimals`` must be 0)."""
+    if decimals:
+        raise ParameterError(f"round takes decimals=0 only, not {decimals}")
+    return elementwise("rint", x)  # type: ignore[no-any-return]
+
+
+def _like(array: Any) -> Array:
+    found = operand(array)
+    return found if isinstance(found, Array) else asarray(found)
+
+
+def broadcast_to(x: Any, shape: Any) -> Array:
+    """``x`` repeated to ``shape``."""
+    array = _like(x)
+    return Array(views.broadcast_to(array._expr, build.check_shape(shape)), gpu=array._gpu)
+
+
+def expand_dims(x: Any, axis: int) -> Array:
+    """A new axis of size one at ``axis``."""
+    array = _like(x)
+    k = build.check_axis(axis, array.ndim + 1)
+    return array[(slice(None),) * k + (None,)]
+
+
+def flip(x: Any, axis: Any = None) -> Array:
+    """Backwards along ``axis`` (default: every axis)."""
+    array = _like(x)
+    axes = build.normalise_axes(axis, array.ndim)
+    return array[tuple(slice(None, None, -1 if k in axes else 1) for k in range(array.ndim))]
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Array:
+    """Axis ``source`` moved to ``destination``."""
+    array = _like(x)
+    a, b = (build.check_axis(k, array.ndim) for k in (source, destination))
+    order = [k for k in range(array.ndim) if k != a]
+    order.insert(b, a)
+    return array.transpose(order)
+
+
+def permute_dims(x: Any, axes: Any) -> Array:
+    """The Array API's transpose."""
+    return _like(x).transpose(axes)
+
+
+def reshape(x: Any, shape: Any) -> Array:
+    """``x`` in another shape."""
+    return _like(x).reshape(shape)
+
+
+def squeeze(x: Any, axis: Any = None) -> Array:
+    """``x`` without axes of size one."""
+    return _like(x).squeeze(axis)
+
+
+def swapaxes(x: Any, a: int, b: int) -> Array:
+    """Axes ``a`` and ``b`` exchanged."""
+    array = _like(x)
+    first, second = (build.check_axis(k, array.ndim) for k in (a, b))
+    order = list(range(array.ndim))
+    order[first], order[second] = second, first
+    return array.transpose(order)
+
+
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
+    """How many elements are not zero."""
+    return _like(x).astype(bool).sum(axis, keepdims=keepdims)
+
+
+def _unary(op: str) -> Callable[[Any], Array]:
+    def function(x: Any) -> Array:
+        return elementwise(op, x)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"``numpy.{op}``, element by element."
+    return function
+
+
+def _binary(op: str) -> Callable[[Any, Any], Array]:
+    def function(x: Any, y: Any) -> Array:
+        return elementwise(op, x, y)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"``numpy.{op}``, element by element."
+    return function
+
+
+def _reduction(name: str) -> Callable[..., Array]:
+    def function(x: Any, *args: Any, **kwargs: Any) -> Array:
+        return getattr(_like(x), name)(*args, **kwargs)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(Array, name).__doc__
+    return function
+
+
+abs = absolute = _unary("absolute")
+sign, sqrt, square, exp = map(_unary, ("sign", "sqrt", "square", "exp"))
+floor, ceil, trunc, rint = map(_unary, ("floor", "ceil", "trunc", "rint"))
+isnan, isfinite, isinf, signbit = map(_unary, ("isnan", "isfinite", "isinf", "signbit"))
+negative, positive, logical_not = map(_unary, ("negative", "positive", "logical_not"))
+bitwise_invert = invert = _unary("invert")
+add, subtract, multiply, divide = map(_binary, ("add", "subtract", "multiply", "divide"))
+floor_divide, remainder = map(_binary, ("floor_divide", "remainder"))
+minimum, maximum = map(_binary, ("minimum", "maximum"))
+equal, not_equal, less, less_equal = map(_binary, ("equal", "not_equal", "less", "less_equal"))
+greater, greater_equal = map(_binary, ("greater", "greater_equal"))
+logical_and, logical_or, logical_xor = map(_binary, ("logical_and", "logical_or", "logical_xor"))
+bitwise_and, bitwise_or, bitwise_xor = map(_binary, ("bitwise_and", "bitwise_or", "bitwise_xor"))
+left_shift, right_shift = map(_binary, ("left_shift", "right_shift"))
+sum, mean, var, std = map(_reduction, ("sum", "mean", "var", "std"))
+min, max, any, all = map(_reduction, ("min", "max", "any", "all"))
+argmin, argmax = map(_reduction, ("argmin", "argmax"))

@@ -1,0 +1,1 @@
+"""Doors to the ecosystem: Dask, chunk grids."""

@@ -1,0 +1,1 @@
+"""How one tile is computed: a small typed IR, its evaluator, and its LLVM and CUDA printers."""

@@ -1,0 +1,210 @@
+"""The IR: straight-line, typed, single assignment; no loops, no memory.
+
+    Body  ::= Instr*                     instruction k defines value k
+    Instr ::= op type (value id)* imm    operands precede; imm is a constant, a shift or a name
+
+    input  imm=name        a value handed in for this element     const  imm=number
+    param  imm=slot        a uniform parameter of the kernel
+    add sub mul neg        wrapping on integers, rounded to nearest on floats
+    div sqrt fma           floats, correctly rounded
+    idiv irem              integers, towards zero, divisor not 0 (the rules guard it)
+    floor ceil trunc rint  floats
+    and or xor not         integers and bool
+    shl shr                imm = amount; shr is logical on uint*, arithmetic on int*
+    shlv shrv              amount is an operand below the width
+    mul32                  uint64: the product of the operands' low 32 bits
+    eq ne lt le gt ge      bool; float comparisons are false on NaN, except ne
+    select cast bitcast    cast float -> integer needs a value in range (the rules guard it)
+
+A `Body` is what two printers (`llvm.py`, `cuda.py`) emit operation for operation and what
+`evaluate.py` executes with NumPy: the same bits then follow from the same sequence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .. import dtypes
+from ..errors import KernelError
+
+FLOAT_ONLY: Final = frozenset({"div", "sqrt", "fma", "floor", "ceil", "trunc", "rint"})
+INTEGER_ONLY: Final = frozenset({"idiv", "irem", "shl", "shr", "shlv", "shrv", "mul32"})
+BITS_ONLY: Final = frozenset({"and", "or", "xor", "not"})
+COMPARE: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+ARITY: Final[dict[str, int]] = {
+    **dict.fromkeys(("input", "const", "param"), 0),
+    **dict.fromkeys(("neg", "sqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
+    **dict.fromkeys(("shl", "shr", "cast", "bitcast"), 1),
+    **dict.fromkeys(("add", "sub", "mul", "div", "idiv", "irem", "and", "or", "xor"), 2),
+    **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),
+    **dict.fromkeys(("fma", "select"), 3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Instr:
+    """One instruction: ``op`` over earlier values, giving a value of ``type``."""
+
+    op: str
+    type: str
+    args: tuple[int, ...] = ()
+    imm: Any = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """Instructions and the ids of the values they hand out, by name."""
+
+    instrs: tuple[Instr, ...]
+    outputs: tuple[tuple[str, int], ...]
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        """(name, type) of each input."""
+        return tuple((i.imm, i.type) for i in self.instrs if i.op == "input")
+
+    def output_type(self, name: str) -> str:
+        return self.instrs[dict(self.outputs)[name]].type
+
+    def __str__(self) -> str:
+        lines = []
+        for k, i in enumerate(self.instrs):
+            operands = " ".join(f"%{a}" for a in i.args)
+            imm = "" if i.imm is None else f" {i.imm!r}"
+            lines.append(f"%{k} = {i.op} {i.type} {operands}{imm}".rstrip())
+        return "\n".join([*lines, *(f"{name} <- %{v}" for name, v in self.outputs)])
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a body under construction; operators append instructions."""
+
+    builder: Builder
+    id: int
+    type: str
+
+    def __add__(self, other: Value) -> Value:
+        return self.builder.emit("add", self.type, self, other)
+
+    def __sub__(self, other: Value) -> Value:
+        return self.builder.emit("sub", self.type, self, other)
+
+    def __mul__(self, other: Value) -> Value:
+        return self.builder.emit("mul", self.type, self, other)
+
+    def __and__(self, other: Value) -> Value:
+        return self.builder.emit("and", self.type, self, other)
+
+    def __or__(self, other: Value) -> Value:
+        return self.builder.emit("or", self.type, self, other)
+
+    def __xor__(self, other: Value) -> Value:
+        return self.builder.emit("xor", self.type, self, other)
+
+    def __neg__(self) -> Value:
+        return self.builder.emit("neg", self.type, self)
+
+    def __lshift__(self, amount: int) -> Value:
+        return self.builder.emit("shl", self.type, self, imm=amount)
+
+    def __rshift__(self, amount: int) -> Value:
+        return self.builder.emit("shr", self.type, self, imm=amount)
+
+    def compare(self, op: str, other: Value) -> Value:
+        return self.builder.emit(op, "bool", self, other)
+
+    def cast(self, dtype: str) -> Value:
+        return self if dtype == self.type else self.builder.emit("cast", dtype, self)
+
+    def bitcast(self, dtype: str) -> Value:
+        return self.builder.emit("bitcast", dtype, self)
+
+
+@dataclass
+class Builder:
+    """Appends instructions; equal instructions are the same value."""
+
+    instrs: list[Instr] = field(default_factory=list)
+    _known: dict[Instr, int] = field(default_factory=dict)
+    _outputs: dict[str, int] = field(default_factory=dict)
+
+    def emit(self, op: str, dtype: str, *args: Value, imm: Any = None) -> Value:
+        # A float constant is keyed by its bits: 0.0 == -0.0 must not merge.
+        instr = Instr(op, dtype, tuple(a.id for a in args), imm)
+        key = instr if not isinstance(imm, float) else Instr(op, dtype, instr.args, imm.hex())
+        if key not in self._known:
+            self._known[key] = len(self.instrs)
+            self.instrs.append(instr)
+        return Value(self, self._known[key], dtype)
+
+    def input(self, name: str, dtype: str) -> Value:
+        return self.emit("input", dtype, imm=name)
+
+    def param(self, slot: int, dtype: str) -> Value:
+        return self.emit("param", dtype, imm=slot)
+
+    def const(self, value: bool | int | float, dtype: str) -> Value:
+        return self.emit("const", dtype, imm=float(value) if dtypes.is_float(dtype) else value)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self.emit("fma", a.type, a, b, c)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.emit("select", a.type, condition, a, b)
+
+    def unary(self, op: str, a: Value) -> Value:
+        return self.emit(op, a.type, a)
+
+    def output(self, name: str, value: Value) -> None:
+        self._outputs[name] = value.id
+
+    def body(self) -> Body:
+        built = Body(tuple(self.instrs), tuple(self._outputs.items()))
+        verify(built)
+        return built
+
+
+def verify(body: Body) -> None:
+    """Raise `KernelError` at the first instruction that is not legal."""
+    for k, instr in enumerate(body.instrs):
+        problem = _problem(body, k, instr)
+        if problem:
+            raise KernelError(f"instruction %{k} ({instr.op} {instr.type}): {problem}\n{body}")
+    for name, value in body.outputs:
+        if not 0 <= value < len(body.instrs):
+            raise KernelError(f"output {name!r} names %{value}, which does not exist\n{body}")
+
+
+def _problem(body: Body, k: int, instr: Instr) -> str | None:
+    if instr.op not in ARITY:
+        return "unknown operation"
+    if instr.type not in dtypes.ALL:
+        return "unknown type"
+    if len(instr.args) != ARITY[instr.op]:
+        return f"takes {ARITY[instr.op]} operands, not {len(instr.args)}"
+    if any(not 0 <= a < k for a in instr.args):
+        return "an operand is not defined before its use"
+    return _type_problem(instr, [body.instrs[a].type for a in instr.args])
+
+
+def _type_problem(instr: Instr, types: list[str]) -> str | None:
+    if instr.op in FLOAT_ONLY and not dtypes.is_float(instr.type):
+        return "is for floats"
+    if instr.op in INTEGER_ONLY and not dtypes.is_integer(instr.type):
+        return "is for integers"
+    if instr.op in BITS_ONLY and dtypes.is_float(instr.type):
+        return "is for integers and bool"
+    if instr.op in COMPARE:
+        return None if instr.type == "bool" and types[0] == types[1] else "operands differ in type"
+    if instr.op == "select":
+        ok = types == ["bool", instr.type, instr.type]
+        return None if ok else "wants bool and two operands of its type"
+    if instr.op == "bitcast":
+        same = dtypes.itemsize(types[0]) == dtypes.itemsize(instr.type)
+        return None if same else "changes the size"
+    if instr.op in ("shl", "shr") and not 0 <= instr.imm < 8 * dtypes.itemsize(instr.type):
+        return "shifts by its width or more"
+    if instr.op not in ("cast",) and any(t != instr.type for t in types):
+        return f"operands have types {types}"
+    return None

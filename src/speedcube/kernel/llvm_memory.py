@@ -1,0 +1,50 @@
+"""Vector memory access with masks, as LLVM intrinsics."""
+
+from __future__ import annotations
+
+from .llvm import Text
+
+ALIGN = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
+_SUFFIX = {"float": "f32", "double": "f64"}
+
+
+def _overload(text: Text, scalar: str) -> str:
+    return f"v{text.lanes}{_SUFFIX.get(scalar, scalar)}"
+
+
+def masked_load(text: Text, scalar: str, pointer: str, mask: str) -> str:
+    """A contiguous vector; lanes outside ``mask`` are not read and give zero."""
+    v, ones = text.vector(scalar), text.vector("i1")
+    name = f"llvm.masked.load.{_overload(text, scalar)}.p0"
+    text.declares.add(f"declare {v} @{name}(ptr, i32, {ones}, {v})")
+    args = f"ptr {pointer}, i32 {ALIGN[scalar]}, {ones} {mask}, {v} zeroinitializer"
+    return text.op(f"call {v} @{name}({args})")
+
+
+def gather(text: Text, scalar: str, pointers: str, mask: str) -> str:
+    """One element from each pointer; lanes outside ``mask`` are not read and give zero."""
+    v, ones, p = text.vector(scalar), text.vector("i1"), text.vector("ptr")
+    name = f"llvm.masked.gather.{_overload(text, scalar)}.v{text.lanes}p0"
+    text.declares.add(f"declare {v} @{name}({p}, i32, {ones}, {v})")
+    args = f"{p} {pointers}, i32 {ALIGN[scalar]}, {ones} {mask}, {v} zeroinitializer"
+    return text.op(f"call {v} @{name}({args})")
+
+
+def masked_store(text: Text, scalar: str, value: str, pointer: str, mask: str) -> None:
+    """A contiguous vector; lanes outside ``mask`` are not written."""
+    v, ones = text.vector(scalar), text.vector("i1")
+    name = f"llvm.masked.store.{_overload(text, scalar)}.p0"
+    text.declares.add(f"declare void @{name}({v}, ptr, i32, {ones})")
+    text.line(
+        f"call void @{name}({v} {value}, ptr {pointer}, i32 {ALIGN[scalar]}, {ones} {mask})"
+    )
+
+
+def scatter(text: Text, scalar: str, value: str, pointers: str, mask: str) -> None:
+    """One element to each pointer; lanes outside ``mask`` are not written."""
+    v, ones, p = text.vector(scalar), text.vector("i1"), text.vector("ptr")
+    name = f"llvm.masked.scatter.{_overload(text, scalar)}.v{text.lanes}p0"
+    text.declares.add(f"declare void @{name}({v}, {p}, i32, {ones})")
+    text.line(
+        f"call void @{name}({v} {value}, {p} {pointers}, i32 {ALIGN[scalar]}, {ones} {mask})"
+    )

@@ -1,0 +1,114 @@
+"""Filling a tile's L1 buffer with the values of one random leaf, one pipeline stage at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .llvm import SCALAR, emit
+from .program import LeafCode
+from .streams import RUN, Stream
+
+if TYPE_CHECKING:
+    from .llvm_loops import Loops, Tile
+
+
+def generate(loops: Loops, k: int, tile: Tile) -> None:
+    """The values of random leaf ``k`` for the tile's elements, in its buffer."""
+    leaf = loops.program.leaves[k]
+    assert leaf.stream is not None
+    if leaf.mode == "run":
+        _whole_runs(loops, k, leaf, leaf.stream, tile)
+    else:
+        _single_blocks(loops, k, leaf, leaf.stream, tile)
+
+
+def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+    """Every run the tile touches, whole: each block's values go W / stride elements apart."""
+    t, p, lg = loops.text, tile.positions[k], leaf.lg
+    width = RUN // stream.per_block  # blocks in a run
+    blocks = width >> lg  # of which the stride needs these
+    inside = t.i64("and", p, RUN - 1)
+    tile.shifts[k] = t.i64("lshr", inside, lg)
+    first = t.i64("and", inside, (1 << lg) - 1)
+    span = t.i64("shl", t.i64("sub", tile.count, 1), lg)
+    run0 = t.i64("ashr", p, 10)
+    last = t.i64("ashr", t.i64("add", p, span), 10)
+    runs = t.i64("add", t.i64("sub", last, run0), 1)
+    scalar = SCALAR[leaf.dtype]
+    with t.loop(0, runs) as run:
+        base = t.i64("mul", t.i64("add", run0, run), width)
+        base = t.i64("add", base, first)
+        values = t.at(loops.buffer(k), t.i64("mul", run, RUN >> lg), scalar)
+
+        def block(i: str) -> str:
+            return t.iota(t.i64("add", base, t.i64("shl", i, lg)), 1 << lg)  # noqa: B023
+
+        def store(i: str, outputs: dict[str, str]) -> None:
+            for q in range(stream.per_block):
+                index = t.i64("add", i, q * blocks)
+                address = t.at(values, index, scalar)  # noqa: B023
+                t.store(t.vector(scalar), outputs[f"v{q}"], address, 8)
+
+        for s in range(len(stream.stages)):
+            with t.loop(0, str(blocks), t.lanes) as i:
+                outputs = _stage(loops, stream, s, i, block)
+                if s == len(stream.stages) - 1:
+                    store(i, outputs)
+
+
+def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[str, str]:
+    """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
+    t, body = loops.text, stream.stages[s]
+    inputs = {}
+    for name, dtype in body.inputs:
+        if name == "block":
+            inputs[name] = block(i)  # type: ignore[operator]
+        else:
+            address = t.at(loops.buffer(loops.layout.stage[name]), i, SCALAR[dtype])
+            inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
+    outputs = emit(t, body, inputs, "%params")
+    if s < len(stream.stages) - 1:
+        for name, value in outputs.items():
+            scalar = SCALAR[body.output_type(name)]
+            address = t.at(loops.buffer(loops.layout.stage[name]), i, scalar)
+            t.store(t.vector(scalar), value, address, 8)
+    return outputs
+
+
+def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+    """A block for each element: any stride, any table; one of the block's values is chosen."""
+    t = loops.text
+    width = RUN // stream.per_block
+    v, scalar = t.vector("i64"), SCALAR[leaf.dtype]
+    mode = "table" if leaf.mode == "single" and loops.program.table else leaf.mode
+    count = "1" if leaf.mode == "splat" else tile.count
+
+    def position(i: str) -> str:
+        return loops.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
+
+    def block(i: str) -> str:
+        p = position(i)
+        if stream.per_block == 1:
+            return p
+        run = t.op(f"ashr {v} {p}, {t.constant(10, 'int64')}")
+        high = t.op(f"mul {v} {run}, {t.constant(width, 'int64')}")
+        low = t.op(f"and {v} {p}, {t.constant(width - 1, 'int64')}")
+        return t.op(f"add {v} {high}, {low}")
+
+    def chosen(i: str, outputs: dict[str, str]) -> str:
+        value, p = outputs["v0"], position(i)
+        which = t.op(f"lshr {v} {p}, {t.constant(width.bit_length() - 1, 'int64')}")
+        which = t.op(f"and {v} {which}, {t.constant(stream.per_block - 1, 'int64')}")
+        for q in range(1, stream.per_block):
+            same = t.op(f"icmp eq {v} {which}, {t.constant(q, 'int64')}")
+            lanes = t.vector("i1")
+            other = f"{t.vector(scalar)} {outputs[f'v{q}']}"
+            value = t.op(f"select {lanes} {same}, {other}, {t.vector(scalar)} {value}")
+        return value
+
+    for s in range(len(stream.stages)):
+        with t.loop(0, count, t.lanes) as i:
+            outputs = _stage(loops, stream, s, i, block)
+            if s == len(stream.stages) - 1:
+                address = t.at(loops.buffer(k), i, scalar)
+                t.store(t.vector(scalar), chosen(i, outputs), address, 8)

@@ -1,0 +1,200 @@
+"""Lowering: an expression and its iteration space become a `Program` and its parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..errors import KernelError
+from ..expr.bounds import Bounds, analyse
+from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
+from ..expr.space import Space, Tiling
+from ..ops import OPS
+from ..philox import round_keys
+from .ir import Body, Builder, Value
+from .program import Bins, LeafCode, Program, Sink, Term
+from .rules import RULES, cast, order_key
+from .streams import RUN, stream
+
+_LANES = 16  # a run must give at least this many blocks to be worth generating whole
+
+
+@dataclass
+class Slots:
+    """The uniform parameters: 8 bytes each, filled in the order they are asked for."""
+
+    words: list[int] = field(default_factory=list)
+
+    def add(self, value: Any, dtype: str) -> int:
+        raw = np.array(value, dtype).tobytes().ljust(8, b"\0")
+        self.words.append(int.from_bytes(raw, "little"))
+        return len(self.words) - 1
+
+    def array(self) -> NDArray[np.uint64]:
+        return np.array(self.words, np.uint64)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program and the parameter words it was lowered with."""
+
+    program: Program
+    params: NDArray[np.uint64]
+
+
+def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
+    """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
+    slots = Slots()
+    codes = tuple(
+        _leaf_code(leaf, strides, space, tiling, slots)
+        for leaf, strides in zip(space.leaves, space.strides, strict=True)
+    )
+    b = Builder()
+    value = _element(b, root, space, slots)
+    sink = _sink(b, value, root, space, tiling, reduction, slots)
+    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+    program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table)
+    return Lowered(program, slots.array())
+
+
+def _leaf_code(
+    leaf: Leaf, strides: tuple[int, ...], space: Space, tiling: Tiling, slots: Slots
+) -> LeafCode:
+    source, stride, extent = leaf.source, strides[-1], space.extents[-1]
+    still = all(s == 0 for s in strides[tiling.first :])
+    if isinstance(source, Random):
+        return _random_code(source, stride, extent, still, tiling, slots)
+    kind = "position" if isinstance(source, Position) else "stored"
+    if still:
+        mode = "splat"
+    elif tiling.table:
+        mode = "table"
+    else:
+        mode = "unit" if stride == 1 else "strided"
+    return LeafCode(kind, source.dtype, mode)
+
+
+def _random_code(
+    source: Random, stride: int, extent: int, still: bool, tiling: Tiling, slots: Slots
+) -> LeafCode:
+    slot = len(slots.words)
+    for word in round_keys(source.key):
+        slots.add(word, "uint64")
+    a, b = source.parameters
+    is_float = dtypes.is_float(source.dtype)
+    plain = is_float and (a, b) == (0.0, 1.0)
+    if source.distribution == "uniform":
+        b = b - a
+    for parameter in (a, b):
+        word = source.dtype if is_float else "uint64"
+        slots.add(parameter if is_float else int(parameter) % 2**64, word)
+    made = stream(source.distribution, source.dtype, slot, plain)
+    lg = max(0, abs(stride).bit_length() - 1)
+    whole_runs = (
+        stride == 1 << lg
+        and made.per_block > 1
+        and (RUN // made.per_block) >> lg >= _LANES
+        and stride * extent > RUN
+    )
+    mode = "splat" if still else "run" if whole_runs and not tiling.table else "single"
+    return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
+
+
+def _element(b: Builder, root: Expr, space: Space, slots: Slots) -> Value:
+    """The instructions that compute one element of ``root`` from its leaves."""
+    place = {id(leaf): k for k, leaf in enumerate(space.leaves)}
+    values: dict[int, Value] = {}
+    for node in walk(root):
+        if isinstance(node, Map):
+            values[id(node)] = _operation(b, node, [values[id(arg)] for arg in node.args])
+        elif isinstance(node.source, Const):
+            values[id(node)] = b.param(slots.add(node.source.value, node.dtype), node.dtype)
+        else:
+            values[id(node)] = b.input(f"leaf{place[id(node)]}", node.dtype)
+    return values[id(root)]
+
+
+def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
+    if node.op == "cast":
+        return cast(b, args[0], node.dtype)
+    rule = OPS[node.op].rule
+    if rule == "select":
+        chosen = [cast(b, a, node.dtype) for a in args[1:]]
+        return RULES[node.op](b, cast(b, args[0], "bool"), *chosen)
+    if rule == "compare":
+        common = dtypes.promote(*(a.type for a in args))
+    elif rule == "logical":
+        common = "bool"
+    else:
+        common = args[0].type if rule == "test" else node.dtype
+    return RULES[node.op](b, *(cast(b, a, common) for a in args))
+
+
+def _sink(
+    b: Builder,
+    value: Value,
+    root: Expr,
+    space: Space,
+    tiling: Tiling,
+    reduction: str | None,
+    slots: Slots,
+) -> Sink:
+    if reduction is None:
+        b.output("x", value)
+        return Sink("store", value.type, unit_stride=space.out_strides[-1] == 1)
+    if reduction in ("sum", "moments") and dtypes.is_float(value.type):
+        return _exact(b, value, analyse(root), reduction, slots)
+    if reduction == "sum":
+        b.output("x", cast(b, value, "int64"))
+        return Sink("isum", "int64")
+    if reduction == "moments":
+        return _exact(b, cast(b, value, "float64"), analyse(root), reduction, slots)
+    if reduction in ("min", "max", "argmin", "argmax"):
+        b.output("x", order_key(b, value, reduction.endswith("max")))
+        if reduction.startswith("arg"):
+            b.output("at", b.input(f"leaf{len(space.leaves) - 1}", "int64"))
+            return Sink("argmin", value.type)
+        return Sink("min", value.type)
+    raise KernelError(f"no kernel for reduction {reduction!r}")
+
+
+def _exact(b: Builder, value: Value, known: Bounds, reduction: str, slots: Slots) -> Sink:
+    """Sum of x, and for moments of x * x too, a product split by fma into two exact terms."""
+    x = value.cast("float64")
+    terms = [(x, 0, known)]
+    if reduction == "moments":
+        p = x * x
+        square = Bounds(0.0, max(known.low**2, known.high**2), 2 * known.grain)
+        terms.append((p, 1, square))
+        if value.type == "float64":
+            error = math.ldexp(square.high, -53) if square.known else math.inf
+            terms.append((b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain)))
+    made = []
+    for k, (term, group, bounds) in enumerate(terms):
+        b.output(f"t{k}", term)
+        made.append(Term(f"t{k}", group, choose_bins(bounds, slots)))
+    return Sink("exact", value.type, tuple(made))
+
+
+def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
+    """The cheapest bins that lose nothing of terms below 2**E that are multiples of 2**G."""
+    e = bounds.exponent
+    if not bounds.known or not -800 < e < 900:
+        return Bins("search", 10)
+    width = max(0, e - bounds.grain)
+    if 53 - width >= 14:  # 2**chunk terms of `width` bits fit the 53 of a double
+        return Bins("plain", min(30, 53 - width))
+    chunk = (107 - width) // 2  # two doubles, the second starting one bit below the first's unit
+    mode = "split" if chunk >= 12 else "residual"
+    chunk = min(30, chunk) if mode == "split" else 12
+    high = e + chunk - 53
+    slot = slots.add(math.ldexp(1.5, high + 52), "float64")
+    slots.add(math.ldexp(1.5, high - 1 + chunk - 53 + 52), "float64")
+    return Bins(mode, chunk, slot)
+
+

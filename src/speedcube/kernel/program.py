@@ -1,0 +1,100 @@
+"""A kernel before it is printed: leaves to fetch, a body for one element, a sink for its outputs.
+
+    Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
+    Sink    ::= store | isum | min | argmin | exact(Term*)
+
+A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
+and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .ir import Body
+from .streams import Stream
+
+LIMBS: Final = 72  # int64 words of an exact sum: 68 digits of 32 bits, then NaN, +inf, -inf counts
+NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD = 68, 69, 70
+
+
+@dataclass(frozen=True)
+class LeafCode:
+    """How the elements of one leaf are fetched.
+
+    ``mode`` along the lane loop: ``run`` (random, stride 2**lg: whole runs of the stream),
+    ``single`` (random, any stride: a block for each element), ``splat`` (stride 0),
+    ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table).
+    """
+
+    kind: str  # random | position | stored
+    dtype: str
+    mode: str
+    lg: int = 0
+    stream: Stream | None = None
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How exact partial sums of one term are kept between flushes of at most 2**chunk terms.
+
+    ``plain``: one double holds the sum. ``split``: two, the high one a multiple of a coarse unit
+    chosen by adding and subtracting the parameter at ``slot``. ``residual``: two, and the bits
+    finer than the second unit (parameter ``slot + 1``) go to the limbs one by one.
+    ``search``: as residual, the units chosen for each tile by its largest magnitude.
+    """
+
+    mode: str
+    chunk: int
+    slot: int = 0
+
+
+@dataclass(frozen=True)
+class Term:
+    """An output of the element body that is summed into limb group ``group``."""
+
+    output: str
+    group: int
+    bins: Bins
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where the element's outputs go."""
+
+    kind: str
+    dtype: str = "float64"
+    terms: tuple[Term, ...] = ()
+    unit_stride: bool = True  # store: the result is contiguous along the lane loop
+
+    @property
+    def groups(self) -> int:
+        return 1 + max((t.group for t in self.terms), default=0)
+
+    @property
+    def words(self) -> int:
+        """8-byte words of one result record (0: elements are stored directly)."""
+        return {"store": 0, "exact": LIMBS * self.groups, "argmin": 2}.get(self.kind, 1)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One kernel. Loops: ``kept`` outer ones, ``reduced`` outer ones, then the tile loop."""
+
+    leaves: tuple[LeafCode, ...]
+    element: Body
+    sink: Sink
+    kept: int
+    reduced: int
+    table: bool
+
+    def __str__(self) -> str:
+        fetched = [
+            f"leaf{k}: {leaf.kind} {leaf.dtype} {leaf.mode}"
+            + (f" stride 2**{leaf.lg}" if leaf.mode == "run" else "")
+            for k, leaf in enumerate(self.leaves)
+        ]
+        terms = [f"  {t.output} -> group {t.group}, {t.bins}" for t in self.sink.terms]
+        loops = f"loops: {self.kept} kept, {self.reduced} reduced, tile" + " (table)" * self.table
+        return "\n".join([loops, *fetched, str(self.element), f"sink: {self.sink.kind}", *terms])

@@ -1,0 +1,279 @@
+"""What each element-wise operation is in IR: one rule for each row of `ops.OPS`.
+
+A rule gets the builder, the arguments (already promoted to the operation's compute dtype) and the
+result dtype. Integer division by zero gives 0 and a float out of an integer's range gives its
+least value, as NumPy does on x86; both are guarded here because IR leaves them undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from .. import dtypes
+from . import coefficients as K
+from .ir import Builder, Value
+from .streams import horner
+
+Rule = Callable[..., Value]
+
+
+def _simple(op: str) -> Rule:
+    return lambda b, *args: b.emit(op, args[0].type, *args)
+
+
+def _compare(op: str) -> Rule:
+    return lambda b, x, y: x.compare(op, y)
+
+
+def _add(b: Builder, x: Value, y: Value) -> Value:
+    return x | y if x.type == "bool" else x + y
+
+
+def _multiply(b: Builder, x: Value, y: Value) -> Value:
+    return x & y if x.type == "bool" else x * y
+
+
+def _zero(b: Builder, x: Value) -> Value:
+    return b.const(0, x.type)
+
+
+def _absolute(b: Builder, x: Value) -> Value:
+    if x.type == "bool" or x.type in dtypes.UNSIGNED:
+        return x
+    if dtypes.is_float(x.type):
+        word = "uint64" if x.type == "float64" else "uint32"
+        mask = b.const(2 ** (8 * dtypes.itemsize(word) - 1) - 1, word)
+        return (x.bitcast(word) & mask).bitcast(x.type)
+    return b.select(x.compare("lt", _zero(b, x)), -x, x)
+
+
+def _sign(b: Builder, x: Value) -> Value:
+    zero, one = _zero(b, x), b.const(1, x.type)
+    if x.type in dtypes.UNSIGNED:
+        return b.select(x.compare("gt", zero), one, zero)
+    found = b.select(x.compare("lt", zero), b.const(-1, x.type), zero)
+    found = b.select(x.compare("gt", zero), one, found)
+    return b.select(x.compare("ne", x), x, found) if dtypes.is_float(x.type) else found
+
+
+def _extremum(op: str) -> Rule:
+    def rule(b: Builder, x: Value, y: Value) -> Value:
+        if x.type == "bool":
+            return x & y if op == "lt" else x | y
+        chosen = b.select(x.compare(op, y), x, y)
+        if not dtypes.is_float(x.type):
+            return chosen
+        return b.select(x.compare("ne", x), x, chosen)  # a NaN on the right is chosen already
+
+    return rule
+
+
+def _integral(op: str) -> Rule:
+    return lambda b, x: b.unary(op, x) if dtypes.is_float(x.type) else x
+
+
+def _floor_divide(b: Builder, x: Value, y: Value) -> Value:
+    return _divmod(b, x, y)[0]
+
+
+def _remainder(b: Builder, x: Value, y: Value) -> Value:
+    return _divmod(b, x, y)[1]
+
+
+def _divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    if dtypes.is_float(x.type):
+        return _float_divmod(b, x, y)
+    zero, one = _zero(b, x), b.const(1, x.type)
+    by_zero = y.compare("eq", zero)
+    divisor = b.select(by_zero, one, y)
+    if x.type in dtypes.SIGNED:  # least / -1 overflows: negate instead
+        minus = y.compare("eq", b.const(-1, x.type))
+        divisor = b.select(minus, one, divisor)
+    q, r = b.emit("idiv", x.type, x, divisor), b.emit("irem", x.type, x, divisor)
+    if x.type in dtypes.SIGNED:
+        q = b.select(minus, -x, q)
+        r = b.select(minus, zero, r)
+        opposite = (r ^ y).compare("lt", zero)
+        adjust = b.select(r.compare("ne", zero), b.select(opposite, one, zero), zero)
+        q, r = q - adjust, b.select(adjust.compare("ne", zero), r + y, r)
+    return b.select(by_zero, zero, q), b.select(by_zero, zero, r)
+
+
+def _float_divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """floor(x / y) and x - y * floor(x / y), corrected; exact while |x / y| < 2**53 (2**24)."""
+    zero, one = _zero(b, x), b.const(1.0, x.type)
+    q = b.unary("floor", b.emit("div", x.type, x, y))
+    r = b.fma(-q, y, x)
+    positive = y.compare("gt", zero)
+    under = b.select(positive, r, -r).compare("lt", zero)
+    q, r = b.select(under, q - one, q), b.select(under, r + y, r)
+    over = b.select(positive, r - y, y - r).compare("ge", zero)
+    q, r = b.select(over, q + one, q), b.select(over, r - y, r)
+    nothing = r.compare("eq", zero)
+    return q, b.select(nothing, b.select(positive, zero, -zero), r)
+
+
+def _shift(op: str) -> Rule:
+    """Shifts by the width or more give 0 (or the sign), as NumPy does."""
+
+    def rule(b: Builder, x: Value, y: Value) -> Value:
+        width = 8 * dtypes.itemsize(x.type)
+        last, zero = b.const(width - 1, x.type), _zero(b, x)
+        inside = y.compare("lt", b.const(width, x.type))
+        if x.type in dtypes.SIGNED:
+            inside = inside & y.compare("ge", zero)
+        amount = b.select(inside, y, last)
+        shifted = b.emit(op, x.type, x, amount)
+        if op == "shrv" and x.type in dtypes.SIGNED:
+            return shifted
+        return b.select(inside, shifted, zero)
+
+    return rule
+
+
+def _isnan(b: Builder, x: Value) -> Value:
+    return x.compare("ne", x) if dtypes.is_float(x.type) else b.const(False, "bool")
+
+
+def _isfinite(b: Builder, x: Value) -> Value:
+    if not dtypes.is_float(x.type):
+        return b.const(True, "bool")
+    return _absolute(b, x).compare("lt", b.const(float("inf"), x.type))
+
+
+def _isinf(b: Builder, x: Value) -> Value:
+    if not dtypes.is_float(x.type):
+        return b.const(False, "bool")
+    return _absolute(b, x).compare("eq", b.const(float("inf"), x.type))
+
+
+def _signbit(b: Builder, x: Value) -> Value:
+    if x.type in dtypes.UNSIGNED or x.type == "bool":
+        return b.const(False, "bool")
+    word = {"float64": "int64", "float32": "int32"}.get(x.type, x.type)
+    x = x if word == x.type else x.bitcast(word)
+    return x.compare("lt", _zero(b, x))
+
+
+_EXP: Final[dict[str, Any]] = {
+    "float64": ("int64", 52, 1023, K.EXP64, K.LOG2E64, K.LN2_HI64, K.LN2_LO64, 709.79, -745.14),
+    "float32": ("int32", 23, 127, K.EXP32, K.LOG2E32, K.LN2_HI32, K.LN2_LO32, 88.73, -103.98),
+}
+
+
+def _exp(b: Builder, x: Value) -> Value:
+    """2**n * exp(r), r = x - n ln 2; the power of two in two factors, so subnormals round once."""
+    word, place, bias, table, log2e, hi, lo, most, least = _EXP[x.type]
+    c = lambda v: b.const(v, x.type)  # noqa: E731
+    inside = b.select(x.compare("gt", c(most)), c(most), x)
+    inside = b.select(x.compare("lt", c(least)), c(least), inside)
+    inside = b.select(x.compare("ne", x), c(0.0), inside)
+    n = b.unary("rint", inside * c(log2e))
+    r = b.fma(n, c(-lo), b.fma(n, c(-hi), inside))
+    power = b.fma(r, horner(b, r, table), c(1.0))
+    whole = n.cast(word)
+    half = whole >> 1
+    for part in (half, whole - half):
+        power = power * ((part + b.const(bias, word)) << place).bitcast(x.type)
+    power = b.select(x.compare("gt", c(most)), c(float("inf")), power)
+    power = b.select(x.compare("lt", c(least)), c(0.0), power)
+    return b.select(x.compare("ne", x), x, power)
+
+
+def cast(b: Builder, x: Value, dtype: str) -> Value:
+    """``x`` as ``dtype``: NumPy's astype, with out-of-range floats pinned to the least integer."""
+    if dtype == "bool":
+        return x if x.type == "bool" else x.compare("ne", _zero(b, x))
+    if x.type == "bool":
+        return b.select(x, b.const(1, dtype), b.const(0, dtype))
+    if not (dtypes.is_float(x.type) and dtypes.is_integer(dtype)):
+        return x.cast(dtype)
+    # Through a wide integer, then wrapped, as NumPy does for narrow types.
+    wide = "uint64" if dtype == "uint64" else "int64"
+    info = np.iinfo(wide)
+    below = x.compare("lt", b.const(float(info.max) + 1.0, x.type))
+    above = x.compare("ge", b.const(float(info.min), x.type))
+    inside = below & above
+    whole = b.select(inside, x, b.const(0.0, x.type)).cast(wide)
+    fallback = info.min if wide == "int64" else 2**63
+    return b.select(inside, whole, b.const(fallback, wide)).cast(dtype)
+
+
+def _logical(op: str) -> Rule:
+    return lambda b, *args: b.emit(op, "bool", *args)
+
+
+RULES: Final[dict[str, Rule]] = {
+    "add": _add,
+    "subtract": _simple("sub"),
+    "multiply": _multiply,
+    "divide": _simple("div"),
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "minimum": _extremum("lt"),
+    "maximum": _extremum("gt"),
+    "sqrt": _simple("sqrt"),
+    "exp": _exp,
+    "negative": lambda b, x: -x,
+    "positive": lambda b, x: x,
+    "square": lambda b, x: x * x,
+    "sign": _sign,
+    "absolute": _absolute,
+    "floor": _integral("floor"),
+    "ceil": _integral("ceil"),
+    "trunc": _integral("trunc"),
+    "rint": _integral("rint"),
+    "bitwise_and": _simple("and"),
+    "bitwise_or": _simple("or"),
+    "bitwise_xor": _simple("xor"),
+    "invert": _simple("not"),
+    "left_shift": _shift("shlv"),
+    "right_shift": _shift("shrv"),
+    "equal": _compare("eq"),
+    "not_equal": _compare("ne"),
+    "less": _compare("lt"),
+    "less_equal": _compare("le"),
+    "greater": _compare("gt"),
+    "greater_equal": _compare("ge"),
+    "logical_and": _logical("and"),
+    "logical_or": _logical("or"),
+    "logical_xor": _logical("xor"),
+    "logical_not": _logical("not"),
+    "isnan": _isnan,
+    "isfinite": _isfinite,
+    "isinf": _isinf,
+    "signbit": _signbit,
+    "where": lambda b, condition, x, y: b.select(condition, x, y),
+}
+
+
+def order_key(b: Builder, x: Value, highest: bool) -> Value:
+    """An int64 that orders like ``x`` (reversed for ``highest``), NaN first, -0 below +0."""
+    if dtypes.is_float(x.type):
+        word = {"float64": "int64", "float32": "int32"}[x.type]
+        bits = x.bitcast(word)
+        sign = bits >> (8 * dtypes.itemsize(word) - 1)
+        key = (bits ^ (sign & b.const(int(np.iinfo(word).max), word))).cast("int64")
+        key = b.unary("not", key) if highest else key
+        least = b.const(-(2**63), "int64")
+        return b.select(x.compare("ne", x), least, key)
+    key = cast(b, x, "uint64" if x.type == "uint64" else "int64")
+    if x.type == "uint64":
+        key = (key ^ b.const(2**63, "uint64")).bitcast("int64")
+    return b.unary("not", key) if highest else key
+
+
+def key_value(key: int, dtype: str, highest: bool) -> Any:
+    """The value whose `order_key` is ``key``, a NumPy scalar."""
+    if dtypes.is_float(dtype) and key == -(2**63):
+        return np.dtype(dtype).type(np.nan)
+    key = ~key if highest else key
+    if dtypes.is_float(dtype):
+        word = {"float64": "int64", "float32": "int32"}[dtype]
+        bits = key ^ int(np.iinfo(word).max) if key < 0 else key
+        return np.array(bits, word).view(dtype)[()]
+    return np.dtype(dtype).type(key + 2**63 if dtype == "uint64" else key)
+

@@ -1,0 +1,61 @@
+"""The element-wise operations: one row each, read by the expression, the interpreter and lowering.
+
+``rule`` says what dtype comes out of which dtypes:
+
+* ``same``    the promoted dtype of the arguments (numbers only)
+* ``any``     the promoted dtype, booleans too
+* ``float``   the promoted dtype, integers become float64
+* ``bits``    integers and booleans only
+* ``integer`` integers only
+* ``compare`` bool, of arguments promoted to one dtype
+* ``logical`` bool, of arguments cast to bool
+* ``test``    bool, of one argument of any dtype
+* ``select``  (bool, a, b) -> promoted dtype of a and b
+* ``cast``    the dtype asked for
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Op:
+    """One element-wise operation."""
+
+    name: str
+    arity: int
+    rule: str
+    numpy: Any  # the NumPy function that is its meaning
+
+
+def _rows(rule: str, arity: int, names: str) -> list[Op]:
+    return [Op(name, arity, rule, getattr(np, name)) for name in names.split()]
+
+
+OPS: Final[dict[str, Op]] = {
+    op.name: op
+    for op in [
+        *_rows("same", 2, "subtract floor_divide remainder"),
+        *_rows("any", 2, "add multiply minimum maximum"),
+        *_rows("float", 2, "divide"),
+        *_rows("float", 1, "sqrt exp"),
+        *_rows("same", 1, "negative positive square sign"),
+        *_rows("any", 1, "absolute floor ceil trunc rint"),
+        *_rows("bits", 2, "bitwise_and bitwise_or bitwise_xor"),
+        *_rows("bits", 1, "invert"),
+        *_rows("integer", 2, "left_shift right_shift"),
+        *_rows("compare", 2, "equal not_equal less less_equal greater greater_equal"),
+        *_rows("logical", 2, "logical_and logical_or logical_xor"),
+        *_rows("logical", 1, "logical_not"),
+        *_rows("test", 1, "isnan isfinite isinf signbit"),
+        Op("where", 3, "select", np.where),
+        Op("cast", 1, "cast", None),
+    ]
+}
+
+# NumPy functions that users call under other names.
+ALIASES: Final = {"true_divide": "divide", "abs": "absolute", "fabs": "absolute", "mod": "remainder"}

@@ -1,0 +1,1 @@
+"""Where the work is cut: arithmetic on shapes and bytes; no code generation."""

@@ -1,0 +1,144 @@
+"""The plan: every stage of an expression, its tasks and bytes, known before anything runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..errors import MemoryLimitError
+from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Stored, leaves
+from .stages import WORKER_OVERHEAD, Stage, make_stage
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Where a plan runs, as far as planning cares.
+
+    ``memory`` is the bytes a worker may use (None: not known); ``shared`` whether workers write
+    into one result array.
+    """
+
+    name: str
+    workers: int
+    memory: int | None = None
+    shared: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Stages in order, the last giving the result. Bytes are per worker, counts are totals."""
+
+    rung: str
+    reason: str
+    workers: int
+    stages: tuple[Stage, ...]
+    deferred: tuple[Deferred, ...]
+    tasks: int
+    tiles: int
+    elements: int
+    peak_bytes: int
+    result_bytes: int
+
+    def __str__(self) -> str:
+        lines = [
+            f"Plan on {self.rung} ({self.reason})",
+            f"  {self.elements:,} elements in {self.tiles:,} tiles; {self.tasks} tasks on "
+            f"{self.workers} worker{'s' * (self.workers != 1)}; "
+            f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
+        ]
+        for k, stage in enumerate(self.stages):
+            what = "store" if stage.op is None else f"{stage.op} over axes {stage.axes}"
+            lines.append(
+                f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
+                f"{len(stage.parts)} part{'s' * (len(stage.parts) != 1)}, {stage.join}"
+            )
+        return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
+        printer.text(str(self))  # type: ignore[attr-defined]
+
+
+def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
+    """The plan of ``root`` on ``rung``; `MemoryLimitError` where it cannot fit."""
+    stages: list[Stage] = []
+    deferred: list[Deferred] = []
+    _collect(root, rung.workers, stages, deferred, {})
+    tasks = sum(len(s.parts) + (s.join != "one") for s in stages) + len(deferred)
+    peak = max(_stage_bytes(s, rung) for s in stages)
+    plan = Plan(
+        rung.name,
+        reason,
+        rung.workers,
+        tuple(stages),
+        tuple(deferred),
+        tasks,
+        sum(-(-math.prod(s.root.shape) // tile) for s in stages),
+        sum(math.prod(s.root.shape) for s in stages),
+        peak,
+        stages[-1].result_bytes,
+    )
+    _check_memory(plan, rung)
+    return plan
+
+
+def _collect(
+    root: Expr,
+    workers: int,
+    stages: list[Stage],
+    deferred: list[Deferred],
+    seen: dict[int, bool],
+) -> None:
+    """Stages below ``root`` first, then its own."""
+    source = _own_reduction(root)
+    stage = make_stage(root if source is None else source.arg, source, workers)
+    for need in stage.needs:
+        if id(need) in seen:
+            continue
+        seen[id(need)] = True
+        if isinstance(need, Deferred):
+            deferred.append(need)
+        else:
+            _collect(whole_reduction(need), workers, stages, deferred, seen)
+    stages.append(stage)
+
+
+def whole_reduction(source: Reduced) -> Leaf:
+    """A reduction read as it is: the leaf whose stage is the reduction itself."""
+    from_shape = source.shape
+    strides = [1] * len(from_shape)
+    for k in range(len(from_shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * from_shape[k + 1]
+    return Leaf(source, from_shape, 0, tuple(strides))
+
+
+def _own_reduction(root: Expr) -> Reduced | None:
+    """The reduction that ``root`` is, when it is one read whole and in order."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, Reduced)):
+        return None
+    same = whole_reduction(root.source)
+    whole = (root.shape, root.offset, root.strides) == (same.shape, same.offset, same.strides)
+    return root.source if whole else None
+
+
+def _stage_bytes(stage: Stage, rung: Rung) -> int:
+    """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
+    share = 1 if rung.shared else max(1, len(stage.parts))
+    result = -(-stage.result_bytes // share)
+    inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
+    return WORKER_OVERHEAD + result + inputs
+
+
+def _check_memory(plan: Plan, rung: Rung) -> None:
+    if rung.memory is not None and plan.peak_bytes > rung.memory:
+        raise MemoryLimitError(
+            f"this needs {plan.peak_bytes:,} bytes per worker on {rung.name} and "
+            f"{rung.memory:,} are free; three ways out: reduce it or slice it before computing, "
+            "write it out in pieces (.to_dask_array() and Dask's to_zarr), or use a rung with "
+            "more memory (on=...)"
+        )
+
+
+def stored_bytes(root: Expr) -> int:
+    """Bytes of the distinct arrays in memory that ``root`` reads."""
+    found = {id(f.source): f.source for f in leaves(root) if isinstance(f.source, Stored)}
+    return sum(int(getattr(s.buffer, "nbytes", 0)) for s in found.values())
