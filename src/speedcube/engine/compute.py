@@ -11,8 +11,10 @@ import dask.threaded
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr
 from ..expr.space import TILE
+from ..kernel.native import targets
 from ..plan.plan import Plan, Rung, make_plan
 from . import machine
+from .gpu import cuda_source
 from .graph import build_graph, deferred_values
 from .prepare import cpu_source, prepare
 from .rungs import Target, resolve
@@ -38,10 +40,16 @@ def compute(
     prefers_gpu: bool = False,
     to: str = "numpy",
 ) -> Any:
-    """The value of ``root``: a NumPy array, or a scalar for 0-d."""
+    """The value of ``root``: a NumPy array, or a scalar for 0-d.
+
+    ``to="cupy"`` leaves it on the (first) GPU; ``to="where it is"`` too, on a GPU rung.
+    """
     plan, target = plan_for(root, on, scheduler, prefers_gpu)
+    if to not in ("numpy", "cupy", "where it is") or (to == "cupy" and not target.devices):
+        raise ParameterError(f"to={to!r} is not possible on {target.name}; use to='numpy'")
     get = _get(target)
-    graph = build_graph(plan, deferred_values(plan, get))
+    keep = to != "numpy"
+    graph = build_graph(plan, deferred_values(plan, get), target.devices, keep)
     try:
         return shaped(get(graph.tasks, graph.key), root.shape)
     except BaseException:
@@ -50,9 +58,9 @@ def compute(
 
 
 def _get(target: Target) -> Any:
-    if target.kind == "core":
+    if target.kind in ("core", "gpu"):
         return dask.local.get_sync
-    if target.kind == "cores":
+    if target.kind in ("cores", "gpus"):
         workers = target.workers
 
         def threads(tasks: Any, keys: Any, **kwargs: Any) -> Any:
@@ -66,7 +74,7 @@ def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Rung("core", 1), "", TILE).stages[-1]
     program = prepare(stage, stage.parts[0], None).program
-    printers = {"cpu": cpu_source, "ir": str}
+    printers = {"cpu": lambda p: cpu_source(p, targets()[0]), "cuda": cuda_source, "ir": str}
     if target not in printers:
         raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
     return printers[target](program)

@@ -35,7 +35,7 @@ _build_lock = threading.Lock()
 @lru_cache(maxsize=512)
 def cpu_kernel(program: Program, target: str) -> NativeKernel:
     """The machine code of ``program``; one thread compiles, others wait."""
-    return build(cpu_source(program), target, kernel_cache())
+    return build(cpu_source(program, target), target, kernel_cache())
 
 
 def kernel_for(program: Program, target: str | None = None) -> NativeKernel:

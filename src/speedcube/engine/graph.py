@@ -12,7 +12,7 @@ from dask._task_spec import Task, TaskRef
 from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .tasks import CpuWorker, Destination, joined, merged, run_joined, run_partial
+from .tasks import Destination, Worker, joined, merged, run_joined, run_partial
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,41 +24,52 @@ class Graph:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-def build_graph(plan: Plan, deferred: dict[int, Any], name: str | None = None) -> Graph:
-    """The graph of ``plan`` on the threads of this process.
+def build_graph(
+    plan: Plan,
+    deferred: dict[int, Any],
+    devices: tuple[int, ...] = (),
+    keep: bool = False,
+    name: str | None = None,
+) -> Graph:
+    """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
-    ``deferred`` maps each deferred source to the key of the task (or the value) that gives it.
+    ``deferred`` maps each deferred source to the value it gives; ``keep`` leaves the result on
+    the first GPU.
     """
     token = name or f"speedcube-{uuid.uuid4().hex[:16]}"
     stop = threading.Event()
-    worker = CpuWorker(stop)
+    workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}
     ready: dict[int, Any] = dict(deferred)
-    last = token
+    key = token
     for k, stage in enumerate(plan.stages):
-        final = k == len(plan.stages) - 1
         key = f"{token}-{k}"
-        _stage_tasks(tasks, key, stage, worker, ready)
+        last = k == len(plan.stages) - 1
+        place = devices[0] if devices and keep and last else None
+        _stage_tasks(tasks, key, stage, workers, ready, place)
         if stage.source is not None:
             ready[id(stage.source)] = TaskRef(key)
-        if final:
-            last = key
-    return Graph(tasks, last, stop)
+    return Graph(tasks, key, stop)
 
 
 def _stage_tasks(
-    tasks: dict[Any, Any], key: str, stage: Stage, worker: CpuWorker, ready: dict[int, Any]
+    tasks: dict[Any, Any],
+    key: str,
+    stage: Stage,
+    workers: list[Worker],
+    ready: dict[int, Any],
+    place: int | None,
 ) -> None:
     needs = stage.needs
     arrays = [ready[id(need)] for need in needs]
-    out = Destination(stage.shape, stage.dtype)
+    out = Destination(stage.shape, stage.dtype, place)
     if stage.join == "one":
-        args = (worker, stage, stage.parts[0], out, needs, *arrays)
-        tasks[key] = Task(key, run_joined, *args)
+        part = stage.parts[0]
+        tasks[key] = Task(key, run_joined, workers[0], stage, part, out, needs, *arrays)
         return
     refs = []
     for k, part in enumerate(stage.parts):
-        name = f"{key}-part-{k}"
+        name, worker = f"{key}-part-{k}", workers[k % len(workers)]
         refs.append(TaskRef(name))
         if stage.join == "merge":
             tasks[name] = Task(name, run_partial, worker, stage, part, needs, *arrays)

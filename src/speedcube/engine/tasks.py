@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr.nodes import Deferred, Reduced
 from ..plan.stages import Part, Stage
-from . import cpu
+from . import cpu, gpu
 from .finish import merge, values
 from .prepare import Prepared, prepare
 
 Array: TypeAlias = NDArray[Any]
+Inputs: TypeAlias = Mapping[int, Array]
 
 
 @dataclass(eq=False)
@@ -26,35 +27,73 @@ class Destination:
 
     shape: tuple[int, ...]
     dtype: str
+    device: int | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _array: Array | None = None
+    _array: Any = None
 
     def array(self) -> Array:
         with self._lock:
             if self._array is None:
-                self._array = np.empty(self.shape, self.dtype)
+                self._array = self._make()
             return self._array
+
+    def _make(self) -> Any:
+        if self.device is None:
+            return np.empty(self.shape, self.dtype)
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            return cupy.empty(self.shape, self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
-class CpuWorker:
-    """Runs parts on the thread that calls it, writing into a shared destination."""
+class Worker:
+    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
+
+    ``on_device`` leaves stored results on the GPU.
+    """
 
     stop: threading.Event
+    device: int | None = None
+    on_device: bool = False
 
-    def store(
-        self, stage: Stage, part: Part, out: Destination, inputs: Mapping[int, Array]
-    ) -> None:
+    def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
         target = _slice(stage, part, out.array())
-        strides = tuple(s // target.itemsize for s in target.strides)
-        prepared = prepare(stage, part, strides if part.axis is not None else None)
-        if target.size:
+        if not target.size:
+            return
+        if self.device is None:
+            strides = tuple(s // target.itemsize for s in target.strides)
+            prepared = prepare(stage, part, strides if part.axis is not None else None)
             cpu.run_store(prepared, inputs, target, self.stop)
+        else:
+            self._gpu_store(stage, part, target, inputs)
 
-    def reduce(
-        self, stage: Stage, part: Part, out: Destination, inputs: Mapping[int, Array]
+    def _gpu_store(self, stage: Stage, part: Part, target: Any, inputs: Inputs) -> None:
+        import cupy
+
+        prepared = prepare(stage, part, None)
+        assert self.device is not None
+        with cupy.cuda.Device(self.device):
+            whole = part.axis is None and hasattr(target, "__cuda_array_interface__")
+            mine = target if whole else cupy.empty(target.shape, stage.dtype)
+            gpu.run_store(prepared, inputs, mine, self.device, self.stop)
+            if not whole:
+                target[...] = mine if hasattr(target, "__cuda_array_interface__") else mine.get()
+
+    def records(
+        self, prepared: Prepared, inputs: Inputs, consume: cpu.Consume, block: int = cpu.RECORDS
     ) -> None:
+        """Hand the part's records to ``consume``."""
+        if self.device is None:
+            cpu.run_records(prepared, inputs, self.stop, consume, block)
+            return
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            gpu.run_records(prepared, inputs, self.device, self.stop, consume, block)
+
+    def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
         assert stage.source is not None
         source, prepared = stage.source, prepare(stage, part, None)
@@ -65,16 +104,22 @@ class CpuWorker:
             flat[first : first + len(records)] = values(source, records)
 
         if target.size:
-            cpu.run_records(prepared, inputs, self.stop, finish)
-        target[...] = flat.reshape(target.shape)
+            if part.root.shape and 0 in part.root.shape:
+                finish(0, cpu.initial_records(prepared.program, target.size))
+            else:
+                self.records(prepared, inputs, finish)
+        shaped_values = flat.reshape(target.shape)
+        if hasattr(target, "__cuda_array_interface__"):
+            target.set(shaped_values)
+        else:
+            target[...] = shaped_values
 
-    def partial(self, stage: Stage, part: Part, inputs: Mapping[int, Array]) -> Array:
+    def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
         prepared: Prepared = prepare(stage, part, None)
         found: list[Array] = []
-        cpu.run_records(
-            prepared, inputs, self.stop, lambda _, records: found.append(records), prepared.loops[0]
-        )
+        keep = lambda _, records: found.append(records)  # noqa: E731
+        self.records(prepared, inputs, keep, prepared.loops[0])
         return found[0] if found else cpu.initial_records(prepared.program, 0)
 
 
@@ -93,13 +138,15 @@ Needs: TypeAlias = Sequence[Reduced | Deferred]
 
 def _inputs(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
     return {
-        id(need): np.ascontiguousarray(array, dtype=need.dtype)
+        id(need): array
+        if hasattr(array, "__cuda_array_interface__")
+        else np.ascontiguousarray(array, dtype=need.dtype)
         for need, array in zip(needs, arrays, strict=True)
     }
 
 
 def run_joined(
-    worker: CpuWorker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
+    worker: Worker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
 ) -> Array:
     """Task: a part whose results are its own; gives the whole destination."""
     inputs = _inputs(needs, arrays)
@@ -110,7 +157,7 @@ def run_joined(
     return out.array()
 
 
-def run_partial(worker: CpuWorker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
+def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
     """Task: a part of a reduction that others share."""
     return worker.partial(stage, part, _inputs(needs, arrays))
 
@@ -134,6 +181,7 @@ def _moments(source: Reduced) -> bool:
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
-    return array.reshape(shape)[()]
+    array = array.reshape(shape)
+    return array if hasattr(array, "__cuda_array_interface__") else array[()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,16 +50,25 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     slots = Slots()
-    codes = tuple(
-        _leaf_code(leaf, strides, space, tiling, slots)
-        for leaf, strides in zip(space.leaves, space.strides, strict=True)
-    )
+    codes = _leaf_codes(space, tiling, slots)
     b = Builder()
     value = _element(b, root, space, slots)
     sink = _sink(b, value, root, space, tiling, reduction, slots)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table)
     return Lowered(program, slots.array())
+
+
+def _leaf_codes(space: Space, tiling: Tiling, slots: Slots) -> tuple[LeafCode, ...]:
+    codes: list[LeafCode] = []
+    seen: dict[object, int] = {}
+    for leaf, offset, strides in zip(space.leaves, space.offsets, space.strides, strict=True):
+        code = _leaf_code(leaf, strides, space, tiling, slots)
+        if code.mode == "run" and code.stream is not None:
+            where = (offset, strides, code.stream.per_block)
+            code = replace(code, twin=seen.setdefault(where, len(codes)))
+        codes.append(code)
+    return tuple(codes)
 
 
 def _leaf_code(

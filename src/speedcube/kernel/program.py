@@ -33,6 +33,7 @@ class LeafCode:
     mode: str
     lg: int = 0
     stream: Stream | None = None
+    twin: int = -1  # run leaves with one number read the same positions
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""How long the published expressions take on GPUs: warm, cold kernel, and their bits.
+
+python bench/gpu.py [--json FILE] [--on gpu] [--repeat 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from typing import Any
+
+os.environ.setdefault("CUPY_CACHE_DIR", tempfile.mkdtemp())  # an empty kernel cache
+
+import numpy as np  # noqa: E402
+
+import speedcube as sc  # noqa: E402
+
+
+def _expressions() -> dict[str, Any]:
+    rng = sc.random.default_rng(0)
+    two_tb = rng.normal(10, 1, size=(500_000, 500_000))
+    eighty_gb = rng.normal(10, 1, size=(100_000, 100_000))
+    small = rng.normal(10, 1, size=(500_000, 500_000), dtype="float32")
+    return {
+        "2 TB sum": (two_tb + 1)[::2, ::2].sum(),
+        "80 GB mean": (eighty_gb + 1)[::2, ::2].mean(),
+        "1 TB float32 sum": (small + 1)[::2, ::2].sum(),
+        "dense standard normals": rng.standard_normal(size=(200_000, 100_000)).sum(),
+        "uniform": rng.random(size=(200_000, 100_000)).sum(),
+    }
+
+
+def _machine() -> dict[str, Any]:
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    return {
+        "gpu": runtime.getDeviceProperties(0)["name"].decode(),
+        "gpus": runtime.getDeviceCount(),
+        "driver": runtime.driverGetVersion(),
+        "cuda": runtime.runtimeGetVersion(),
+        "cupy": cupy.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def measure(name: str, array: Any, on: str, repeat: int) -> dict[str, Any]:
+    """First and repeated seconds, the value and its hash."""
+    times = []
+    value = None
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        value = array.compute(on=on)
+        times.append(time.perf_counter() - start)
+    elements = array.plan(on=on).elements
+    median = sorted(times[1:])[len(times[1:]) // 2]
+    print(f"{name:26s} {on:8s} first {times[0]:.4f} s, median {median:.5f} s, "
+          f"{elements / median / 1e9:.1f} G/s, {value!r}")  # fmt: skip
+    return {
+        "name": name,
+        "on": on,
+        "first_seconds": times[0],
+        "repeats": times[1:],
+        "seconds": median,
+        "elements": elements,
+        "value": float(value),
+        "bits": hashlib.sha256(np.asarray(value).tobytes()).hexdigest()[:16],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json")
+    parser.add_argument("--on", default="gpu")
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    import cupy
+
+    start = time.perf_counter()
+    for device in range(cupy.cuda.runtime.getDeviceCount()):
+        with cupy.cuda.Device(device):
+            cupy.zeros(1)
+    print(f"CUDA contexts and CuPy: {time.perf_counter() - start:.2f} s (apart)")
+    rows = [
+        measure(name, array, on, options.repeat)
+        for on in options.on.split(";")
+        for name, array in _expressions().items()
+    ]
+    report = {
+        "schema": 1,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": "python bench/gpu.py " + " ".join(sys.argv[1:]),
+        "machine": _machine(),
+        "rows": rows,
+    }
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

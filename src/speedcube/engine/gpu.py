@@ -1,0 +1,231 @@
+"""One GPU runs a part: kernels compiled by NVRTC through CuPy, launched in slices of a second.
+
+CuPy is imported when the first GPU part runs, never before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import KernelError
+from ..expr.nodes import Stored
+from ..kernel.cuda_loops import HEADER, THREADS, TILE, CudaLoops, parameter_slots
+from ..kernel.limbs import carry
+from ..kernel.program import LIMBS, Program
+from ..kernel.streams import RUN
+from .cpu import RECORDS, Consume
+from .prepare import Prepared, tables
+
+Array: TypeAlias = NDArray[Any]
+
+# Elements in one launch: about half a second on an H200, so that Ctrl-C is answered.
+LAUNCH: Final = 1 << 37
+_OPTIONS: Final = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true",
+                   "--prec-sqrt=true")  # fmt: skip
+_compile_lock = threading.Lock()
+
+
+@lru_cache(maxsize=512)
+def cuda_source(program: Program) -> str:
+    """The CUDA C text of ``program``."""
+    return CudaLoops(program).emit()
+
+
+@lru_cache(maxsize=512)
+def _gpu_kernel(program: Program, device: int) -> tuple[Any, int]:
+    """(kernel, thread blocks that fit on the device at once)."""
+    import cupy
+
+    try:
+        module = cupy.RawModule(code=cuda_source(program), options=_OPTIONS)
+        kernel = module.get_function("kernel")
+    except cupy.cuda.compiler.CompileException as err:
+        raise KernelError(f"NVRTC refused a kernel: {str(err)[:2000]}") from err
+    driver = cupy.cuda.driver
+    each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, THREADS, 0)
+    count = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+    return kernel, max(1, each) * count
+
+
+def gpu_kernel(program: Program, device: int) -> tuple[Any, int]:
+    """`_gpu_kernel`; one thread compiles, others wait."""
+    with _compile_lock:
+        return _gpu_kernel(program, device)
+
+
+class Launcher:
+    """A kernel with its arguments on the current device."""
+
+    def __init__(self, prepared: Prepared, inputs: Mapping[int, Array], device: int) -> None:
+        import cupy
+
+        self.prepared = prepared
+        self.kernel, self.resident = gpu_kernel(prepared.program, device)
+        self.keep: list[Any] = []
+        self.words = _words(prepared)
+        params = prepared.params[: parameter_slots(prepared.program)]
+        addresses = [np.uint64(self._address(leaf.source, inputs)) for leaf in prepared.space.leaves]
+        offsets = [cupy.asarray(table) for table in tables(prepared)]
+        self.tail = [*params, *addresses, *offsets]
+        self.row_tiles, self.tile_size = _row_tiles(prepared)
+
+    def _address(self, source: Any, inputs: Mapping[int, Array]) -> int:
+        """The device address of position 0 (0 for leaves that are computed)."""
+        array = inputs.get(id(source), source.buffer if isinstance(source, Stored) else None)
+        if array is None:
+            return 0
+        moved, address = to_device(array)
+        self.keep.append(moved)
+        return address
+
+    def launch(
+        self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int, out: Any
+    ) -> None:
+        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units."""
+        total = (reduced[1] - reduced[0]) * self.row_tiles
+        words = list(self.words)
+        words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
+        words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
+        units = (kept[1] - kept[0]) * pieces
+        arguments = [np.uint64(w % 2**64) for w in words]
+        self.kernel((min(units, self.resident),), (THREADS,), (*arguments, *self.tail, out))
+
+
+def to_device(array: Any) -> tuple[Any, int]:
+    """``array`` on the current device, and the address of its first element.
+
+    A strided host array is moved as the bytes it spans, so that its strides still hold.
+    """
+    import cupy
+
+    if hasattr(array, "__cuda_array_interface__"):
+        return array, int(array.data.ptr)
+    if array.flags.c_contiguous:
+        moved = cupy.asarray(array)
+        return moved, int(moved.data.ptr)
+    low, high = np.lib.array_utils.byte_bounds(array)
+    span = np.empty(0, np.uint8) if high == low else np.asarray(_Span(low, high - low, array))
+    moved = cupy.asarray(span)
+    return moved, int(moved.data.ptr) + array.ctypes.data - low
+
+
+class _Span:
+    """Bytes [address, address + size) of host memory that ``owner`` keeps alive."""
+
+    def __init__(self, address: int, size: int, owner: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (size,),
+            "data": (address, True),
+        }
+
+
+def _words(prepared: Prepared) -> list[int]:
+    space, tiling = prepared.space, prepared.tiling
+    outer = tiling.first
+    words = [0] * 4 + [prepared.loops[2], tiling.rows, tiling.inner] + [0] * 3
+    words += space.extents[:outer]
+    for offset, strides in zip(space.offsets, space.strides, strict=True):
+        words += [offset, *strides[:outer], strides[outer]]
+    words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
+    assert len(words) == HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
+    return words
+
+
+def _row_tiles(prepared: Prepared) -> tuple[int, int]:
+    """(tiles that cover any row, elements in a tile)."""
+    steps, tiling = prepared.loops[2], prepared.tiling
+    for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
+        if code.mode == "run" and code.stream is not None:
+            runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
+            per_tile = TILE // ((RUN // code.stream.per_block) >> code.lg)
+            return -(-runs // per_tile), per_tile * (RUN >> code.lg)
+    if tiling.table:
+        return -(-steps // tiling.rows), tiling.rows * tiling.inner
+    return -(-steps // TILE), TILE
+
+
+def _launch_rows(prepared: Prepared) -> int:
+    """Reduced rows in one launch."""
+    row = prepared.loops[2] * prepared.tiling.inner
+    return max(1, LAUNCH // max(1, row))
+
+
+def run_store(
+    prepared: Prepared, inputs: Mapping[int, Array], out: Any, device: int, stop: threading.Event
+) -> None:
+    """Every element of the part into the device array ``out``."""
+    import cupy
+
+    launcher = Launcher(prepared, inputs, device)
+    kept, _, _ = prepared.loops
+    step = _launch_rows(prepared)
+    for first in range(0, kept, step):
+        if stop.is_set():
+            return
+        last = min(kept, first + step)
+        units = max(1, min(launcher.row_tiles, 4 * launcher.resident // (last - first)))
+        launcher.launch((first, last), (0, 1), units, out)
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def run_records(
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    device: int,
+    stop: threading.Event,
+    consume: Consume,
+    block: int = RECORDS,
+) -> None:
+    """Hand the part's records to ``consume(first, records)``, as `cpu.run_records` does."""
+    kept = prepared.loops[0]
+    launcher = Launcher(prepared, inputs, device)
+    for first in range(0, kept, block):
+        count = min(block, kept - first)
+        consume(first, _fold(launcher, first, count, stop))
+
+
+def _fold(launcher: Launcher, first: int, count: int, stop: threading.Event) -> Array:
+    """Records of kept positions first .. first + count, their pieces merged."""
+    import cupy
+
+    prepared, reduced = launcher.prepared, launcher.prepared.loops[1]
+    words = prepared.program.sink.words
+    step = max(1, _launch_rows(prepared) // count)
+    found: list[Array] = []
+    for r in range(0, reduced, step):
+        if stop.is_set():
+            break
+        stop_row = min(reduced, r + step)
+        total = (stop_row - r) * launcher.row_tiles
+        pieces = max(1, min(total, launcher.resident // count))
+        out = cupy.empty(count * pieces * words, np.uint64)
+        launcher.launch((first, first + count), (r, stop_row), pieces, out)
+        records = out.get().view(np.int64).reshape(count, pieces, words)
+        found.append(merge_pieces(prepared.program, records))
+    if not found:
+        raise KeyboardInterrupt
+    return merge_pieces(prepared.program, np.stack(found, axis=1))
+
+
+def merge_pieces(program: Program, records: Array) -> Array:
+    """(count, pieces, words) -> (count, words)."""
+    kind = program.sink.kind
+    if records.shape[1] == 1:
+        return np.ascontiguousarray(records[:, 0])
+    if kind == "min":
+        return np.asarray(records.min(axis=1))
+    if kind == "argmin":
+        order = np.lexsort((records[:, :, 1], records[:, :, 0]), axis=1)[:, 0]
+        return np.asarray(records[np.arange(len(records)), order])
+    if kind == "exact":
+        carry(records.reshape(*records.shape[:2], -1, LIMBS))
+    return np.asarray(records.sum(axis=1, dtype=np.int64))

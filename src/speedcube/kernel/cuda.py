@@ -1,0 +1,176 @@
+"""The CUDA printer: a `Body` as C statements, operation for operation.
+
+Compiled with ``--fmad=false`` every line rounds once, as its LLVM twin does; signed arithmetic
+goes through unsigned types because C leaves signed overflow undefined.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from .. import dtypes
+from .ir import Body, Instr
+
+CTYPE: Final = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "i64",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned",
+    "uint64": "u64",
+    "float32": "float",
+    "float64": "double",
+}
+_UNSIGNED: Final = {name: CTYPE[name.replace("int", "uint")] for name in dtypes.SIGNED}
+
+
+def literal(value: Any, dtype: str) -> str:
+    """A constant; floats by their bits."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype == "float64":
+        (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+        return f"bits_to_double(0x{bits:016x}ull)"
+    if dtype == "float32":
+        (bits,) = struct.unpack("<I", struct.pack("<f", value))
+        return f"bits_to_float(0x{bits:08x}u)"
+    wrapped = int(value) % (1 << 64)
+    return f"({CTYPE[dtype]})0x{wrapped:x}ull"
+
+
+def emit(
+    lines: list[str], body: Body, inputs: Mapping[str, str], prefix: str, indent: str
+) -> dict[str, str]:
+    """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<slot>``."""
+    names: list[str] = []
+    for k, instr in enumerate(body.instrs):
+        types = [body.instrs[a].type for a in instr.args]
+        args = [names[a] for a in instr.args]
+        if instr.op == "input":
+            names.append(inputs[instr.imm])
+        elif instr.op == "const":
+            names.append(literal(instr.imm, instr.type))
+        elif instr.op == "param":
+            names.append(_slot(instr))
+        else:
+            name = f"{prefix}{k}"
+            lines.append(f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};")
+            names.append(name)
+    return {name: names[v] for name, v in body.outputs}
+
+
+def _slot(instr: Instr) -> str:
+    slot = f"p{instr.imm}"
+    if instr.type == "float64":
+        return f"bits_to_double({slot})"
+    if instr.type == "float32":
+        return f"bits_to_float((unsigned){slot})"
+    if instr.type == "bool":
+        return f"((({slot}) & 255ull) != 0ull)"
+    return f"(({CTYPE[instr.type]}){slot})"
+
+
+_Printer = Callable[[Instr, list[str], list[str]], str]
+
+
+def _infix(symbol: str) -> _Printer:
+    def make(i: Instr, types: list[str], a: list[str]) -> str:
+        if i.type in _UNSIGNED:
+            u = _UNSIGNED[i.type]
+            return f"({CTYPE[i.type]})(({u}){a[0]} {symbol} ({u}){a[1]})"
+        if dtypes.is_float(i.type):
+            return f"{a[0]} {symbol} {a[1]}"
+        return f"({CTYPE[i.type]})({a[0]} {symbol} {a[1]})"
+
+    return make
+
+
+def _plain(symbol: str) -> _Printer:
+    return lambda i, types, a: f"({CTYPE[i.type]})({a[0]} {symbol} {a[1]})"
+
+
+def _function(double: str, single: str) -> _Printer:
+    return lambda i, types, a: f"{double if i.type == 'float64' else single}({', '.join(a)})"
+
+
+def _neg(i: Instr, types: list[str], a: list[str]) -> str:
+    if dtypes.is_float(i.type):
+        return f"-{a[0]}"
+    return f"({CTYPE[i.type]})(0 - ({_UNSIGNED.get(i.type, CTYPE[i.type])}){a[0]})"
+
+
+def _not(i: Instr, types: list[str], a: list[str]) -> str:
+    return f"!{a[0]}" if i.type == "bool" else f"({CTYPE[i.type]})(~{a[0]})"
+
+
+def _shl(i: Instr, types: list[str], a: list[str]) -> str:
+    u = _UNSIGNED.get(i.type, CTYPE[i.type])
+    return f"({CTYPE[i.type]})(({u}){a[0]} << {a[1] if len(a) > 1 else i.imm})"
+
+
+def _shr(i: Instr, types: list[str], a: list[str]) -> str:
+    return f"({CTYPE[i.type]})({a[0]} >> {a[1] if len(a) > 1 else i.imm})"
+
+
+def _mul32(i: Instr, types: list[str], a: list[str]) -> str:
+    return f"(u64)(unsigned){a[0]} * (u64)(unsigned){a[1]}"
+
+
+def _cast(i: Instr, types: list[str], a: list[str]) -> str:
+    return f"({CTYPE[i.type]}){a[0]}"
+
+
+_BITS: Final = {
+    ("float64", "uint64"): "double_to_bits({})",
+    ("float64", "int64"): "(i64)double_to_bits({})",
+    ("uint64", "float64"): "bits_to_double({})",
+    ("int64", "float64"): "bits_to_double((u64){})",
+    ("float32", "uint32"): "float_to_bits({})",
+    ("float32", "int32"): "(int)float_to_bits({})",
+    ("uint32", "float32"): "bits_to_float({})",
+    ("int32", "float32"): "bits_to_float((unsigned){})",
+}
+
+
+def _bitcast(i: Instr, types: list[str], a: list[str]) -> str:
+    return _BITS.get((types[0], i.type), f"({CTYPE[i.type]}){{}}").format(a[0])
+
+
+_C: Final[dict[str, _Printer]] = {
+    "add": _infix("+"),
+    "sub": _infix("-"),
+    "mul": _infix("*"),
+    "div": _infix("/"),
+    "idiv": _plain("/"),
+    "irem": _plain("%"),
+    "and": _plain("&"),
+    "or": _plain("|"),
+    "xor": _plain("^"),
+    "neg": _neg,
+    "not": _not,
+    "shl": _shl,
+    "shlv": _shl,
+    "shr": _shr,
+    "shrv": _shr,
+    "mul32": _mul32,
+    "sqrt": _function("root", "rootf"),
+    "fma": _function("fma", "fmaf"),
+    "floor": _function("floor", "floorf"),
+    "ceil": _function("ceil", "ceilf"),
+    "trunc": _function("trunc", "truncf"),
+    "rint": _function("rint", "rintf"),
+    "eq": _plain("=="),
+    "ne": _plain("!="),
+    "lt": _plain("<"),
+    "le": _plain("<="),
+    "gt": _plain(">"),
+    "ge": _plain(">="),
+    "select": lambda i, types, a: f"{a[0]} ? {a[1]} : {a[2]}",
+    "cast": _cast,
+    "bitcast": _bitcast,
+}

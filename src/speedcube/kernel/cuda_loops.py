@@ -1,0 +1,406 @@
+"""The loops of a GPU kernel around its bodies, as CUDA C.
+
+A unit is one piece of one result record: block ``u % gridDim`` takes unit u, walks the piece's
+tiles with all its threads, and writes the unit's record; the host merges a record's pieces. In a
+tile of a ``run`` leaf each thread takes whole blocks of the stream: the values of a block lie
+W / stride elements apart, so each thread computes that many elements. Otherwise a thread takes
+single elements.
+
+Arguments, all 8 bytes: geometry ``g0 ...`` (kept begin; kept count; reduced begin, count; tile
+steps; rows; inner; pieces; tiles of a row; tiles of a piece; then, for each leaf and the result:
+offset, outer strides, tile stride; the outer extents before them), parameters ``p0 ...``,
+leaf addresses ``b0 ...``, offset tables ``t0 ...``, the output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from .cuda import CTYPE, emit
+from .program import LIMBS, LeafCode, Program
+from .streams import RUN, Stream
+
+THREADS: Final = 256
+TILE: Final = 2048  # stream blocks (or elements) a thread block takes before its next tile
+HEADER: Final = 10
+
+PRELUDE: Final = """\
+typedef long long i64;
+typedef unsigned long long u64;
+#ifndef SPEEDCUBE_HOST
+#define THREADS 256
+#define bits_to_double(x) __longlong_as_double((i64)(x))
+#define double_to_bits(x) ((u64)__double_as_longlong(x))
+#define bits_to_float(x) __uint_as_float(x)
+#define float_to_bits(x) __float_as_uint(x)
+#define root __dsqrt_rn
+#define rootf __fsqrt_rn
+#endif
+"""
+
+LIMB_ADD: Final = """\
+__device__ __noinline__ void limb_add(u64 *limbs, double x) {
+  u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
+  unsigned e = (unsigned)(bits >> 52) & 2047u;
+  bool negative = (bits >> 63) != 0;
+  if (e == 2047u) {
+    atomicAdd(limbs + (fraction ? 68 : negative ? 70 : 69), 1ull);
+    return;
+  }
+  u64 m = e ? fraction | 0x10000000000000ull : fraction;
+  unsigned place = e ? e - 1u : 0u, digit = place >> 5, shift = place & 31u;
+  u64 low = m << shift, d2 = shift ? m >> (64u - shift) : 0ull;
+  u64 d0 = low & 0xffffffffull, d1 = low >> 32;
+  if (negative) { d0 = 0ull - d0; d1 = 0ull - d1; d2 = 0ull - d2; }
+  atomicAdd(limbs + digit, d0);
+  atomicAdd(limbs + digit + 1, d1);
+  atomicAdd(limbs + digit + 2, d2);
+}
+"""
+
+
+@dataclass
+class CudaLoops:
+    """Prints one kernel."""
+
+    program: Program
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    serial: int = 0
+
+    # Helpers -------------------------------------------------------------------------------
+
+    @property
+    def outer(self) -> int:
+        return self.program.kept + self.program.reduced
+
+    def put(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    def open(self, text: str) -> None:
+        self.put(text + " {")
+        self.depth += 1
+
+    def close(self) -> None:
+        self.depth -= 1
+        self.put("}")
+
+    def word(self, leaf: int, which: int) -> str:
+        """Geometry of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
+        return f"(i64)g{HEADER + self.outer + leaf * (self.outer + 2) + which}"
+
+    def body(self, body: object, inputs: dict[str, str]) -> dict[str, str]:
+        self.serial += 1
+        return emit(self.lines, body, inputs, f"v{self.serial}_", "  " * self.depth)  # type: ignore[arg-type]
+
+    @property
+    def count(self) -> int:
+        return len(self.program.leaves)
+
+    @property
+    def primary(self) -> LeafCode | None:
+        """The leaf whose runs the tiles follow."""
+        return next((leaf for leaf in self.program.leaves if leaf.mode == "run"), None)
+
+    # The nest ------------------------------------------------------------------------------
+
+    def emit(self) -> str:
+        sink = CudaSink(self)
+        sink.declare()
+        kept, pieces, row_tiles, piece_tiles = "(i64)g1", "(i64)g7", "(i64)g8", "(i64)g9"
+        self.open(f"for (i64 u = blockIdx.x; u < {kept} * {pieces}; u += gridDim.x)")
+        sink.begin()
+        self.put(f"i64 o = (i64)g0 + u / {pieces}, q = (u % {pieces}) * {piece_tiles};")
+        self.put(f"i64 stop = q + {piece_tiles}, all = (i64)g3 * {row_tiles};")
+        self.put("if (stop > all) stop = all;")
+        self.put(f"i64 r = (i64)g2 + q / {row_tiles}, t = q % {row_tiles};")
+        self.open("while (q < stop)")
+        self.bases()
+        self.put(f"i64 row_stop = q + ({row_tiles} - t); if (row_stop > stop) row_stop = stop;")
+        self.open("for (; q < row_stop; q++, t++)")
+        self.tile(sink)
+        sink.after_tile()
+        self.close()
+        self.put("t = 0; r++;")
+        self.close()
+        sink.end()
+        self.close()
+        return self.function(sink)
+
+    def bases(self) -> None:
+        """Positions of each leaf and the result at the start of row (o, r)."""
+        for k in range(self.count + 1):
+            self.put(f"i64 base{k} = {self.word(k, 0)};")
+        for index, first, loops in (
+            ("o", 0, self.program.kept),
+            ("r", self.program.kept, self.program.reduced),
+        ):
+            self.open("")
+            self.put(f"i64 rest = {index};")
+            for d in reversed(range(first, first + loops)):
+                extent = f"(i64)g{HEADER + d}"
+                digit = "rest" if d == first else f"rest % {extent}"
+                self.put(f"i64 digit{d} = {digit};" + ("" if d == first else f" rest /= {extent};"))
+                for k in range(self.count + 1):
+                    self.put(f"base{k} += digit{d} * {self.word(k, 1 + d)};")
+            self.close()
+
+    def tile(self, sink: CudaSink) -> None:
+        leaf = self.primary
+        if leaf is not None and leaf.stream is not None:
+            self.run_tile(sink, leaf, leaf.stream)
+        else:
+            self.element_tile(sink)
+
+    def run_tile(self, sink: CudaSink, leaf: LeafCode, stream: Stream) -> None:
+        """``TILE`` stream blocks from run ``t * runs`` of the row."""
+        k = self.program.leaves.index(leaf)
+        width, lg = RUN // stream.per_block, leaf.lg
+        blocks, elements = width >> lg, RUN >> lg
+        runs = TILE // blocks
+        self.put(f"i64 run0 = (base{k} >> 10) + t * {runs}, first = base{k} & {(1 << lg) - 1};")
+        self.put(f"i64 j0 = ((run0 << 10) + first - base{k}) >> {lg}, room = (i64)g4 - j0;")
+        self.put("int low = j0 < 0 ? (int)-j0 : 0;")
+        self.put(f"int high = room > {runs * elements} ? {runs * elements} : (int)room;")
+        self.put(f"u64 block0 = (u64)(run0 * {width} + first);")
+        self.open(f"for (int l = threadIdx.x; l < {TILE}; l += THREADS)")
+        self.put(f"int run = l / {blocks}, k = l % {blocks};")
+        self.put(f"int e = run * {elements} + k;")
+        self.put("if (e >= high) break;")
+        self.put(f"u64 block = block0 + (u64)(unsigned)(run * {width} + (k << {lg}));")
+        values = self.twins(leaf)
+        for q in range(stream.per_block):
+            self.put(f"int e{q} = e + {q * blocks};")
+            self.open(f"if (e{q} >= low && e{q} < high)")
+            fetched = {name: outputs[f"v{q}"] for name, outputs in values.items()}
+            self.element(sink, f"(j0 + e{q})", f"e{q}", fetched)
+            self.close()
+        self.close()
+
+    def twins(self, leaf: LeafCode) -> dict[str, dict[str, str]]:
+        """All values of the current block, for each leaf that shares the primary's positions."""
+        found = {}
+        for k, other in enumerate(self.program.leaves):
+            if other.mode == "run" and other.twin == leaf.twin and other.stream is not None:
+                found[f"leaf{k}"] = self.pipeline(other.stream, "block")
+        return found
+
+    def pipeline(self, stream: Stream, block: str) -> dict[str, str]:
+        names = {"block": block}
+        for stage in stream.stages:
+            names |= self.body(stage, names)
+        return names
+
+    def element_tile(self, sink: CudaSink) -> None:
+        """Elements one by one; ``t`` counts tiles of the row."""
+        if self.program.table:
+            self.put("i64 j0 = t * (i64)g5, left = (i64)g4 - j0;")
+            self.put("i64 take = left > (i64)g5 ? (i64)g5 : left;")
+            self.put("int high = (int)(take * (i64)g6);")
+        else:
+            self.put(f"i64 j0 = t * {TILE}, left = (i64)g4 - j0;")
+            self.put(f"int high = left > {TILE} ? {TILE} : (int)left;")
+        self.open("for (int e = threadIdx.x; e < high; e += THREADS)")
+        self.element(sink, "j0" if self.program.table else "(j0 + e)", "e", {})
+        self.close()
+
+    # Elements ------------------------------------------------------------------------------
+
+    def element(self, sink: CudaSink, j: str, e: str, fetched: dict[str, str]) -> None:
+        inputs = dict(fetched)
+        for name, _ in self.program.element.inputs:
+            if name not in inputs:
+                inputs[name] = self.fetch(int(name.removeprefix("leaf")), j, e)
+        sink.consume(self.body(self.program.element, inputs), j, e)
+
+    def position(self, k: int, j: str, e: str) -> str:
+        """The position element (j, e) reads of leaf ``k``."""
+        start = f"base{k} + {j} * {self.word(k, self.outer + 1)}"
+        return f"({start} + tables{k}[{e}])" if self.program.table else f"({start})"
+
+    def fetch(self, k: int, j: str, e: str) -> str:
+        leaf = self.program.leaves[k]
+        at = self.position(k, j, e)
+        if leaf.kind == "position":
+            return at
+        if leaf.kind == "stored":
+            memory = "unsigned char" if leaf.dtype == "bool" else CTYPE[leaf.dtype]
+            loaded = f"((const {memory} *)b{k})[{at}]"
+            return f"({loaded} != 0)" if leaf.dtype == "bool" else loaded
+        assert leaf.stream is not None
+        return self.single(leaf.stream, at)
+
+    def single(self, stream: Stream, at: str) -> str:
+        """One value of the block that holds position ``at``."""
+        self.serial += 1
+        s, width = self.serial, RUN // stream.per_block
+        self.put(f"i64 at{s} = {at};")
+        if stream.per_block == 1:
+            return self.pipeline(stream, f"(u64)at{s}")["v0"]
+        self.put(f"u64 block{s} = (u64)((at{s} >> 10) * {width} + (at{s} & {width - 1}));")
+        values = self.pipeline(stream, f"block{s}")
+        which = f"((at{s} >> {width.bit_length() - 1}) & {stream.per_block - 1})"
+        text = values["v0"]
+        for q in range(1, stream.per_block):
+            text = f"({which} == {q} ? {values[f'v{q}']} : {text})"
+        self.put(f"{CTYPE[stream.dtype]} value{s} = {text};")
+        return f"value{s}"
+
+    # The function --------------------------------------------------------------------------
+
+    def function(self, sink: CudaSink) -> str:
+        words = HEADER + self.outer + (self.count + 1) * (self.outer + 2)
+        slots = parameter_slots(self.program)
+        arguments = [f"u64 g{k}" for k in range(words)]
+        arguments += [f"u64 p{k}" for k in range(slots)]
+        arguments += [f"u64 b{k}" for k in range(self.count)]
+        if self.program.table:
+            arguments += [f"const i64 *tables{k}" for k in range(self.count + 1)]
+        arguments += ["u64 *out"]
+        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) kernel('
+        return "\n".join(
+            [PRELUDE, *sink.support(), head + ", ".join(arguments) + ") {", *self.lines, "}", ""]
+        )
+
+
+def parameter_slots(program: Program) -> int:
+    """How many parameter words the kernel takes."""
+    bodies = [program.element]
+    bodies += [s for leaf in program.leaves if leaf.stream for s in leaf.stream.stages]
+    used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
+    used += [t.bins.slot + 1 for t in program.sink.terms if t.bins.mode in ("split", "residual")]
+    return max(used, default=-1) + 1
+
+
+@dataclass
+class CudaSink:
+    """A sink's declarations, per-unit set-up, per-element code and unit end."""
+
+    loops: CudaLoops
+
+    @property
+    def kind(self) -> str:
+        return self.loops.program.sink.kind
+
+    def support(self) -> list[str]:
+        return [LIMB_ADD] if self.kind == "exact" else []
+
+    def declare(self) -> None:
+        sink = self.loops.program.sink
+        if self.kind == "exact":
+            self.loops.put(f"__shared__ u64 limbs[{sink.words}];")
+        elif self.kind == "argmin":
+            self.loops.put("__shared__ i64 keys[THREADS], places[THREADS];")
+        elif self.kind != "store":
+            self.loops.put("__shared__ i64 folded;")
+
+    def begin(self) -> None:
+        put, sink = self.loops.put, self.loops.program.sink
+        if self.kind == "store":
+            return
+        if self.kind == "exact":
+            put(f"for (int w = threadIdx.x; w < {sink.words}; w += THREADS) limbs[w] = 0ull;")
+            for k, term in enumerate(sink.terms):
+                if term.bins.mode != "search":
+                    put(f"double high{k} = 0.0, low{k} = 0.0;")
+            put("int pending = 0;")
+        elif self.kind == "argmin":
+            put("i64 key = 0x7fffffffffffffffll, place = 0x7fffffffffffffffll;")
+        elif self.kind == "isum":
+            put("u64 total = 0ull; if (threadIdx.x == 0) folded = 0;")
+        else:
+            put("i64 least = 0x7fffffffffffffffll; if (threadIdx.x == 0) folded = least;")
+        put("__syncthreads();")
+
+    def consume(self, outputs: dict[str, str], j: str, e: str) -> None:
+        put = self.loops.put
+        x = outputs.get("x", "")
+        if self.kind == "store":
+            self.store(x, j, e)
+        elif self.kind == "isum":
+            put(f"total += (u64){x};")
+        elif self.kind == "min":
+            put(f"if ({x} < least) least = {x};")
+        elif self.kind == "argmin":
+            at = outputs["at"]
+            put(f"if ({x} < key || ({x} == key && {at} < place)) {{ key = {x}; place = {at}; }}")
+        else:
+            for k, term in enumerate(self.loops.program.sink.terms):
+                self.accumulate(k, term.bins.mode, term.bins.slot, outputs[term.output])
+
+    def store(self, x: str, j: str, e: str) -> None:
+        loops = self.loops
+        memory = "unsigned char" if loops.program.sink.dtype == "bool" else CTYPE[
+            loops.program.sink.dtype]  # fmt: skip
+        loops.put(f"(({memory} *)out)[{loops.position(loops.count, j, e)}] = {x};")
+
+    def accumulate(self, k: int, mode: str, slot: int, x: str) -> None:
+        loops = self.loops
+        put = loops.put
+        group = loops.program.sink.terms[k].group * LIMBS
+        if mode == "search":
+            put(f"if ({x} != 0.0) limb_add(limbs + {group}, {x});")
+            return
+        if mode == "plain":
+            put(f"high{k} += {x};")
+            return
+        loops.serial += 1
+        s = loops.serial
+        first, second = f"bits_to_double(p{slot})", f"bits_to_double(p{slot + 1})"
+        put(f"double part{s} = ({x} + {first}) - {first};")
+        put(f"double rest{s} = {x} - part{s};")
+        put(f"high{k} += part{s};")
+        if mode == "split":
+            put(f"low{k} += rest{s};")
+            return
+        put(f"double fine{s} = (rest{s} + {second}) - {second};")
+        put(f"low{k} += fine{s};")
+        put(f"double left{s} = rest{s} - fine{s};")
+        put(f"if (left{s} != 0.0) limb_add(limbs + {group}, left{s});")
+
+    def flush(self) -> None:
+        for k, term in enumerate(self.loops.program.sink.terms):
+            if term.bins.mode == "search":
+                continue
+            group = term.group * LIMBS
+            self.loops.put(f"limb_add(limbs + {group}, high{k}); high{k} = 0.0;")
+            if term.bins.mode != "plain":
+                self.loops.put(f"limb_add(limbs + {group}, low{k}); low{k} = 0.0;")
+
+    def after_tile(self) -> None:
+        """Flush before a thread's doubles could round."""
+        bins = [t.bins for t in self.loops.program.sink.terms if t.bins.mode != "search"]
+        if bins:
+            terms = TILE // THREADS * 4  # a thread's in one tile: four values a block at most
+            limit = (1 << min(b.chunk for b in bins)) - terms
+            self.loops.put(f"pending += {terms};")
+            self.loops.open(f"if (pending > {limit})")
+            self.flush()
+            self.loops.put("pending = 0;")
+            self.loops.close()
+
+    def end(self) -> None:
+        loops, put, words = self.loops, self.loops.put, self.loops.program.sink.words
+        if self.kind == "store":
+            return
+        if self.kind == "exact":
+            self.flush()
+            put("__syncthreads();")
+            put(f"for (int w = threadIdx.x; w < {words}; w += THREADS) out[u * {words} + w] = limbs[w];")
+        elif self.kind == "argmin":
+            put("keys[threadIdx.x] = key; places[threadIdx.x] = place;")
+            put("__syncthreads();")
+            loops.open("if (threadIdx.x == 0)")
+            put("for (int w = 1; w < THREADS; w++)")
+            put("  if (keys[w] < key || (keys[w] == key && places[w] < place)) "
+                "{ key = keys[w]; place = places[w]; }")  # fmt: skip
+            put("out[2 * u] = (u64)key; out[2 * u + 1] = (u64)place;")
+            loops.close()
+        else:
+            fold = "atomicAdd((u64 *)&folded, total)" if self.kind == "isum" else (
+                "atomicMin(&folded, least)")  # fmt: skip
+            put(f"{fold};")
+            put("__syncthreads();")
+            put("if (threadIdx.x == 0) out[u] = (u64)folded;")
+        put("__syncthreads();")

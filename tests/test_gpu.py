@@ -1,0 +1,103 @@
+"""Every expression gives the CPU's bits on a GPU, and on all GPUs of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine import rungs
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here"),
+]
+
+_DATA = np.random.default_rng(7).normal(size=(301, 777)) * np.logspace(-20, 20, 777)
+_WHOLE = (_DATA[:, 300:500] * 1e3).clip(-30000, 30000).astype(np.int16)
+
+
+def _rng() -> sc.random.Generator:
+    return sc.random.default_rng(11)
+
+
+def _normal(*shape: int, dtype: str = "float64") -> Any:
+    return _rng().normal(10, 1, size=shape, dtype=dtype)
+
+
+EXPRESSIONS: dict[str, Callable[[], Any]] = {
+    "published sum": lambda: (_normal(3000, 5000) + 1)[::2, ::2].sum(),
+    "published mean": lambda: (_normal(3000, 5000) + 1)[::2, ::2].mean(),
+    "float32 sum": lambda: (_normal(3000, 5000, dtype="float32") + 1)[::2, ::2].sum(),
+    "standard normal sum": lambda: _rng().standard_normal(size=3_000_000).sum(),
+    "normals stored": lambda: _normal(300, 4001),
+    "float32 stored": lambda: _normal(300, 4001, dtype="float32"),
+    "stride 3": lambda: _normal(300, 4001)[:, ::3],
+    "rows of three": lambda: _normal(50_001, 3)[::3],
+    "flipped, transposed": lambda: _normal(300, 401)[::-1, ::-2].T,
+    "two streams": lambda: (lambda g: g.normal(size=(99, 3001)) * g.uniform(size=(99, 3001)))(
+        _rng()
+    ),
+    "difference": lambda: (lambda x: x[1:] - x[:-1])(_normal(100_001)),
+    "exponential": lambda: _rng().exponential(size=(33, 5000)).sum(axis=1),
+    "uniform float32": lambda: _rng().uniform(2, 3, size=50_000, dtype="float32"),
+    "integers": lambda: _rng().integers(-5, 1000, size=(77, 1001)),
+    "wide integers": lambda: _rng().integers(-(2**62), 2**62, size=30_000),
+    "stored sum, wild range": lambda: (sc.asarray(_DATA) * 2 + 1).sum(),
+    "stored sum of rows": lambda: sc.asarray(_DATA)[:, ::5].sum(axis=1),
+    "stored sum of columns": lambda: sc.asarray(_DATA).sum(axis=0),
+    "stored, strided": lambda: sc.asarray(_DATA[::-2, ::3]) + 1,
+    "var": lambda: _normal(1000, 1000).var(),
+    "std of columns": lambda: sc.asarray(_DATA).std(axis=0, ddof=1),
+    "centred": lambda: (lambda x: ((x - x.mean()) ** 2).sum())(_normal(500, 700)),
+    "max of columns": lambda: _normal(500, 700).max(axis=0),
+    "argmin": lambda: sc.asarray(_DATA).argmin(),
+    "argmax of rows": lambda: sc.asarray(_DATA).argmax(axis=1),
+    "any": lambda: (sc.asarray(_DATA) > 1e20).any(axis=0),
+    "exp": lambda: sc.exp(sc.asarray(_DATA)),
+    "exp float32": lambda: sc.exp(sc.asarray(_DATA.astype("float32"))),
+    "where": lambda: sc.where(sc.asarray(_DATA) > 0, sc.sqrt(abs(sc.asarray(_DATA))), -1),
+    "int16 division": lambda: sc.asarray(_WHOLE) // 7,
+    "int16 remainder": lambda: sc.asarray(_WHOLE) % -7,
+    "int16 sum": lambda: (sc.asarray(_WHOLE) + sc.asarray(_WHOLE)).sum(),
+    "shifts": lambda: (sc.asarray(_WHOLE).astype("int64") << 3) ^ 0x55,
+    "casts": lambda: sc.asarray(_DATA).astype("int32"),
+    "eye": lambda: sc.eye(100, 90, k=3),
+    "linspace": lambda: sc.linspace(0, 1, 1001),
+    "subnormals": lambda: sc.asarray(np.array([5e-324, -1e-310, 2e-308])) * 1.0,
+    "float32 subnormals": lambda: sc.asarray(np.array([1e-45, 3e-39], "float32")) * 0.5,
+    "scalar": lambda: sc.asarray(3.0) + 1,
+    "empty": lambda: _normal(0, 5).sum(axis=0),
+}
+
+
+@pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_same_bits_as_the_cpu(name: str, rung: str) -> None:
+    expected = np.asarray(EXPRESSIONS[name]().compute(on="core"))
+    found = np.asarray(EXPRESSIONS[name]().compute(on=rung))
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_results_can_stay_on_the_device() -> None:
+    import cupy
+
+    x = _normal(100, 200)
+    kept = x.compute(on="gpu", to="cupy")
+    assert isinstance(kept, cupy.ndarray)
+    assert cupy.asnumpy(kept).tobytes() == x.compute(on="core").tobytes()
+    assert float((x.persist(on="gpu") + 1).sum().compute(on="gpu")) == float((x + 1).sum())
+
+
+def test_a_cupy_random_state_means_the_gpu() -> None:
+    import cupy
+
+    rs = sc.random.RandomState(3, RandomState=cupy.random.RandomState)
+    y = rs.normal(10, 1, size=(1000, 1000), chunks=(100, 100)).sum()
+    assert y.plan(scheduler="single-threaded").rung == "gpu"
+    assert y.plan(scheduler="threads").rung == "gpus"
