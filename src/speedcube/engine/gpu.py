@@ -13,10 +13,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError
 from ..expr.nodes import Stored
+from ..kernel.cache import kernel_cache
 from ..kernel.cuda_loops import HEADER, THREADS, TILE, CudaLoops, parameter_slots
 from ..kernel.limbs import carry
+from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
 from ..kernel.streams import RUN
 from .cpu import RECORDS, Consume
@@ -26,9 +27,6 @@ Array: TypeAlias = NDArray[Any]
 
 # Elements in one launch: about half a second on an H200, so that Ctrl-C is answered.
 LAUNCH: Final = 1 << 37
-_OPTIONS: Final = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true",
-                   "--prec-sqrt=true")  # fmt: skip
-_compile_lock = threading.Lock()
 
 
 @lru_cache(maxsize=512)
@@ -38,25 +36,13 @@ def cuda_source(program: Program) -> str:
 
 
 @lru_cache(maxsize=512)
-def _gpu_kernel(program: Program, device: int) -> tuple[Any, int]:
+def gpu_kernel(program: Program, device: int) -> tuple[DeviceKernel, int]:
     """(kernel, thread blocks that fit on the device at once)."""
     import cupy
 
-    try:
-        module = cupy.RawModule(code=cuda_source(program), options=_OPTIONS)
-        kernel = module.get_function("kernel")
-    except cupy.cuda.compiler.CompileException as err:
-        raise KernelError(f"NVRTC refused a kernel: {str(err)[:2000]}") from err
-    driver = cupy.cuda.driver
-    each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, THREADS, 0)
+    kernel = build(cuda_source(program), device, THREADS, kernel_cache())
     count = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
-    return kernel, max(1, each) * count
-
-
-def gpu_kernel(program: Program, device: int) -> tuple[Any, int]:
-    """`_gpu_kernel`; one thread compiles, others wait."""
-    with _compile_lock:
-        return _gpu_kernel(program, device)
+    return kernel, kernel.blocks_per_multiprocessor * count
 
 
 class Launcher:
@@ -94,7 +80,8 @@ class Launcher:
         words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
-        self.kernel((min(units, self.resident),), (THREADS,), (*arguments, *self.tail, out))
+        grid = (min(units, self.resident),)
+        self.kernel.function(grid, (THREADS,), (*arguments, *self.tail, out))
 
 
 def to_device(array: Any) -> tuple[Any, int]:

@@ -44,9 +44,19 @@ def literal(value: Any, dtype: str) -> str:
 
 
 def emit(
-    lines: list[str], body: Body, inputs: Mapping[str, str], prefix: str, indent: str
+    lines: list[str],
+    body: Body,
+    inputs: Mapping[str, str],
+    prefix: str,
+    indent: str,
+    pool: dict[str, int],
 ) -> dict[str, str]:
-    """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<slot>``."""
+    """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<slot>``.
+
+    A double constant whose low word is not zero cannot be part of an instruction; it goes to
+    ``pool``, an array in constant memory, which can: moves of constants were a quarter of all
+    instructions before.
+    """
     names: list[str] = []
     for k, instr in enumerate(body.instrs):
         types = [body.instrs[a].type for a in instr.args]
@@ -54,7 +64,7 @@ def emit(
         if instr.op == "input":
             names.append(inputs[instr.imm])
         elif instr.op == "const":
-            names.append(literal(instr.imm, instr.type))
+            names.append(_constant(instr, pool))
         elif instr.op == "param":
             names.append(_slot(instr))
         else:
@@ -62,6 +72,14 @@ def emit(
             lines.append(f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};")
             names.append(name)
     return {name: names[v] for name, v in body.outputs}
+
+
+def _constant(instr: Instr, pool: dict[str, int]) -> str:
+    if instr.type == "float64":
+        (bits,) = struct.unpack("<Q", struct.pack("<d", instr.imm))
+        if bits & 0xFFFFFFFF:
+            return f"pool[{pool.setdefault(f'0x{bits:016x}', len(pool))}]"
+    return literal(instr.imm, instr.type)
 
 
 def _slot(instr: Instr) -> str:
@@ -118,7 +136,7 @@ def _shr(i: Instr, types: list[str], a: list[str]) -> str:
 
 
 def _mul32(i: Instr, types: list[str], a: list[str]) -> str:
-    return f"(u64)(unsigned){a[0]} * (u64)(unsigned){a[1]}"
+    return f"mul_wide((unsigned){a[0]}, (unsigned){a[1]})"
 
 
 def _cast(i: Instr, types: list[str], a: list[str]) -> str:
@@ -159,6 +177,7 @@ _C: Final[dict[str, _Printer]] = {
     "shrv": _shr,
     "mul32": _mul32,
     "sqrt": _function("root", "rootf"),
+    "nsqrt": _function("normal_root", "rootf"),
     "fma": _function("fma", "fmaf"),
     "floor": _function("floor", "floorf"),
     "ceil": _function("ceil", "ceilf"),

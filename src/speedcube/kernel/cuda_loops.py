@@ -14,10 +14,12 @@ leaf addresses ``b0 ...``, offset tables ``t0 ...``, the output.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from typing import Final
 
 from .cuda import CTYPE, emit
+from .ir import Body
 from .program import LIMBS, LeafCode, Program
 from .streams import RUN, Stream
 
@@ -34,8 +36,23 @@ typedef unsigned long long u64;
 #define double_to_bits(x) ((u64)__double_as_longlong(x))
 #define bits_to_float(x) __uint_as_float(x)
 #define float_to_bits(x) __float_as_uint(x)
-#define root __dsqrt_rn
 #define rootf __fsqrt_rn
+#define root __dsqrt_rn
+__device__ __forceinline__ u64 mul_wide(unsigned a, unsigned b) {
+  u64 product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+}
+/* sqrt of a normal number, correctly rounded: the hardware's estimate, one third-order step, and a
+   last step on the exact remainder (Markstein 1990). No test for zero, infinity or subnormals. */
+__device__ __forceinline__ double normal_root(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(x, -(y * y), 1.0);
+  y = fma(fma(e, 0.375, 0.5), y * e, y);
+  double s = x * y;
+  return fma(fma(s, -s, x), 0.5 * y, s);
+}
 #endif
 """
 
@@ -68,6 +85,7 @@ class CudaLoops:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     serial: int = 0
+    pool: dict[str, int] = field(default_factory=dict)
 
     # Helpers -------------------------------------------------------------------------------
 
@@ -90,9 +108,10 @@ class CudaLoops:
         """Geometry of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
         return f"(i64)g{HEADER + self.outer + leaf * (self.outer + 2) + which}"
 
-    def body(self, body: object, inputs: dict[str, str]) -> dict[str, str]:
+    def body(self, body: Body, inputs: dict[str, str]) -> dict[str, str]:
         self.serial += 1
-        return emit(self.lines, body, inputs, f"v{self.serial}_", "  " * self.depth)  # type: ignore[arg-type]
+        prefix, indent = f"v{self.serial}_", "  " * self.depth
+        return emit(self.lines, body, inputs, prefix, indent, self.pool)
 
     @property
     def count(self) -> int:
@@ -162,21 +181,45 @@ class CudaLoops:
         self.put(f"i64 run0 = (base{k} >> 10) + t * {runs}, first = base{k} & {(1 << lg) - 1};")
         self.put(f"i64 j0 = ((run0 << 10) + first - base{k}) >> {lg}, room = (i64)g4 - j0;")
         self.put("int low = j0 < 0 ? (int)-j0 : 0;")
-        self.put(f"int high = room > {runs * elements} ? {runs * elements} : (int)room;")
+        full = runs * elements
+        self.put(f"int high = room > {full} ? {full} : (int)room;")
         self.put(f"u64 block0 = (u64)(run0 * {width} + first);")
-        self.open(f"for (int l = threadIdx.x; l < {TILE}; l += THREADS)")
-        self.put(f"int run = l / {blocks}, k = l % {blocks};")
+        self.open(f"if (low == 0 && high == {full})")
+        self.blocks(sink, leaf, stream, False)
+        self.depth -= 1
+        self.open("} else if (high > low)")
+        self.blocks(sink, leaf, stream, True)
+        self.close()
+
+    def blocks(self, sink: CudaSink, leaf: LeafCode, stream: Stream, guarded: bool) -> None:
+        """The tile's stream blocks, THREADS at a time; guarded: some elements are outside."""
+        width, lg = RUN // stream.per_block, leaf.lg
+        blocks, elements = width >> lg, RUN >> lg
+        runs = TILE // blocks
+        if blocks > THREADS:
+            self.open(f"for (int run = 0; run < {runs}; run++)")
+            self.put("#pragma unroll 1")
+            self.open(f"for (int k = threadIdx.x; k < {blocks}; k += THREADS)")
+        else:
+            self.put(f"int k = threadIdx.x % {blocks};")
+            self.put("#pragma unroll 1")
+            step = f"(THREADS > {blocks} ? THREADS / {blocks} : 1)"
+            self.open(f"for (int run = threadIdx.x / {blocks}; run < {runs}; run += {step})")
         self.put(f"int e = run * {elements} + k;")
-        self.put("if (e >= high) break;")
         self.put(f"u64 block = block0 + (u64)(unsigned)(run * {width} + (k << {lg}));")
         values = self.twins(leaf)
         for q in range(stream.per_block):
             self.put(f"int e{q} = e + {q * blocks};")
-            self.open(f"if (e{q} >= low && e{q} < high)")
+            if guarded:
+                self.open(f"if (e{q} >= low && e{q} < high)")
+            else:
+                self.open("")
             fetched = {name: outputs[f"v{q}"] for name, outputs in values.items()}
             self.element(sink, f"(j0 + e{q})", f"e{q}", fetched)
             self.close()
         self.close()
+        if blocks > THREADS:
+            self.close()
 
     def twins(self, leaf: LeafCode) -> dict[str, dict[str, str]]:
         """All values of the current block, for each leaf that shares the primary's positions."""
@@ -249,6 +292,13 @@ class CudaLoops:
 
     # The function --------------------------------------------------------------------------
 
+    def constants(self) -> list[str]:
+        """The constant pool; not ``const``, or the compiler folds it back into moves."""
+        if not self.pool:
+            return []
+        values = ", ".join(_double(bits) for bits in self.pool)
+        return [f"__constant__ double pool[{len(self.pool)}] = {{{values}}};"]
+
     def function(self, sink: CudaSink) -> str:
         words = HEADER + self.outer + (self.count + 1) * (self.outer + 2)
         slots = parameter_slots(self.program)
@@ -258,10 +308,15 @@ class CudaLoops:
         if self.program.table:
             arguments += [f"const i64 *tables{k}" for k in range(self.count + 1)]
         arguments += ["u64 *out"]
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) kernel('
+        head = f'extern "C" __global__ void __launch_bounds__({THREADS}, 6) kernel('
         return "\n".join(
-            [PRELUDE, *sink.support(), head + ", ".join(arguments) + ") {", *self.lines, "}", ""]
+            [PRELUDE, *self.constants(), *sink.support(), head + ", ".join(arguments) + ") {", *self.lines, "}", ""]
         )
+
+
+def _double(bits: str) -> str:
+    """A double with these bits, exactly, in C's hexadecimal notation."""
+    return struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0].hex()  # type: ignore[no-any-return]
 
 
 def parameter_slots(program: Program) -> int:

@@ -102,6 +102,7 @@ _SIMPLE: Final[dict[str, Callable[..., Any]]] = {
     "idiv": _truncated_div,
     "irem": np.fmod,
     "sqrt": np.sqrt,
+    "nsqrt": np.sqrt,
     "neg": np.negative,
     "floor": np.floor,
     "ceil": np.ceil,

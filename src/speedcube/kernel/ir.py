@@ -7,6 +7,7 @@
     param  imm=slot        a uniform parameter of the kernel
     add sub mul neg        wrapping on integers, rounded to nearest on floats
     div sqrt fma           floats, correctly rounded
+    nsqrt                  sqrt of a positive normal number: a hint that special cases cannot come
     idiv irem              integers, towards zero, divisor not 0 (the rules guard it)
     floor ceil trunc rint  floats
     and or xor not         integers and bool
@@ -28,13 +29,13 @@ from typing import Any, Final
 from .. import dtypes
 from ..errors import KernelError
 
-FLOAT_ONLY: Final = frozenset({"div", "sqrt", "fma", "floor", "ceil", "trunc", "rint"})
+FLOAT_ONLY: Final = frozenset({"div", "sqrt", "nsqrt", "fma", "floor", "ceil", "trunc", "rint"})
 INTEGER_ONLY: Final = frozenset({"idiv", "irem", "shl", "shr", "shlv", "shrv", "mul32"})
 BITS_ONLY: Final = frozenset({"and", "or", "xor", "not"})
 COMPARE: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(("input", "const", "param"), 0),
-    **dict.fromkeys(("neg", "sqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
+    **dict.fromkeys(("neg", "sqrt", "nsqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
     **dict.fromkeys(("shl", "shr", "cast", "bitcast"), 1),
     **dict.fromkeys(("add", "sub", "mul", "div", "idiv", "irem", "and", "or", "xor"), 2),
     **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),

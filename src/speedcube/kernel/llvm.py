@@ -264,6 +264,7 @@ _EMIT: Final[dict[str, _Emitter]] = {
     "shrv": _signed("ashr", "lshr"),
     "mul32": _mul32,
     "sqrt": _intrinsic("sqrt"),
+    "nsqrt": _intrinsic("sqrt"),
     "fma": _intrinsic("fma"),
     "floor": _intrinsic("floor"),
     "ceil": _intrinsic("ceil"),

@@ -127,7 +127,7 @@ def _scaled(b: Builder, value: Value, slot: int, plain: bool) -> Value:
 def _normal64(slot: int, plain: bool) -> tuple[Body, ...]:
     b = Builder()
     word = b.input("A", "uint64")
-    root = b.unary("sqrt", _minus_log(b, _open_unit(b, word)))
+    root = b.unary("nsqrt", _minus_log(b, _open_unit(b, word)))
     b.output("R", (root.bitcast("uint64") | _sign(b, word)).bitcast("float64"))
     radius = b.body()
 
