@@ -18,9 +18,9 @@ from typing import Any
 
 os.environ.setdefault("CUPY_CACHE_DIR", tempfile.mkdtemp())  # an empty kernel cache
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import speedcube as sc  # noqa: E402
+import speedcube as sc
 
 
 def _expressions() -> dict[str, Any]:

@@ -331,7 +331,7 @@ def _solve(matrix: Real, right: list[Real]) -> list[Real]:
 
 
 def minimax(rows: list[list[Real]], values: list[Real], warm: list[int]) -> list[Real]:
-    """q with the least max |values - rows q|: Stiefel's exchange. ``warm``: in, out, a reference."""
+    """Q with the least max |values - rows q|: Stiefel's exchange. ``warm``: in, out, a reference."""
     n, m = len(rows[0]), len(rows)
     scale = mpf(2) ** FIXED
     whole = [[int(a * scale) for a in row] for row in rows]

@@ -19,6 +19,7 @@ from .errors import AxisError, DTypeError, ShapeError
 from .expr import build, views
 from .expr.nodes import Expr, Leaf, Shape, Stored
 from .interop.chunks import Hint, chunks_of, hint_after
+from .interop.dask_array import to_dask_array
 from .ops import ALIASES, OPS
 from .plan.plan import Plan
 
@@ -32,7 +33,6 @@ def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
 
 def _unary(op: str) -> Callable[[Any], Any]:
     return lambda self: elementwise(op, self)
-
 
 
 class Array:
@@ -81,7 +81,7 @@ class Array:
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
-        """The grid `to_dask_array` would have: the hint, or Dask's ``auto``. Never a value's cause."""
+        """The grid of `to_dask_array`: the hint, or Dask's ``auto``; no value depends on it."""
         return chunks_of(self.shape, self.dtype, self._hint)
 
     @property
@@ -249,6 +249,12 @@ class Array:
         """The place of the first greatest element (of the first NaN, if there is one)."""
         return _reduce(self, "argmax", axis, keepdims, "int64")
 
+    # Dask -----------------------------------------------------------------------------------
+
+    def to_dask_array(self) -> Any:
+        """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels."""
+        return to_dask_array(self, self.chunks)
+
     # NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -283,8 +289,8 @@ class Array:
     __rxor__ = _binary("bitwise_xor", swapped=True)
     __lshift__ = _binary("left_shift")
     __rshift__ = _binary("right_shift")
-    __eq__ = _binary("equal")  # type: ignore[assignment]
-    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __eq__ = _binary("equal")
+    __ne__ = _binary("not_equal")
     __lt__ = _binary("less")
     __le__ = _binary("less_equal")
     __gt__ = _binary("greater")
@@ -385,7 +391,10 @@ def _from_dlpack(value: Any) -> Any:
 _ARRAY_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     **{
         getattr(np, name): getattr(Array, name)
-        for name in "sum mean var std min max any all argmin argmax reshape transpose squeeze".split()
+        for name in (
+            *("sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
+            *("reshape", "transpose", "squeeze"),
+        )
     },
     np.ravel: Array.ravel,
 }

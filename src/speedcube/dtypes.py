@@ -31,7 +31,7 @@ def check(dtype: Any) -> str:
             f"dtype {resolved.name!r} is not supported; supported: {', '.join(ALL)}. "
             "Convert with .astype() before handing the array over."
         )
-    return resolved.name
+    return str(resolved.name)
 
 
 def is_float(dtype: str) -> bool:

@@ -47,9 +47,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = "float64") -> Arr
     return on_diagonal.astype(dtype)  # type: ignore[no-any-return]
 
 
-def arange(
-    start: float, stop: float | None = None, step: float = 1, dtype: Any = None
-) -> Array:
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Array:
     """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's)."""
     start, stop = (0, start) if stop is None else (start, stop)
     if step == 0:

@@ -58,4 +58,9 @@ OPS: Final[dict[str, Op]] = {
 }
 
 # NumPy functions that users call under other names.
-ALIASES: Final = {"true_divide": "divide", "abs": "absolute", "fabs": "absolute", "mod": "remainder"}
+ALIASES: Final = {
+    "true_divide": "divide",
+    "abs": "absolute",
+    "fabs": "absolute",
+    "mod": "remainder",
+}

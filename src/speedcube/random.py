@@ -146,7 +146,7 @@ class RandomState(Generator):
     ``RandomState=cupy.random.RandomState`` means: on the GPU.
     """
 
-    def __init__(self, seed: Seed = None, RandomState: Any = None) -> None:  # noqa: N803
+    def __init__(self, seed: Seed = None, RandomState: Any = None) -> None:
         gpu = "cupy" in getattr(RandomState, "__module__", "")
         super().__init__(_entropy(seed), (), gpu)
 
@@ -175,7 +175,7 @@ class RandomState(Generator):
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """A `Generator`; without a seed one is drawn from the operating system and shown by ``repr``."""
+    """A `Generator`; without a seed one is drawn from the system and shown by ``repr``."""
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator)):

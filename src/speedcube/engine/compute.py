@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import dask.local
 import dask.threaded
 
 from ..errors import ParameterError, RungError
-from ..expr.nodes import Expr
+from ..expr.nodes import Expr, Leaf, Reduced
 from ..expr.space import TILE
 from ..kernel.native import targets
-from ..plan.plan import Plan, Rung, make_plan
+from ..kernel.program import Program
+from ..plan.plan import Plan, Rung, check_memory, make_plan
 from . import machine
 from .gpu import cuda_source
 from .graph import build_graph, deferred_values
@@ -20,17 +23,25 @@ from .prepare import cpu_source, prepare
 from .rungs import Target, resolve
 from .tasks import shaped
 
+# Plans by expression and rung: pure arithmetic, so they can be kept as long as the expression.
+_plans: weakref.WeakKeyDictionary[Expr, dict[Any, Plan]] = weakref.WeakKeyDictionary()
+
 
 def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Plan, Target]:
     """The plan of ``root`` on the rung that would run it."""
     target = resolve(on, scheduler, math.prod(_visited(root)), prefers_gpu)
-    rung = Rung(target.name, target.workers, machine.free_memory(), shared=True)
-    return make_plan(root, rung, target.reason, TILE), target
+    known = _plans.setdefault(root, {})
+    key = (target.name, target.reason, target.workers)
+    if key not in known:
+        rung = Rung(target.name, target.workers)
+        known[key] = make_plan(root, rung, target.reason, TILE)
+    check_memory(known[key], machine.free_memory())
+    return known[key], target
 
 
 def _visited(root: Expr) -> tuple[int, ...]:
-    source = getattr(root, "source", None)
-    return tuple(source.arg.shape) if hasattr(source, "arg") else root.shape
+    reads_one = isinstance(root, Leaf) and isinstance(root.source, Reduced)
+    return root.source.arg.shape if reads_one else root.shape  # type: ignore[union-attr]
 
 
 def compute(
@@ -74,7 +85,11 @@ def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Rung("core", 1), "", TILE).stages[-1]
     program = prepare(stage, stage.parts[0], None).program
-    printers = {"cpu": lambda p: cpu_source(p, targets()[0]), "cuda": cuda_source, "ir": str}
+    printers: dict[str, Callable[[Program], str]] = {
+        "cpu": lambda p: cpu_source(p, targets()[0]),
+        "cuda": cuda_source,
+        "ir": str,
+    }
     if target not in printers:
         raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
     return printers[target](program)

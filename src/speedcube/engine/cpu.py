@@ -19,6 +19,7 @@ from ..kernel.llvm_loops import scratch_bytes
 from ..kernel.native import NativeKernel, build, targets
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, cpu_source, geometry, tables
+from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 Consume: TypeAlias = Callable[[int, Array], None]
@@ -121,9 +122,7 @@ def host_array(source: Stored) -> Array:
     return np.asarray(source.buffer)
 
 
-def run_store(
-    prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: threading.Event
-) -> None:
+def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: Stop) -> None:
     """Every element of the part into ``out`` (its position 0 is out's first element)."""
     call = Caller(prepared, inputs)
     for box in boxes(prepared.loops, prepared.tiling.inner):
@@ -135,7 +134,7 @@ def run_store(
 def run_records(
     prepared: Prepared,
     inputs: Mapping[int, Array],
-    stop: threading.Event,
+    stop: Stop,
     consume: Consume,
     block: int = RECORDS,
 ) -> None:
@@ -151,7 +150,7 @@ def run_records(
 
 
 def _fold(
-    call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: threading.Event
+    call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: Stop
 ) -> None:
     program, inner = call.prepared.program, call.prepared.tiling.inner
     done = 0

@@ -5,7 +5,6 @@ CuPy is imported when the first GPU part runs, never before.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -22,6 +21,7 @@ from ..kernel.program import LIMBS, Program
 from ..kernel.streams import RUN
 from .cpu import RECORDS, Consume
 from .prepare import Prepared, tables
+from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 
@@ -56,7 +56,9 @@ class Launcher:
         self.keep: list[Any] = []
         self.words = _words(prepared)
         params = prepared.params[: parameter_slots(prepared.program)]
-        addresses = [np.uint64(self._address(leaf.source, inputs)) for leaf in prepared.space.leaves]
+        addresses = [
+            np.uint64(self._address(leaf.source, inputs)) for leaf in prepared.space.leaves
+        ]
         offsets = [cupy.asarray(table) for table in tables(prepared)]
         self.tail = [*params, *addresses, *offsets]
         self.row_tiles, self.tile_size = _row_tiles(prepared)
@@ -147,7 +149,7 @@ def _launch_rows(prepared: Prepared) -> int:
 
 
 def run_store(
-    prepared: Prepared, inputs: Mapping[int, Array], out: Any, device: int, stop: threading.Event
+    prepared: Prepared, inputs: Mapping[int, Array], out: Any, device: int, stop: Stop
 ) -> None:
     """Every element of the part into the device array ``out``."""
     import cupy
@@ -168,7 +170,7 @@ def run_records(
     prepared: Prepared,
     inputs: Mapping[int, Array],
     device: int,
-    stop: threading.Event,
+    stop: Stop,
     consume: Consume,
     block: int = RECORDS,
 ) -> None:
@@ -180,7 +182,7 @@ def run_records(
         consume(first, _fold(launcher, first, count, stop))
 
 
-def _fold(launcher: Launcher, first: int, count: int, stop: threading.Event) -> Array:
+def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
     """Records of kept positions first .. first + count, their pieces merged."""
     import cupy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from dask._task_spec import Task, TaskRef
 from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
+from .stop import Stop
 from .tasks import Destination, Worker, joined, merged, run_joined, run_partial
 
 
@@ -21,7 +21,7 @@ class Graph:
 
     tasks: dict[Any, Any]
     key: str
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: Stop = field(default_factory=Stop)
 
 
 def build_graph(
@@ -37,7 +37,7 @@ def build_graph(
     the first GPU.
     """
     token = name or f"speedcube-{uuid.uuid4().hex[:16]}"
-    stop = threading.Event()
+    stop = Stop()
     workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}
     ready: dict[int, Any] = dict(deferred)

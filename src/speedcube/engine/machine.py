@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -25,9 +26,15 @@ def cores() -> int:
     return count
 
 
+_free: list[float] = [0.0, 0.0]  # bytes, and when they were read
+
+
 def free_memory() -> int:
-    """Bytes of host memory that can be had without swapping."""
-    return int(psutil.virtual_memory().available)
+    """Bytes of host memory that can be had without swapping, as of the last tenth of a second."""
+    now = time.monotonic()
+    if now - _free[1] > 0.1 or not _free[0]:
+        _free[:] = [psutil.virtual_memory().available, now]
+    return int(_free[0])
 
 
 @cache

@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*)
 
 @dataclass(frozen=True)
 class Target:
-    """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why."""
+    """A resolved rung: ``kind`` core | cores | gpu | gpus, its threads or GPUs, and why."""
 
     name: str
     kind: str
@@ -96,7 +96,9 @@ def _gpu_target(on: str, kind: str, numbers: list[int], reason: str) -> Target:
     else:
         devices = numbers or list(range(count))
     if not devices or max(devices) >= count or len(set(devices)) < len(devices):
-        raise RungError(f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})")
+        raise RungError(
+            f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})"
+        )
     return Target(on, kind, len(devices), reason, tuple(devices))
 
 

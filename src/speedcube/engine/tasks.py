@@ -16,6 +16,7 @@ from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .finish import merge, values
 from .prepare import Prepared, prepare
+from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -31,7 +32,7 @@ class Destination:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _array: Any = None
 
-    def array(self) -> Array:
+    def array(self) -> Any:
         with self._lock:
             if self._array is None:
                 self._array = self._make()
@@ -53,7 +54,7 @@ class Worker:
     ``on_device`` leaves stored results on the GPU.
     """
 
-    stop: threading.Event
+    stop: Stop
     device: int | None = None
     on_device: bool = False
 
@@ -118,12 +119,15 @@ class Worker:
         """The part's records, to be merged with those of the other parts."""
         prepared: Prepared = prepare(stage, part, None)
         found: list[Array] = []
-        keep = lambda _, records: found.append(records)  # noqa: E731
+
+        def keep(_: int, records: Array) -> None:
+            found.append(records)
+
         self.records(prepared, inputs, keep, prepared.loops[0])
         return found[0] if found else cpu.initial_records(prepared.program, 0)
 
 
-def _slice(stage: Stage, part: Part, whole: Array) -> Array:
+def _slice(stage: Stage, part: Part, whole: Any) -> Any:
     """The elements of a stage's result that ``part`` produces."""
     if part.axis is None:
         return whole
@@ -147,7 +151,7 @@ def _inputs(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
 
 def run_joined(
     worker: Worker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
-) -> Array:
+) -> Any:
     """Task: a part whose results are its own; gives the whole destination."""
     inputs = _inputs(needs, arrays)
     if stage.source is None:
@@ -162,7 +166,7 @@ def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays:
     return worker.partial(stage, part, _inputs(needs, arrays))
 
 
-def joined(out: Destination, *parts: Any) -> Array:
+def joined(out: Destination, *parts: Any) -> Any:
     """Task: the destination, once every part has been written."""
     return out.array()
 
@@ -183,5 +187,3 @@ def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
     array = array.reshape(shape)
     return array if hasattr(array, "__cuda_array_interface__") else array[()]
-
-

@@ -70,7 +70,7 @@ def _grain_of(value: float) -> int:
 
 
 def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
-    """Bounds of a result rounded to ``dtype``: ends move out by a few places, grain by magnitude."""
+    """Bounds of a result rounded to ``dtype``: ends move out a few places, grain by magnitude."""
     if not dtypes.is_float(dtype):
         return unknown(dtype)
     if math.isnan(low) or math.isnan(high):
@@ -103,7 +103,11 @@ def _leaf(leaf: Leaf) -> Bounds:
     source = leaf.source
     if isinstance(source, Const):
         value = float(source.value)
-        return Bounds(value, value, _grain_of(value)) if math.isfinite(value) else unknown(source.dtype)
+        return (
+            Bounds(value, value, _grain_of(value))
+            if math.isfinite(value)
+            else unknown(source.dtype)
+        )
     if isinstance(source, Random):
         return _random(source)
     if isinstance(source, Position):

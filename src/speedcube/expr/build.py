@@ -33,7 +33,7 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     if row.rule == "float" and not dtypes.is_float(common):
         common = "float64"
     shape = views.broadcast_shapes(*(a.shape for a in args if isinstance(a, (Leaf, Map))))
-    made = []
+    made: list[Expr] = []
     for k, arg in enumerate(args):
         if isinstance(arg, (bool, int, float)):
             weak = "bool" if row.rule == "select" and k == 0 else common
@@ -103,9 +103,7 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def reduction(
-    op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0
-) -> Leaf:
+def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
     """``op`` of ``arg`` over ``axis``."""
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
@@ -147,5 +145,3 @@ def infer_shape(shape: tuple[Any, ...], size: int) -> Shape:
     if product != size:
         raise ShapeError(f"cannot reshape {size} elements to {shape} ({product} elements)")
     return known
-
-

@@ -1,6 +1,6 @@
 """The expression: two kinds of node over six kinds of source.
 
-    Expr   ::= Leaf(source, shape, offset, strides)     element i reads position offset + strides . i
+    Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
     Source ::= Const(value, dtype)                      the same value at every position
              | Position()                               the position itself, int64

@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 from ..errors import AxisError, ShapeError
 from .nodes import Expr, Leaf, Map, Shape
 
-Index: TypeAlias = int | slice | None | EllipsisType
+Index: TypeAlias = int | slice | EllipsisType | None
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where one axis of the old array comes from: ``start + step * i[source]`` (source None: start)."""
+    """Where an axis of the old array comes from: ``start + step * i[source]`` (None: start)."""
 
     source: int | None
     start: int
@@ -158,7 +158,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def reshape(root: Expr, shape: Shape) -> Expr:
-    """``root`` with its elements, in C order, in ``shape``; `ShapeError` where that is not affine."""
+    """``root``, its elements in C order, in ``shape``; `ShapeError` where that is not affine."""
     if shape == root.shape:
         return root
 
@@ -169,7 +169,7 @@ def reshape(root: Expr, shape: Shape) -> Expr:
 
 
 def _reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...]:
-    """Strides of ``leaf`` in ``shape``: group axes whose products agree, each group must be even."""
+    """Strides of ``leaf`` in ``shape``: axes are grouped by product; a group must be even."""
     if math.prod(shape) == 0:
         return (0,) * len(shape)
     old = [(n, s) for n, s in zip(leaf.shape, leaf.strides, strict=True) if n != 1]

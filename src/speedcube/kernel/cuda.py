@@ -69,7 +69,9 @@ def emit(
             names.append(_slot(instr))
         else:
             name = f"{prefix}{k}"
-            lines.append(f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};")
+            lines.append(
+                f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};"
+            )
             names.append(name)
     return {name: names[v] for name, v in body.outputs}
 

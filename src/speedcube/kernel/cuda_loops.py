@@ -308,9 +308,17 @@ class CudaLoops:
         if self.program.table:
             arguments += [f"const i64 *tables{k}" for k in range(self.count + 1)]
         arguments += ["u64 *out"]
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS}, 6) kernel('
+        head = f'extern "C" __global__ void __launch_bounds__({THREADS}, 5) kernel('
         return "\n".join(
-            [PRELUDE, *self.constants(), *sink.support(), head + ", ".join(arguments) + ") {", *self.lines, "}", ""]
+            [
+                PRELUDE,
+                *self.constants(),
+                *sink.support(),
+                head + ", ".join(arguments) + ") {",
+                *self.lines,
+                "}",
+                "",
+            ]
         )
 
 
@@ -442,7 +450,10 @@ class CudaSink:
         if self.kind == "exact":
             self.flush()
             put("__syncthreads();")
-            put(f"for (int w = threadIdx.x; w < {words}; w += THREADS) out[u * {words} + w] = limbs[w];")
+            put(
+                f"for (int w = threadIdx.x; w < {words}; w += THREADS) "
+                f"out[u * {words} + w] = limbs[w];"
+            )
         elif self.kind == "argmin":
             put("keys[threadIdx.x] = key; places[threadIdx.x] = place;")
             put("__syncthreads();")

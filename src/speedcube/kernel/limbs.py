@@ -15,7 +15,7 @@ from .program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
 _DIGITS: Final = 68
 _SCALE: Final = 1 << 1074
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
-_FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
+_FORMATS: Final = {"float32": (24, -149, 128)}
 
 
 def carry(limbs: NDArray[np.int64]) -> None:
@@ -44,9 +44,6 @@ class Exact:
             return math.inf if self.positive else -math.inf
         return None
 
-    def fraction(self) -> Fraction:
-        return Fraction(self.units, _SCALE)
-
     def __add__(self, other: Exact) -> Exact:
         return Exact(
             self.units + other.units,
@@ -65,30 +62,34 @@ def read(limbs: NDArray[np.int64]) -> Exact:
     return Exact(units, words[NAN_WORD], words[POSITIVE_WORD], words[NEGATIVE_WORD])
 
 
-def round_once(value: Fraction, dtype: str) -> float:
-    """``value`` correctly rounded to ``dtype``, ties to even, overflow to infinity."""
-    mantissa, least, top = _FORMATS[dtype]
-    if value == 0:
+def round_once(numerator: int, denominator: int, dtype: str) -> float:
+    """``numerator / denominator`` correctly rounded, ties to even, overflow to infinity."""
+    if dtype == "float64":
+        try:
+            return numerator / denominator  # Python rounds the quotient of integers correctly
+        except OverflowError:
+            return math.copysign(math.inf, numerator)
+    if numerator == 0:
         return 0.0
-    size, denominator = abs(value.numerator), value.denominator
+    mantissa, least, top = _FORMATS[dtype]
+    size = abs(numerator)
     exponent = size.bit_length() - denominator.bit_length()  # |value| in 2**(exponent -1 .. +1)
     if (size << max(0, -exponent)) < (denominator << max(0, exponent)):
         exponent -= 1
     place = max(exponent - mantissa + 1, least)
-    numerator = size << max(0, -place)
     divisor = denominator << max(0, place)
-    quotient, rest = divmod(numerator, divisor)
+    quotient, rest = divmod(size << max(0, -place), divisor)
     if 2 * rest > divisor or (2 * rest == divisor and quotient & 1):
         quotient += 1
     if quotient.bit_length() + place > top:
-        return math.copysign(math.inf, value)
-    return math.copysign(math.ldexp(quotient, place), value)
+        return math.copysign(math.inf, numerator)
+    return math.copysign(math.ldexp(quotient, place), numerator)
 
 
 def total(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
     """The sum, rounded once."""
     special = sums[0].special
-    return round_once(sums[0].fraction(), dtype) if special is None else special
+    return round_once(sums[0].units, _SCALE, dtype) if special is None else special
 
 
 def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
@@ -96,7 +97,7 @@ def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
     special = sums[0].special
     if special is not None or count == 0:
         return math.nan if special is None else special
-    return round_once(sums[0].fraction() / count, dtype)
+    return round_once(sums[0].units, _SCALE * count, dtype)
 
 
 def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
@@ -104,11 +105,12 @@ def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
     if sums[0].special is not None or sums[1].special is not None or count == 0:
         return math.nan
     freedom = Fraction(count) - Fraction(ddof)
-    first, second = sums[0].fraction(), sums[1].fraction()
+    first, second = Fraction(sums[0].units, _SCALE), Fraction(sums[1].units, _SCALE)
     spread = second - first * first / count
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
-    return round_once(spread / freedom, dtype)
+    found = spread / freedom
+    return round_once(found.numerator, found.denominator, dtype)
 
 
 def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:

@@ -35,9 +35,7 @@ def masked_store(text: Text, scalar: str, value: str, pointer: str, mask: str) -
     v, ones = text.vector(scalar), text.vector("i1")
     name = f"llvm.masked.store.{_overload(text, scalar)}.p0"
     text.declares.add(f"declare void @{name}({v}, ptr, i32, {ones})")
-    text.line(
-        f"call void @{name}({v} {value}, ptr {pointer}, i32 {ALIGN[scalar]}, {ones} {mask})"
-    )
+    text.line(f"call void @{name}({v} {value}, ptr {pointer}, i32 {ALIGN[scalar]}, {ones} {mask})")
 
 
 def scatter(text: Text, scalar: str, value: str, pointers: str, mask: str) -> None:
@@ -45,6 +43,4 @@ def scatter(text: Text, scalar: str, value: str, pointers: str, mask: str) -> No
     v, ones, p = text.vector(scalar), text.vector("i1"), text.vector("ptr")
     name = f"llvm.masked.scatter.{_overload(text, scalar)}.v{text.lanes}p0"
     text.declares.add(f"declare void @{name}({v}, {p}, i32, {ones})")
-    text.line(
-        f"call void @{name}({v} {value}, {p} {pointers}, i32 {ALIGN[scalar]}, {ones} {mask})"
-    )
+    text.line(f"call void @{name}({v} {value}, {p} {pointers}, i32 {ALIGN[scalar]}, {ones} {mask})")

@@ -41,12 +41,12 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
         values = t.at(loops.buffer(k), t.i64("mul", run, RUN >> lg), scalar)
 
         def block(i: str) -> str:
-            return t.iota(t.i64("add", base, t.i64("shl", i, lg)), 1 << lg)  # noqa: B023
+            return t.iota(t.i64("add", base, t.i64("shl", i, lg)), 1 << lg)
 
         def store(i: str, outputs: dict[str, str]) -> None:
             for q in range(stream.per_block):
                 index = t.i64("add", i, q * blocks)
-                address = t.at(values, index, scalar)  # noqa: B023
+                address = t.at(values, index, scalar)
                 t.store(t.vector(scalar), outputs[f"v{q}"], address, 8)
 
         for s in range(len(stream.stages)):

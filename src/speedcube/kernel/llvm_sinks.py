@@ -194,7 +194,7 @@ class _Bin:
 
 @dataclass
 class ExactSum:
-    """Exact sums: doubles that cannot round, flushed to limbs before they could (`program.Bins`)."""
+    """Exact sums: doubles that cannot round, flushed to limbs in time (`program.Bins`)."""
 
     loops: Loops
     bins: list[_Bin] = field(default_factory=list)
@@ -245,7 +245,7 @@ class ExactSum:
                 self.accumulate(bin, x, j)
 
     def accumulate(self, bin: _Bin, x: str, j: str) -> None:
-        """x into the bins: plain, or high part, low part, and what is left over."""
+        """X into the bins: plain, or high part, low part, and what is left over."""
         t, v, mode = self.loops.text, self.loops.text.vector("double"), bin.term.bins.mode
         if mode == "plain":
             self.add(bin.high, x)

@@ -68,7 +68,7 @@ finite:
   ret void
 }"""
 
-_X86: Final = (
+_X86: Final[tuple[list[str], list[str], list[str]]] = (
     [
         "  %mode_slot = alloca i32",
         "  %mode_saved = alloca i32",
@@ -79,7 +79,7 @@ _X86: Final = (
     ["  call void @llvm.x86.sse.ldmxcsr(ptr %mode_saved)"],
     ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"],
 )
-_ARM: Final = (
+_ARM: Final[tuple[list[str], list[str], list[str]]] = (
     [
         '  %mode_saved = call i64 asm sideeffect "mrs $0, fpcr", "=r"()',
         '  call void asm sideeffect "msr fpcr, $0", "r"(i64 0)',

@@ -16,7 +16,7 @@ from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
 from ..expr.space import Space, Tiling
 from ..ops import OPS
 from ..philox import round_keys
-from .ir import Body, Builder, Value
+from .ir import Builder, Value
 from .program import Bins, LeafCode, Program, Sink, Term
 from .rules import RULES, cast, order_key
 from .streams import RUN, stream
@@ -92,8 +92,8 @@ def _random_code(
     source: Random, stride: int, extent: int, still: bool, tiling: Tiling, slots: Slots
 ) -> LeafCode:
     slot = len(slots.words)
-    for word in round_keys(source.key):
-        slots.add(word, "uint64")
+    for round_key in round_keys(source.key):
+        slots.add(round_key, "uint64")
     a, b = source.parameters
     is_float = dtypes.is_float(source.dtype)
     plain = is_float and (a, b) == (0.0, 1.0)
@@ -205,5 +205,3 @@ def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
     slot = slots.add(math.ldexp(1.5, high + 52), "float64")
     slots.add(math.ldexp(1.5, high - 1 + chunk - 53 + 52), "float64")
     return Bins(mode, chunk, slot)
-
-

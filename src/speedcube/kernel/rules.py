@@ -167,7 +167,10 @@ _EXP: Final[dict[str, Any]] = {
 def _exp(b: Builder, x: Value) -> Value:
     """2**n * exp(r), r = x - n ln 2; the power of two in two factors, so subnormals round once."""
     word, place, bias, table, log2e, hi, lo, most, least = _EXP[x.type]
-    c = lambda v: b.const(v, x.type)  # noqa: E731
+
+    def c(v: float) -> Value:
+        return b.const(v, x.type)
+
     inside = b.select(x.compare("gt", c(most)), c(most), x)
     inside = b.select(x.compare("lt", c(least)), c(least), inside)
     inside = b.select(x.compare("ne", x), c(0.0), inside)
@@ -276,4 +279,3 @@ def key_value(key: int, dtype: str, highest: bool) -> Any:
         bits = key ^ int(np.iinfo(word).max) if key < 0 else key
         return np.array(bits, word).view(dtype)[()]
     return np.dtype(dtype).type(key + 2**63 if dtype == "uint64" else key)
-

@@ -61,7 +61,7 @@ def horner(b: Builder, x: Value, coefficients: tuple[float, ...]) -> Value:
 
 
 def _philox(words: bool, slot: int) -> Body:
-    """block -> A, B (64 bits each), or -> w0 ... w3 (32 bits each)."""
+    """Block -> A, B (64 bits each), or -> w0 ... w3 (32 bits each)."""
     b = Builder()
     block = b.input("block", "uint64")
     zero = b.const(0, "uint64")
@@ -118,7 +118,7 @@ def _sign(b: Builder, word: Value) -> Value:
 
 
 def _scaled(b: Builder, value: Value, slot: int, plain: bool) -> Value:
-    """a + b * value, or value itself for a = 0, b = 1."""
+    """A + b * value, or value itself for a = 0, b = 1."""
     if plain:
         return value
     return b.fma(value, b.param(slot + 1, value.type), b.param(slot, value.type))
@@ -223,7 +223,10 @@ def _exponential32(slot: int, plain: bool) -> tuple[Body, ...]:
 
 def _high_product(b: Builder, x: Value, n: Value) -> Words:
     """(high, low) 64 bits of the 128-bit product of ``x`` and ``n``."""
-    mul = lambda p, q: b.emit("mul32", "uint64", p, q)  # noqa: E731
+
+    def mul(p: Value, q: Value) -> Value:
+        return b.emit("mul32", "uint64", p, q)
+
     low = b.const(0xFFFF_FFFF, "uint64")
     ll, lh, hl, hh = mul(x, n), mul(x, n >> 32), mul(x >> 32, n), mul(x >> 32, n >> 32)
     middle = (ll >> 32) + (lh & low) + hl
@@ -231,7 +234,7 @@ def _high_product(b: Builder, x: Value, n: Value) -> Words:
 
 
 def _integers(slot: int, dtype: str) -> tuple[Body, ...]:
-    """a + floor(A n / 2**64) for n < 2**32: the bias is below 2**-32."""
+    """A + floor(A n / 2**64) for n < 2**32: the bias is below 2**-32."""
 
     def variate(b: Builder, word: Value) -> Value:
         n = b.param(slot + KEY_SLOTS + 1, "uint64")
@@ -243,7 +246,7 @@ def _integers(slot: int, dtype: str) -> tuple[Body, ...]:
 
 
 def _integers_wide(slot: int, dtype: str) -> tuple[Body, ...]:
-    """a + floor(B:A n / 2**128) for any n up to 2**64 - 1: the bias is below 2**-64."""
+    """A + floor(B:A n / 2**128) for any n up to 2**64 - 1: the bias is below 2**-64."""
     b = Builder()
     low, high = b.input("A", "uint64"), b.input("B", "uint64")
     n = b.param(slot + KEY_SLOTS + 1, "uint64")

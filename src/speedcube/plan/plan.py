@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Stored, leaves
+from ..expr.nodes import Deferred, Expr, Leaf, Reduced
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
@@ -14,13 +14,11 @@ from .stages import WORKER_OVERHEAD, Stage, make_stage
 class Rung:
     """Where a plan runs, as far as planning cares.
 
-    ``memory`` is the bytes a worker may use (None: not known); ``shared`` whether workers write
-    into one result array.
+    ``shared``: workers write into one result array.
     """
 
     name: str
     workers: int
-    memory: int | None = None
     shared: bool = True
 
 
@@ -59,13 +57,13 @@ class Plan:
 
 
 def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
-    """The plan of ``root`` on ``rung``; `MemoryLimitError` where it cannot fit."""
+    """The plan of ``root`` on ``rung``."""
     stages: list[Stage] = []
     deferred: list[Deferred] = []
     _collect(root, rung.workers, stages, deferred, {})
     tasks = sum(len(s.parts) + (s.join != "one") for s in stages) + len(deferred)
     peak = max(_stage_bytes(s, rung) for s in stages)
-    plan = Plan(
+    return Plan(
         rung.name,
         reason,
         rung.workers,
@@ -77,8 +75,6 @@ def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
         peak,
         stages[-1].result_bytes,
     )
-    _check_memory(plan, rung)
-    return plan
 
 
 def _collect(
@@ -128,17 +124,11 @@ def _stage_bytes(stage: Stage, rung: Rung) -> int:
     return WORKER_OVERHEAD + result + inputs
 
 
-def _check_memory(plan: Plan, rung: Rung) -> None:
-    if rung.memory is not None and plan.peak_bytes > rung.memory:
+def check_memory(plan: Plan, free: int) -> None:
+    """Raise `MemoryLimitError` where a worker of ``plan`` needs more than ``free`` bytes."""
+    if plan.peak_bytes > free:
         raise MemoryLimitError(
-            f"this needs {plan.peak_bytes:,} bytes per worker on {rung.name} and "
-            f"{rung.memory:,} are free; three ways out: reduce it or slice it before computing, "
-            "write it out in pieces (.to_dask_array() and Dask's to_zarr), or use a rung with "
-            "more memory (on=...)"
+            f"this needs {plan.peak_bytes:,} bytes per worker on {plan.rung} and {free:,} are "
+            "free; three ways out: reduce it or slice it before computing, write it out in pieces "
+            "(.to_dask_array() and Dask's to_zarr), or use a rung with more memory (on=...)"
         )
-
-
-def stored_bytes(root: Expr) -> int:
-    """Bytes of the distinct arrays in memory that ``root`` reads."""
-    found = {id(f.source): f.source for f in leaves(root) if isinstance(f.source, Stored)}
-    return sum(int(getattr(s.buffer, "nbytes", 0)) for s in found.values())

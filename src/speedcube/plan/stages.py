@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .. import dtypes
 from ..expr import views
@@ -84,7 +85,7 @@ def make_stage(root: Expr, source: Reduced | None, workers: int) -> Stage:
     pieces = min(workers, extent)
     bounds = [extent * k // pieces for k in range(pieces + 1)]
     parts = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         item = (slice(None),) * axis + (slice(start, stop),)
         more = tuple(views.index(leaf, item) for leaf in extra)
         assert all(isinstance(leaf, Leaf) for leaf in more)

@@ -1,0 +1,44 @@
+"""Options and the kernel cache of the test session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+_OWN_CACHE: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write tests/golden/*.json anew instead of comparing with them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Kernels of this session go to a directory of their own, gone at its end."""
+    made = tempfile.mkdtemp(prefix="speedcube-kernels-")
+    _OWN_CACHE.append(made)
+    os.environ["SPEEDCUBE_CACHE_DIR"] = made
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    while _OWN_CACHE:
+        shutil.rmtree(_OWN_CACHE.pop(), ignore_errors=True)
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Where golden files are."""
+    return Path(__file__).parent / "golden"

@@ -1,0 +1,256 @@
+"""Slow, independent answers: streams by the IR evaluator, reductions by exact fractions.
+
+`draw` gives a random source at any positions. `elements` gives an expression's elements as the
+evaluator computes them, bit for bit what a kernel must give. `exact` replaces every reduction
+inside an expression by its exact value, so that NumPy's own rounding is never trusted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from speedcube import dtypes
+from speedcube.expr import nodes, space
+from speedcube.expr.interpret import interpret
+from speedcube.kernel.evaluate import evaluate
+from speedcube.kernel.ir import Body
+from speedcube.kernel.llvm_loops import Loops, scratch_bytes
+from speedcube.kernel.lower import lower
+from speedcube.kernel.native import NativeKernel, compile_object, load_object
+from speedcube.kernel.program import LeafCode, Program, Sink
+from speedcube.kernel.streams import stream
+from speedcube.philox import round_keys
+
+RUN = 1024
+
+
+def parameter_word(value: float, dtype: str) -> int:
+    """A distribution's parameter as the 8 bytes of a slot."""
+    if dtypes.is_float(dtype):
+        return int.from_bytes(np.array(value, dtype).tobytes().ljust(8, b"\0"), "little")
+    return int(value) % 2**64
+
+
+def draw(source: nodes.Random, positions: Any) -> np.ndarray:
+    """The values of ``source`` at ``positions``, by stream v1's page and the IR evaluator."""
+    a, b = source.parameters
+    plain = dtypes.is_float(source.dtype) and (a, b) == (0.0, 1.0)
+    if source.distribution == "uniform":
+        b = b - a
+    words = [*round_keys(source.key), *(parameter_word(v, source.dtype) for v in (a, b))]
+    params = np.array(words, np.uint64)
+    made = stream(source.distribution, source.dtype, 0, plain)
+    at = np.asarray(positions, np.int64)
+    width = RUN // made.per_block
+    values: dict[str, np.ndarray] = {
+        "block": ((at >> 10) * width + (at & (width - 1))).astype(np.uint64)
+    }
+    for stage in made.stages:
+        values |= evaluate(stage, values, params)
+    which = (at & (RUN - 1)) // width
+    outputs = [np.broadcast_to(values[f"v{k}"], at.shape) for k in range(made.per_block)]
+    return np.choose(which, outputs).astype(source.dtype, copy=False)
+
+
+def source_of(array: Any) -> nodes.Random:
+    """The random source behind ``array``."""
+    source = array._expr.source
+    assert isinstance(source, nodes.Random)
+    return source
+
+
+# Exact reductions ------------------------------------------------------------------------------
+
+
+def rounded(value: Fraction, dtype: str) -> Any:
+    """``value`` to the nearest ``dtype``, ties to even, through a float64 rounded to odd."""
+    try:
+        near = value.numerator / value.denominator
+    except OverflowError:
+        near = math.inf if value > 0 else -math.inf
+    if dtype == "float32" and math.isfinite(near) and Fraction(near) != value:
+        other = math.nextafter(near, math.inf if value > Fraction(near) else -math.inf)
+        odd = [x for x in (near, other) if np.float64(x).view(np.uint64) & 1]
+        near = odd[0]
+    with np.errstate(all="ignore"):
+        return np.dtype(dtype).type(near)
+
+
+def exact_sum(row: Sequence[float], dtype: str = "float64", power: int = 1) -> Any:
+    """Sum of powers of floats: a `Fraction`, or NaN or an infinity where a term decides it."""
+    if any(math.isnan(x) for x in row):
+        return math.nan
+    infinite = {x**power for x in row if math.isinf(x)}
+    if infinite:
+        return math.nan if len(infinite) > 1 else infinite.pop()
+    return sum((Fraction(x) ** power for x in row), Fraction(0))
+
+
+def reduce_row(op: str, row: np.ndarray, dtype: str, ddof: float = 0.0) -> Any:
+    """One result: ``op`` of the elements of ``row``."""
+    if op in ("min", "max", "argmin", "argmax"):
+        return _extremum(op, row)
+    if op == "sum" and row.dtype.kind != "f":
+        total = sum(int(v) for v in row) % 2**64
+        return np.array(total, np.uint64).astype(dtype)[()]
+    values = [float(v) for v in row] if row.dtype.kind == "f" else [int(v) for v in row]
+    if op in ("sum", "mean"):
+        total = exact_sum(values) if values else Fraction(0)
+        if isinstance(total, float):
+            return np.dtype(dtype).type(total)
+        if op == "sum":
+            return rounded(total, dtype)
+        return rounded(total / len(values), dtype) if values else np.dtype(dtype).type(math.nan)
+    return _spread(op, values, dtype, ddof)
+
+
+def _spread(op: str, values: list[Any], dtype: str, ddof: float) -> Any:
+    kind = np.dtype(dtype).type
+    first = exact_sum(values)
+    if not values or isinstance(first, float):
+        return kind(math.nan)
+    freedom = Fraction(len(values)) - Fraction(ddof)
+    spread = exact_sum(values, power=2) - first * first / len(values)
+    if freedom <= 0:
+        return kind(math.nan if spread == 0 else math.inf)
+    if op == "var":
+        return rounded(spread / freedom, dtype)
+    with np.errstate(all="ignore"):
+        return kind(math.sqrt(rounded(spread / freedom, "float64")))
+
+
+def _extremum(op: str, row: np.ndarray) -> Any:
+    """NaN wins, -0.0 is below 0.0, the first of equals is the place."""
+    values = row.tolist()
+    sign = -1 if op.endswith("max") else 1
+
+    def order(k: int) -> Any:
+        v = values[k]
+        if v != v:
+            return (0, 0, 0, k)
+        negative = sign * (-1 if math.copysign(1.0, v) < 0 else 1) if v == 0 else 0
+        return (1, sign * v, negative, k)
+
+    place = min(range(len(values)), key=order)
+    return np.int64(place) if op.startswith("arg") else row[place]
+
+
+def reduced(source: nodes.Reduced, arg: np.ndarray) -> np.ndarray:
+    """All results of ``source``, in C order."""
+    kept = [k for k in range(arg.ndim) if k not in source.axes]
+    rows = np.transpose(arg, (*kept, *source.axes))
+    rows = rows.reshape(math.prod(arg.shape[k] for k in kept), -1) if arg.size else rows
+    if not arg.size:
+        rows = np.empty((math.prod(arg.shape[k] for k in kept), 0), arg.dtype)
+    found = [reduce_row(source.op, row, source.dtype, source.ddof) for row in rows]
+    return np.array(found, source.dtype).reshape(-1)
+
+
+def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
+    """``root`` with every reduction below it replaced by its exact values in memory."""
+    give = value or elements
+    done: dict[int, nodes.Stored] = {}
+
+    def visit(node: nodes.Expr) -> nodes.Expr:
+        if isinstance(node, nodes.Map):
+            return nodes.Map(node.op, tuple(map(visit, node.args)), node.shape, node.dtype)
+        source = node.source
+        if not isinstance(source, nodes.Reduced):
+            return node
+        if id(source) not in done:
+            done[id(source)] = nodes.Stored(reduced(source, give(source.arg)), source.dtype)
+        return nodes.Leaf(done[id(source)], node.shape, node.offset, node.strides)
+
+    return visit(root)
+
+
+def elements(root: nodes.Expr) -> np.ndarray:
+    """The elements of ``root``: its element body run by the IR evaluator, reductions exact."""
+    plain = exact(root)
+    if math.prod(plain.shape) == 0:
+        return np.empty(plain.shape, plain.dtype)
+    walked = space.build(plain, ())
+    lowered = lower(plain, walked, space.tile(walked), None)
+    inputs = {f"leaf{k}": interpret(leaf, draw) for k, leaf in enumerate(walked.leaves)}
+    found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
+    return np.broadcast_to(found, plain.shape).astype(plain.dtype, copy=False)
+
+
+def numpy_elements(root: nodes.Expr) -> np.ndarray:
+    """The elements of ``root`` by NumPy's functions; only reductions are replaced by exact ones."""
+    return interpret(exact(root, numpy_elements), draw)
+
+
+# Comparing -------------------------------------------------------------------------------------
+
+
+def bits(value: Any) -> np.ndarray:
+    """The bytes of every element as an unsigned integer, one pattern for every NaN."""
+    array = np.ascontiguousarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
+    return array.reshape(-1).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+
+
+def assert_same_bits(found: Any, wanted: Any, what: object = "") -> None:
+    """Equal dtype, shape and bits, or a message that shows the first element that differs."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
+    differ = np.argwhere(bits(found) != bits(wanted))
+    if len(differ):
+        at = tuple(int(k) for k in differ[0])
+        raise AssertionError(
+            f"{len(differ)} of {found.size} elements differ, first at {at}: "
+            f"{found[at]!r} instead of {wanted[at]!r}\n{what}"
+        )
+
+
+def ulps(found: Any, wanted: Any) -> np.ndarray:
+    """How many representable numbers lie between the elements (0 for two NaNs)."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    word = {4: np.int32, 8: np.int64}[found.dtype.itemsize]
+    least = int(np.iinfo(word).min)
+
+    def places(x: np.ndarray) -> list[int]:
+        raw = np.ascontiguousarray(x).reshape(-1).view(word).tolist()
+        return [least - r if r < 0 else r for r in raw]
+
+    both = (np.isnan(found) & np.isnan(wanted)).reshape(-1)
+    pairs = zip(places(found), places(wanted), both, strict=True)
+    return np.array([0 if nan else abs(a - b) for a, b, nan in pairs], dtype=object)
+
+
+# One body as a kernel --------------------------------------------------------------------------
+
+_LANES = {"avx512": 32, "avx2": 16, "plain": 8}
+_KEEP: list[NativeKernel] = []
+
+
+def run_body(
+    body: Body, inputs: dict[str, np.ndarray], target: str, params: np.ndarray | None = None
+) -> np.ndarray:
+    """Output ``x`` of ``body`` as machine code for ``target``; inputs are called leaf0, leaf1 ..."""
+    count = len(next(iter(inputs.values())))
+    arrays = [np.ascontiguousarray(inputs[f"leaf{k}"]) for k in range(len(inputs))]
+    leaves = tuple(LeafCode("stored", a.dtype.name, "unit") for a in arrays)
+    program = Program(leaves, body, Sink("store", body.output_type("x")), 0, 0, False)
+    source = Loops(program, _LANES[target]).emit()
+    kernel = load_object(compile_object(source, target), source, target)
+    _KEEP.append(kernel)
+    out = np.empty(count, body.output_type("x"))
+    geometry = [0, 1, 0, 1, 0, count, RUN, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]
+    words = np.array(geometry, np.int64)
+    slots = np.zeros(1, np.uint64) if params is None else params
+    buffers = np.array([a.ctypes.data for a in arrays], np.uint64)
+    scratch = np.empty(scratch_bytes(program) + 64, np.uint8)
+    aligned = (scratch.ctypes.data + 63) & ~63
+    kernel.function(
+        words.ctypes.data, buffers.ctypes.data, slots.ctypes.data, aligned, out.ctypes.data
+    )
+    return out

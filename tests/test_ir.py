@@ -1,0 +1,340 @@
+"""The IR: what the verifier refuses, the emulated fma, and every operation as machine code."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracle import assert_same_bits, bits, rounded, run_body
+
+from speedcube import dtypes
+from speedcube.errors import KernelError
+from speedcube.kernel import ir
+from speedcube.kernel.evaluate import evaluate
+from speedcube.kernel.ir import Body, Builder, Instr
+from speedcube.kernel.native import targets
+
+# The verifier -----------------------------------------------------------------------------------
+
+F = Instr("input", "float64", imm="x")
+I = Instr("input", "int32", imm="i")  # noqa: E741
+B = Instr("input", "bool", imm="b")
+
+REFUSED = {
+    "unknown-op": ([Instr("tan", "float64")], r"%0 \(tan float64\): unknown operation"),
+    "unknown-type": ([Instr("input", "float16", imm="x")], "unknown type"),
+    "complex": ([Instr("input", "complex128", imm="x")], "unknown type"),
+    "too-few-operands": ([F, Instr("add", "float64", (0,))], "takes 2 operands, not 1"),
+    "too-many-operands": ([F, Instr("neg", "float64", (0, 0))], "takes 1 operands, not 2"),
+    "use-before-definition": ([Instr("neg", "float64", (1,)), F], "not defined before its use"),
+    "self-reference": ([Instr("neg", "float64", (0,))], "not defined before its use"),
+    "negative-operand": ([F, Instr("neg", "float64", (-1,))], "not defined before its use"),
+    "sqrt-of-integers": ([I, Instr("sqrt", "int32", (0,))], "is for floats"),
+    "fma-of-integers": ([I, Instr("fma", "int32", (0, 0, 0))], "is for floats"),
+    "div-of-bool": ([B, Instr("div", "bool", (0, 0))], "is for floats"),
+    "idiv-of-floats": ([F, Instr("idiv", "float64", (0, 0))], "is for integers"),
+    "shl-of-floats": ([F, Instr("shl", "float64", (0,), 1)], "is for integers"),
+    "shift-of-bool": ([B, Instr("shl", "bool", (0,), 1)], "is for integers"),
+    "and-of-floats": ([F, Instr("and", "float64", (0, 0))], "is for integers and bool"),
+    "compare-gives-a-number": ([F, Instr("lt", "float64", (0, 0))], "operands differ in type"),
+    "compare-of-two-types": ([F, I, Instr("lt", "bool", (0, 1))], "operands differ in type"),
+    "select-without-bool": ([I, Instr("select", "int32", (0, 0, 0))], "wants bool"),
+    "select-of-two-types": ([B, F, I, Instr("select", "int32", (0, 1, 2))], "wants bool"),
+    "bitcast-changes-size": ([F, Instr("bitcast", "float32", (0,))], "changes the size"),
+    "shift-by-width": ([I, Instr("shl", "int32", (0,), 32)], "shifts by its width or more"),
+    "negative-shift": ([I, Instr("shr", "int32", (0,), -1)], "shifts by its width or more"),
+    "mixed-add": ([F, I, Instr("add", "float64", (0, 1))], "operands have types"),
+    "add-changes-type": ([F, Instr("add", "float32", (0, 0))], "operands have types"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_verifier_refuses(name: str) -> None:
+    instrs, message = REFUSED[name]
+    with pytest.raises(KernelError, match=message) as caught:
+        ir.verify(Body(tuple(instrs), ()))
+    assert "%0 = " in str(caught.value), "the message prints the body"
+
+
+def test_verifier_refuses_an_output_that_does_not_exist() -> None:
+    with pytest.raises(KernelError, match=r"output 'x' names %3, which does not exist"):
+        ir.verify(Body((F,), (("x", 3),)))
+
+
+def test_builder_verifies() -> None:
+    b = Builder()
+    b.output("x", b.unary("sqrt", b.input("i", "int32")))
+    with pytest.raises(KernelError, match="is for floats"):
+        b.body()
+
+
+def test_builder_merges_equal_instructions_but_not_signed_zeros() -> None:
+    b = Builder()
+    x = b.input("x", "float64")
+    assert (x + x).id == (x + x).id
+    assert b.const(0.0, "float64").id != b.const(-0.0, "float64").id
+    assert b.const(1, "int32").id != b.const(1, "int64").id
+
+
+def test_builder_does_not_merge_one_and_true() -> None:
+    """1 == True in Python; their instructions must stay apart where their types do."""
+    b = Builder()
+    assert b.const(True, "bool").id != b.const(1, "uint8").id
+
+
+def test_body_prints_itself() -> None:
+    b = Builder()
+    x = b.input("x", "uint32")
+    b.output("y", (x << 3) ^ b.const(7, "uint32"))
+    assert str(b.body()).splitlines() == [
+        "%0 = input uint32  'x'",
+        "%1 = shl uint32 %0 3",
+        "%2 = const uint32  7",
+        "%3 = xor uint32 %1 %2",
+        "y <- %3",
+    ]
+
+
+# fma --------------------------------------------------------------------------------------------
+
+
+def fma_body(dtype: str) -> Body:
+    b = Builder()
+    b.output("x", b.fma(*(b.input(f"leaf{k}", dtype) for k in range(3))))
+    return b.body()
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+NARROW = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+def emulated(a: float, b: float, c: float, dtype: str) -> Any:
+    given = {f"leaf{k}": np.array([v], dtype) for k, v in enumerate((a, b, c))}
+    return evaluate(fma_body(dtype), given)["x"][0]
+
+
+def check_fma(a: float, b: float, c: float, dtype: str) -> None:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    found = emulated(a, b, c, dtype)
+    if exact == 0:
+        assert found == 0
+        return
+    assert_same_bits(found, rounded(exact, dtype), f"fma({a!r}, {b!r}, {c!r})")
+
+
+@settings(max_examples=400, deadline=None)
+@given(FLOATS, FLOATS, FLOATS)
+@example(1 + 2**-52, 1 + 2**-52, -1.0)
+@example(1 + 2**-30, 1 - 2**-30, -1.0)
+@example(2.0**-600, 2.0**-600, 2.0**-1074)
+@example(2.0**600, 2.0**600, -1e308)
+@example(1e308, 10.0, -1e308)
+@example(5e-324, 0.5, 5e-324)
+@example(1e308, 1e308, -1e308)
+def test_emulated_fma64_rounds_once(a: float, b: float, c: float) -> None:
+    check_fma(a, b, c, "float64")
+
+
+@settings(max_examples=400, deadline=None)
+@given(FLOATS, FLOATS, st.integers(-60, 60), st.integers(-3, 3))
+def test_emulated_fma64_under_cancellation(a: float, b: float, power: int, ulps: int) -> None:
+    """c near -a b, and c so small or large that it decides a tie."""
+    c = -float(np.float64(a) * np.float64(b)) if abs(a) < 1e150 and abs(b) < 1e150 else 0.0
+    c = float(np.ldexp(c, power)) if power % 3 == 0 else c
+    for _ in range(abs(ulps)):
+        c = float(np.nextafter(c, np.inf if ulps > 0 else -np.inf))
+    if np.isfinite(c):
+        check_fma(a, b, c, "float64")
+
+
+@settings(max_examples=400, deadline=None)
+@given(NARROW, NARROW, NARROW)
+@example(1 + 2.0**-23, 1 + 2.0**-23, -1.0)
+@example(2.0**-100, 2.0**-49, 2.0**-149)
+@example(2.0**127, 2.0, -(2.0**127))
+@example(1.0 + 2.0**-12, 1.0 + 2.0**-12, 2.0**-60)
+def test_emulated_fma32_rounds_once(a: float, b: float, c: float) -> None:
+    check_fma(a, b, c, "float32")
+
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1.7976931348623157e308)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_fma_special_values_are_the_hardwares(dtype: str) -> None:
+    with np.errstate(over="ignore"):
+        values = np.array(SPECIAL).astype(dtype)
+    grid = np.meshgrid(values, values, values)
+    given = {f"leaf{k}": g.ravel() for k, g in enumerate(grid)}
+    body = fma_body(dtype)
+    assert_same_bits(evaluate(body, given)["x"], run_body(body, given, targets()[0]))
+
+
+def test_fma_random_bits_are_the_hardwares() -> None:
+    rng = np.random.default_rng(0)
+    for dtype, word in (("float64", np.uint64), ("float32", np.uint32)):
+        raw = rng.integers(0, np.iinfo(word).max, (3, 50_000), word, endpoint=True)
+        given = {f"leaf{k}": raw[k].view(dtype) for k in range(3)}
+        near = {f"leaf{k}": rng.normal(size=50_000).astype(dtype) for k in range(3)}
+        near["leaf2"] = -near["leaf0"] * near["leaf1"]
+        body = fma_body(dtype)
+        for case in (given, near):
+            assert_same_bits(evaluate(body, case)["x"], run_body(body, case, targets()[0]), dtype)
+
+
+# Every operation, machine code against the evaluator --------------------------------------------
+
+
+def special_values(dtype: str) -> np.ndarray:
+    """Edges of ``dtype`` and a few hundred random bit patterns."""
+    rng = np.random.default_rng(len(dtype))
+    if dtype == "bool":
+        return np.array([False, True] * 20)
+    if dtypes.is_integer(dtype):
+        info = np.iinfo(dtype)
+        edges = [info.min, info.min + 1, 0, 1, 2, 7, 63, info.max // 2, info.max - 1, info.max]
+        edges += [-1, -2, -7] if info.min else []
+        more = rng.integers(info.min, info.max, 150, dtype, endpoint=True)
+        return np.concatenate([np.array(edges, dtype), more])
+    info = np.finfo(dtype)
+    edges = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 0.1, 1e10, 2.0**31, 2.0**63, 1e30, np.inf]
+    edges += [float(v) for v in (info.tiny, info.smallest_subnormal, info.max, info.eps)]
+    edges += [float(info.tiny) / 3, 2.0**52 + 0.5, 2.0**51 + 0.5, 8388607.5, 0.49999999999999994]
+    word = {"float64": np.uint64, "float32": np.uint32}[dtype]
+    more = rng.integers(0, np.iinfo(word).max, 100, word).view(dtype)
+    values = np.array(edges).astype(dtype)
+    return np.concatenate([values, -values, np.array([np.nan], dtype), more])
+
+
+def pairs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.meshgrid(a[:48], b[:48])
+    extra = min(len(a), len(b))
+    return np.concatenate([x.ravel(), a[:extra]]), np.concatenate([y.ravel(), b[:extra][::-1]])
+
+
+def body_of(op: str, result: str, types: list[str], imm: Any = None) -> Body:
+    b = Builder()
+    b.output("x", b.emit(op, result, *(b.input(f"leaf{k}", t) for k, t in enumerate(types)), imm=imm))
+    return b.body()
+
+
+def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
+    cases: dict[str, tuple[Body, dict[str, np.ndarray]]] = {}
+
+    def add(op: str, dtype: str, types: list[str], arrays: list[np.ndarray], imm: Any = None) -> None:
+        suffix = "" if imm is None else f"-{imm}"
+        name = f"{op}-{types[0]}-{dtype}{suffix}" if types[0] != dtype else f"{op}-{dtype}{suffix}"
+        cases[name] = (
+            body_of(op, dtype, types, imm),
+            {f"leaf{k}": a for k, a in enumerate(arrays)},
+        )
+
+    for dtype in dtypes.ALL:
+        v = special_values(dtype)
+        x, y = pairs(v, v)
+        number = dtype != "bool"
+        for op in ("add", "sub", "mul") if number else ():
+            add(op, dtype, [dtype, dtype], [x, y])
+        if number:
+            add("neg", dtype, [dtype], [v])
+        for op in ("eq", "ne", "lt", "le", "gt", "ge"):
+            add(op, "bool", [dtype, dtype], [x, y])
+        if dtypes.is_float(dtype):
+            add("div", dtype, [dtype, dtype], [x, y])
+            for op in ("sqrt", "floor", "ceil", "trunc", "rint"):
+                add(op, dtype, [dtype], [v])
+            add("nsqrt", dtype, [dtype], [v[v >= np.finfo(dtype).tiny]])
+        else:
+            for op in ("and", "or", "xor"):
+                add(op, dtype, [dtype, dtype], [x, y])
+            add("not", dtype, [dtype], [v])
+        if dtypes.is_integer(dtype):
+            width, least = 8 * dtypes.itemsize(dtype), np.iinfo(dtype).min
+            fine = (y != 0) & ~((x == least) & (y.astype(np.int64) == -1))
+            # The rules guard the divisor; a raw body has no guard for the lanes past the end.
+            whole = fine.sum() // 64 * 64
+            for op in ("idiv", "irem"):
+                add(op, dtype, [dtype, dtype], [x[fine][:whole], y[fine][:whole]])
+            amounts = (np.arange(len(x)) % width).astype(dtype)
+            for op in ("shlv", "shrv"):
+                add(op, dtype, [dtype, dtype], [x, amounts])
+            for op in ("shl", "shr"):
+                for imm in (0, 1, width - 1):
+                    add(op, dtype, [dtype], [v], imm)
+        flags = np.arange(len(x)) % 3 == 0
+        cases[f"select-{dtype}"] = (
+            body_of("select", dtype, ["bool", dtype, dtype]),
+            {"leaf0": flags, "leaf1": x, "leaf2": y},
+        )
+        for target in dtypes.ALL:
+            if target == dtype or "bool" in (dtype, target):
+                continue
+            values = v
+            if dtypes.is_float(dtype) and dtypes.is_integer(target):
+                info = np.iinfo(target)
+                with np.errstate(invalid="ignore"):
+                    cut = np.trunc(v.astype(np.float64))
+                    values = v[(cut >= info.min) & (cut < float(info.max))]
+            add("cast", target, [dtype], [values])
+            if dtypes.itemsize(target) == dtypes.itemsize(dtype):
+                add("bitcast", target, [dtype], [v])
+    wide = special_values("uint64")
+    add("mul32", "uint64", ["uint64", "uint64"], list(pairs(wide, wide)))
+    return cases
+
+
+CASES = _cases()
+
+
+def test_every_operation_has_a_case() -> None:
+    covered = {name.split("-")[0] for name in CASES} | {"input", "const", "param", "fma"}
+    assert set(ir.ARITY) <= covered, "new operations need a case here"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_machine_code_gives_the_evaluators_bits(name: str) -> None:
+    body, inputs = CASES[name]
+    wanted = evaluate(body, inputs)["x"]
+    found = run_body(body, inputs, targets()[0])
+    assert_same_bits(found, wanted, f"{body}\n")
+
+
+@pytest.mark.parametrize("target", targets()[1:])
+def test_other_targets_give_the_same_bits(target: str) -> None:
+    """One body of every two-operand float operation, so that each target compiles few kernels."""
+    for dtype in ("float64", "float32"):
+        values = special_values(dtype)
+        x, y = pairs(values, values)
+        b = Builder()
+        p, q = b.input("leaf0", dtype), b.input("leaf1", dtype)
+        made = [p + q, p - q, p * q, b.emit("div", dtype, p, q), b.fma(p, q, p), -p]
+        made += [b.unary(op, p) for op in ("sqrt", "floor", "ceil", "trunc", "rint")]
+        word = "uint64" if dtype == "float64" else "uint32"
+        quiet = []
+        for value in made:  # one pattern for every NaN, then mixed together
+            nan = b.const(float("nan"), dtype)
+            quiet.append(b.select(value.compare("ne", value), nan, value).bitcast(word))
+        mixed = quiet[0]
+        for value in quiet[1:]:
+            mixed = (mixed << 1) ^ (mixed >> 7) ^ value
+        b.output("x", mixed)
+        body, inputs = b.body(), {"leaf0": x, "leaf1": y}
+        assert_same_bits(run_body(body, inputs, target), evaluate(body, inputs)["x"], dtype)
+
+
+def test_params_are_read_as_their_type() -> None:
+    for dtype, value in (("float32", 0.1), ("float64", -0.0), ("int8", -3), ("bool", True),
+                         ("uint64", 2**64 - 1), ("int32", -(2**31))):  # fmt: skip
+        b = Builder()
+        x = b.input("leaf0", dtype)
+        b.output("x", b.select(x.compare("eq", x), b.param(1, dtype), x))
+        raw = np.array(value, dtype).tobytes().ljust(8, b"\0")
+        params = np.array([2**64 - 1, int.from_bytes(raw, "little")], np.uint64)
+        body, inputs = b.body(), {"leaf0": np.zeros(3, dtype)}
+        wanted = np.broadcast_to(evaluate(body, inputs, params)["x"], 3)
+        assert_same_bits(run_body(body, inputs, targets()[0], params), wanted, dtype)
+        assert (bits(wanted) == bits(np.array(value, dtype))).all()
