@@ -327,11 +327,11 @@ class Fit:
 
 
 def _solve(matrix: Real, right: list[Real]) -> list[Real]:
-    return list(mp.lu_solve(matrix, mp.matrix(right)))  # the decomposition stays in the matrix
+    return list(mp.lu_solve(matrix, mp.matrix(right)))  # decomposed in place
 
 
 def minimax(rows: list[list[Real]], values: list[Real], warm: list[int]) -> list[Real]:
-    """Q with the least max |values - rows q|: Stiefel's exchange. ``warm``: in, out, a reference."""
+    """Q with the least max |values - rows q|: Stiefel's exchange. ``warm``: a reference."""
     n, m = len(rows[0]), len(rows)
     scale = mpf(2) ** FIXED
     whole = [[int(a * scale) for a in row] for row in rows]

@@ -1,6 +1,7 @@
-"""Print the lines of every source file, largest first, and their sum, so that growth shows in review.
+"""Print the lines of every source file, largest first, and their sum: growth shows in review.
 
-Usage: ``python tools/sizes.py [folder]``; a line counts when it is neither blank nor a comment alone.
+Usage: ``python tools/sizes.py [folder]``; blank lines and comments do not
+count.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def round_once(numerator: int, denominator: int, dtype: str) -> float:
         try:
             return numerator / denominator  # Python rounds the quotient of integers correctly
         except OverflowError:
-            return math.copysign(math.inf, numerator)
+            return math.inf if numerator > 0 else -math.inf
     if numerator == 0:
         return 0.0
     mantissa, least, top = _FORMATS[dtype]
@@ -82,8 +82,8 @@ def round_once(numerator: int, denominator: int, dtype: str) -> float:
     if 2 * rest > divisor or (2 * rest == divisor and quotient & 1):
         quotient += 1
     if quotient.bit_length() + place > top:
-        return math.copysign(math.inf, numerator)
-    return math.copysign(math.ldexp(quotient, place), numerator)
+        return math.inf if numerator > 0 else -math.inf
+    return math.ldexp(quotient if numerator > 0 else -quotient, place)
 
 
 def total(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
