@@ -192,10 +192,10 @@ def numpy_elements(root: nodes.Expr) -> np.ndarray:
 
 def bits(value: Any) -> np.ndarray:
     """The bytes of every element as an unsigned integer, one pattern for every NaN."""
-    array = np.ascontiguousarray(value)
+    shape, array = np.shape(value), np.ascontiguousarray(value)
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
-    return array.reshape(-1).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+    return array.reshape(-1).view(f"u{array.dtype.itemsize}").reshape(shape)
 
 
 def assert_same_bits(found: Any, wanted: Any, what: object = "") -> None:

@@ -19,7 +19,7 @@ from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
 from ..kernel.streams import RUN
-from .cpu import RECORDS, Consume
+from .cpu import RECORDS, Consume, initial_records
 from .prepare import Prepared, tables
 from .stop import Stop
 
@@ -27,6 +27,7 @@ Array: TypeAlias = NDArray[Any]
 
 # Elements in one launch: about half a second on an H200, so that Ctrl-C is answered.
 LAUNCH: Final = 1 << 37
+SLOW_LAUNCH: Final = 1 << 29
 
 
 @lru_cache(maxsize=512)
@@ -143,9 +144,10 @@ def _row_tiles(prepared: Prepared) -> tuple[int, int]:
 
 
 def _launch_rows(prepared: Prepared) -> int:
-    """Reduced rows in one launch."""
+    """Reduced rows in one launch; few where each element may touch the limbs, which must not wrap."""
     row = prepared.loops[2] * prepared.tiling.inner
-    return max(1, LAUNCH // max(1, row))
+    slow = any(t.bins.mode in ("search", "residual") for t in prepared.program.sink.terms)
+    return max(1, (SLOW_LAUNCH if slow else LAUNCH) // max(1, row))
 
 
 def run_store(
@@ -187,7 +189,8 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
     import cupy
 
     prepared, reduced = launcher.prepared, launcher.prepared.loops[1]
-    words = prepared.program.sink.words
+    program = prepared.program
+    words, apart = program.sink.words, program.sink.kind == "argmin"
     step = max(1, _launch_rows(prepared) // count)
     found: list[Array] = []
     for r in range(0, reduced, step):
@@ -196,13 +199,13 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
         stop_row = min(reduced, r + step)
         total = (stop_row - r) * launcher.row_tiles
         pieces = max(1, min(total, launcher.resident // count))
-        out = cupy.empty(count * pieces * words, np.uint64)
+        records = count * pieces if apart else count
+        out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
         launcher.launch((first, first + count), (r, stop_row), pieces, out)
-        records = out.get().view(np.int64).reshape(count, pieces, words)
-        found.append(merge_pieces(prepared.program, records))
+        found.append(out.get().view(np.int64).reshape(count, -1, words))
     if not found:
         raise KeyboardInterrupt
-    return merge_pieces(prepared.program, np.stack(found, axis=1))
+    return merge_pieces(program, np.concatenate(found, axis=1))
 
 
 def merge_pieces(program: Program, records: Array) -> Array:

@@ -1,7 +1,8 @@
 """The loops of a GPU kernel around its bodies, as CUDA C.
 
 A unit is one piece of one result record: block ``u % gridDim`` takes unit u, walks the piece's
-tiles with all its threads, and writes the unit's record; the host merges a record's pieces. In a
+tiles with all its threads, and adds to the record by integer atomics, whose order cannot matter
+(argmin writes a record for each unit, merged by the host). In a
 tile of a ``run`` leaf each thread takes whole blocks of the stream: the values of a block lie
 W / stride elements apart, so each thread computes that many elements. Otherwise a thread takes
 single elements.
@@ -450,10 +451,9 @@ class CudaSink:
         if self.kind == "exact":
             self.flush()
             put("__syncthreads();")
-            put(
-                f"for (int w = threadIdx.x; w < {words}; w += THREADS) "
-                f"out[u * {words} + w] = limbs[w];"
-            )
+            put(f"u64 *record = out + (u / (i64)g7) * {words};")
+            put(f"for (int w = threadIdx.x; w < {words}; w += THREADS)")
+            put("  if (limbs[w]) atomicAdd(record + w, limbs[w]);")
         elif self.kind == "argmin":
             put("keys[threadIdx.x] = key; places[threadIdx.x] = place;")
             put("__syncthreads();")
@@ -464,9 +464,12 @@ class CudaSink:
             put("out[2 * u] = (u64)key; out[2 * u + 1] = (u64)place;")
             loops.close()
         else:
-            fold = "atomicAdd((u64 *)&folded, total)" if self.kind == "isum" else (
-                "atomicMin(&folded, least)")  # fmt: skip
-            put(f"{fold};")
+            shared = "atomicAdd((u64 *)&folded, total)"
+            total = "atomicAdd(out + u / (i64)g7, (u64)folded)"
+            if self.kind == "min":
+                shared = "atomicMin(&folded, least)"
+                total = "atomicMin((i64 *)out + u / (i64)g7, folded)"
+            put(f"{shared};")
             put("__syncthreads();")
-            put("if (threadIdx.x == 0) out[u] = (u64)folded;")
+            put(f"if (threadIdx.x == 0) {total};")
         put("__syncthreads();")

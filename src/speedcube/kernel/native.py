@@ -108,7 +108,9 @@ def load_object(machine_code: bytes, source: str, target: str) -> NativeKernel:
     """Machine code, callable."""
     _initialise()
     empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, _machine(target))
+    # One block for all sections (use_lmm): the small code model needs them within 2 GB of each
+    # other, and a CUDA context leaves little room between its reservations.
+    engine = llvm.create_mcjit_compiler(empty, _machine(target), use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
     address = engine.get_function_address("kernel")
