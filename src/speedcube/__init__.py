@@ -1,7 +1,9 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
 from . import errors, random
+from .__about__ import __version__ as __version__
 from .array import Array, asarray
+from .climb.ladder import ladder
 from .engine.rungs import rung as on
 from .functions import (
     abs,
@@ -77,8 +79,6 @@ from .functions import (
     zeros,
 )
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Array",
     "abs",
@@ -116,6 +116,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "ladder",
     "left_shift",
     "less",
     "less_equal",

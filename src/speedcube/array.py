@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 import operator
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import dask.threaded
 import numpy as np
+from dask.delayed import Delayed
 
 from . import dtypes
 from .display import html, summary
-from .engine.compute import compute, plan_for, source_of
+from .engine.compute import collection_graph, compute, plan_for, source_of
 from .errors import AxisError, DTypeError, ShapeError
 from .expr import build, views
-from .expr.nodes import Expr, Leaf, Shape, Stored
+from .expr.nodes import Deferred, Expr, Leaf, Shape, Stored, c_strides
 from .interop.chunks import Hint, chunks_of, hint_after
 from .interop.dask_array import to_dask_array
 from .ops import ALIASES, OPS
@@ -42,12 +45,13 @@ class Array:
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("__weakref__", "_expr", "_gpu", "_hint")
+    __slots__ = ("__weakref__", "_expr", "_gpu", "_hint", "_name")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Hint = None) -> None:
         self._expr = expr
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
+        self._name: str | None = None  # of its Dask graph, once asked for
         self._hint = hint  # the grid to_dask_array() would have; never used by the engine
 
     # What it is ----------------------------------------------------------------------------
@@ -255,6 +259,39 @@ class Array:
         """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels."""
         return to_dask_array(self, self.chunks)
 
+    # A Dask collection: dask.compute(a, b), client.compute(a), dask.persist, dask.visualize
+
+    def _key(self) -> str:
+        if self._name is None:
+            self._name = f"speedcube-{uuid.uuid4().hex}"
+        return self._name
+
+    def __dask_graph__(self) -> Any:
+        return collection_graph(self._expr, self._key())
+
+    def __dask_keys__(self) -> list[Any]:
+        return [self._key()]
+
+    def __dask_layers__(self) -> tuple[str, ...]:
+        return (self._key(),)
+
+    def __dask_tokenize__(self) -> str:
+        return self._key()
+
+    def __dask_postcompute__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _only, ()
+
+    def __dask_postpersist__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _persisted, (self._key(), self.shape, self._expr.dtype)
+
+    @staticmethod
+    def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
+        return graph
+
+    @staticmethod
+    def __dask_scheduler__(graph: Any, keys: Any, **kwargs: Any) -> Any:
+        return dask.threaded.get(graph, keys, **kwargs)
+
     # NumPy's protocols ---------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -304,6 +341,17 @@ class Array:
     def __pow__(self, exponent: Any) -> Array:
         """Whole powers from -64 to 64, and 0.5, by multiplication and square root."""
         return self._view(build.power(self._expr, exponent), self._hint)
+
+
+def _only(results: Any) -> Any:
+    return results[0]
+
+
+def _persisted(graph: Any, key: str, shape: Shape, dtype: str, **_: Any) -> Array:
+    """The array whose values are task ``key`` of ``graph``."""
+    collection = Delayed(key, graph)
+    source = Deferred(collection, dtype, shape)
+    return Array(Leaf(source, shape, 0, c_strides(shape)))
 
 
 def _float_result(array: Array, dtype: Any) -> str:

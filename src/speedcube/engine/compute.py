@@ -17,10 +17,11 @@ from ..kernel.native import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Rung, check_memory, make_plan
 from . import machine
+from .cluster import graph_of, run_on, worker_addresses
 from .gpu import cuda_source
 from .graph import build_graph, deferred_values
 from .prepare import cpu_source, prepare
-from .rungs import Target, resolve
+from .rungs import Target, active_client, resolve
 from .tasks import shaped
 
 # Plans by expression and rung: pure arithmetic, so they can be kept as long as the expression.
@@ -58,6 +59,9 @@ def compute(
     plan, target = plan_for(root, on, scheduler, prefers_gpu)
     if to not in ("numpy", "cupy", "where it is") or (to == "cupy" and not target.devices):
         raise ParameterError(f"to={to!r} is not possible on {target.name}; use to='numpy'")
+    if target.kind == "client":
+        ready = {id(d): d.collection.compute(scheduler=target.client) for d in plan.deferred}
+        return run_on(target.client, plan, root.shape, ready)
     get = _get(target)
     keep = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), target.devices, keep)
@@ -93,3 +97,15 @@ def source_of(root: Expr, target: str) -> str:
     if target not in printers:
         raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
     return printers[target](program)
+
+
+def collection_graph(root: Expr, name: str) -> dict[Any, Any]:
+    """``root`` as tasks for whoever runs them: one part for each worker of the active client,
+    else for each core; the result is task ``name``.
+    """
+    client = active_client()
+    workers = len(worker_addresses(client)) if client is not None else machine.cores()
+    threads = None if client is not None else 1
+    plan = make_plan(root, Rung("Dask", workers, shared=False), "a Dask collection", TILE)
+    ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
+    return graph_of(plan, root.shape, ready, name, None if client is not None else False, threads)

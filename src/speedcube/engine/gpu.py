@@ -144,7 +144,7 @@ def _row_tiles(prepared: Prepared) -> tuple[int, int]:
 
 
 def _launch_rows(prepared: Prepared) -> int:
-    """Reduced rows in one launch; few where each element may touch the limbs, which must not wrap."""
+    """Reduced rows in one launch; few where each element may touch the limbs."""
     row = prepared.loops[2] * prepared.tiling.inner
     slow = any(t.bins.mode in ("search", "residual") for t in prepared.program.sink.terms)
     return max(1, (SLOW_LAUNCH if slow else LAUNCH) // max(1, row))

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Final
 
 import dask
 
 from ..errors import RungError
 from . import machine
+from .cluster import client_for, cuda_cluster, worker_addresses
 
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 
@@ -53,8 +55,6 @@ def available() -> tuple[str, ...]:
 
 def cupy_problem() -> str | None:
     """Why CuPy cannot be used, or None."""
-    from importlib.util import find_spec
-
     return None if find_spec("cupy") else "CuPy is not installed (pip install speedcube[cuda13])"
 
 
@@ -95,10 +95,15 @@ def _gpu_target(on: str, kind: str, numbers: list[int], reason: str) -> Target:
         devices = list(range(numbers[0]))
     else:
         devices = numbers or list(range(count))
+    if kind == "cuda-cluster" and not find_spec("dask_cuda"):
+        raise RungError("cuda-cluster needs dask-cuda (pip install speedcube[cuda13])")
     if not devices or max(devices) >= count or len(set(devices)) < len(devices):
         raise RungError(
             f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})"
         )
+    if kind == "cuda-cluster":
+        client = cuda_cluster(tuple(devices))
+        return Target(on, "client", len(devices), reason, client=client)
     return Target(on, kind, len(devices), reason, tuple(devices))
 
 
@@ -140,7 +145,9 @@ def _named(on: Any, reason: str) -> Target:
         return on
     if isinstance(on, str) and _NAME.match(on):
         return parse(on, reason)
-    return parse(str(on), reason) if isinstance(on, str) else _client_target(on, reason)
+    if isinstance(on, str) and "://" not in on and not on.endswith(".json"):
+        return parse(on, reason)
+    return _client_target(on, reason)
 
 
 def active_client() -> Any:
@@ -154,8 +161,11 @@ def active_client() -> Any:
         return None
 
 
-def _client_target(client: Any, reason: str) -> Target:
-    raise RungError(f"cannot run on {client!r} ({type(client).__name__})")
+def _client_target(where: Any, reason: str) -> Target:
+    client = client_for(where)
+    workers = len(worker_addresses(client))
+    name = f"client {client.scheduler.address}"
+    return Target(name, "client", workers, reason, client=client)
 
 
 # Seconds per element and to start, for the predictions below; only their order matters.
@@ -165,16 +175,17 @@ _GPU_SECONDS: Final = 6e-12
 _GPU_START: Final = 2e-3
 
 
+def predicted_seconds(elements: int, kind: str) -> float:
+    """Seconds ``elements`` elements are expected to take on a rung of this machine."""
+    kind = kind.split(":")[0]
+    each, start = (_GPU_SECONDS, _GPU_START) if kind.startswith("gpu") else (_CORE_SECONDS, 0.0)
+    workers = {"cores": machine.cores(), "gpus": max(1, machine.gpu_count())}.get(kind, 1)
+    return elements * each / workers + start + (workers > 1) * _THREADS_START
+
+
 def least_time(elements: int) -> Target:
     """The rung with the least predicted time for ``elements`` elements."""
-    cores, gpus = machine.cores(), len(available()) and machine.gpu_count()
-    predicted = {"core": elements * _CORE_SECONDS}
-    if cores > 1:
-        predicted["cores"] = elements * _CORE_SECONDS / cores + _THREADS_START
-    if gpus and cupy_problem() is None:
-        predicted["gpu"] = elements * _GPU_SECONDS + _GPU_START
-        if gpus > 1:
-            predicted["gpus"] = elements * _GPU_SECONDS / gpus + 2 * _GPU_START
+    predicted = {name: predicted_seconds(elements, name) for name in available()}
     best = min(predicted, key=lambda name: predicted[name])
     listed = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in predicted.items())
     return parse(best, f"least predicted time: {listed}")

@@ -140,7 +140,7 @@ def _slice(stage: Stage, part: Part, whole: Any) -> Any:
 Needs: TypeAlias = Sequence[Reduced | Deferred]
 
 
-def _inputs(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
+def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
     return {
         id(need): array
         if hasattr(array, "__cuda_array_interface__")
@@ -153,7 +153,7 @@ def run_joined(
     worker: Worker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
 ) -> Any:
     """Task: a part whose results are its own; gives the whole destination."""
-    inputs = _inputs(needs, arrays)
+    inputs = inputs_of(needs, arrays)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
     else:
@@ -163,7 +163,7 @@ def run_joined(
 
 def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
     """Task: a part of a reduction that others share."""
-    return worker.partial(stage, part, _inputs(needs, arrays))
+    return worker.partial(stage, part, inputs_of(needs, arrays))
 
 
 def joined(out: Destination, *parts: Any) -> Any:
@@ -175,12 +175,13 @@ def merged(stage: Stage, *records: Array) -> Array:
     """Task: the results of a reduction from the records of its parts."""
     source = stage.source
     assert source is not None
-    whole = merge(source.op, dtypes.is_float(source.arg.dtype) or _moments(source), records)
+    whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
 
 
-def _moments(source: Reduced) -> bool:
-    return source.op in ("var", "std")
+def is_exact_sum(source: Reduced) -> bool:
+    """Whether the records of ``source`` are limbs."""
+    return source.op in ("var", "std") or dtypes.is_float(source.arg.dtype)
 
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:

@@ -309,7 +309,7 @@ class CudaLoops:
         if self.program.table:
             arguments += [f"const i64 *tables{k}" for k in range(self.count + 1)]
         arguments += ["u64 *out"]
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS}, 5) kernel('
+        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) kernel('
         return "\n".join(
             [
                 PRELUDE,

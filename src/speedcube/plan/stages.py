@@ -78,6 +78,17 @@ def make_stage(root: Expr, source: Reduced | None, workers: int) -> Stage:
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):
         extra = (_places(root, axes),)
+    return cut_stage(root, source, axes, extra, workers)
+
+
+def cut_stage(
+    root: Expr,
+    source: Reduced | None,
+    axes: tuple[int, ...],
+    extra: tuple[Leaf, ...],
+    workers: int,
+) -> Stage:
+    """The stage of ``root`` cut for ``workers``; ``extra`` leaves are cut with it."""
     axis, join = _cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")

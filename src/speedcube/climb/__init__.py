@@ -1,0 +1,1 @@
+"""Programs made of arrays: the ladder that climbs every rung, and the doctor."""

@@ -1,0 +1,200 @@
+"""Dask clusters: one task for each worker and a merge, on any `Client`.
+
+The client's workers must have this package in this version; that is asked once for each worker.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import uuid
+from functools import lru_cache
+from typing import Any, Final
+
+from dask._task_spec import Task, TaskRef
+
+from .. import __about__
+from ..errors import SchedulerError, WorkerError
+from ..plan.plan import Plan
+from ..plan.stages import Stage
+from .remote import final_shape, job_of, join_parts, merge_parts, run_job
+
+CONNECT_SECONDS: Final = 5
+
+
+def client_for(where: Any) -> Any:
+    """A Dask client of ``where``: a Client, a cluster object, an address or a scheduler file."""
+    import distributed
+
+    if isinstance(where, distributed.Client):
+        return where
+    if isinstance(where, str) and "://" not in where and os.path.exists(where):
+        return _connect(scheduler_file=where)
+    if isinstance(where, str):
+        return _connect(address=where)
+    if hasattr(where, "scheduler_address"):
+        return _connect(address=where)
+    raise SchedulerError(
+        f"{where!r} is no rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
+        "or the path of a scheduler file"
+    )
+
+
+_clients: dict[str, Any] = {}
+
+
+def _connect(**where: Any) -> Any:
+    """A client, kept for the next computation on the same scheduler."""
+    import distributed
+
+    ((kind, target),) = where.items()
+    name = str(getattr(target, "scheduler_address", target))
+    known = _clients.get(name)
+    if known is not None and known.status == "running":
+        return known
+    try:
+        made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as err:
+        raise SchedulerError(
+            f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: {err}; "
+            "check the address and that the scheduler runs"
+        ) from err
+    _clients[name] = made
+    return made
+
+
+@lru_cache(maxsize=1)
+def cuda_cluster(devices: tuple[int, ...]) -> Any:
+    """A `dask_cuda.LocalCUDACluster` on ``devices`` and its client, kept until the process ends."""
+    from dask_cuda import LocalCUDACluster
+    from distributed import Client
+
+    cluster = LocalCUDACluster(
+        CUDA_VISIBLE_DEVICES=list(devices), host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    )
+    client = Client(cluster, set_as_default=False)
+    atexit.register(cluster.close)
+    atexit.register(client.close)
+    return client
+
+
+def worker_addresses(client: Any) -> list[str]:
+    """Addresses of the client's workers, checked for this package; `WorkerError` without any."""
+    found = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    if not found:
+        raise WorkerError(f"{client} has no workers; start some, then compute again")
+    _check_versions(client, tuple(found))
+    return found
+
+
+_checked: set[tuple[str, ...]] = set()
+
+
+def _check_versions(client: Any, workers: tuple[str, ...]) -> None:
+    if workers in _checked:
+        return
+
+    def version() -> str:  # nested, so that it is sent by value to workers without the package
+        try:
+            from speedcube.__about__ import __version__
+        except ImportError:
+            return "missing"
+        return str(__version__)
+
+    for address, found in client.run(version, workers=list(workers)).items():
+        if found != __about__.__version__:
+            state = "does not have speedcube" if found == "missing" else f"has speedcube {found}"
+            raise WorkerError(
+                f"worker {address} {state}; this process has {__about__.__version__}: install "
+                "that version on every worker (client.upload_file is not enough)"
+            )
+    _checked.add(workers)
+
+
+def graph_of(
+    plan: Plan,
+    shape: tuple[int, ...],
+    ready: dict[int, Any],
+    name: str,
+    gpu: bool | None = None,
+    threads: int | None = None,
+) -> dict[Any, Any]:
+    """Tasks of ``plan`` that can run anywhere; the result is task ``name``."""
+    tasks: dict[Any, Any] = {}
+    key = name
+    for k, stage in enumerate(plan.stages):
+        key = f"{name}-{k}"
+        _stage(tasks, key, stage, ready, gpu, threads)
+        if stage.source is not None:
+            ready[id(stage.source)] = TaskRef(key)
+    tasks[name] = Task(name, final_shape, shape, TaskRef(key))
+    return tasks
+
+
+def _stage(
+    tasks: dict[Any, Any],
+    key: str,
+    stage: Stage,
+    ready: dict[int, Any],
+    gpu: bool | None,
+    threads: int | None,
+) -> None:
+    arrays = [ready[id(need)] for need in stage.needs]
+    if stage.join == "one":
+        job = job_of(stage, stage.parts[0])
+        tasks[key] = Task(key, run_job, job, gpu, threads, *arrays)
+        return
+    names = [f"{key}-part-{k}" for k in range(len(stage.parts))]
+    for name, part in zip(names, stage.parts, strict=True):
+        tasks[name] = Task(name, run_job, job_of(stage, part), gpu, threads, *arrays)
+    function, arguments = _joining(stage)
+    tasks[key] = Task(key, function, *arguments, *(TaskRef(name) for name in names))
+
+
+def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any]) -> Any:
+    """The result of ``plan`` from ``client``'s workers: one part on each."""
+    workers = worker_addresses(client)
+    name = f"speedcube-{uuid.uuid4().hex}"
+    futures: list[Any] = []
+
+    def submit(key: str, worker: int, function: Any, *arguments: Any) -> Any:
+        where = [workers[worker % len(workers)]]
+        made = client.submit(
+            function, *arguments, key=key, pure=False, workers=where, allow_other_workers=True
+        )
+        futures.append(made)
+        return made
+
+    try:
+        for k, stage in enumerate(plan.stages):
+            made = _submit_stage(submit, f"{name}-{k}", stage, ready)
+            if stage.source is not None:
+                ready[id(stage.source)] = made
+        return final_shape(shape, made.result())
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) -> Any:
+    arrays = [ready[id(need)] for need in stage.needs]
+    parts = [
+        submit(f"{key}-part-{k}", k, run_job, job_of(stage, part), None, None, *arrays)
+        for k, part in enumerate(stage.parts)
+    ]
+    if stage.join == "one":
+        return parts[0]
+    function, arguments = _joining(stage)
+    return submit(key, 0, function, *arguments, *parts)
+
+
+def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
+    """The task that puts the parts of ``stage`` together, and its first arguments."""
+    if stage.join == "merge":
+        source = stage.source
+        assert source is not None
+        return merge_parts, (source, stage.shape)
+    axis = stage.parts[0].axis
+    assert axis is not None
+    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
+    return join_parts, (kept.index(axis),)

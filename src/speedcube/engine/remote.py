@@ -1,0 +1,105 @@
+"""Tasks that travel: a part runs on whichever process gets it, on its threads or its GPU.
+
+A task carries the expression of its part; the worker lowers it, and compiles the kernel or finds
+it in its cache. Nothing is shared with the process that planned.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..expr.nodes import Expr, Leaf, Reduced
+from ..plan.stages import Part, Stage, cut_stage
+from . import machine
+from .finish import merge, values
+from .stop import Stop
+from .tasks import Destination, Worker, inputs_of, is_exact_sum
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A part of a stage, on its own: what to compute and how its result joins others."""
+
+    root: Expr
+    extra: tuple[Leaf, ...]
+    source: Reduced | None
+    axes: tuple[int, ...]
+    join: str
+
+
+def job_of(stage: Stage, part: Part) -> Job:
+    """``part`` of ``stage`` as something that can be sent."""
+    source = stage.source
+    if source is not None:
+        source = Reduced(source.op, part.root, source.axes, False, source.dtype, source.ddof)
+    return Job(part.root, part.extra, source, stage.axes, stage.join)
+
+
+def worker_threads() -> int:
+    """Threads of the Dask worker this runs on; this machine's cores elsewhere."""
+    from distributed import get_worker
+
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:
+        return machine.cores()
+
+
+def use_gpu() -> bool:
+    """Whether this process was started for a GPU (as dask-cuda's workers are)."""
+    from distributed import get_worker
+
+    try:
+        preloads = [str(p) for p in get_worker().preloads]
+        plugins = " ".join(get_worker().plugins)
+    except ValueError:
+        return False
+    return machine.gpu_count() > 0 and ("cuda" in " ".join(preloads) + plugins.lower())
+
+
+def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
+    """Task: the results of a part, or its records where others share its reduction.
+
+    ``gpu`` None: where the worker has one; ``threads`` None: as many as the worker has.
+    """
+    on_gpu = use_gpu() if gpu is None else gpu
+    count = 1 if on_gpu else worker_threads() if threads is None else threads
+    stage = cut_stage(job.root, job.source, job.axes, job.extra, count)
+    worker = Worker(Stop(), 0 if on_gpu else None)
+    inputs = inputs_of(stage.needs, arrays)
+    if job.join == "merge" or stage.join == "merge":
+        with ThreadPoolExecutor(count) as pool:
+            records = list(pool.map(lambda part: worker.partial(stage, part, inputs), stage.parts))
+        assert job.source is not None
+        whole = merge(job.source.op, is_exact_sum(job.source), records)
+        if job.join == "merge":
+            return whole
+        return values(job.source, whole).reshape(stage.shape)
+    out = Destination(stage.shape, stage.dtype)
+    run = worker.store if job.source is None else worker.reduce
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(lambda part: run(stage, part, out, inputs), stage.parts))
+    return np.asarray(out.array())
+
+
+def join_parts(axis: int, *parts: Array) -> Array:
+    """Task: parts of a result, one after the other along ``axis``."""
+    return np.concatenate(parts, axis=axis)
+
+
+def merge_parts(source: Reduced, shape: tuple[int, ...], *records: Array) -> Array:
+    """Task: the results of a reduction from the records of its parts."""
+    whole = merge(source.op, is_exact_sum(source), records)
+    return values(source, whole).reshape(shape)
+
+
+def final_shape(shape: tuple[int, ...], array: Array) -> Any:
+    """Task: the result in the expression's shape."""
+    return array.reshape(shape)[()]

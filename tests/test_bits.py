@@ -1,0 +1,272 @@
+"""The same bits everywhere: threads, targets, tilings, chunk hints, a -ffast-math library loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import cpu
+from speedcube.kernel.native import has_fma, targets
+
+
+def _rng() -> sc.random.Generator:
+    return sc.random.default_rng(2026)
+
+
+def _data(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Stored data without NumPy's generators, whose streams may change."""
+    flat = np.arange(np.prod(shape), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (flat >> np.uint64(40)).astype(dtype).reshape(shape) / np.dtype(dtype).type(1 << 12)
+
+
+EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
+    "published": lambda: (_rng().normal(10, 1, size=(300, 300)) + 1)[::2, ::2].sum(),
+    "published-mean": lambda: (_rng().normal(10, 1, size=(300, 300)) + 1)[::2, ::2].mean(),
+    "published-elements": lambda: (_rng().normal(10, 1, size=(200, 300)) + 1)[::2, ::2],
+    "normal32": lambda: _rng().normal(size=(250, 201), dtype="float32"),
+    "normal32-sum": lambda: _rng().normal(size=(250, 201), dtype="float32").sum(),
+    "transposed": lambda: _rng().normal(size=(210, 190)).T[::-1, 1:] * 2,
+    "uniform-axis": lambda: _rng().uniform(-1, 1, (400, 120)).sum(axis=0),
+    "uniform32-axis": lambda: _rng().random((120, 400), dtype="float32").mean(axis=1),
+    "exponential-var": lambda: _rng().exponential(2, (60_000,)).var(),
+    "exponential32-std": lambda: _rng().exponential(2, (60_000,), dtype="float32").std(ddof=1),
+    "integers": lambda: _rng().integers(-100, 100, (40_000,)),
+    "integers-sum": lambda: _rng().integers(-(2**62), 2**62, (300, 150)).sum(axis=0),
+    "exp-sum": lambda: sc.exp(_rng().normal(size=(220, 180))).sum(axis=1),
+    "exp32": lambda: sc.exp(_rng().normal(0, 30, size=40_000, dtype="float32")),
+    "division": lambda: (1 / _rng().normal(size=40_000)).sum(),
+    "sqrt-where": lambda: sc.where(_rng().random(40_000) < 0.5, 1.0, sc.sqrt(sc.arange(40_000))),
+    "min-max": lambda: _rng().normal(size=(200, 200)).min(axis=0) + _rng().random((200,)).max(),
+    "argmin": lambda: _rng().integers(0, 50, (200, 200)).argmin(axis=1),
+    "argmax-all": lambda: _rng().integers(0, 50, (50_000,)).argmax(),
+    "any-all": lambda: (_rng().normal(size=(100, 400)) > 3).any(axis=0),
+    "stored-sum": lambda: sc.asarray(_data("float64", (50_000,))).sum(),
+    "stored-a*2+b": lambda: (sc.asarray(_data("float64", (250, 200))) * 2 + 1e-9).sum(),
+    "stored32": lambda: sc.asarray(_data("float32", (250, 200)))[:, ::-3].var(axis=1),
+    "centred": lambda: _centred(_rng().normal(3, 2, size=(150, 250))),
+    "wide-range": lambda: (_rng().normal(size=40_000) ** 9 * 1e200).sum(),
+    "int8-wrap": lambda: _rng().integers(-128, 128, 40_000, dtype="int8") * 3,
+    "modulo": lambda: (_rng().uniform(-50, 50, 40_000) % 0.7).sum(),
+}
+
+
+def _centred(x: sc.Array) -> sc.Array:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def digest(value: Any) -> str:
+    array = np.ascontiguousarray(value)
+    head = f"{array.dtype.name}{np.shape(value)}".encode()
+    return hashlib.sha256(head + array.tobytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def core() -> dict[str, str]:
+    """The hash of every expression on one core."""
+    return {name: digest(make().compute(on="core")) for name, make in EXPRESSIONS.items()}
+
+
+@pytest.mark.parametrize("rung", ["cores:1", "cores:2", "cores:3", "cores:4"])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_threads(core: dict[str, str], name: str, rung: str) -> None:
+    assert digest(EXPRESSIONS[name]().compute(on=rung)) == core[name]
+
+
+SMALL = {
+    "normal": lambda: _rng().normal(1, 2, size=1500),
+    "normal-sum": lambda: (_rng().normal(size=(50, 40)) + 1)[::2, ::2].sum(),
+    "normal32": lambda: _rng().normal(size=1500, dtype="float32").var(),
+    "exponential": lambda: _rng().exponential(size=1500).std(),
+    "exponential32": lambda: _rng().exponential(size=1500, dtype="float32"),
+    "uniform": lambda: _rng().uniform(-1, 1, (30, 50)).sum(axis=0),
+    "integers": lambda: _rng().integers(-9, 9, 1500, dtype="int16") // 4,
+    "wide": lambda: _rng().integers(-(2**62), 2**62, 1500).sum(),
+    "exp": lambda: sc.exp(_rng().normal(0, 100, size=1500)),
+    "exp32": lambda: sc.exp(_rng().normal(0, 30, size=1500, dtype="float32")),
+    "modulo": lambda: _rng().uniform(-9, 9, 1500) % 0.7,
+    "stored": lambda: sc.asarray(_data("float32", (1500,))).sum(),
+    "extremes": lambda: sc.asarray(_data("float64", (30, 50))).argmax(axis=1),
+    "bool": lambda: (_rng().random(1500) < 0.5) & (sc.arange(1500) % 3 == 0),
+    "rounding": lambda: sc.rint(_rng().normal(0, 9, 1500)) + sc.floor(_rng().random(1500) * 5),
+}
+
+
+@pytest.mark.parametrize("target", targets()[1:])
+@pytest.mark.parametrize("name", SMALL)
+def test_targets(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> None:
+    """AVX-512, AVX2 and plain code; plain has no fma instruction and calls libm's."""
+    best = SMALL[name]().compute(on="core")
+    monkeypatch.setattr(cpu, "targets", lambda: (target,))
+    assert_same_bits(SMALL[name]().compute(on="core"), best, target)
+
+
+def test_targets_of_this_machine() -> None:
+    assert targets()[-1] == "plain"
+    if "avx2" in targets():
+        assert has_fma()
+
+
+@pytest.mark.parametrize("call", [1, 700, 5000])
+@pytest.mark.parametrize("name", [n for n in EXPRESSIONS if n not in ("wide-range", "modulo")])
+def test_small_calls(
+    core: dict[str, str], monkeypatch: pytest.MonkeyPatch, name: str, call: int
+) -> None:
+    """Where a kernel's calls end decides nothing. (1: a tile row a call, on a corner of the work.)"""
+    if call == 1 and name not in ("argmin", "uniform-axis", "integers-sum"):
+        call = 1024
+    monkeypatch.setattr(cpu, "CALL", call)
+    monkeypatch.setattr(cpu, "RECORDS", 7)
+    assert digest(EXPRESSIONS[name]().compute(on="core")) == core[name]
+
+
+@pytest.mark.parametrize("chunks", [10, (7, 300), "auto", -1], ids=str)
+def test_chunk_hints(core: dict[str, str], chunks: Any) -> None:
+    x = _rng().normal(10, 1, size=(300, 300), chunks=chunks)
+    assert digest((x + 1)[::2, ::2].sum().compute(on="core")) == core["published"]
+
+
+def test_the_rest_of_a_program_changes_no_bits(core: dict[str, str]) -> None:
+    """Computing other things first, or the same thing twice, gives the same bits."""
+    for name in reversed(EXPRESSIONS):
+        assert digest(EXPRESSIONS[name]().compute(on="core")) == core[name], name
+
+
+def test_slices_of_a_result_are_the_slice_computed_alone() -> None:
+    x = sc.exp(_rng().normal(size=(130, 257))) * 3
+    values = x.compute(on="core")
+    for item in [(slice(3, 90, 7), slice(None)), (5,), (slice(None), 200), (slice(None, None, -2),)]:
+        assert_same_bits(x[item].compute(on="core"), values[item], item)
+
+
+# A library that flushes subnormals ---------------------------------------------------------------
+
+_FTZ_PROGRAM = """
+import ctypes, sys
+import numpy as np
+import speedcube as sc
+
+ctypes.CDLL(sys.argv[1])
+flushed = np.float64(5e-324) * np.float64(1.0) == 0
+tiny = sc.asarray(np.array([5e-324, 1e-310, -3e-323]))
+tiny32 = sc.asarray(np.array([1e-45, 1e-40], np.float32))
+print(int(flushed))
+for rung in ("core", "cores:2"):
+    print((tiny * 1.0).compute(on=rung).tobytes().hex())
+    print((tiny32 * np.float32(1)).compute(on=rung).tobytes().hex())
+    print(tiny.sum().compute(on=rung).tobytes().hex())
+    print(tiny32.mean().compute(on=rung).tobytes().hex())
+    print((tiny > 0).compute(on=rung).tobytes().hex())
+    print(tiny.max().compute(on=rung).tobytes().hex())
+    x = (sc.random.default_rng(2026).normal(10, 1, size=(300, 300)) + 1)[::2, ::2].sum()
+    print(x.compute(on=rung).tobytes().hex())
+print(int(np.float64(5e-324) * np.float64(1.0) == 0))
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc makes the -ffast-math library")
+def test_subnormals_survive_a_fast_math_library(tmp_path: Path) -> None:
+    """Its start-up code sets flush-to-zero; kernels set their own mode and put it back."""
+    source, library = tmp_path / "fast.c", tmp_path / "libfast.so"
+    source.write_text("double twice(double x) { return 2 * x; }\n")
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O2", "-ffast-math", "-o", library, source], check=True
+    )
+    plain = tmp_path / "libplain.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", plain, source], check=True)
+    printed = {}
+    for name in (library, plain):
+        done = subprocess.run(
+            [sys.executable, "-c", _FTZ_PROGRAM, str(name)],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        printed[name] = done.stdout.split()
+    fast, exact = printed[library], printed[plain]
+    assert exact[0] == exact[-1] == "0"
+    assert fast[0] == fast[-1], "the caller's mode is put back"
+    assert fast[1:-1] == exact[1:-1]
+    tiny = np.array([5e-324, 1e-310, -3e-323])
+    assert exact[1] == (tiny * 1.0).tobytes().hex()
+    if fast[0] == "0":  # newer compilers leave the mode alone for shared libraries
+        _flush_and_compare(tiny)
+
+
+def _flush_and_compare(tiny: np.ndarray) -> None:
+    """Set flush-to-zero (bits 15 and 6 of MXCSR) by hand through the C library."""
+    libm = ctypes.CDLL("libm.so.6")
+    environment = (ctypes.c_uint32 * 8)()
+    libm.fegetenv(environment)
+    kept = environment[7]
+    environment[7] = kept | 0x8040
+    libm.fesetenv(environment)
+    try:
+        flushed = bool(np.float64(5e-324) * np.float64(1.0) == 0)
+        found = (sc.asarray(tiny) * 1.0).compute(on="core")
+        total = sc.asarray(tiny).sum().compute(on="core")
+        still = bool(np.float64(5e-324) * np.float64(1.0) == 0)
+    finally:
+        environment[7] = kept
+        libm.fesetenv(environment)
+    assert flushed
+    assert still, "the caller's mode is put back"
+    assert_same_bits(found, tiny)
+    assert total == 1e-310 - 2.5e-323
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="MXCSR is set through glibc's fenv")
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_flush_to_zero_in_the_calling_thread(rung: str) -> None:
+    _flush_and_compare(np.array([5e-324, 1e-310, -3e-323]))
+
+
+# Golden hashes ----------------------------------------------------------------------------------
+
+
+def test_golden_hashes(core: dict[str, str], golden: Path, update_golden: bool) -> None:
+    """Stream v1 and every kernel, pinned across versions, compilers and machines."""
+    path = golden / "bits.json"
+    small = {f"small-{name}": digest(make().compute(on="core")) for name, make in SMALL.items()}
+    found = {**core, **small}
+    if update_golden:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    pinned = json.loads(path.read_text())
+    changed = sorted(n for n in found if pinned.get(n) != found[n])
+    assert not changed, f"bits changed (--update-golden writes the file anew): {changed}"
+    assert sorted(pinned) == sorted(found)
+
+
+def test_golden_values(golden: Path, update_golden: bool) -> None:
+    """The first eight values of each distribution, readable, for other implementations."""
+    made = {
+        "normal": _rng().normal(size=2048),
+        "normal32": _rng().normal(size=2048, dtype="float32"),
+        "uniform": _rng().random(2048),
+        "uniform32": _rng().random(2048, dtype="float32"),
+        "exponential": _rng().exponential(size=2048),
+        "exponential32": _rng().exponential(size=2048, dtype="float32"),
+        "integers": _rng().integers(0, 10**6, 2048),
+        "wide": _rng().integers(-(2**62), 2**62, 2048),
+    }
+    found = {}
+    for name, array in made.items():
+        values = array.compute(on="core")[[0, 1, 2, 511, 512, 1023, 1024, 2047]]
+        found[name] = [v.hex() if isinstance(v, float) else v for v in values.tolist()]
+    path = golden / "stream-v1.json"
+    if update_golden:
+        path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    assert json.loads(path.read_text()) == found

@@ -1,0 +1,110 @@
+"""Any Dask client: real worker processes, one task on each, the bits of one core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.errors import SchedulerError
+
+pytestmark = pytest.mark.cluster
+distributed = pytest.importorskip("distributed")
+
+_DATA = np.random.default_rng(3).normal(size=(501, 333))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as made,
+    ):
+        yield made
+
+
+EXPRESSIONS = {
+    "published sum": lambda: _normal(900, 2000)[::2, ::2].sum(),
+    "mean of rows": lambda: _normal(900, 2000).mean(axis=1),
+    "stored": lambda: (sc.asarray(_DATA) * 2 + 1)[::-1, ::3],
+    "stored sum of columns": lambda: sc.asarray(_DATA).sum(axis=0),
+    "argmin": lambda: sc.asarray(_DATA).argmin(),
+    "centred": lambda: (lambda x: ((x - x.mean()) ** 2).sum())(_normal(300, 700)),
+    "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
+}
+
+
+def _normal(*shape: int) -> Any:
+    return sc.random.default_rng(5).normal(10, 1, size=shape) + 1
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_same_bits_as_one_core(client: Any, name: str) -> None:
+    expected = np.asarray(EXPRESSIONS[name]().compute(on="core"))
+    found = np.asarray(EXPRESSIONS[name]().compute(on=client))
+    assert found.dtype == expected.dtype
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_one_task_on_each_worker_and_a_merge(client: Any) -> None:
+    def executed(dask_worker: Any) -> int:
+        return int(dask_worker.state.executed_count)
+
+    y = _normal(900, 2000).sum()
+    y.compute(on=client)  # client.run for the version check, once
+    before = client.run(executed)
+    assert y.plan(on=client).tasks == 4
+    y.compute(on=client)
+    after = client.run(executed)
+    ran = sorted(after[worker] - before[worker] for worker in after)
+    assert ran == [1, 1, 2]  # a part on each of the three, the merge on one of them
+
+
+def test_addresses_and_clusters(client: Any) -> None:
+    y = _normal(100, 100).sum()
+    assert y.compute(on=client.scheduler.address) == y.compute(on="core")
+    assert y.compute(on=client.cluster) == y.compute(on="core")
+    with sc.on(client):
+        assert float(y) == float(y.compute(on="core"))
+
+
+def test_the_active_client_is_used(client: Any) -> None:
+    with client.as_current():
+        plan = _normal(100, 100).sum().plan()
+    assert plan.workers == 3
+    assert plan.reason == "the active Dask client"
+
+
+def test_dask_collection(client: Any) -> None:
+    a, b = _normal(300, 200).sum(), _normal(300, 200)
+    expected = a.compute(on="core"), b.compute(on="core")
+    found = dask.compute(a, b)
+    assert found[0] == expected[0]
+    assert found[1].tobytes() == expected[1].tobytes()
+    assert client.compute(a).result() == expected[0]
+    kept = client.persist(b)
+    assert kept.shape == b.shape
+    assert (kept + 0).compute(on=client).tobytes() == expected[1].tobytes()
+
+
+def test_a_scheduler_that_does_not_answer() -> None:
+    with pytest.raises(
+        SchedulerError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"
+    ):
+        _normal(10).sum().compute(on="tcp://127.0.0.1:9")
+
+
+def test_a_worker_without_the_package(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from speedcube import __about__
+    from speedcube.engine import cluster
+
+    monkeypatch.setattr(__about__, "__version__", "99")
+    monkeypatch.setattr(cluster, "_checked", set())
+    with pytest.raises(sc.errors.WorkerError, match=r"has speedcube 0\.1\.0; this process has 99"):
+        _normal(10).sum().compute(on=client)
