@@ -174,7 +174,9 @@ def test_float32_summed_as_float64() -> None:
 # Axes and shapes --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2), None, -1, ()], ids=str)
+@pytest.mark.parametrize(
+    "axis", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2), None, -1, ()], ids=str
+)
 @pytest.mark.parametrize("op", ["sum", "mean", "var", "std"])
 @pytest.mark.parametrize("keepdims", [False, True], ids=["drop", "keep"])
 def test_axes(op: str, axis: Any, keepdims: bool) -> None:
@@ -252,7 +254,7 @@ def test_any_floats(values: list[float]) -> None:
 # Integers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", "int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split())
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"])
 def test_integer_sums_wrap_in_64_bits(dtype: str) -> None:
     if dtype == "bool":
         data = _rng.random(3000) < 0.5

@@ -41,7 +41,9 @@ def values_of(dtype: str) -> np.ndarray:
     edges = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 0.1, 7.25, 1e10, float(info.max), float(info.tiny)]
     edges += [float(info.smallest_subnormal), 88.7, 103.9, 709.7, 745.1, 1e-9, np.inf]
     values = np.array(edges).astype(dtype)
-    return np.concatenate([values, -values, np.array([np.nan], dtype), rng.normal(size=6).astype(dtype)])
+    return np.concatenate(
+        [values, -values, np.array([np.nan], dtype), rng.normal(size=6).astype(dtype)]
+    )
 
 
 def _accepts(op: str, dtype: str) -> bool:
@@ -165,21 +167,35 @@ class Chain:
         return "\n  ".join(["", *self.code])
 
 
-_SHAPES = [(), (1,), (5,), (33,), (3, 4), (1, 7), (40, 30), (2, 3, 4), (5, 1, 6), (2000,), (3, 1100)]
+_SHAPES = [
+    (),
+    (1,),
+    (5,),
+    (33,),
+    (3, 4),
+    (1, 7),
+    (40, 30),
+    (2, 3, 4),
+    (5, 1, 6),
+    (2000,),
+    (3, 1100),
+]
 
 
 @st.composite
 def source(draw: Any) -> Chain:
     shape = draw(st.sampled_from(_SHAPES))
     seed = draw(st.integers(0, 3))
-    kind = draw(st.sampled_from("normal uniform exponential integers stored arange full".split()))
+    kind = draw(st.sampled_from(["normal", "uniform", "exponential", "integers", "stored", "arange", "full"]))
     dtype = draw(st.sampled_from(dtypes.ALL))
     rng = sc.random.default_rng(seed)
     if kind in ("normal", "uniform", "exponential"):
         dtype = "float32" if dtype in ("float32", "int32") else "float64"
         return Chain(getattr(rng, kind)(size=shape, dtype=dtype), [f"{kind}({shape}, {dtype})"])
     if kind == "integers" and dtypes.is_integer(dtype):
-        return Chain(rng.integers(0, 100, shape, dtype=dtype), [f"integers(0, 100, {shape}, {dtype})"])
+        return Chain(
+            rng.integers(0, 100, shape, dtype=dtype), [f"integers(0, 100, {shape}, {dtype})"]
+        )
     if kind == "arange":
         count = math.prod(shape)
         made = sc.arange(count).reshape(shape).astype(dtype)
@@ -198,7 +214,7 @@ def source(draw: Any) -> Chain:
 
 _UNARY = [o for o, r in OPS.items() if r.arity == 1 and r.rule != "cast"]
 _BINARY = [o for o, r in OPS.items() if r.arity == 2]
-_REDUCE = "sum mean var std min max any all argmin argmax".split()
+_REDUCE = ["sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"]
 
 
 def _sliced(draw: Any, chain: Chain) -> Chain:
@@ -220,7 +236,7 @@ def _sliced(draw: Any, chain: Chain) -> Chain:
 
 
 def _step(draw: Any, chain: Chain, other: st.SearchStrategy[Chain]) -> Chain:
-    kind = draw(st.sampled_from("unary binary scalar other where slice view cast reduce".split()))
+    kind = draw(st.sampled_from(["unary", "binary", "scalar", "other", "where", "slice", "view", "cast", "reduce"]))
     a = chain.array
     if kind == "unary":
         op = draw(st.sampled_from(_UNARY))
@@ -252,7 +268,9 @@ def _step(draw: Any, chain: Chain, other: st.SearchStrategy[Chain]) -> Chain:
     op = draw(st.sampled_from(_REDUCE))
     axis = draw(st.sampled_from([None, *range(a.ndim)]))
     keep = draw(st.booleans())
-    return chain.then(getattr(a, op)(axis=axis, keepdims=keep), f"{op}(axis={axis}, keepdims={keep})")
+    return chain.then(
+        getattr(a, op)(axis=axis, keepdims=keep), f"{op}(axis={axis}, keepdims={keep})"
+    )
 
 
 @st.composite

@@ -218,14 +218,18 @@ def pairs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def body_of(op: str, result: str, types: list[str], imm: Any = None) -> Body:
     b = Builder()
-    b.output("x", b.emit(op, result, *(b.input(f"leaf{k}", t) for k, t in enumerate(types)), imm=imm))
+    b.output(
+        "x", b.emit(op, result, *(b.input(f"leaf{k}", t) for k, t in enumerate(types)), imm=imm)
+    )
     return b.body()
 
 
 def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
     cases: dict[str, tuple[Body, dict[str, np.ndarray]]] = {}
 
-    def add(op: str, dtype: str, types: list[str], arrays: list[np.ndarray], imm: Any = None) -> None:
+    def add(
+        op: str, dtype: str, types: list[str], arrays: list[np.ndarray], imm: Any = None
+    ) -> None:
         suffix = "" if imm is None else f"-{imm}"
         name = f"{op}-{types[0]}-{dtype}{suffix}" if types[0] != dtype else f"{op}-{dtype}{suffix}"
         cases[name] = (

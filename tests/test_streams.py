@@ -35,7 +35,7 @@ SOURCES: dict[str, Make] = {
     "exponential-scaled-float64": lambda g, n: g.exponential(0.01, size=n),
     **{
         f"integers-{name}": lambda g, n, name=name: g.integers(3, 101, n, dtype=name)
-        for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+        for name in ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
     },
     "integers-negative": lambda g, n: g.integers(-5, 6, n),
     "integers-one-value": lambda g, n: g.integers(7, 8, n),
@@ -129,7 +129,9 @@ def test_a_slice_is_the_slice_of_the_whole(
     assert_same_bits(lazy[item].compute(on="core"), values[item], item)
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4, 7, 8, 16, 31, 32, 64, 128, 256, 512, 1024, 1025, 2048])
+@pytest.mark.parametrize(
+    "step", [1, 2, 3, 4, 7, 8, 16, 31, 32, 64, 128, 256, 512, 1024, 1025, 2048]
+)
 @pytest.mark.parametrize("sign", [1, -1], ids=["forward", "backward"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_stride(dtype: str, sign: int, step: int) -> None:

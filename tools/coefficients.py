@@ -261,7 +261,7 @@ def tables() -> list[Table]:
     r = mp.log(2) / 2 * mpf("1.0001")
     quarter = (mpf(0), mpf(1) / 4)
     half, reduced = "|t| <= 1/2", "|r| <= 1.0001 ln(2)/2"
-    log64 = "f in [c, 2c), c = 0x1.6a09ep-1 (bits 0x3FE6A09E00000000)"
+    log64 = "f in [c, 2c), c = 0x1.6a09ep-1\n    (bits 0x3FE6A09E00000000)"
     log32 = "f in [c, 2c), c = 0x1.6a09e6p-1 (bits 0x3F3504F3)"
     return [
         Table("NEG_LOG64", LOG, 64, (c64 - 1, 2 * c64 - 1), log64, -1, -55),
@@ -450,11 +450,12 @@ def described(item: Result) -> str:
     ]
     labels = {
         "log": ("with e = 0", f"with e in -{53 if table.bits == 64 else 32} .. 0"),
-        "exp": ("of r", "with the reduction of x by rint(x log2 e), LN2_HI and LN2_LO"),
+        "exp": ("of r", "with the reduction of x by rint(x log2 e), LN2_HI and LN2_LO:\n   "),
     }.get(table.function.kind, ("",))
     for label, m in zip(labels, measured, strict=True):
+        label = " " * bool(label) + label + ":" * (":" not in label)
         lines.append(
-            f"    Measured{' ' * bool(label)}{label}: at most {m.ulps:.3f} ulp, "
+            f"    Measured{label} at most {m.ulps:.3f} ulp, "
             f"{m.absolute:.3g} absolute; mean {m.mean:.3f} ulp."
         )
     return "\n".join(lines)

@@ -106,7 +106,7 @@ def _climb(
     for name in names:
         guess = rungs.predicted_seconds(chosen.needed, name)
         # A long rung is timed on its first run and once more, not `repeat` times.
-        times = repeat if guess * (repeat + 1) < 40 else 1
+        times = repeat if guess * (repeat + 1) < 12 else 1
         with progress.status(f"{name}: about {guess * (times + 1):.0f} s"):
             found = measure(chosen.ours, name, times, expected, prices)
         if dask:

@@ -9,10 +9,10 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 
 from ..__about__ import __version__
@@ -93,7 +93,7 @@ def this_machine() -> dict[str, Any]:
         "gpus": machine.gpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "dask": dask.__version__,
+        "dask": version("dask"),
         "speedcube": __version__,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

@@ -95,11 +95,12 @@ def _check_versions(client: Any, workers: tuple[str, ...]) -> None:
         return
 
     def version() -> str:  # nested, so that it is sent by value to workers without the package
+        from importlib import import_module
+
         try:
-            from speedcube.__about__ import __version__
+            return str(import_module("speedcube.__about__").__version__)
         except ImportError:
             return "missing"
-        return str(__version__)
 
     for address, found in client.run(version, workers=list(workers)).items():
         if found != __about__.__version__:

@@ -51,7 +51,8 @@ def values(source: Reduced, records: Array) -> Array:
         finish([read(group) for group in record], rounded, source.count, source.ddof)
         for record in groups
     ]
-    return np.array(found, rounded).astype(source.dtype)
+    word = f"uint{8 * np.dtype(rounded).itemsize}"
+    return np.array(found, word).view(rounded).astype(source.dtype, copy=False)
 
 
 def _refuse_empty(source: Reduced) -> None:

@@ -20,7 +20,7 @@ from ..plan.stages import Part, Stage
 # What the kernel does for each reduction a user can ask for.
 KERNEL_REDUCTION: Final = {
     "sum": "sum",
-    "mean": "sum",
+    "mean": "mean",
     "var": "moments",
     "std": "moments",
     **{name: name for name in ("min", "max", "argmin", "argmax")},
@@ -59,7 +59,7 @@ def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Pr
 
 
 def _prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
-    space = build(part.root, stage.axes, part.extra, out_strides)
+    space = build(part.root, stage.axes, part.extra, out_strides, reduction=stage.op is not None)
     tiling = tile(space)
     reduction = None if stage.op is None else KERNEL_REDUCTION[stage.op]
     lowered = lower(part.root, space, tiling, reduction)

@@ -181,7 +181,7 @@ def merged(stage: Stage, *records: Array) -> Array:
 
 def is_exact_sum(source: Reduced) -> bool:
     """Whether the records of ``source`` are limbs."""
-    return source.op in ("var", "std") or dtypes.is_float(source.arg.dtype)
+    return source.op in ("mean", "var", "std") or dtypes.is_float(source.arg.dtype)
 
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:

@@ -50,11 +50,12 @@ def build(
     axes: tuple[int, ...],
     extra: tuple[Leaf, ...] = (),
     out_strides: tuple[int, ...] | None = None,
+    reduction: bool = False,
 ) -> Space:
     """The space of reducing ``root`` over ``axes`` (none: every element is a result).
 
     ``extra`` leaves are fetched besides the root's own; ``out_strides`` has one entry for each
-    axis that is kept (default: C order).
+    axis that is kept (default: C order). A ``reduction`` has a reduced loop even over no axes.
     """
     nodes = [leaf for leaf in leaves(root) if not isinstance(leaf.source, Const)]
     nodes += extra
@@ -73,8 +74,8 @@ def build(
     loops.sort(key=lambda loop: loop.reduced)  # stable: kept loops outside, reduced inside
     if axes:
         _sort_reduced(loops)
-        if not any(loop.reduced for loop in loops):
-            loops.append(_Loop(1, True, [0] * len(offsets)))
+    if reduction and not any(loop.reduced for loop in loops):
+        loops.append(_Loop(1, True, [0] * len(offsets)))
     loops = _merge(loops) or [_Loop(1, False, [0] * len(offsets))]
     columns = list(zip(*(loop.strides for loop in loops), strict=True))
     return Space(

@@ -15,7 +15,7 @@ from .program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
 _DIGITS: Final = 68
 _SCALE: Final = 1 << 1074
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
-_FORMATS: Final = {"float32": (24, -149, 128)}
+_FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
 
 
 def carry(limbs: NDArray[np.int64]) -> None:
@@ -62,17 +62,16 @@ def read(limbs: NDArray[np.int64]) -> Exact:
     return Exact(units, words[NAN_WORD], words[POSITIVE_WORD], words[NEGATIVE_WORD])
 
 
-def round_once(numerator: int, denominator: int, dtype: str) -> float:
-    """``numerator / denominator`` correctly rounded, ties to even, overflow to infinity."""
-    if dtype == "float64":
-        try:
-            return numerator / denominator  # Python rounds the quotient of integers correctly
-        except OverflowError:
-            return math.inf if numerator > 0 else -math.inf
-    if numerator == 0:
-        return 0.0
+def round_once(numerator: int, denominator: int, dtype: str) -> int:
+    """The bits of ``numerator / denominator`` correctly rounded to ``dtype``, ties to even.
+
+    Integers only: a caller's flush-to-zero mode cannot change them.
+    """
     mantissa, least, top = _FORMATS[dtype]
+    sign = _sign_bit(dtype) if numerator < 0 else 0
     size = abs(numerator)
+    if size == 0:
+        return 0
     exponent = size.bit_length() - denominator.bit_length()  # |value| in 2**(exponent -1 .. +1)
     if (size << max(0, -exponent)) < (denominator << max(0, exponent)):
         exponent -= 1
@@ -82,41 +81,72 @@ def round_once(numerator: int, denominator: int, dtype: str) -> float:
     if 2 * rest > divisor or (2 * rest == divisor and quotient & 1):
         quotient += 1
     if quotient.bit_length() + place > top:
-        return math.inf if numerator > 0 else -math.inf
-    return math.ldexp(quotient if numerator > 0 else -quotient, place)
+        return sign | special_bits(math.inf, dtype)
+    # A quotient of full width carries into the exponent field by itself.
+    return sign | (((place - least) << (mantissa - 1)) + quotient)
 
 
-def total(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
+def _sign_bit(dtype: str) -> int:
+    return 1 << (8 * np.dtype(dtype).itemsize - 1)
+
+
+def special_bits(value: float, dtype: str) -> int:
+    """The bits of an infinity or NaN."""
+    word = f"uint{8 * np.dtype(dtype).itemsize}"
+    return int(np.array(value, dtype).view(word)[()])
+
+
+def total(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     """The sum, rounded once."""
     special = sums[0].special
-    return round_once(sums[0].units, _SCALE, dtype) if special is None else special
+    if special is not None:
+        return special_bits(special, dtype)
+    return round_once(sums[0].units, _SCALE, dtype)
 
 
-def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
+def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     """The exact quotient, rounded once; NaN of nothing."""
-    special = sums[0].special
-    if special is not None or count == 0:
-        return math.nan if special is None else special
+    special = math.nan if count == 0 else sums[0].special
+    if special is not None:
+        return special_bits(special, dtype)
     return round_once(sums[0].units, _SCALE * count, dtype)
 
 
-def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
-    """(sum of squares - square of sum / n) / (n - ddof), exact, rounded once."""
-    if sums[0].special is not None or sums[1].special is not None or count == 0:
+def variance_fraction(sums: list[Exact], count: int, ddof: float) -> Fraction | float:
+    """(sum of squares - square of sum / n) / (n - ddof), exact; NaN or infinity where it is one.
+
+    Squares come in one group, or in three: of moderate terms, of huge ones scaled by 2**-600, of
+    tiny ones scaled by 2**600.
+    """
+    if count == 0 or any(s.special is not None for s in sums):
         return math.nan
     freedom = Fraction(count) - Fraction(ddof)
-    first, second = Fraction(sums[0].units, _SCALE), Fraction(sums[1].units, _SCALE)
+    first, second = (Fraction(s.units, _SCALE) for s in sums[:2])
+    if len(sums) > 2:
+        second += Fraction(sums[2].units, _SCALE) * 2**1200
+        second += Fraction(sums[3].units, _SCALE * 2**1200)
     spread = second - first * first / count
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
-    found = spread / freedom
+    return spread / freedom
+
+
+def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
+    """The variance, rounded once."""
+    found = variance_fraction(sums, count, ddof)
+    if isinstance(found, float):
+        return special_bits(found, dtype)
     return round_once(found.numerator, found.denominator, dtype)
 
 
-def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> float:
-    """The square root of the variance."""
-    found = variance(sums, "float64", count, ddof)
-    return float(np.dtype(dtype).type(math.sqrt(found))) if found == found else found
+def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
+    """The square root of the variance: of integers with 128 bits to spare, then rounded once."""
+    found = variance_fraction(sums, count, ddof)
+    if isinstance(found, float):
+        return special_bits(found, dtype)
+    shift = 128 + max(0, found.denominator.bit_length() - found.numerator.bit_length())
+    root = math.isqrt((found.numerator << (2 * shift)) // found.denominator)
+    return round_once(root, 1 << shift, dtype)
 
 
 FINISH: Final[dict[str, Any]] = {"sum": total, "mean": mean, "var": variance, "std": deviation}

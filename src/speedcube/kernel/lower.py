@@ -156,8 +156,10 @@ def _sink(
     if reduction is None:
         b.output("x", value)
         return Sink("store", value.type, unit_stride=space.out_strides[-1] == 1)
-    if reduction in ("sum", "moments") and dtypes.is_float(value.type):
+    if reduction in ("sum", "mean", "moments") and dtypes.is_float(value.type):
         return _exact(b, value, analyse(root), reduction, slots)
+    if reduction == "mean":
+        return _integer_mean(b, value, slots)
     if reduction == "sum":
         b.output("x", cast(b, value, "int64"))
         return Sink("isum", "int64")
@@ -172,22 +174,60 @@ def _sink(
     raise KernelError(f"no kernel for reduction {reduction!r}")
 
 
+def _integer_mean(b: Builder, value: Value, slots: Slots) -> Sink:
+    """The exact sum of integers: their high and low halves are doubles without rounding."""
+    if value.type == "uint64":
+        low = (value & b.const(0xFFFF_FFFF, "uint64")).cast("float64")
+        high = (value >> 32).cast("float64")
+    else:
+        wide = cast(b, value, "int64")
+        low = (wide & b.const(0xFFFF_FFFF, "int64")).cast("float64")
+        high = (wide >> 32).cast("float64")
+    b.output("t0", low)
+    b.output("t1", high * b.const(2.0**32, "float64"))
+    terms = (
+        Term("t0", 0, choose_bins(Bounds(0.0, 2.0**32, 0), slots)),
+        Term("t1", 0, choose_bins(Bounds(-(2.0**63), 2.0**64, 32), slots)),
+    )
+    return Sink("exact", "float64", terms)
+
+
 def _exact(b: Builder, value: Value, known: Bounds, reduction: str, slots: Slots) -> Sink:
     """Sum of x, and for moments of x * x too, a product split by fma into two exact terms."""
     x = value.cast("float64")
     terms = [(x, 0, known)]
     if reduction == "moments":
-        p = x * x
-        square = Bounds(0.0, max(known.low**2, known.high**2), 2 * known.grain)
-        terms.append((p, 1, square))
-        if value.type == "float64":
-            error = math.ldexp(square.high, -53) if square.known else math.inf
-            terms.append((b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain)))
+        terms += _squares(b, x, value.type, known)
     made = []
     for k, (term, group, bounds) in enumerate(terms):
         b.output(f"t{k}", term)
         made.append(Term(f"t{k}", group, choose_bins(bounds, slots)))
     return Sink("exact", value.type, tuple(made))
+
+
+def _squares(b: Builder, x: Value, dtype: str, known: Bounds) -> list[tuple[Value, int, Bounds]]:
+    """Terms whose exact sum is that of x * x: (value, limb group, bounds)."""
+    square = Bounds(0.0, max(known.low**2, known.high**2), 2 * known.grain)
+    if dtype == "float32":  # 24 bits squared fit in 53
+        return [(x * x, 1, square)]
+    if known.known and -400 < known.exponent < 400:
+        p = x * x
+        error = math.ldexp(square.high, -53)
+        return [(p, 1, square), (b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain))]
+    nothing = b.const(0.0, "float64")
+    size = (x.bitcast("uint64") & b.const(2**63 - 1, "uint64")).bitcast("float64")
+    huge = size.compare("ge", b.const(2.0**400, "float64"))
+    tiny = size.compare("lt", b.const(2.0**-400, "float64"))
+    wild = Bounds(-math.inf, math.inf, -1074)
+    terms: list[tuple[Value, int, Bounds]] = []
+    for group, part in (
+        (1, b.select(huge | tiny, nothing, x)),
+        (2, b.select(huge, x * b.const(2.0**-600, "float64"), nothing)),
+        (3, b.select(tiny, x * b.const(2.0**600, "float64"), nothing)),
+    ):
+        p = part * part
+        terms += [(p, group, wild), (b.fma(part, part, -p), group, wild)]
+    return terms
 
 
 def choose_bins(bounds: Bounds, slots: Slots) -> Bins:

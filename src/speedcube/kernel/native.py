@@ -57,8 +57,8 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
-@cache
 def _machine(target: str) -> Any:
+    """A target machine; each engine takes one and frees it with itself, so none is shared."""
     _initialise()
     # The small code model folds constants into memory operands (the large one rebuilds each);
     # `plain` without FMA calls libm, which may lie further away than small can reach.
@@ -119,11 +119,19 @@ def load_object(machine_code: bytes, source: str, target: str) -> NativeKernel:
     return NativeKernel(source, target, _SIGNATURE(address), engine)
 
 
+_OBJECT_MAGICS: Final = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+
+
+def _is_object(code: bytes) -> bool:
+    """Whether ``code`` begins as an object file does: LLVM aborts the process on other bytes."""
+    return len(code) > 64 and code[:4] in _OBJECT_MAGICS
+
+
 def build(source: str, target: str, store: KernelCache) -> NativeKernel:
     """The kernel of ``source``: from the cache, or compiled and put there."""
     key = content_key("llvm", llvm.llvm_version_info, target, FEATURES[target], source)
     machine_code = store.get(key)
-    if machine_code is not None:
+    if machine_code is not None and _is_object(machine_code):
         try:
             return load_object(machine_code, source, target)
         except (RuntimeError, KernelError):

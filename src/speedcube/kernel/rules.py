@@ -105,15 +105,25 @@ def _divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
 def _float_divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     """floor(x / y) and x - y * floor(x / y), corrected; exact while |x / y| < 2**53 (2**24)."""
     zero, one = _zero(b, x), b.const(1.0, x.type)
-    q = b.unary("floor", b.emit("div", x.type, x, y))
-    r = b.fma(-q, y, x)
+    ratio = b.emit("div", x.type, x, y)
+    q = b.unary("floor", ratio)
+    endless = _isinf(b, y) & _isfinite(b, x)
+    r = b.select(endless, x, b.fma(-q, y, x))
+    q = b.select(endless, zero, q)
     positive = y.compare("gt", zero)
+    # Both corrections look at the raw remainder: a tiny one plus y may round to y, as NumPy's does.
     under = b.select(positive, r, -r).compare("lt", zero)
-    q, r = b.select(under, q - one, q), b.select(under, r + y, r)
     over = b.select(positive, r - y, y - r).compare("ge", zero)
-    q, r = b.select(over, q + one, q), b.select(over, r - y, r)
-    nothing = r.compare("eq", zero)
-    return q, b.select(nothing, b.select(positive, zero, -zero), r)
+    q = b.select(under, q - one, b.select(over, q + one, q))
+    r = b.select(under, r + y, b.select(over, r - y, r))
+    return _signed_zero(b, q, ratio), _signed_zero(b, r, y)
+
+
+def _signed_zero(b: Builder, x: Value, like: Value) -> Value:
+    """``x``, a zero taking the sign of ``like``."""
+    word = "uint64" if x.type == "float64" else "uint32"
+    sign = like.bitcast(word) & b.const(1 << (8 * dtypes.itemsize(word) - 1), word)
+    return b.select(x.compare("eq", _zero(b, x)), sign.bitcast(x.type), x)
 
 
 def _shift(op: str) -> Rule:

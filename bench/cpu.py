@@ -1,0 +1,236 @@
+"""The CPU figures, each a ratio of two things measured in turn in this one run.
+
+python bench/cpu.py [--json FILE]. Absolute times are printed only for latencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+import speedcube as sc
+from speedcube.climb.ladder import this_machine
+
+
+def seconds(run: Callable[[], Any], repeat: int = 5) -> list[float]:
+    """Seconds of each of ``repeat`` runs, after one that is not counted."""
+    run()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int = 5) -> dict[str, Any]:
+    """theirs / ours, pair by pair; the median ratio."""
+    ours(), theirs()
+    pairs = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        ours()
+        middle = time.perf_counter()
+        theirs()
+        pairs.append((middle - start, time.perf_counter() - middle))
+    return {
+        "ratio": statistics.median(b / a for a, b in pairs),
+        "ours": [a for a, _ in pairs],
+        "theirs": [b for _, b in pairs],
+    }
+
+
+def published(n: int, dtype: str = "float64") -> Any:
+    x = sc.random.default_rng(0).normal(10, 1, size=(n, n), dtype=dtype)
+    return (x + 1)[::2, ::2].sum()
+
+
+def against_dask() -> dict[str, Any]:
+    n = 6000
+    ours = published(n)
+    x = da.random.RandomState(0).normal(10, 1, size=(n, n), chunks=(2000, 2000))
+    theirs = (x + 1)[::2, ::2].sum()
+    return in_turn(
+        lambda: ours.compute(on="core"), lambda: theirs.compute(scheduler="single-threaded")
+    )
+
+
+def two_cores() -> dict[str, Any]:
+    y = published(24_000)
+    return in_turn(lambda: y.compute(on="cores:2"), lambda: y.compute(on="core"))
+
+
+def float32_over_float64() -> dict[str, Any]:
+    single, double = published(16_000, "float32"), published(16_000)
+    return in_turn(lambda: single.compute(on="core"), lambda: double.compute(on="core"))
+
+
+def stored_sum() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=20_000_000), rng.normal(size=20_000_000)
+    y = (sc.asarray(a) * 2 + sc.asarray(b)).sum()
+    return in_turn(lambda: y.compute(on="core"), lambda: (a * 2 + b).sum())
+
+
+def shapes() -> dict[str, Any]:
+    """Cost per needed element over that of the square case."""
+    rng = sc.random.default_rng(0)
+    n = 10**7
+    square = rng.normal(10, 1, size=(5477, 5477))
+    views = {
+        "square": square,
+        "(n, 3)": rng.normal(10, 1, size=(n, 3)),
+        "(3, n)": rng.normal(10, 1, size=(3, n)),
+        "1-d": rng.normal(10, 1, size=(n,)),
+    }
+    for name in ("(n, 3)", "(3, n)"):
+        views[f"{name}[:, 0]"] = views[name][:, 0]
+    for name in ("(n, 3)", "(3, n)", "1-d"):
+        views[f"{name}[::3]"] = views[name][::3]
+    cost = {}
+    for name, view in views.items():
+        y = (view + 1).sum()
+        if view.size >= 1000:
+            cost[name] = min(seconds(lambda y=y: y.compute(on="core"), 3)) / view.size
+    return {name: value / cost["square"] for name, value in cost.items()}
+
+
+_UNARY = (np.sqrt, np.abs, np.square, np.floor, np.negative)
+
+
+def chains() -> dict[str, Any]:
+    """30 seeded chains of a source, element-wise steps, a view, a reduction, against NumPy."""
+    pick = np.random.default_rng(2026)
+    ratios = []
+    for _ in range(30):
+        source = pick.choice(["normal", "uniform", "exponential"])
+        steps = [int(s) for s in pick.integers(0, 8, size=pick.integers(1, 5))]
+        view = int(pick.integers(0, 4))
+        reduction = str(pick.choice(["sum", "mean", "max", "min", "var"]))
+        axis = [None, None, 1][int(pick.integers(0, 3))]
+
+        def chain(x: Any, steps: Any = steps, view: int = view, reduction: str = reduction,
+                  axis: Any = axis) -> Any:  # fmt: skip
+            for step in steps:
+                x = _UNARY[step](abs(x)) if step < 5 else (x + step if step < 7 else x * 1.5)
+            x = (x, x[::2, ::2], x[:, ::-1], x.T)[view]
+            return getattr(x, reduction)(axis=axis)
+
+        shape = (1500, 2000)
+        ours = chain(getattr(sc.random.default_rng(0), source)(size=shape))
+        theirs = np.random.default_rng(0)
+        found = in_turn(
+            lambda ours=ours: ours.compute(on="core"),
+            lambda c=chain, s=source, g=theirs: c(getattr(g, s)(size=shape)),
+            3,
+        )
+        ratios.append(found["ratio"])
+    return {"median": statistics.median(ratios), "least": min(ratios), "all": ratios}
+
+
+def latencies() -> dict[str, Any]:
+    small = (sc.asarray(np.arange(10.0)) + 1).sum()
+    tiny = seconds(lambda: [small.compute(on="core") for _ in range(100)], 9)
+
+    def build_and_plan(n: int) -> Callable[[], Any]:
+        def run() -> Any:
+            x = sc.random.default_rng(0).normal(10, 1, size=(n, n))
+            return (x + 1)[::2, ::2].sum().plan(on="cores")
+
+        return run
+
+    return {
+        "tiny compute, us": statistics.median(tiny) / 100 * 1e6,
+        "build + plan 2 TB, ms": statistics.median(seconds(build_and_plan(500_000))) * 1e3,
+        "build + plan 2 PB, ms": statistics.median(seconds(build_and_plan(15_811_388))) * 1e3,
+    }
+
+
+_KERNEL = """
+import time, speedcube as sc
+from speedcube.engine import cpu, prepare
+from speedcube.engine.compute import plan_for
+from speedcube.kernel import native
+x = sc.random.default_rng(0).normal(10, 1, size=(5000, 5000))
+y = (x + 1)[::2, ::2].sum()
+stage = plan_for(y._expr, "core", None, False)[0].stages[-1]
+start = time.perf_counter()
+program = prepare.prepare(stage, stage.parts[0], None).program
+cpu.kernel_for(program)
+print(time.perf_counter() - start)
+"""
+
+
+def kernels() -> dict[str, Any]:
+    """Lowering, printing, compiling (or loading) the published kernel in fresh processes."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "SPEEDCUBE_CACHE_DIR": cache}
+        times = [
+            float(subprocess.run([sys.executable, "-c", _KERNEL], env=environment, check=True,
+                                 capture_output=True, text=True).stdout)
+            for _ in range(4)
+        ]  # fmt: skip
+    return {"cold, ms": times[0] * 1e3, "from the cache, ms": statistics.median(times[1:]) * 1e3}
+
+
+def imports() -> dict[str, Any]:
+    def run(code: str) -> Callable[[], Any]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    found = in_turn(run("import numpy"), run("import speedcube"), 7)
+    bare = seconds(run("pass"), 7)
+    base = statistics.median(bare)
+    found["ratio without the interpreter's own start"] = (
+        statistics.median(found["theirs"]) - base
+    ) / (statistics.median(found["ours"]) - base)
+    return found
+
+
+FIGURES = {
+    "one core over Dask single-threaded (>= 40)": against_dask,
+    "two cores over one (>= 1.80)": two_cores,
+    "float32 over float64 (>= 1.8)": float32_over_float64,
+    "exact (a * 2 + b).sum() over NumPy (>= 2)": stored_sum,
+    "cost of shapes over the square (each <= 2.2)": shapes,
+    "30 chains over NumPy (median >= 10, each >= 3)": chains,
+    "latencies (<= 300 us, 5 ms, 5 ms)": latencies,
+    "kernel (<= 60 ms, 3 ms)": kernels,
+    "import over import numpy (<= 5)": imports,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    found = {}
+    for name, figure in FIGURES.items():
+        found[name] = figure()
+        shown = {k: round(v, 3) for k, v in found[name].items() if isinstance(v, float)}
+        print(f"{name}: {shown}", flush=True)
+    report = {
+        "schema": 1,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": "python bench/cpu.py",
+        "machine": this_machine(),
+        "figures": found,
+    }
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

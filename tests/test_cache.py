@@ -1,0 +1,336 @@
+"""The kernel cache: a damaged, foreign or missing entry never changes an answer."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine import cpu
+from speedcube.errors import KernelError
+from speedcube.kernel import cache, native
+from speedcube.kernel.cache import KernelCache, content_key
+
+KEY = content_key("test", 1)
+PAYLOAD = bytes(range(256)) * 3
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> KernelCache:
+    return KernelCache(tmp_path / "kernels")
+
+
+@pytest.fixture
+def filled(store: KernelCache) -> KernelCache:
+    store.put(KEY, PAYLOAD)
+    return store
+
+
+def test_what_was_put_is_found(filled: KernelCache) -> None:
+    assert filled.get(KEY) == PAYLOAD
+    assert (filled.hits, filled.misses) == (1, 0)
+    assert KernelCache(filled.directory).get(KEY) == PAYLOAD
+
+
+def test_an_absent_entry_is_a_miss(store: KernelCache) -> None:
+    assert store.get(KEY) is None
+    assert (store.hits, store.misses) == (0, 1)
+
+
+def test_directory_is_the_owners_alone(store: KernelCache) -> None:
+    assert stat.S_IMODE(store.directory.stat().st_mode) == 0o700
+
+
+def test_no_part_files_remain(filled: KernelCache) -> None:
+    assert [p.suffix for p in filled.directory.iterdir()] == [".kernel"]
+
+
+def test_a_new_payload_replaces_the_old(filled: KernelCache) -> None:
+    filled.put(KEY, b"other")
+    assert filled.get(KEY) == b"other"
+
+
+def test_keys_depend_on_every_part_and_its_ends() -> None:
+    keys = {content_key(*p) for p in [("a", "b"), ("ab",), ("a", "b", ""), ("", "ab"), ("b", "a")]}
+    assert len(keys) == 5
+
+
+# Damage -----------------------------------------------------------------------------------------
+
+
+def damaged(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    for length in range(0, len(raw), 29):
+        yield f"truncated to {length}", raw[:length]
+    yield "one byte short", raw[:-1]
+    for at in range(0, len(raw), 17):
+        for bit in (0, 7):
+            yield f"bit {bit} of byte {at}", raw[:at] + bytes([raw[at] ^ 1 << bit]) + raw[at + 1 :]
+    yield "zeros of the same length", bytes(len(raw))
+    yield "one byte more", raw + b"\0"
+    yield "twice", raw + raw
+    yield "another magic", b"X" * 16 + raw[16:]
+    yield "a later version", raw[:16] + b"\2\0" + raw[18:]
+    yield "text", b"this is not a kernel\n"
+
+
+def test_every_damage_is_a_miss_and_is_removed(filled: KernelCache) -> None:
+    path = filled.path(KEY)
+    raw = path.read_bytes()
+    cases = list(damaged(raw))
+    assert len(cases) > 100
+    for what, content in cases:
+        path.write_bytes(content)
+        assert filled.get(KEY) is None, what
+        assert not path.exists(), what
+    assert filled.hits == 0
+
+
+def test_an_entry_of_another_key_is_not_used(filled: KernelCache) -> None:
+    other = content_key("test", 2)
+    filled.path(other).write_bytes(filled.path(KEY).read_bytes())
+    assert filled.get(other) is None
+    assert filled.get(KEY) == PAYLOAD
+
+
+def test_a_directory_in_place_of_an_entry(store: KernelCache) -> None:
+    store.path(KEY).mkdir()
+    assert store.get(KEY) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        store.put(KEY, PAYLOAD)
+        assert store.get(KEY) in (None, PAYLOAD)
+        store.discard(KEY)
+    assert not list(store.directory.glob("*.part")), "no part files remain"
+
+
+def test_a_dangling_link_in_place_of_an_entry(store: KernelCache, tmp_path: Path) -> None:
+    store.path(KEY).symlink_to(tmp_path / "nowhere")
+    assert store.get(KEY) is None
+    store.put(KEY, PAYLOAD)
+    assert store.get(KEY) == PAYLOAD
+    assert not (tmp_path / "nowhere").exists(), "the link was replaced, not followed"
+
+
+# Directories that cannot be used -----------------------------------------------------------------
+
+
+def test_a_file_as_the_parent_is_reported_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    where = tmp_path / "file" / "kernels"
+    with pytest.warns(RuntimeWarning, match="is not used: Not a directory") as caught:
+        made = KernelCache(where)
+    assert len(caught) == 1
+    assert "set SPEEDCUBE_CACHE_DIR to a directory of yours" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made.put(KEY, PAYLOAD)
+        assert made.get(KEY) is None
+
+
+def test_a_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    where = tmp_path / "open"
+    where.mkdir()
+    where.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match=r"others may write to it \(chmod 700 it\)"):
+        assert not KernelCache(where).usable
+
+
+def test_another_users_directory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.warns(RuntimeWarning, match="it belongs to another user"):
+        assert not KernelCache(tmp_path).usable
+
+
+def test_a_directory_that_vanishes_is_done_without(filled: KernelCache) -> None:
+    filled.path(KEY).unlink()
+    filled.directory.rmdir()
+    assert filled.get(KEY) is None
+    with pytest.warns(RuntimeWarning, match="is not used: No such file or directory"):
+        filled.put(KEY, PAYLOAD)
+    assert not filled.usable
+
+
+@pytest.mark.parametrize(
+    ("named", "base", "wanted"),
+    [
+        ("/x/kernels", "/y", "/x/kernels"),
+        ("", "/y", "/y/speedcube"),
+        ("", "", "~/.cache/speedcube"),
+    ],
+    ids=["SPEEDCUBE_CACHE_DIR", "XDG_CACHE_HOME", "home"],
+)
+def test_default_directory(
+    monkeypatch: pytest.MonkeyPatch, named: str, base: str, wanted: str
+) -> None:
+    monkeypatch.setenv("SPEEDCUBE_CACHE_DIR", named)
+    monkeypatch.setenv("XDG_CACHE_HOME", base)
+    assert cache.default_directory() == Path(wanted).expanduser()
+
+
+# Whole kernels ----------------------------------------------------------------------------------
+
+
+def _kernel_source() -> tuple[str, str]:
+    """LLVM text of a small kernel of ours, and the target it is for."""
+    array = sc.asarray(np.arange(5.0)) + 1
+    return array.source("cpu"), native.targets()[0]
+
+
+def test_build_compiles_once(store: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = _kernel_source()
+    kept = [native.build(source, target, store)]
+    assert (store.hits, store.misses) == (0, 1)
+    monkeypatch.setattr(native, "compile_object", None)  # calling it would fail
+    kept.append(native.build(source, target, store))
+    assert store.hits == 1
+
+
+_UNSIGNED = """
+import sys
+from pathlib import Path
+import numpy as np, speedcube as sc
+from speedcube.kernel import native
+from speedcube.kernel.cache import KernelCache
+
+store = KernelCache(Path(sys.argv[1]))
+source, target = (sc.asarray(np.arange(5.0)) + 1).source("cpu"), native.targets()[0]
+kept = [native.build(source, target, store)]
+(path,) = store.directory.glob("*.kernel")
+raw = path.read_bytes()
+payload = {"empty": b"", "text": b"not an object", "zeros": bytes(4000)}
+store.put(raw[18:50], payload[sys.argv[2]])
+kept.append(native.build(source, target, store))
+print(path.read_bytes() == raw)
+print((sc.asarray(np.arange(5.0)) * 3).compute(on="core").tolist())
+"""
+
+
+@pytest.mark.parametrize("payload", ["empty", "text", "zeros"])
+def test_a_well_signed_entry_that_is_no_object_is_compiled_anew(
+    tmp_path: Path, payload: str
+) -> None:
+    """Its header and hash are right and its content is not machine code."""
+    done = subprocess.run(
+        [sys.executable, "-c", _UNSIGNED, str(tmp_path / "k"), payload],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
+    assert done.stdout == "True\n[0.0, 3.0, 6.0, 9.0, 12.0]\n"
+
+
+def test_text_that_llvm_refuses_is_a_kernel_error(store: KernelCache) -> None:
+    with pytest.raises(KernelError, match="LLVM refused a kernel"):
+        native.build("define nonsense", native.targets()[0], store)
+    assert not list(store.directory.iterdir())
+
+
+_PROGRAM = """
+import sys, warnings
+import numpy as np, speedcube as sc
+from speedcube.kernel.cache import kernel_cache
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    x = sc.asarray(np.arange(3000.0))
+    for k in range(int(sys.argv[1])):
+        assert ((x * (k + 2)) ** (k % 5 + 1)).sum().compute(on="core") > 0
+    print((x * 2 + 1).sum().compute(on="core"), (x - 7).max().compute(on="cores:2"))
+print(kernel_cache().hits, kernel_cache().misses, len(caught))
+"""
+_ANSWER = "9000000.0 2992.0"
+
+
+def _run(directory: Path, count: int = 0) -> subprocess.Popen[str]:
+    environment = {**os.environ, "SPEEDCUBE_CACHE_DIR": str(directory)}
+    return subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(count)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _finish(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    answer, counts = out.splitlines()
+    return answer, [int(n) for n in counts.split()]
+
+
+def test_processes_find_what_others_compiled(tmp_path: Path) -> None:
+    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [0, 2, 0])
+    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [2, 0, 0])
+
+
+def test_processes_survive_damaged_kernels(tmp_path: Path) -> None:
+    """Every entry damaged in another way, then computed with: right, and repaired."""
+    where = tmp_path / "k"
+    _finish(_run(where))
+    entries = {p: p.read_bytes() for p in where.iterdir()}
+    ways = [
+        lambda raw: b"",
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: bytes(len(raw)),
+        lambda raw: raw[:2000] + bytes([raw[2000] ^ 4]) + raw[2001:],
+    ]
+    for way in ways:
+        for path, raw in entries.items():
+            path.write_bytes(way(raw))
+        assert _finish(_run(where)) == (_ANSWER, [0, 2, 0])
+        assert {p: p.read_bytes() for p in where.iterdir()} == entries
+
+
+def test_racing_processes_give_the_right_answer(tmp_path: Path) -> None:
+    where = tmp_path / "k"
+    racing = [_run(where, 6) for _ in range(3)]
+    for process in racing:
+        answer, _ = _finish(process)
+        assert answer == _ANSWER
+    assert not list(where.glob("*.part"))
+    answer, (_, misses, _) = _finish(_run(where, 6))
+    assert (answer, misses) == (_ANSWER, 0), "what they left is whole"
+
+
+def test_without_a_cache_everything_works_and_it_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert _finish(_run(tmp_path / "file" / "k", 3)) == (_ANSWER, [0, 0, 1])
+
+
+_FORGETTING = """
+import gc
+import numpy as np, speedcube as sc
+from speedcube.engine import cpu
+x = sc.asarray(np.arange(5.0))
+for k in range(6):
+    assert ((x + k) ** (k + 1)).sum().compute(on="core") > 0
+    cpu.cpu_kernel.cache_clear()
+    gc.collect()
+print("alive")
+"""
+
+
+def test_kernels_can_be_forgotten() -> None:
+    """The memory of compiled kernels is bounded; dropping one must not take others with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", _FORGETTING], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr[-2000:]
+
+
+def test_this_sessions_cache_is_not_the_users() -> None:
+    assert cache.kernel_cache().directory == Path(os.environ["SPEEDCUBE_CACHE_DIR"])
+    assert cpu.kernel_cache is cache.kernel_cache
+    gc.collect()
