@@ -133,7 +133,7 @@ def chains() -> dict[str, Any]:
         theirs = np.random.default_rng(0)
         found = in_turn(
             lambda ours=ours: ours.compute(on="core"),
-            lambda c=chain, s=source, g=theirs: c(getattr(g, s)(size=shape)),
+            lambda c=chain, s=source, g=theirs, n=shape: c(getattr(g, s)(size=n)),
             3,
         )
         ratios.append(found["ratio"])

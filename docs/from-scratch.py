@@ -123,7 +123,9 @@ def tile(node: Leaf | Map, start: int, stop: int) -> np.ndarray:
     if isinstance(node, Map):
         return node.function(tile(node.arg, start, stop))
     index = np.unravel_index(np.arange(start, stop), node.shape)
-    return normal(node.offset + sum(i * s for i, s in zip(index, node.strides, strict=True)), node.key)
+    return normal(
+        node.offset + sum(i * s for i, s in zip(index, node.strides, strict=True)), node.key
+    )
 
 
 # 4. The exact sum ---------------------------------------------------------------------------------------

@@ -121,8 +121,9 @@ def _spread(op: str, values: list[Any], dtype: str, ddof: float) -> Any:
         return kind(math.nan if spread == 0 else math.inf)
     if op == "var":
         return rounded(spread / freedom, dtype)
-    with np.errstate(all="ignore"):
-        return kind(math.sqrt(rounded(spread / freedom, "float64")))
+    value, shift = spread / freedom, 1400
+    root = math.isqrt((value.numerator << (2 * shift)) // value.denominator)
+    return rounded(Fraction(root, 1 << shift), dtype)
 
 
 def _extremum(op: str, row: np.ndarray) -> Any:
@@ -235,7 +236,7 @@ _KEEP: list[NativeKernel] = []
 def run_body(
     body: Body, inputs: dict[str, np.ndarray], target: str, params: np.ndarray | None = None
 ) -> np.ndarray:
-    """Output ``x`` of ``body`` as machine code for ``target``; inputs are called leaf0, leaf1 ..."""
+    """Output ``x`` of ``body`` as machine code for ``target``; inputs are leaf0, leaf1 ..."""
     count = len(next(iter(inputs.values())))
     arrays = [np.ascontiguousarray(inputs[f"leaf{k}"]) for k in range(len(inputs))]
     leaves = tuple(LeafCode("stored", a.dtype.name, "unit") for a in arrays)

@@ -1,4 +1,4 @@
-"""Bad input: one of our errors, at once, with a message that says what was asked and what is possible."""
+"""Bad input: one of our errors, at once; it says what was asked and what is possible."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import stat
 import subprocess
@@ -333,4 +332,3 @@ def test_kernels_can_be_forgotten() -> None:
 def test_this_sessions_cache_is_not_the_users() -> None:
     assert cache.kernel_cache().directory == Path(os.environ["SPEEDCUBE_CACHE_DIR"])
     assert cpu.kernel_cache is cache.kernel_cache
-    gc.collect()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, exact_sum, reduce_row, rounded
 
 import speedcube as sc
+from speedcube import dtypes
 from speedcube.engine import cpu
 from speedcube.kernel import limbs
 from speedcube.kernel.program import LIMBS
@@ -48,9 +49,9 @@ ADVERSARIAL: dict[str, np.ndarray] = {
     "minus-a-grain": np.array([1.0, 2.0**-53, -5e-324]),
     "all-exponents": np.ldexp(1.0, np.arange(-1074, 1023)),
     "all-exponents-alternating": np.ldexp(1.0, np.arange(-1074, 1024)) * (-1.0) ** np.arange(2098),
-    "random-bits": _mixed(3000),
-    "cancelling": _cancelling(2000),
-    "normals": _rng.normal(size=5000),
+    "random-bits": _mixed(800),
+    "cancelling": _cancelling(500),
+    "normals": _rng.normal(size=2500),
     "zeros": np.zeros(77),
     "negative-zeros": np.full(5, -0.0),
     "tile-boundaries": np.concatenate([np.full(1023, 1e16), [1.0], np.full(1024, -1e16)]),
@@ -147,12 +148,11 @@ FLOAT32: dict[str, np.ndarray] = {
     "just-does-not": np.array([3.4028235e38, 1.0141204e31], np.float32),
     "subnormals": np.array([1e-45] * 7, np.float32),
     "tie-below-smallest-normal": np.array([1.1754942e-38, 1e-45], np.float32),
-    "random-bits": _mixed(1).astype(np.float32)[:0],
     "normals": _rng.normal(size=3000).astype(np.float32),
     "inf": np.array([1, np.inf], np.float32),
     "nan": np.array([1, np.nan], np.float32),
 }
-_bits32 = _rng.integers(0, 2**32, 3000, np.uint32, endpoint=False).view(np.float32)
+_bits32 = _rng.integers(0, 2**32, 1500, np.uint32, endpoint=False).view(np.float32)
 FLOAT32["random-bits"] = _bits32[np.isfinite(_bits32)]
 
 
@@ -204,31 +204,31 @@ def test_sums_of_nothing(shape: tuple[int, ...]) -> None:
 # Sources whose range is known take other bins ----------------------------------------------------
 
 KNOWN = {
-    "normal": lambda g: g.normal(size=6_000),
-    "normal-large-mean": lambda g: g.normal(1e8, 1e-3, size=6_000),
+    "normal": lambda g: g.normal(size=3_000),
+    "normal-large-mean": lambda g: g.normal(1e8, 1e-3, size=3_000),
     "normal-plus-one-strided": lambda g: (g.normal(10, 1, size=(300, 200)) + 1)[::2, ::2],
-    "normal32": lambda g: g.normal(size=6_000, dtype="float32"),
-    "normal-squared": lambda g: g.normal(size=6_000) ** 2,
-    "normal-times-tiny": lambda g: g.normal(size=6_000) * 1e-290,
-    "normal-times-huge": lambda g: g.normal(size=6_000) * 1e290,
-    "normal-over-three": lambda g: g.normal(size=6_000) / 3,
-    "uniform": lambda g: g.random(6_000),
-    "uniform32": lambda g: g.random(6_000, dtype="float32"),
-    "uniform-shifted": lambda g: g.uniform(-1e6, 1e-6, 6_000),
-    "exponential": lambda g: g.exponential(size=6_000),
-    "exp-of-normal": lambda g: sc.exp(g.normal(size=6_000)),
+    "normal32": lambda g: g.normal(size=3_000, dtype="float32"),
+    "normal-squared": lambda g: g.normal(size=3_000) ** 2,
+    "normal-times-tiny": lambda g: g.normal(size=3_000) * 1e-290,
+    "normal-times-huge": lambda g: g.normal(size=3_000) * 1e290,
+    "normal-over-three": lambda g: g.normal(size=3_000) / 3,
+    "uniform": lambda g: g.random(3_000),
+    "uniform32": lambda g: g.random(3_000, dtype="float32"),
+    "uniform-shifted": lambda g: g.uniform(-1e6, 1e-6, 3_000),
+    "exponential": lambda g: g.exponential(size=3_000),
+    "exp-of-normal": lambda g: sc.exp(g.normal(size=3_000)),
     "exp-overflows": lambda g: sc.exp(g.normal(0, 400, size=5_000)),
-    "sqrt-of-uniform": lambda g: sc.sqrt(g.random(6_000)),
+    "sqrt-of-uniform": lambda g: sc.sqrt(g.random(3_000)),
     "sqrt-of-normal": lambda g: sc.sqrt(g.normal(size=2_000)),
-    "one-over-normal": lambda g: 1 / g.normal(size=6_000),
-    "position": lambda g: sc.arange(6_000) * 0.1,
-    "where": lambda g: sc.where(g.random(6_000) < 0.5, 1e-20, g.normal(size=6_000)),
-    "clip": lambda g: sc.clip(g.normal(size=6_000), -1, 1),
-    "floor": lambda g: sc.floor(g.normal(0, 100, size=6_000)),
-    "remainder": lambda g: g.normal(size=6_000) % 0.3,
-    "integers-as-float": lambda g: g.integers(-(2**62), 2**62, 6_000).astype("float64"),
-    "integers": lambda g: g.integers(-(2**62), 2**62, 6_000),
-    "bool": lambda g: g.random(6_000) < 0.25,
+    "one-over-normal": lambda g: 1 / g.normal(size=3_000),
+    "position": lambda g: sc.arange(3_000) * 0.1,
+    "where": lambda g: sc.where(g.random(3_000) < 0.5, 1e-20, g.normal(size=3_000)),
+    "clip": lambda g: sc.clip(g.normal(size=3_000), -1, 1),
+    "floor": lambda g: sc.floor(g.normal(0, 100, size=3_000)),
+    "remainder": lambda g: g.normal(size=3_000) % 0.3,
+    "integers-as-float": lambda g: g.integers(-(2**62), 2**62, 3_000).astype("float64"),
+    "integers": lambda g: g.integers(-(2**62), 2**62, 3_000),
+    "bool": lambda g: g.random(3_000) < 0.25,
 }
 
 
@@ -254,7 +254,7 @@ def test_any_floats(values: list[float]) -> None:
 # Integers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"])
+@pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if not dtypes.is_float(d)])
 def test_integer_sums_wrap_in_64_bits(dtype: str) -> None:
     if dtype == "bool":
         data = _rng.random(3000) < 0.5
@@ -360,5 +360,5 @@ def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 def test_round_once(dtype: str, numerator: int, power: int, denominator: int) -> None:
     value = Fraction(numerator, denominator) * Fraction(2) ** power
     found = limbs.round_once(value.numerator, value.denominator, dtype)
-    with np.errstate(over="ignore"):
-        assert_same_bits(np.dtype(dtype).type(found), rounded(value, dtype))
+    word = {"float32": np.uint32, "float64": np.uint64}[dtype]
+    assert_same_bits(np.array(found, word).view(dtype), np.asarray(rounded(value, dtype)))

@@ -29,9 +29,19 @@ from .plan.plan import Plan
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
         return elementwise(op, *((other, self) if swapped else (self, other)))
 
     return method
+
+
+def _is_operand(value: Any) -> bool:
+    """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
+    protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
+    return isinstance(value, (bool, int, float, list, tuple)) or any(
+        hasattr(value, name) for name in protocols
+    )
 
 
 def _unary(op: str) -> Callable[[Any], Any]:
@@ -371,19 +381,14 @@ def operand(value: Any) -> Any:
     """``value`` as an element-wise operation takes it: an `Array` or a Python scalar."""
     if isinstance(value, (Array, bool, int, float)):
         return value
-    if isinstance(value, np.generic):
-        return asarray(np.asarray(value))
+    if value is None or isinstance(value, (str, bytes)):
+        raise DTypeError(f"{value!r} is no number and no array of numbers")
     return asarray(value)
 
 
 def elementwise(op: str, *args: Any) -> Any:
     """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
-    try:
-        found = [operand(a) for a in args]
-    except DTypeError:
-        if all(isinstance(a, (Array, np.ndarray, list, tuple, np.generic)) for a in args):
-            raise
-        return NotImplemented
+    found = [operand(a) for a in args]
     arrays = [a for a in found if isinstance(a, Array)]
     expr = build.elementwise(op, [a._expr if isinstance(a, Array) else a for a in found])
     hint = next((a._hint for a in arrays if a._hint and a.shape == expr.shape), None)
@@ -416,7 +421,10 @@ def _buffer(value: Any) -> Any:
         return cupy.asarray(value)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as err:
+        raise ShapeError(f"this is no array: {err}") from err
     whole_steps = all(s % array.itemsize == 0 for s in array.strides) if array.itemsize else True
     if array.dtype.hasobject or not array.dtype.isnative or not array.flags.aligned:
         if array.dtype.hasobject:

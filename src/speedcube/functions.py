@@ -20,6 +20,10 @@ from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     """``fill_value`` everywhere."""
     name = dtypes.check(np.asarray(fill_value).dtype if dtype is None else dtype)
+    if isinstance(fill_value, int) and dtypes.is_integer(name):
+        limits = np.iinfo(name)
+        if not limits.min <= fill_value <= limits.max:
+            raise ParameterError(f"{fill_value} does not fit {name} ({limits.min}..{limits.max})")
     value = np.asarray(fill_value).astype(name).item()
     return Array(const(value, name, build.check_shape(shape)), hint=chunks)
 
@@ -52,6 +56,8 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     start, stop = (0, start) if stop is None else (start, stop)
     if step == 0:
         raise ParameterError("step must not be 0")
+    if not builtins.all(math.isfinite(v) for v in (start, stop, step)):
+        raise ParameterError(f"arange takes finite numbers, not {start}, {stop}, {step}")
     count = builtins.max(0, math.ceil((stop - start) / step))
     index = _coordinate((count,), 0)
     whole = builtins.all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
@@ -79,9 +85,12 @@ def linspace(
 
 def from_npy(path: str | Path) -> Array:
     """A ``.npy`` file, memory-mapped; `UnsafeFileError` for one that holds pickled objects."""
+    with open(path, "rb") as file:
+        if file.read(6) != b"\x93NUMPY":
+            raise UnsafeFileError(f"{path} cannot be read: it does not begin as a .npy file does")
     try:
         return asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except ValueError as err:
+    except (ValueError, EOFError) as err:
         raise UnsafeFileError(
             f"{path} cannot be read without unpickling or is no .npy file ({err}); "
             "pickled files are never loaded"

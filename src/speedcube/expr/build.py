@@ -7,6 +7,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from .. import dtypes
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError
 from ..ops import OPS
@@ -27,6 +29,7 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     typed = args[1:] if row.rule == "select" else args
     operands = [a if isinstance(a, (bool, int, float)) else a.dtype for a in typed]
     common = dtypes.promote(*operands)
+    common = _room_for(op, common, [a for a in typed if type(a) is int])
     accepted = _ACCEPTS.get(row.rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
@@ -44,6 +47,22 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     return Map(op, tuple(made), shape, dtype)
 
 
+def _room_for(op: str, common: str, scalars: list[int]) -> str:
+    """``common``, once every Python integer is known to fit it; comparisons may widen it."""
+    if not dtypes.is_integer(common):
+        return common
+    limits = np.iinfo(common)
+    outside = [v for v in scalars if not limits.min <= v <= limits.max]
+    if not outside:
+        return common
+    if OPS[op].rule == "compare":
+        return "int64" if all(abs(v) < 2**63 for v in outside) else "float64"
+    raise DTypeError(
+        f"{outside[0]} does not fit {common}, the dtype of this {op}; cast the array first, "
+        "for example .astype('int64')"
+    )
+
+
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_integer(dtype) and isinstance(value, float):
         dtype = "float64"
@@ -57,9 +76,13 @@ def cast(root: Expr, dtype: str) -> Expr:
 
 def power(base: Expr, exponent: Any) -> Expr:
     """Whole powers by repeated squaring, 0.5 by square root; `ParameterError` for others."""
-    if exponent == 0.5:
+    if isinstance(exponent, float) and exponent == 0.5:
         return elementwise("sqrt", [base])
-    if not isinstance(exponent, (int, float)) or exponent != int(exponent) or abs(exponent) > 64:
+    if (
+        not isinstance(exponent, (int, float, np.number))
+        or exponent != int(exponent)
+        or abs(exponent) > 64
+    ):
         raise ParameterError(
             f"** takes whole exponents from -64 to 64 and 0.5 here, not {exponent!r}"
         )
@@ -123,7 +146,7 @@ def check_shape(size: Any) -> Shape:
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     shape = []
     for n in given:
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise ShapeError(f"sizes must be integers, not {n!r} in {size!r}")
         if int(n) < 0:
             raise ShapeError(f"sizes must be 0 or more, not {int(n)} in {size!r}")

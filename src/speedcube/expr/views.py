@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..errors import AxisError, ShapeError
 from .nodes import Expr, Leaf, Map, Shape
 
@@ -110,7 +112,7 @@ def _slice_indices(entry: slice, extent: int) -> tuple[int, int, int]:
 
 
 def _integer_index(entry: Any, extent: int, axis: int) -> int:
-    if isinstance(entry, bool) or not hasattr(entry, "__index__"):
+    if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)):
         raise AxisError(
             f"index {entry!r} is not supported: use integers, slices, None or '...'; "
             "for fancy indexing go through .to_dask_array()"

@@ -207,10 +207,12 @@ def _exact(b: Builder, value: Value, known: Bounds, reduction: str, slots: Slots
 
 def _squares(b: Builder, x: Value, dtype: str, known: Bounds) -> list[tuple[Value, int, Bounds]]:
     """Terms whose exact sum is that of x * x: (value, limb group, bounds)."""
-    square = Bounds(0.0, max(known.low**2, known.high**2), 2 * known.grain)
+    moderate = known.known and -400 < known.exponent < 400
+    most = max(abs(known.low), abs(known.high)) if moderate else math.inf
+    square = Bounds(0.0 if moderate else -math.inf, most * most, 2 * known.grain)
     if dtype == "float32":  # 24 bits squared fit in 53
         return [(x * x, 1, square)]
-    if known.known and -400 < known.exponent < 400:
+    if moderate:
         p = x * x
         error = math.ldexp(square.high, -53)
         return [(p, 1, square), (b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain))]

@@ -111,11 +111,10 @@ def _float_divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     r = b.select(endless, x, b.fma(-q, y, x))
     q = b.select(endless, zero, q)
     positive = y.compare("gt", zero)
-    # Both corrections look at the raw remainder: a tiny one plus y may round to y, as NumPy's does.
+    # The quotient may have been rounded up to the next whole number, never down past one.
     under = b.select(positive, r, -r).compare("lt", zero)
-    over = b.select(positive, r - y, y - r).compare("ge", zero)
-    q = b.select(under, q - one, b.select(over, q + one, q))
-    r = b.select(under, r + y, b.select(over, r - y, r))
+    q, r = b.select(under, q - one, q), b.select(under, r + y, r)
+    q = b.select(_isinf(b, x), r, q)  # NaN, as the remainder is
     return _signed_zero(b, q, ratio), _signed_zero(b, r, y)
 
 
@@ -208,7 +207,10 @@ def cast(b: Builder, x: Value, dtype: str) -> Value:
     wide = "uint64" if dtype == "uint64" else "int64"
     info = np.iinfo(wide)
     below = x.compare("lt", b.const(float(info.max) + 1.0, x.type))
-    above = x.compare("ge", b.const(float(info.min), x.type))
+    if wide == "int64":
+        above = x.compare("ge", b.const(float(info.min), x.type))
+    else:
+        above = x.compare("gt", b.const(-1.0, x.type))
     inside = below & above
     whole = b.select(inside, x, b.const(0.0, x.type)).cast(wide)
     fallback = info.min if wide == "int64" else 2**63
