@@ -122,8 +122,10 @@ def _spread(op: str, values: list[Any], dtype: str, ddof: float) -> Any:
     if op == "var":
         return rounded(spread / freedom, dtype)
     value, shift = spread / freedom, 1400
-    root = math.isqrt((value.numerator << (2 * shift)) // value.denominator)
-    return rounded(Fraction(root, 1 << shift), dtype)
+    scaled, lost = divmod(value.numerator << (2 * shift), value.denominator)
+    root = math.isqrt(scaled)
+    sticky = int(bool(lost) or root * root != scaled)  # a last bit says whether any were lost
+    return rounded(Fraction(2 * root + sticky, 2 << shift), dtype)
 
 
 def _extremum(op: str, row: np.ndarray) -> Any:

@@ -120,6 +120,14 @@ def test_variance_of_a_large_mean() -> None:
     assert sc.asarray(data).std().compute() == math.sqrt(22.5)
 
 
+def test_a_deviation_just_above_a_tie_is_rounded_up() -> None:
+    """The root is 1 + 2**-24 and 2**-201 more: a root cut to a few words looks like the tie."""
+    x, grain = 1 + 2.0**-24, 2.0**-100
+    data = np.array([x, -x, grain, -grain])
+    found = sc.asarray(data).std(ddof=2, dtype="float32").compute(on="core")
+    assert_same_bits(found, np.float32(1 + 2.0**-23))
+
+
 @pytest.mark.parametrize("ddof", [0, 0.5, 1, 3, 4, 10])
 def test_ddof(ddof: float) -> None:
     data = np.array([1.0, 2.0, 4.0])

@@ -29,7 +29,9 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     typed = args[1:] if row.rule == "select" else args
     operands = [a if isinstance(a, (bool, int, float)) else a.dtype for a in typed]
     common = dtypes.promote(*operands)
-    common = _room_for(op, common, [a for a in typed if type(a) is int])
+    common = _room_for(
+        op, common, [a for a in typed if isinstance(a, int) and not isinstance(a, bool)]
+    )
     accepted = _ACCEPTS.get(row.rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
