@@ -202,6 +202,8 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
         records = count * pieces if apart else count
         out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
         launcher.launch((first, first + count), (r, stop_row), pieces, out)
+        # Waiting in the copy would hold the GIL, and the other GPUs' threads could not launch.
+        cupy.cuda.get_current_stream().synchronize()
         found.append(out.get().view(np.int64).reshape(count, -1, words))
     if not found:
         raise KeyboardInterrupt

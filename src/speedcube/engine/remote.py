@@ -6,6 +6,7 @@ it in its cache. Nothing is shared with the process that planned.
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -53,15 +54,8 @@ def worker_threads() -> int:
 
 
 def use_gpu() -> bool:
-    """Whether this process was started for a GPU (as dask-cuda's workers are)."""
-    from distributed import get_worker
-
-    try:
-        preloads = [str(p) for p in get_worker().preloads]
-        plugins = " ".join(get_worker().plugins)
-    except ValueError:
-        return False
-    return machine.gpu_count() > 0 and ("cuda" in " ".join(preloads) + plugins.lower())
+    """Whether this process was started for a GPU: dask-cuda prepared it, and it sees one."""
+    return "dask_cuda" in sys.modules and machine.gpu_count() > 0
 
 
 def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:

@@ -29,9 +29,8 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     typed = args[1:] if row.rule == "select" else args
     operands = [a if isinstance(a, (bool, int, float)) else a.dtype for a in typed]
     common = dtypes.promote(*operands)
-    common = _room_for(
-        op, common, [a for a in typed if isinstance(a, int) and not isinstance(a, bool)]
-    )
+    whole = [int(a) for a in typed if isinstance(a, int) and not isinstance(a, bool)]
+    common = _room_for(op, common, whole)
     accepted = _ACCEPTS.get(row.rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
@@ -54,7 +53,7 @@ def _room_for(op: str, common: str, scalars: list[int]) -> str:
     if not dtypes.is_integer(common):
         return common
     limits = np.iinfo(common)
-    outside = [v for v in scalars if not limits.min <= v <= limits.max]
+    outside = [v for v in scalars if not int(limits.min) <= v <= int(limits.max)]
     if not outside:
         return common
     if OPS[op].rule == "compare":

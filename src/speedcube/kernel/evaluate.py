@@ -48,7 +48,9 @@ def _fma64(a: Array, b: Array, c: Array) -> Array:
         result = np.where(t == 0, s + e, s + odd)
         sizes = [np.abs(x) for x in (a, b, c, p)]
         fine = np.logical_and.reduce([(x == 0) | ((x > 2.0**-450) & (x < 2.0**450)) for x in sizes])
-        result = np.where(fine, result, p + c)
+        # Infinities and NaNs: a product that only overflowed is finite, and c decides.
+        special = np.where(np.isfinite(a) & np.isfinite(b) & ~np.isfinite(c), c, p + c)
+        result = np.where(fine & (result != 0), result, np.where(fine, p + c, special))
     finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
     for k in zip(*np.nonzero(np.atleast_1d(~fine & finite)), strict=True):
         np.atleast_1d(result)[k] = _fma_exact(*(float(np.atleast_1d(x)[k]) for x in (a, b, c)))

@@ -145,8 +145,10 @@ def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     if isinstance(found, float):
         return special_bits(found, dtype)
     shift = 128 + max(0, found.denominator.bit_length() - found.numerator.bit_length())
-    root = math.isqrt((found.numerator << (2 * shift)) // found.denominator)
-    return round_once(root, 1 << shift, dtype)
+    square, lost = divmod(found.numerator << (2 * shift), found.denominator)
+    root = math.isqrt(square)
+    inexact = lost != 0 or root * root != square  # a sticky bit below the root's last
+    return round_once(2 * root + inexact, 2 << shift, dtype)
 
 
 FINISH: Final[dict[str, Any]] = {"sum": total, "mean": mean, "var": variance, "std": deviation}
