@@ -79,11 +79,8 @@ def power(base: Expr, exponent: Any) -> Expr:
     """Whole powers by repeated squaring, 0.5 by square root; `ParameterError` for others."""
     if isinstance(exponent, float) and exponent == 0.5:
         return elementwise("sqrt", [base])
-    if (
-        not isinstance(exponent, (int, float, np.number))
-        or exponent != int(exponent)
-        or abs(exponent) > 64
-    ):
+    number = isinstance(exponent, (int, float, np.number)) and abs(float(exponent)) <= 64
+    if not number or float(exponent) != int(exponent):
         raise ParameterError(
             f"** takes whole exponents from -64 to 64 and 0.5 here, not {exponent!r}"
         )
