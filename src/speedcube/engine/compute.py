@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask.local
@@ -73,15 +74,12 @@ def compute(
 
 
 def _get(target: Target) -> Any:
+    # Said here, because asking Dask's configuration for each costs as much as a small kernel.
+    settings = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
     if target.kind in ("core", "gpu"):
-        return dask.local.get_sync
+        return partial(dask.local.get_sync, **settings)
     if target.kind in ("cores", "gpus"):
-        workers = target.workers
-
-        def threads(tasks: Any, keys: Any, **kwargs: Any) -> Any:
-            return dask.threaded.get(tasks, keys, num_workers=workers)
-
-        return threads
+        return partial(dask.threaded.get, num_workers=target.workers, **settings)
     raise RungError(f"no engine for {target.name}")
 
 

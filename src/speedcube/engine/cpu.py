@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import ctypes
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -29,7 +30,9 @@ Box: TypeAlias = tuple[int, int, int, int, int, int]
 CALL: Final = 1 << 25
 # Records in memory at once; an exact sum's record is 576 bytes.
 RECORDS: Final = 1 << 12
-_CARRY_EVERY: Final = 1 << 29
+# Calls (of at most CALL elements and one tile step) before carries must move on: a limb has room
+# for 2**31 terms, and a call adds four at most for each element.
+_CARRY_EVERY: Final = 8
 _build_lock = threading.Lock()
 
 
@@ -74,22 +77,78 @@ def initial_records(program: Program, count: int) -> Array:
     return records
 
 
+class _Scratch(threading.local):
+    """Each thread's scratch memory, kept between calls: fresh pages cost more than small kernels."""
+
+    memory: Array = np.empty(0, np.uint8)
+    aligned: int = 0
+
+    def address(self, size: int) -> int:
+        if len(self.memory) < size + 64:
+            self.memory = np.empty(size + 64, np.uint8)
+            self.aligned = (_address(self.memory) + 63) & ~63
+        return self.aligned
+
+
+_scratch = _Scratch()
+
+
+def _address(array: Array) -> int:
+    """Where element 0 lies; the first way is six times faster, but not for every array."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        return int(array.__array_interface__["data"][0])
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What every call of a prepared part has in common: addresses that stay, geometry to copy."""
+
+    kernel: NativeKernel
+    geometry: bytes
+    words: type[ctypes.Array[Any]]
+    tables: list[Array]
+    table_addresses: list[int]
+    params: int
+    scratch_bytes: int
+
+
+def frame_of(prepared: Prepared, target: str | None) -> Frame:
+    """The frame of ``prepared``, made once for each target."""
+    known: dict[str | None, Frame] = prepared.frames
+    if target not in known:
+        words, offsets = geometry(prepared), tables(prepared)
+        known[target] = Frame(
+            kernel_for(prepared.program, target),
+            words.tobytes(),
+            ctypes.c_int64 * len(words),
+            offsets,
+            [_address(table) for table in offsets],
+            _address(prepared.params),
+            scratch_bytes(prepared.program),
+        )
+    return known[target]
+
+
 class Caller:
-    """A kernel with its arguments in place."""
+    """A kernel with its arguments in place, for one thread."""
 
     def __init__(
         self, prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
     ) -> None:
         self.prepared = prepared
-        self.kernel = kernel_for(prepared.program, target)
-        self.geometry = geometry(prepared)
-        offsets = tables(prepared)
-        self.keep: list[Any] = [prepared.params, *offsets]
-        addresses = [*self._data(inputs), *(table.ctypes.data for table in offsets)]
-        self.buffers = np.array(addresses, np.uint64)
-        scratch = np.empty(scratch_bytes(prepared.program) + 64, np.uint8)
-        self.keep.append(scratch)
-        self.scratch = (scratch.ctypes.data + 63) & ~63
+        frame = self.frame = frame_of(prepared, target)
+        self.geometry = frame.words.from_buffer_copy(frame.geometry)
+        self.keep: list[Any] = []
+        addresses = [*self._data(inputs), *frame.table_addresses]
+        self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self.arguments = (
+            ctypes.addressof(self.geometry),
+            ctypes.addressof(self.buffers),
+            frame.params,
+            _scratch.address(frame.scratch_bytes),
+        )
 
     def _data(self, inputs: Mapping[int, Array]) -> list[int]:
         """The address of each leaf's position 0 (0 for leaves that are computed)."""
@@ -98,19 +157,13 @@ class Caller:
             array = inputs.get(id(leaf.source))
             if array is None and isinstance(leaf.source, Stored):
                 array = host_array(leaf.source)
-            addresses.append(0 if array is None else array.ctypes.data)
+            addresses.append(0 if array is None else _address(array))
             self.keep.append(array)
         return addresses
 
     def __call__(self, box: Box, out: int) -> None:
         self.geometry[:6] = box
-        self.kernel.function(
-            self.geometry.ctypes.data,
-            self.buffers.ctypes.data,
-            self.prepared.params.ctypes.data,
-            self.scratch,
-            out,
-        )
+        self.frame.kernel.function(*self.arguments, out)
 
 
 def host_array(source: Stored) -> Array:
@@ -124,11 +177,11 @@ def host_array(source: Stored) -> Array:
 
 def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: Stop) -> None:
     """Every element of the part into ``out`` (its position 0 is out's first element)."""
-    call = Caller(prepared, inputs)
+    call, target = Caller(prepared, inputs), _address(out)
     for box in boxes(prepared.loops, prepared.tiling.inner):
         if stop.is_set():
             return
-        call(box, out.ctypes.data)
+        call(box, target)
 
 
 def run_records(
@@ -153,13 +206,12 @@ def _fold(
     call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: Stop
 ) -> None:
     program, inner = call.prepared.program, call.prepared.tiling.inner
-    done = 0
-    for box in boxes(loops, inner):
+    first_record, row_bytes = _address(records), 8 * program.sink.words
+    calls = 0
+    for o, o_end, *rest in boxes(loops, inner):
         if stop.is_set():
             return
-        shifted = (first + box[0], first + box[1], *box[2:])
-        call(shifted, records[box[0] :].ctypes.data)
-        done += inner * math.prod(b - a for a, b in zip(box[::2], box[1::2], strict=True))
-        if program.sink.kind == "exact" and done > _CARRY_EVERY:
+        call((first + o, first + o_end, *rest), first_record + o * row_bytes)
+        calls += 1
+        if program.sink.kind == "exact" and calls % _CARRY_EVERY == 0:
             carry(records.reshape(len(records), -1, LIMBS))
-            done = 0

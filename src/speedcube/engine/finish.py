@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ShapeError
 from ..expr.nodes import Reduced
+from ..kernel.digits import many
 from ..kernel.limbs import FINISH, carry, read
 from ..kernel.program import LIMBS
-from ..kernel.rules import key_value
+from ..kernel.rules import key_values
 
 Array: TypeAlias = NDArray[Any]
 
@@ -37,22 +38,34 @@ def values(source: Reduced, records: Array) -> Array:
     arg = source.arg.dtype
     if source.op in ("min", "max"):
         _refuse_empty(source)
-        highest = source.op == "max"
-        return np.array([key_value(int(k), arg, highest) for k in records[:, 0]], source.dtype)
+        keys = np.ascontiguousarray(records[:, 0])
+        return key_values(keys, arg, source.op == "max").astype(source.dtype, copy=False)
     if source.op.startswith("arg"):
         _refuse_empty(source)
         return records[:, 1].astype(source.dtype)
     if records.shape[1] == 1:  # a wrapping integer sum
         return records[:, 0].astype(source.dtype)
-    finish = FINISH[source.op]
-    groups = records.reshape(len(records), -1, LIMBS)
     rounded = source.dtype if source.dtype in ("float32", "float64") else "float64"
-    found = [
-        finish([read(group) for group in record], rounded, source.count, source.ddof)
+    word = f"uint{8 * np.dtype(rounded).itemsize}"
+    bits = _bits(source, records.reshape(len(records), -1, LIMBS), rounded)
+    return bits.astype(word, copy=False).view(rounded).astype(source.dtype, copy=False)
+
+
+_FEW: Final = 8  # records up to which one at a time is quicker than NumPy's calls
+
+
+def _bits(source: Reduced, groups: Array, dtype: str) -> Array:
+    """The exact results of ``groups`` (records, groups, limbs), rounded once, as bits."""
+    if len(groups) > _FEW:
+        found = many(source.op, groups, dtype, source.count, source.ddof)
+        if found is not None:
+            return found
+    finish = FINISH[source.op]
+    one_by_one = [
+        finish([read(group) for group in record], dtype, source.count, source.ddof)
         for record in groups
     ]
-    word = f"uint{8 * np.dtype(rounded).itemsize}"
-    return np.array(found, word).view(rounded).astype(source.dtype, copy=False)
+    return np.array(one_by_one, np.uint64)
 
 
 def _refuse_empty(source: Reduced) -> None:

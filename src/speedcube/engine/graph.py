@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from dask._task_spec import Task, TaskRef
@@ -13,6 +13,9 @@ from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .stop import Stop
 from .tasks import Destination, Worker, joined, merged, run_joined, run_partial
+
+
+_serial = count()  # keys need to differ only within one call of a scheduler
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ def build_graph(
     ``deferred`` maps each deferred source to the value it gives; ``keep`` leaves the result on
     the first GPU.
     """
-    token = name or f"speedcube-{uuid.uuid4().hex[:16]}"
+    token = name or f"speedcube-{next(_serial)}"
     stop = Stop()
     workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
@@ -40,6 +40,7 @@ class Prepared:
     program: Program
     params: NDArray[np.uint64]
     loops: tuple[int, int, int]
+    frames: dict[Any, Any] = field(default_factory=dict)  # what an engine keeps between calls
 
     @property
     def key(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,24 +97,31 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
+        target = _slice(stage, part, out.array())
+        found = self.reduced(stage, part, inputs, target.shape)
+        if hasattr(target, "__cuda_array_interface__"):
+            target.set(found)
+        else:
+            target[...] = found
+
+    def reduced(
+        self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]
+    ) -> Array:
+        """The part's finished results."""
         assert stage.source is not None
         source, prepared = stage.source, prepare(stage, part, None)
-        target = _slice(stage, part, out.array())
-        flat = np.empty(target.size, stage.dtype)
+        found: list[Array] = []
 
-        def finish(first: int, records: Array) -> None:
-            flat[first : first + len(records)] = values(source, records)
+        def finish(_: int, records: Array) -> None:
+            found.append(values(source, records))
 
-        if target.size:
-            if part.root.shape and 0 in part.root.shape:
-                finish(0, cpu.initial_records(prepared.program, target.size))
-            else:
-                self.records(prepared, inputs, finish)
-        shaped_values = flat.reshape(target.shape)
-        if hasattr(target, "__cuda_array_interface__"):
-            target.set(shaped_values)
+        if 0 in shape:
+            return np.empty(shape, stage.dtype)
+        if 0 in part.root.shape:
+            finish(0, cpu.initial_records(prepared.program, math.prod(shape)))
         else:
-            target[...] = shaped_values
+            self.records(prepared, inputs, finish)
+        return (found[0] if len(found) == 1 else np.concatenate(found)).reshape(shape)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
@@ -156,6 +164,8 @@ def run_joined(
     inputs = inputs_of(needs, arrays)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
+    elif stage.join == "one" and out.device is None:
+        return worker.reduced(stage, part, inputs, stage.shape)
     else:
         worker.reduce(stage, part, out, inputs)
     return out.array()

@@ -10,17 +10,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
+from .program import NAN_WORD
 
-_DIGITS: Final = 68
-_SCALE: Final = 1 << 1074
+DIGITS: Final = 68
+LEAST: Final = -1074  # exponent of the least digit's unit
+_SCALE: Final = 1 << -LEAST
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
-_FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
+FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
 
 
 def carry(limbs: NDArray[np.int64]) -> None:
     """Propagate carries in place, along the last axis, so that 2**30 more additions have room."""
-    for k in range(_DIGITS - 1):
+    for k in range(DIGITS - 1):
         high = limbs[..., k] >> 32
         limbs[..., k] -= high << 32
         limbs[..., k + 1] += high
@@ -55,11 +56,13 @@ class Exact:
 
 def read(limbs: NDArray[np.int64]) -> Exact:
     """The sum held in one group of limbs."""
-    words = limbs.tolist()
-    units = 0
-    for word in reversed(words[:_DIGITS]):
-        units = (units << 32) + word
-    return Exact(units, words[NAN_WORD], words[POSITIVE_WORD], words[NEGATIVE_WORD])
+    units, odd = 0, [0, 0, 0]
+    for k in limbs.nonzero()[0].tolist():  # a handful of the 72
+        if k < DIGITS:
+            units += int(limbs[k]) << 32 * k
+        else:
+            odd[k - NAN_WORD] = int(limbs[k])
+    return Exact(units, *odd)
 
 
 def round_once(numerator: int, denominator: int, dtype: str) -> int:
@@ -67,7 +70,7 @@ def round_once(numerator: int, denominator: int, dtype: str) -> int:
 
     Integers only: a caller's flush-to-zero mode cannot change them.
     """
-    mantissa, least, top = _FORMATS[dtype]
+    mantissa, least, top = FORMATS[dtype]
     sign = _sign_bit(dtype) if numerator < 0 else 0
     size = abs(numerator)
     if size == 0:
@@ -112,40 +115,41 @@ def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     return round_once(sums[0].units, _SCALE * count, dtype)
 
 
-def variance_fraction(sums: list[Exact], count: int, ddof: float) -> Fraction | float:
-    """(sum of squares - square of sum / n) / (n - ddof), exact; NaN or infinity where it is one.
+def _quotient(sums: list[Exact], count: int, ddof: float) -> tuple[int, int] | float:
+    """(sum of squares - square of sum / n) / (n - ddof) as a ratio; NaN or infinity where it is one.
 
     Squares come in one group, or in three: of moderate terms, of huge ones scaled by 2**-600, of
     tiny ones scaled by 2**600.
     """
     if count == 0 or any(s.special is not None for s in sums):
         return math.nan
+    first, second, unit = sums[0].units, sums[1].units, _SCALE
+    if len(sums) > 2:  # in units 2**-1200 times finer
+        second = (second << 1200) + (sums[2].units << 2400) + sums[3].units
+        first, unit = first << 1200, unit << 1200
+    spread = count * second * unit - first * first
     freedom = Fraction(count) - Fraction(ddof)
-    first, second = (Fraction(s.units, _SCALE) for s in sums[:2])
-    if len(sums) > 2:
-        second += Fraction(sums[2].units, _SCALE) * 2**1200
-        second += Fraction(sums[3].units, _SCALE * 2**1200)
-    spread = second - first * first / count
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
-    return spread / freedom
+    return spread * freedom.denominator, unit * unit * count * freedom.numerator
 
 
 def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     """The variance, rounded once."""
-    found = variance_fraction(sums, count, ddof)
+    found = _quotient(sums, count, ddof)
     if isinstance(found, float):
         return special_bits(found, dtype)
-    return round_once(found.numerator, found.denominator, dtype)
+    return round_once(*found, dtype)
 
 
 def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     """The square root of the variance: of integers with 128 bits to spare, then rounded once."""
-    found = variance_fraction(sums, count, ddof)
+    found = _quotient(sums, count, ddof)
     if isinstance(found, float):
         return special_bits(found, dtype)
-    shift = 128 + max(0, found.denominator.bit_length() - found.numerator.bit_length())
-    square, lost = divmod(found.numerator << (2 * shift), found.denominator)
+    numerator, denominator = found
+    shift = 128 + max(0, denominator.bit_length() - numerator.bit_length())
+    square, lost = divmod(numerator << (2 * shift), denominator)
     root = math.isqrt(square)
     inexact = lost != 0 or root * root != square  # a sticky bit below the root's last
     return round_once(2 * root + inexact, 2 << shift, dtype)

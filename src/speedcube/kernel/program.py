@@ -10,6 +10,7 @@ and seeds are run-time arguments, so one compiled kernel serves every tile, seed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from .ir import Body
@@ -69,11 +70,11 @@ class Sink:
     terms: tuple[Term, ...] = ()
     unit_stride: bool = True  # store: the result is contiguous along the lane loop
 
-    @property
+    @cached_property
     def groups(self) -> int:
         return 1 + max((t.group for t in self.terms), default=0)
 
-    @property
+    @cached_property
     def words(self) -> int:
         """8-byte words of one result record (0: elements are stored directly)."""
         return {"store": 0, "exact": LIMBS * self.groups, "argmin": 2}.get(self.kind, 1)

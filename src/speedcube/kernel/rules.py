@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import dtypes
 from . import coefficients as K
@@ -281,13 +282,15 @@ def order_key(b: Builder, x: Value, highest: bool) -> Value:
     return b.unary("not", key) if highest else key
 
 
-def key_value(key: int, dtype: str, highest: bool) -> Any:
-    """The value whose `order_key` is ``key``, a NumPy scalar."""
-    if dtypes.is_float(dtype) and key == -(2**63):
-        return np.dtype(dtype).type(np.nan)
-    key = ~key if highest else key
-    if dtypes.is_float(dtype):
-        word = {"float64": "int64", "float32": "int32"}[dtype]
-        bits = key ^ int(np.iinfo(word).max) if key < 0 else key
-        return np.array(bits, word).view(dtype)[()]
-    return np.dtype(dtype).type(key + 2**63 if dtype == "uint64" else key)
+def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[Any]:
+    """The values whose `order_key` are ``keys``."""
+    turned = ~keys if highest else keys
+    if not dtypes.is_float(dtype):
+        # Unsigned 64-bit values lie 2**63 higher; for the narrower types the conversion is exact.
+        lifted = turned.view(np.uint64) ^ np.uint64(1 << 63)
+        return (lifted if dtype == "uint64" else turned).astype(dtype)
+    word = {"float64": "int64", "float32": "int32"}[dtype]
+    bits = np.where(turned < 0, turned ^ int(np.iinfo(word).max), turned)
+    found = bits.astype(word).view(dtype)
+    found[keys == np.iinfo(np.int64).min] = np.nan
+    return found

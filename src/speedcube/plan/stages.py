@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from .. import dtypes
@@ -52,7 +53,7 @@ class Stage:
     def dtype(self) -> str:
         return self.root.dtype if self.source is None else self.source.dtype
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The result's shape, without reduced axes."""
         return tuple(n for k, n in enumerate(self.root.shape) if k not in self.axes)
@@ -61,7 +62,7 @@ class Stage:
     def result_bytes(self) -> int:
         return math.prod(self.shape) * dtypes.itemsize(self.dtype)
 
-    @property
+    @cached_property
     def needs(self) -> tuple[Reduced | Deferred, ...]:
         """Sources that must be in memory before this stage runs."""
         found = {

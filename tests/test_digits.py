@@ -1,0 +1,97 @@
+"""Sums rounded many at once have the bits of sums rounded one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from speedcube.kernel.digits import many
+from speedcube.kernel.limbs import FINISH, LEAST, read
+from speedcube.kernel.program import LIMBS
+
+
+def limbs_of(numbers: list[int]) -> np.ndarray:
+    """Records holding ``number * 2**LEAST``, with digits left in carry-save form."""
+    records = np.zeros((len(numbers), LIMBS), np.int64)
+    for record, number in zip(records, numbers, strict=True):
+        sign, size = (-1 if number < 0 else 1), abs(number)
+        for k in range(68):
+            record[k] = sign * ((size >> 32 * k) & 0xFFFFFFFF)
+    return records
+
+
+def agree(op: str, groups: np.ndarray, dtype: str, count: int, ddof: int = 0) -> None:
+    found = many(op, groups, dtype, count, ddof)
+    assert found is not None
+    alone = [FINISH[op]([read(g) for g in record], dtype, count, ddof) for record in groups]
+    assert found.tolist() == alone
+
+
+sizes = st.one_of(
+    st.integers(-(2**60), 2**60),
+    st.integers(-(2**2090), 2**2090),
+    st.builds(lambda m, e: m << e, st.integers(-(2**56), 2**56), st.integers(0, 2000)),
+    st.builds(lambda m, e, d: (m << e) + d, st.integers(2**52, 2**54), st.integers(0, 2000),
+              st.integers(-1, 1)),
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(sizes, min_size=1, max_size=6), st.sampled_from(["float32", "float64"]))
+def test_totals(numbers: list[int], dtype: str) -> None:
+    agree("sum", limbs_of(numbers)[:, None], dtype, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(sizes, min_size=1, max_size=6),
+    st.sampled_from(["float32", "float64"]),
+    st.integers(1, 2**31 - 1),
+)
+def test_means(numbers: list[int], dtype: str, count: int) -> None:
+    agree("mean", limbs_of(numbers)[:, None], dtype, count)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-300, 60)), min_size=2,
+                 max_size=5), min_size=1, max_size=4),
+    st.sampled_from(["float32", "float64"]),
+    st.integers(0, 1),
+)  # fmt: skip
+def test_variances(data: list[list[tuple[int, int]]], dtype: str, ddof: int) -> None:
+    count = max(map(len, data))
+    rows = [[m << (e - LEAST) for m, e in row] for row in data]
+    firsts = limbs_of([sum(row) for row in rows])
+    # Terms are multiples of 2**-300, so their squares are whole in units of 2**LEAST.
+    seconds = limbs_of([sum((x * x) >> -LEAST for x in row) for row in rows])
+    agree("var", np.stack([firsts, seconds], axis=1), dtype, count, ddof)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["sum", "mean"])
+def test_specials(op: str, dtype: str) -> None:
+    records = limbs_of([5 << 1074] * 6)
+    for k, word in enumerate((68, 69, 70)):
+        records[k, word] = 3
+    records[3, 69] = records[3, 70] = 1
+    records[4, :] = 0
+    agree(op, records[:, None], dtype, 7)
+
+
+@pytest.mark.parametrize("word", [68, 69, 70])
+def test_a_variance_with_a_special_term_is_nan(word: int) -> None:
+    groups = np.stack([limbs_of([3 << 1074] * 2), limbs_of([9 << 1074] * 2)], axis=1)
+    groups[0, 0, word] = 1
+    agree("var", groups, "float64", 2)
+
+
+def test_out_of_reach_goes_alone() -> None:
+    groups = limbs_of([1, 2])[:, None]
+    assert many("mean", groups, "float64", 2**31, 0) is None
+    assert many("var", np.repeat(groups, 4, axis=1), "float64", 5, 0) is None
+    assert many("var", np.repeat(groups, 2, axis=1), "float64", 5, 0.5) is None
+    assert many("std", groups, "float64", 5, 0) is None
