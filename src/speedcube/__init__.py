@@ -4,7 +4,6 @@ from . import errors, random
 from .__about__ import __version__ as __version__
 from .array import Array, asarray
 from .climb.ladder import ladder
-from .engine.rungs import rung as on
 from .functions import (
     abs,
     absolute,
@@ -78,6 +77,7 @@ from .functions import (
     where,
     zeros,
 )
+from .interop.plain_dask import on
 
 __all__ = [
     "Array",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .array import Array
 from .errors import DTypeError, ParameterError
 from .expr.build import check_shape
 from .expr.nodes import Random, whole
+from .interop.cupy_backend import BitGenerator, CupyGenerator
 from .philox import derive_key
 
 Seed = int | Sequence[int] | np.random.SeedSequence | None
@@ -139,6 +140,22 @@ class Generator:
         kind = "integers" if count < 2**32 else "integers_wide" if count < 2**64 else "bits64"
         return self._draw(kind, (first, count % 2**64), size, name, chunks)
 
+    def choice(
+        self,
+        a: int,
+        size: Any = None,
+        replace: bool = True,
+        p: None = None,
+        chunks: Any = None,
+    ) -> Array:
+        """Integers in [0, a), each drawn anew: `integers` under NumPy's other name."""
+        if np.ndim(a) or p is not None or not replace:
+            raise ParameterError(
+                "choice draws from range(a) with replacement and equal probability; index a NumPy "
+                "array with the result's values, or use numpy.random for the others"
+            )
+        return self.integers(a, size=size, chunks=chunks)
+
 
 class RandomState(Generator):
     """The legacy interface, with NumPy's and Dask's old names.
@@ -174,10 +191,19 @@ class RandomState(Generator):
         return self.integers(low, high, size, dtype, chunks=chunks)
 
 
-def default_rng(seed: Any = None) -> Generator:
-    """A `Generator`; without a seed one is drawn from the system and shown by ``repr``."""
+@overload
+def default_rng(seed: BitGenerator) -> CupyGenerator: ...
+@overload
+def default_rng(seed: Any = None) -> Generator: ...
+def default_rng(seed: Any = None) -> Any:
+    """A `Generator`; without a seed one is drawn from the system and shown by ``repr``.
+
+    (Plain Dask code on a GPU comes here too, with its bit generator: see interop/cupy_backend.py.)
+    """
     if isinstance(seed, Generator):
         return seed
+    if isinstance(seed, BitGenerator):
+        return seed.generator()
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator)):
         raise ParameterError(
             "a NumPy generator's stream is sequential and cannot be continued position by "

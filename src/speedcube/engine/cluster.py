@@ -5,10 +5,8 @@ The client's workers must have this package in this version; that is asked once 
 
 from __future__ import annotations
 
-import atexit
 import os
 import uuid
-from functools import lru_cache
 from typing import Any, Final
 
 from dask._task_spec import Task, TaskRef
@@ -61,21 +59,6 @@ def _connect(**where: Any) -> Any:
         ) from err
     _clients[name] = made
     return made
-
-
-@lru_cache(maxsize=1)
-def cuda_cluster(devices: tuple[int, ...]) -> Any:
-    """A `dask_cuda.LocalCUDACluster` on ``devices`` and its client, kept until the process ends."""
-    from dask_cuda import LocalCUDACluster
-    from distributed import Client
-
-    cluster = LocalCUDACluster(
-        CUDA_VISIBLE_DEVICES=list(devices), host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    )
-    client = Client(cluster, set_as_default=False)
-    atexit.register(cluster.close)
-    atexit.register(client.close)
-    return client
 
 
 def worker_addresses(client: Any) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -15,14 +15,18 @@ import dask
 
 from ..errors import RungError
 from . import machine
-from .cluster import client_for, cuda_cluster, worker_addresses
+from .cluster import client_for, worker_addresses
+from .cuda_cluster import cuda_client
 
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A resolved rung: ``kind`` core | cores | gpu | gpus, its threads or GPUs, and why."""
+    """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why.
+
+    What `describe` gives may also be of kind cuda-cluster: a client whose cluster is not started.
+    """
 
     name: str
     kind: str
@@ -37,7 +41,7 @@ _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 
 @contextmanager
 def rung(on: Any) -> Iterator[None]:
-    """Everything computed inside runs on ``on`` unless it says otherwise."""
+    """Every speedcube array computed inside runs on ``on`` unless it says otherwise."""
     token = _current.set(on)
     try:
         yield
@@ -63,8 +67,21 @@ def _missing_gpu() -> str:
     return cupy_problem() or "" if count else f"no GPU is visible: {why}"
 
 
+def is_name(on: Any) -> bool:
+    """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
+    return isinstance(on, str) and "://" not in on and not on.endswith(".json")
+
+
 def parse(on: str, reason: str) -> Target:
-    """The target named ``on``; `RungError` where this machine lacks it."""
+    """The target named ``on``, ready to compute; `RungError` where this machine lacks it."""
+    target = describe(on, reason)
+    if target.kind == "cuda-cluster":
+        return replace(target, kind="client", devices=(), client=cuda_client(target.devices))
+    return target
+
+
+def describe(on: str, reason: str) -> Target:
+    """What `parse` gives, without starting a cluster; the same `RungError`."""
     match = _NAME.match(on)
     if match is None:
         raise RungError(
@@ -101,9 +118,6 @@ def _gpu_target(on: str, kind: str, numbers: list[int], reason: str) -> Target:
         raise RungError(
             f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})"
         )
-    if kind == "cuda-cluster":
-        client = cuda_cluster(tuple(devices))
-        return Target(on, "client", len(devices), reason, client=client)
     return Target(on, kind, len(devices), reason, tuple(devices))
 
 
@@ -118,7 +132,8 @@ def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Target:
         return parse("gpus" if prefers_gpu else "cores", reason)
     if scheduler in ("processes", "multiprocessing"):
         return parse("gpus" if prefers_gpu else "cores", f"{reason}; threads do as well here")
-    return resolve(scheduler, None, 0, prefers_gpu)
+    # A block of sc.on, seen from another thread: Dask's settings reach it, the rung does not.
+    return _named(getattr(scheduler, "speedcube_rung", scheduler), reason)
 
 
 def resolve(on: Any, scheduler: Any, elements: int, prefers_gpu: bool) -> Target:
@@ -143,9 +158,7 @@ def resolve(on: Any, scheduler: Any, elements: int, prefers_gpu: bool) -> Target
 def _named(on: Any, reason: str) -> Target:
     if isinstance(on, Target):
         return on
-    if isinstance(on, str) and _NAME.match(on):
-        return parse(on, reason)
-    if isinstance(on, str) and "://" not in on and not on.endswith(".json"):
+    if is_name(on):
         return parse(on, reason)
     return _client_target(on, reason)
 

@@ -1,0 +1,178 @@
+"""`on`: everything inside the block runs on one rung, plain ``dask.array`` code too.
+
+speedcube's own rung is a context variable. For plain Dask code the block changes Dask's settings:
+the scheduler, the array and data frame backends, and the plugins of `cupy_backend`. Those belong to
+the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+import dask
+import dask.local
+
+from ..engine import cuda_cluster, rungs
+from ..engine.cluster import client_for
+from ..engine.rungs import Target
+from . import cupy_backend
+
+Settings = dict[str, Any]
+
+
+@contextmanager
+def on(where: Any) -> Iterator[None]:
+    """Inside the block speedcube's arrays, and plain Dask code, run on ``where``.
+
+    ========================== ============================================= =========
+    ``where``                  plain Dask code runs on                       chunks
+    ========================== ============================================= =========
+    core                       the synchronous scheduler                     NumPy
+    cores, cores:2             the threaded scheduler, that many threads     NumPy
+    gpu, gpu:3                 the synchronous scheduler, on that GPU        CuPy
+    gpus, gpus:0,2,            a ``LocalCUDACluster``, one worker a GPU,     CuPy
+    cuda-cluster               started by the first computation that needs
+                               it, closed when the block ends
+    a Client, a cluster,       its workers                                   as before
+    an address, a file                                                       the block
+    ========================== ============================================= =========
+
+    Chunks are chosen where an array is made: ``da.ones``, ``da.random.default_rng(0).normal``,
+    ``da.from_array`` of NumPy data inside ``on("gpu")`` give CuPy chunks; call ``x.to_backend()``
+    on an array that was made before. ``compute`` then gives CuPy arrays, as Dask does. Data frames
+    follow (``dataframe.backend``) where cuDF and dask-cudf are installed.
+
+    The rung of speedcube's arrays belongs to the thread or asyncio task that entered the block.
+    Dask's settings belong to the process: other threads see them as well, and two threads that
+    want different ones have to take turns. All of it is restored at the end of the block, also
+    after an exception; what was changed inside (``dask.config.set``) goes with it.
+
+    Raises `RungError` at the start of the block where this machine lacks the rung, and
+    `SchedulerError` where no scheduler answers.
+    """
+    with ExitStack() as stack:
+        if rungs.is_name(where):
+            _enter_rung(rungs.describe(where, "sc.on"), stack)
+        else:
+            _enter_client(client_for(where), stack)
+        stack.enter_context(rungs.rung(where))
+        yield
+
+
+def _enter_client(client: Any, stack: ExitStack) -> None:
+    stack.enter_context(client.as_current())
+    # The client itself, since its being current does not reach the threads of the block.
+    stack.enter_context(dask.config.set(scheduler=client))
+
+
+def _enter_rung(target: Target, stack: ExitStack) -> None:
+    stack.enter_context(dask.config.set(_SETTINGS[target.kind](target)))
+    if target.kind == "gpu":
+        stack.enter_context(_device(target.devices[0]))
+    elif target.devices:
+        stack.enter_context(cuda_cluster.block(target.devices))
+
+
+def _core(target: Target) -> Settings:
+    return {"scheduler": "synchronous", **_on_cpu(), **_without_client()}
+
+
+def _cores(target: Target) -> Settings:
+    threads = {"scheduler": "threads", "num_workers": target.workers, "pool": None}
+    return {**threads, **_on_cpu(), **_without_client()}
+
+
+def _gpu(target: Target) -> Settings:
+    scheduler = OneGpu(target.name, target.devices[0])
+    return {"scheduler": scheduler, **_on_gpu(), **_without_client()}
+
+
+def _gpus(target: Target) -> Settings:
+    return {"scheduler": LazyClient(target.name, target.devices), **_on_gpu(), **_BY_TASKS}
+
+
+_SETTINGS: Final[dict[str, Callable[[Target], Settings]]] = {
+    "core": _core,
+    "cores": _cores,
+    "gpu": _gpu,
+    "gpus": _gpus,
+    "cuda-cluster": _gpus,
+}
+
+# How Dask moves data between chunks. Its other way, p2p, needs a distributed scheduler and NumPy.
+_BY_TASKS: Final = {"array.rechunk.method": "tasks", "dataframe.shuffle.method": "tasks"}
+
+
+def _without_client() -> Settings:
+    # With an active client Dask plans for p2p, whatever the scheduler.
+    return _BY_TASKS if rungs.active_client() is not None else {}
+
+
+def _plugins() -> tuple[Any, ...]:
+    """The array plugins of the user."""
+    plugins = dask.config.get("array_plugins", None) or ()
+    return tuple(one for one in plugins if one is not cupy_backend.plugin)
+
+
+def _on_cpu() -> Settings:
+    return {
+        "array.backend": "numpy",
+        "dataframe.backend": "pandas",
+        "array_plugins": _plugins(),
+    }
+
+
+def _on_gpu() -> Settings:
+    settings = {
+        "array.backend": cupy_backend.register(),
+        "array_plugins": (*_plugins(), cupy_backend.plugin),
+    }
+    if find_spec("cudf") and find_spec("dask_cudf"):
+        settings["dataframe.backend"] = "cudf"
+    return settings
+
+
+def _device(number: int) -> Any:
+    import cupy
+
+    return cupy.cuda.Device(number)
+
+
+@dataclass(frozen=True)
+class OneGpu:
+    """Dask's synchronous scheduler on one GPU, in whichever thread computes."""
+
+    speedcube_rung: str
+    device: int
+
+    def __call__(self, graph: Any, keys: Any, **options: Any) -> Any:
+        """Run ``graph``: Dask's interface of schedulers."""
+        with _device(self.device):
+            return dask.local.get_sync(graph, keys, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()  # Dask sends its settings to worker processes: no scheduler there
+
+
+@dataclass(frozen=True)
+class LazyClient:
+    """Stands for the client of a cluster on ``devices``, which starts when Dask asks for ``get``.
+
+    Dask takes for a client what has "Client" in the name of its class and has ``get``.
+    """
+
+    speedcube_rung: str
+    devices: tuple[int, ...]
+    asynchronous = False
+
+    @property
+    def get(self) -> Any:
+        """The scheduler function of the client."""
+        return cuda_cluster.cuda_client(self.devices).get
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
