@@ -68,6 +68,9 @@ def _start(devices: Devices, default: bool) -> Any:
     from dask_cuda import LocalCUDACluster
     from distributed import Client
 
+    # Functions run at exit in the reverse order: ours has to come before those of distributed.
+    atexit.unregister(_close_all)
+    atexit.register(_close_all)
     with dask.config.set(_FOR_WORKERS):
         cluster = LocalCUDACluster(
             CUDA_VISIBLE_DEVICES=_names(devices),
@@ -96,11 +99,11 @@ def _names(devices: Devices) -> list[str]:
 
 def _close(client: Any) -> None:
     cluster = client.cluster
-    client.close()
+    with dask.config.set(scheduler=None):  # a default client's end changes it
+        client.close()
     cluster.close()
 
 
-@atexit.register
 def _close_all() -> None:
     while _clients:
         _close(_clients.popitem()[1])

@@ -21,7 +21,6 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import ParameterError
-from ..expr.nodes import Leaf, Stored
 
 NAME: Final = "speedcube-cupy"  # of the backend, in Dask's setting array.backend
 
@@ -139,19 +138,31 @@ class CupyGenerator:
         return self._state.choice(a, () if size is None else size, replace, self._moved(p))
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Shuffle a 1-d array in place.
-
-        For `permutation`, Dask makes the index with ``speedcube.arange`` and shuffles that: an
-        array whose elements are computed, so it is the expression that has to be replaced.
-        """
+        """Shuffle a 1-d array in place: NumPy's, CuPy's or the index of Dask's `permutation`."""
         order = self._state.permutation(len(x))
-        if hasattr(x, "_expr"):
-            x._expr = Leaf(Stored(self._cupy.asnumpy(order), "int64"), (len(x),), 0, (1,))
+        if isinstance(x, self._cupy.ndarray):
+            x[:] = x[order]
+        elif isinstance(x, np.ndarray):
+            x[:] = x[self._cupy.asnumpy(order)]
         else:
-            x[:] = x[order if isinstance(x, self._cupy.ndarray) else self._cupy.asnumpy(order)]
+            _become(x, self._cupy.asnumpy(order))
 
     def _moved(self, value: Any) -> Any:
         return self._cupy.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _become(index: Any, order: Any) -> None:
+    """Make ``index`` read as the NumPy array ``order``.
+
+    Dask makes the index of a permutation with ``speedcube.arange``, whose elements are computed:
+    there is no memory to shuffle, and Dask then sorts pieces of it with NumPy.
+    """
+
+    def call(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return func(*(order if one is self else one for one in args), **kwargs)
+
+    methods = {"__getitem__": lambda self, key: order[key], "__array_function__": call}
+    index.__class__ = type("Index", (type(index),), {"__slots__": (), **methods})
 
 
 def _is_symbolic(parameters: Any) -> bool:

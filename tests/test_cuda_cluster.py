@@ -1,0 +1,167 @@
+"""The cluster that `sc.on("gpus")` stands for: started when needed, one for each set, closed.
+
+No GPU is needed: Dask's LocalCluster takes the place of dask-cuda's, which differs only in how it
+pins its worker processes to GPUs. With real GPUs: test_gpu_on.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import dask
+import pytest
+
+from speedcube.engine import cuda_cluster, rungs
+from speedcube.interop.plain_dask import LazyClient
+
+pytestmark = pytest.mark.cluster
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+
+class Clusters(list[Any]):
+    """The clusters started so far; ``bokeh`` says whether that package is installed."""
+
+    bokeh = False
+
+    def start(self, CUDA_VISIBLE_DEVICES: list[str], **options: Any) -> Any:
+        """What dask_cuda.LocalCUDACluster does, less the GPUs."""
+        count = len(CUDA_VISIBLE_DEVICES)
+        made = distributed.LocalCluster(n_workers=count, threads_per_worker=1, **options)
+        made.names = CUDA_VISIBLE_DEVICES
+        self.append(made)
+        return made
+
+    def find_spec(self, name: str) -> bool:
+        return self.bokeh if name == "bokeh" else True
+
+
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clusters]:
+    made = Clusters()
+    monkeypatch.setitem(sys.modules, "dask_cuda", SimpleNamespace(LocalCUDACluster=made.start))  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_cluster, "find_spec", made.find_spec)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    before = dict(dask.config.config)
+    yield made
+    cuda_cluster._close_all()
+    assert dask.config.config == before
+    assert rungs.active_client() is None
+
+
+def lazy(*devices: int) -> Any:
+    return dask.config.set(scheduler=LazyClient("gpus", devices))
+
+
+def places() -> set[int]:
+    """The processes in which plain Dask computes."""
+    pids = [dask.delayed(os.getpid, pure=False)() for _ in range(8)]
+    return set(dask.compute(*pids))
+
+
+def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
+    clusters: Clusters, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with lazy(0, 1), cuda_cluster.block((0, 1)):
+        x = da.ones((4, 4), chunks=2)
+        assert clusters == []
+        assert x.sum().compute() == 16
+        (cluster,) = clusters
+        assert cluster.names == ["0", "1"]
+        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
+        kept = x.persist()  # on the workers, and Dask's functions find the client
+        distributed.wait(kept)
+        assert all(value.done() for value in kept.dask.values())
+        assert isinstance(dask.config.get("scheduler"), LazyClient)
+        with pytest.raises(ZeroDivisionError):
+            dask.delayed(lambda: 1 // 0)().compute()
+        with cuda_cluster.block((0, 1)):
+            assert os.getpid() not in places()
+        assert places() == set(cuda_cluster.cuda_client((0, 1)).run(os.getpid).values())
+        assert clusters == [cluster]
+    assert cluster.status.name == "closed"
+    assert rungs.active_client() is None
+    assert "dashboard" not in capfd.readouterr().err
+
+
+def test_an_exception_closes_the_cluster(clusters: Clusters) -> None:
+    with pytest.raises(KeyError), lazy(3), cuda_cluster.block((3,)):
+        raise KeyError(places())
+    assert [cluster.status.name for cluster in clusters] == ["closed"]
+
+
+def test_workers_do_not_inherit_the_blocks_settings(clusters: Clusters) -> None:
+    def settings() -> tuple[Any, ...]:
+        return tuple(dask.config.get(k) for k in ("scheduler", "array.backend", "array_plugins"))
+
+    with (
+        lazy(0),
+        dask.config.set({"array.backend": "speedcube-cupy", "array_plugins": (print,)}),
+        cuda_cluster.block((0,)),
+    ):
+        found = cuda_cluster.cuda_client((0,)).run(settings)
+    assert list(found.values()) == [(None, "cupy", ())]
+
+
+def test_the_dashboard_link_is_printed_where_bokeh_is_installed(
+    clusters: Clusters, capfd: pytest.CaptureFixture[str]
+) -> None:
+    clusters.bokeh = True
+    with cuda_cluster.block((0,)):
+        client = cuda_cluster.cuda_client((0,))
+        link = client.dashboard_link
+        assert cuda_cluster.cuda_client((0,)) is client
+    assert link.startswith("http://127.0.0.1:")
+    assert capfd.readouterr().err.count(f"dashboard: {link}") == 1
+
+
+def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: Clusters) -> None:
+    with cuda_cluster.block((0, 1)):
+        kept = cuda_cluster.cuda_client((2,))
+        assert rungs.active_client() is None
+    with cuda_cluster.block((2,)):
+        assert cuda_cluster.cuda_client((2,)) is kept
+    assert kept.status == "running"
+    clusters[0].close()
+    kept.close()
+    assert cuda_cluster.cuda_client((2,)).run(os.getpid)  # another one in its place
+    assert len(clusters) == 2
+
+
+def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cuda_cluster._names((0, 2)) == ["0", "2"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, GPU-1a,7")
+    assert cuda_cluster._names((2, 1)) == ["7", "GPU-1a"]
+
+
+_PROGRAM = """
+import sys, types, distributed
+from speedcube.engine import cuda_cluster
+
+def start(CUDA_VISIBLE_DEVICES, **options):
+    return distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)
+
+if __name__ == "__main__":
+    sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=start)
+    cuda_cluster.find_spec = lambda name: name != "bokeh"
+    import os
+    (pid,) = cuda_cluster.cuda_client((0,)).run(os.getpid).values()
+    print(pid)
+"""
+
+
+def test_the_end_of_the_process_ends_the_workers_quietly(tmp_path: Any) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_PROGRAM)
+    run = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(run.stdout), 0)
