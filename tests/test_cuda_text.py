@@ -1,0 +1,450 @@
+"""The CUDA printer without a GPU: its text compiles with nvcc, and run on the host it gives the
+CPU's bits.
+
+Every kernel of the list below is put into one C++ file after `cuda_shim.h`, in which a block's
+threads are fibers, and built once. The GPU engine itself (slices, pieces, records, merging, two
+devices) then drives these kernels: only CuPy is replaced, by arrays in host memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import gpu
+from speedcube.engine.compute import plan_for
+from speedcube.engine.prepare import prepare
+from speedcube.engine.rungs import Target
+from speedcube.expr.nodes import Expr, Map
+from speedcube.kernel.cuda_loops import THREADS, CudaLoops
+from speedcube.kernel.nvrtc import OPTIONS
+from speedcube.kernel.program import Program
+from speedcube.ops import OPS
+
+SHIM = Path(__file__).with_name("cuda_shim.h")
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+NVCC = shutil.which("nvcc")
+RESIDENT = 5  # thread blocks in a grid: fewer than units, so that blocks take several
+
+ONE = Target("gpu", "gpu", 1, "a GPU played by the host", (0,))
+THREE = Target("gpus", "gpus", 3, "GPUs played by the host", (0, 1, 2))
+
+
+def _rng() -> sc.random.Generator:
+    return sc.random.default_rng(2026)
+
+
+def _data(dtype: str, shape: tuple[int, ...], low: int = -1000, high: int = 1000) -> np.ndarray:
+    """Whole numbers in [low, high), the same in every run."""
+    flat = np.arange(np.prod(shape), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (
+        ((flat >> np.uint64(20)) % np.uint64(high - low))
+        .astype("int64")
+        .__add__(low)
+        .astype(dtype)
+        .reshape(shape)
+    )
+
+
+def _wild(dtype: str, shape: tuple[int, ...], decades: int) -> np.ndarray:
+    """Numbers of both signs over 2 * decades powers of ten."""
+    size = int(np.prod(shape))
+    scale = np.logspace(-decades, decades, size)
+    return (_data("float64", (size,)) * scale / 7).astype(dtype).reshape(shape)
+
+
+WILD, WILD32 = _wild("float64", (90, 211), 30), _wild("float32", (90, 211), 12)
+SPECIAL = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -2e-308, 1.5, -2.5, 1e308, 0.5, 2.0**53 + 2]
+)
+
+
+def _x(dtype: str = "float64") -> sc.Array:
+    return sc.asarray(WILD if dtype == "float64" else WILD32)
+
+
+def _special(dtype: str = "float64") -> sc.Array:
+    with np.errstate(over="ignore"):
+        return sc.asarray(SPECIAL.astype(dtype))
+
+
+def _pairs(op: Callable[[Any, Any], Any], dtype: str = "float64") -> sc.Array:
+    """``op`` of every special value with every other."""
+    s = _special(dtype)
+    return op(s[:, None], s[None, :])
+
+
+def _ints(dtype: str) -> sc.Array:
+    low = 0 if dtype.startswith("u") else -120
+    return sc.asarray(_data(dtype, (40, 101), low, 120))
+
+
+def _centred(x: sc.Array) -> sc.Array:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
+    # sources, as elements and summed
+    "published sum": lambda: (_rng().normal(10, 1, size=(150, 4001)) + 1)[::2, ::2].sum(),
+    "published mean": lambda: (_rng().normal(10, 1, size=(150, 4001)) + 1)[::2, ::2].mean(),
+    "published elements": lambda: (_rng().normal(10, 1, size=(12, 4001)) + 1)[::2, ::2],
+    "published sums of planes": lambda: (_rng().normal(10, 1, size=(4, 12, 4001)) + 1)[
+        :, ::2, ::2
+    ].sum(axis=(1, 2)),
+    "normals": lambda: _rng().normal(10, 1, size=(7, 2500)),
+    "normals of rows": lambda: _rng().normal(size=(40, 901)).sum(axis=1),
+    "normals of columns": lambda: _rng().normal(size=(901, 40)).sum(axis=0),
+    "normals in rows of three": lambda: _rng().normal(size=(5001, 3))[::3],
+    "normals at stride 1024": lambda: _rng().normal(size=(300, 1024))[:, 5],
+    "normals backwards": lambda: _rng().normal(size=(130, 201))[::-1, ::-2].T,
+    "normals far away": lambda: _rng().normal(size=(3, 2**40))[1:, 2**39 : 2**39 + 3000],
+    "float32 normals": lambda: _rng().normal(10, 1, size=(7, 2500), dtype="float32"),
+    "float32 normals, sum": lambda: _rng().normal(size=(9, 2500), dtype="float32").sum(),
+    "float32 normals, stride 3": lambda: _rng().normal(size=9000, dtype="float32")[::3],
+    "uniform": lambda: _rng().uniform(-1, 3, size=(60, 300)).sum(axis=1),
+    "float32 uniform": lambda: _rng().uniform(2, 3, size=12_000, dtype="float32"),
+    "exponential": lambda: _rng().exponential(2, size=(33, 500)).sum(axis=1),
+    "float32 exponential": lambda: _rng().exponential(size=12_000, dtype="float32"),
+    "integers": lambda: _rng().integers(-5, 1000, size=(77, 201)),
+    "wide integers": lambda: _rng().integers(-(2**62), 2**62, size=9000),
+    "int8 integers": lambda: _rng().integers(-128, 128, size=9000, dtype="int8") * 3,
+    "two streams": lambda: _rng().normal(size=(99, 201)) * _rng().uniform(size=(99, 201)),
+    "a stream and its neighbour": lambda: (lambda x: x[1:] - x[:-1])(_rng().normal(size=9001)),
+    "arange": lambda: sc.arange(-3, 9000, 7),
+    "linspace": lambda: sc.linspace(0, 1, 3001),
+    "eye": lambda: sc.eye(70, 90, k=3),
+    "full": lambda: sc.full((31, 65), 2.5, dtype="float32") + sc.ones((31, 65), dtype="float32"),
+    # stored data: ranges, strides, views
+    "stored sum": lambda: (_x() * 2 + 1).sum(),
+    "wild sum of every second": lambda: sc.asarray(WILD.reshape(10, 1899))[::2, ::2].sum(),
+    "stored sum of rows": lambda: _x()[:, ::5].sum(axis=1),
+    "stored sum of columns": lambda: _x("float32").sum(axis=0),
+    "stored, strided": lambda: sc.asarray(WILD[::-2, ::3]) + 1,
+    "stored, transposed": lambda: (_x().T[::-1] + 1)[3:, 1::4],
+    "stored, broadcast": lambda: _x()[:, 7:8] + _x()[4],
+    "special values summed": lambda: _pairs(lambda a, b: a + b).sum(axis=1),
+    # reductions
+    "var": lambda: _rng().normal(size=(90, 401)).var(),
+    "float32 var of rows": lambda: _rng().normal(3, 2, (90, 401), dtype="float32").var(axis=1),
+    "std of columns": lambda: _x().std(axis=0, ddof=1),
+    "centred": lambda: _centred(_rng().normal(3, 2, size=(90, 121))),
+    "wide range": lambda: (_rng().normal(size=9000) ** 9 * 1e200).sum(),
+    "int64 sum of rows": lambda: _rng().integers(-(2**62), 2**62, (30, 301)).sum(axis=1),
+    "mean of integers": lambda: _ints("int16").mean(axis=0),
+    "min": lambda: _x().min(),
+    "max of columns": lambda: _rng().normal(size=(90, 121)).max(axis=0),
+    "float32 max": lambda: _special("float32").max(),
+    "argmin": lambda: _x().argmin(),
+    "argmax of rows": lambda: _rng().integers(0, 50, (40, 300)).argmax(axis=1),
+    "argmin with NaN": lambda: _pairs(lambda a, b: a * b).argmin(axis=0),
+    "any": lambda: (_x() > 1e20).any(axis=0),
+    "all": lambda: (_x("float32") != 0).all(axis=1),
+    # element-wise, on special values and over wide ranges
+    "add, subtract": lambda: _pairs(lambda a, b: a + b) - _pairs(lambda a, b: a * 0.5),
+    "multiply": lambda: _pairs(lambda a, b: a * b),
+    "divide": lambda: _pairs(lambda a, b: a / b),
+    "float32 divide": lambda: _pairs(lambda a, b: a / b, "float32"),
+    "floor_divide": lambda: _pairs(lambda a, b: a // b),
+    "remainder": lambda: _pairs(lambda a, b: a % b),
+    "float32 remainder": lambda: _pairs(lambda a, b: a % b, "float32"),
+    "minimum, maximum": lambda: _pairs(sc.minimum) + _pairs(sc.maximum),
+    "clip": lambda: sc.clip(_x(), -1.0, 1e6),
+    "compare": lambda: _pairs(lambda a, b: (a < b) ^ (a >= b) ^ (a == b)),
+    "compare more": lambda: _pairs(lambda a, b: (a <= b) ^ (a > b) ^ (a != b), "float32"),
+    "isnan, isfinite": lambda: sc.isnan(_special()) | sc.isfinite(_special("float32")),
+    "isinf, signbit": lambda: sc.isinf(_special("float32")) ^ sc.signbit(-(+_special())),
+    "where": lambda: sc.where(_x() > 0, sc.sqrt(abs(_x())), -1),
+    "float32 sqrt": lambda: sc.sqrt(_special("float32")),
+    "sign, square": lambda: sc.sign(_x()) * sc.square(_x()),
+    "rounding": lambda: sc.floor(_x()) + sc.ceil(_x()) * sc.trunc(_x()) - sc.rint(_x()),
+    "exp": lambda: sc.exp(_rng().normal(0, 200, size=9000)),
+    "float32 exp": lambda: sc.exp(_rng().normal(0, 40, size=9000, dtype="float32")),
+    "power": lambda: _x("float32") ** 3 + _x("float32") ** -1,
+    "subnormals": lambda: sc.asarray(np.array([5e-324, -1e-310, 2e-308])) * 0.75,
+    "float32 subnormals": lambda: sc.asarray(np.array([1e-45, 3e-39, -1e-38], "float32")) * 0.5,
+    # integers, bits, casts
+    "int32 arithmetic": lambda: _ints("int32") * _ints("int32") - 7,
+    "uint8 wraps": lambda: _ints("uint8") * 3 - 200,
+    "int16 division": lambda: _ints("int16") // 7 + _ints("int16") % -7,
+    "uint64 division": lambda: _ints("uint64") // 7 + _ints("uint64") % 5,
+    "shifts": lambda: ((_ints("int64") << 3) ^ 0x55) >> 2,
+    "bits": lambda: (_ints("uint32") & 0x3C) | ~_ints("uint32"),
+    "logic": lambda: (_ints("int8") > 3) & ~(_ints("int8") % 3 == 0),
+    "truth": lambda: sc.logical_xor(
+        sc.logical_and(_ints("int8"), _x()[0, :101]),
+        sc.logical_or(_ints("uint16"), sc.logical_not(_special()[:1])),
+    ),
+    "float to int": lambda: (_rng().normal(0, 1e5, size=3000)).astype("int32"),
+    "float to narrow int": lambda: _ints("float32").astype("int8"),
+    "int to float32": lambda: _rng().integers(-(2**62), 2**62, size=3000).astype("float32"),
+    "float64 to float32": lambda: _x().astype("float32"),
+    "bool sum": lambda: (_x() > 1).sum(axis=1),
+    # shapes
+    "scalar": lambda: sc.asarray(3.0) + 1,
+    "empty": lambda: _rng().normal(size=(0, 5)).sum(axis=0),
+    "five axes": lambda: _rng().normal(size=(4, 5, 6, 7, 8))[:, ::2, :, ::-1].sum(axis=(1, 3)),
+}
+
+
+@pytest.fixture(scope="module")
+def arrays() -> dict[str, sc.Array]:
+    """The expressions, made once: their plans and kernels are kept with them."""
+    return {name: make() for name, make in EXPRESSIONS.items()}
+
+
+@cache
+def source(program: Program) -> str:
+    """The CUDA C of one kernel."""
+    return CudaLoops(program).emit()
+
+
+def texts(array: sc.Array, target: Target) -> list[str]:
+    """The CUDA C of every kernel of ``array`` on ``target``."""
+    plan, _ = plan_for(array._expr, target, None, False)
+    return [
+        source(prepare(stage, part, None).program) for stage in plan.stages for part in stage.parts
+    ]
+
+
+def operations(root: Expr) -> set[str]:
+    """The names of the element-wise operations in ``root``."""
+    if not isinstance(root, Map):
+        return set()
+    return {root.op}.union(*map(operations, root.args))
+
+
+def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
+    """Every operation, every way to fetch a leaf, every sink, every kind of exact sum."""
+    used: dict[str, set[str]] = {"ops": set(), "modes": set(), "sinks": set(), "bins": set()}
+    for array in arrays.values():
+        for stage in plan_for(array._expr, ONE, None, False)[0].stages:
+            for part in stage.parts:
+                program = prepare(stage, part, None).program
+                used["ops"] |= operations(part.root)
+                used["modes"] |= {leaf.mode for leaf in program.leaves}
+                used["sinks"].add(program.sink.kind)
+                used["bins"] |= {term.bins.mode for term in program.sink.terms}
+    assert used["ops"] == set(OPS)
+    assert used["modes"] == {"run", "single", "splat", "unit", "strided", "table"}
+    assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
+    assert used["bins"] == {"plain", "split", "residual", "search"}
+
+
+# nvcc ------------------------------------------------------------------------------------------
+
+
+def namespaces(sources: list[str]) -> str:
+    """Kernels ``kernel0``, ``kernel1`` ... in one file."""
+    return "\n".join(
+        f"#define kernel kernel{k}\nnamespace n{k} {{\n{text}}}\n#undef kernel"
+        for k, text in enumerate(sources)
+    )
+
+
+# One of each kind: streams of both widths, sinks of all sorts, casts, tables.
+FOR_NVCC = [
+    "published sum",
+    "float32 normals, sum",
+    "exponential",
+    "integers",
+    "wide integers",
+    "stored sum of rows",
+    "std of columns",
+    "argmax of rows",
+    "max of columns",
+    "float32 remainder",
+    "rounding",
+    "exp",
+    "uint8 wraps",
+    "shifts",
+    "float to int",
+    "five axes",
+]
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH compiles CUDA C")
+def test_nvcc_compiles_the_text(arrays: dict[str, sc.Array], tmp_path: Path) -> None:
+    """With the options NVRTC gets: no contraction, no flush to zero, exact quotients and roots."""
+    sources = list(dict.fromkeys(t for name in FOR_NVCC for t in texts(arrays[name], ONE)))
+    (tmp_path / "all.cu").write_text(namespaces(sources))
+    unused = ["-diag-suppress", "177"]  # a loop that is not there leaves its counter unread
+    command = [NVCC, *OPTIONS, "-arch=sm_90", "-Werror", "all-warnings", *unused]
+    for kind in ("-ptx", "-cubin"):
+        done = subprocess.run(
+            [*command, kind, "-o", f"all.{kind[1:]}", "all.cu"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    ptx = (tmp_path / "all.ptx").read_text()
+    assert ptx.count(".visible .entry kernel") == len(sources)
+    inexact = set(re.findall(r"\w+\.(?:approx|full)[\w.]*|\w+\.ftz[\w.]*", ptx))
+    assert inexact == {"rsqrt.approx.ftz.f64"}, "the estimate normal_root starts from, and no more"
+    assert (tmp_path / "all.cubin").stat().st_size > 10_000
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH compiles CUDA C")
+def test_nvcc_contracts_nothing(arrays: dict[str, sc.Array], tmp_path: Path) -> None:
+    """``x * 2 + 1`` rounds twice: its kernel has no fma instruction."""
+    (text,) = texts(sc.asarray(WILD) * 2 + 1, ONE)
+    (tmp_path / "one.cu").write_text(text)
+    subprocess.run(
+        [NVCC, *OPTIONS, "-arch=sm_90", "-ptx", "-o", "one.ptx", "one.cu"],
+        cwd=tmp_path,
+        check=True,
+        timeout=300,
+    )
+    ptx = (tmp_path / "one.ptx").read_text()
+    assert "add.f64" in ptx or "add.rn.f64" in ptx
+    assert "fma" not in ptx
+
+
+# On the host -----------------------------------------------------------------------------------
+
+
+class DeviceArray(np.ndarray):
+    """What the engine uses of ``cupy.ndarray``."""
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def get(self) -> np.ndarray:
+        return np.array(self)
+
+
+def fake_cupy() -> ModuleType:
+    """CuPy, its device memory being the host's."""
+    cupy = ModuleType("cupy")
+    cupy.ndarray = DeviceArray  # type: ignore[attr-defined]
+    cupy.asarray = lambda a: np.array(a).view(DeviceArray)  # type: ignore[attr-defined]
+    cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
+        np.full(shape, 0x5A, dtype).view(DeviceArray)
+    )
+    stream = SimpleNamespace(synchronize=lambda: None)
+    cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
+        Device=lambda _: nullcontext(), get_current_stream=lambda: stream
+    )
+    return cupy
+
+
+ARGUMENTS = re.compile(r'extern "C" __global__ .*? kernel\((.*)\) \{')
+
+
+def entry(k: int, text: str) -> str:
+    """``run<k>(blocks, words)``: kernel k with its arguments from ``words``."""
+    found = ARGUMENTS.search(text)
+    assert found is not None
+    types = [argument.rsplit(maxsplit=1) for argument in found[1].split(", ")]
+    words = [
+        f"({kind}{' *' * name.startswith('*')})words[{i}]" for i, (kind, name) in enumerate(types)
+    ]
+    return (
+        f"static void call{k}(const u64 *words) {{ n{k}::kernel{k}({', '.join(words)}); }}\n"
+        f'extern "C" int run{k}(unsigned blocks, const u64 *words) '
+        f"{{ return run_grid(call{k}, blocks, words); }}"
+    )
+
+
+class HostKernels:
+    """Kernels by their text, built together; calls take turns, for shared memory is static."""
+
+    def __init__(self, sources: list[str], where: Path) -> None:
+        assert COMPILER is not None
+        lines = [
+            f"#define THREADS {THREADS}",
+            f'#include "{SHIM}"',
+            namespaces(sources),
+            *(entry(k, text) for k, text in enumerate(sources)),
+        ]
+        (where / "all.cpp").write_text("\n".join(lines))
+        options = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fPIC", "-shared"]
+        done = subprocess.run(
+            [COMPILER, *options, "-o", "all.so", "all.cpp"],
+            cwd=where,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        self.library = ctypes.CDLL(str(where / "all.so"))
+        self.place = {text: k for k, text in enumerate(sources)}
+        self.lock = threading.Lock()
+        self.launches = 0
+
+    def kernel(self, program: Any, device: int) -> tuple[Any, int]:
+        """What `gpu.gpu_kernel` gives."""
+        text = source(program)
+        run = getattr(self.library, f"run{self.place[text]}")
+
+        def function(grid: tuple[int], block: tuple[int], args: tuple[Any, ...]) -> None:
+            assert block == (THREADS,)
+            words = [a.ctypes.data if isinstance(a, np.ndarray) else int(a) for a in args]
+            with self.lock:
+                self.launches += 1
+                diverged = run(ctypes.c_uint(grid[0]), (ctypes.c_uint64 * len(words))(*words))
+            assert not diverged, "some threads of a block missed a barrier"
+
+        return SimpleNamespace(function=function), RESIDENT
+
+
+@pytest.fixture(scope="module")
+def library(
+    arrays: Mapping[str, sc.Array], tmp_path_factory: pytest.TempPathFactory
+) -> HostKernels:
+    """Every kernel that the list needs, on one device and on three."""
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    found = [t for a in arrays.values() for target in (ONE, THREE) for t in texts(a, target)]
+    return HostKernels(list(dict.fromkeys(found)), tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture
+def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostKernels]:
+    """The GPU engine, its kernels and its memory being the host's."""
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    library.launches = 0
+    return library
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_host_gives_the_cpus_bits(
+    host: HostKernels, arrays: dict[str, sc.Array], name: str
+) -> None:
+    expected = arrays[name].compute(on="core")
+    assert_same_bits(arrays[name].compute(on=ONE), expected, "one device")
+    assert_same_bits(arrays[name].compute(on=THREE), expected, "three devices")
+    assert host.launches >= (name != "empty")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["published sum", "published elements", "published sums of planes", "wild sum of every second"],
+)
+def test_where_launches_end_decides_nothing(
+    host: HostKernels, arrays: dict[str, sc.Array], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A long computation is many launches, so that Ctrl-C is answered between them."""
+    monkeypatch.setattr(gpu, "LAUNCH", 512)
+    monkeypatch.setattr(gpu, "SLOW_LAUNCH", 4096)
+    expected = arrays[name].compute(on="core")
+    assert_same_bits(arrays[name].compute(on=ONE), expected)
+    assert host.launches > 1
