@@ -1,4 +1,4 @@
-"""The command line: ``speedcube ladder``."""
+"""The command line: ``speedcube ladder``, ``speedcube doctor``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from .climb.doctor import report
 from .climb.ladder import Rung, beside_dask, finished, measure
 from .climb.presets import Experiment, experiment
 from .climb.table import notes_of, table_of
@@ -113,6 +114,19 @@ def _climb(
             with progress.status(f"{name}: plain Dask on the same rung, about 10 s"):
                 found = beside_dask(found, chosen)
         climbed.append(found)
+
+
+@app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="print JSON (schema 1)")] = False,
+) -> None:
+    """Say what this machine has, which rungs it lacks and why, and what is broken.
+
+    Exit code: 0 nothing is broken (a rung that is merely not installed is no fault); 1 something
+    is: mixed CUDA wheels, two CuPy wheels, a GPU that is visible but fails, a driver that does not
+    start, a SPEEDCUBE_CACHE_DIR that cannot be used; 2 bad use.
+    """
+    raise typer.Exit(report.run(json))
 
 
 def main() -> None:

@@ -1,0 +1,172 @@
+"""What doctor found, as JSON (schema 1), as tables, and as an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .facts import Facts, gather
+from .findings import BROKEN, WARNING, Finding, findings
+from .packages import LISTED, Package
+from .rungs import RungState, rung_states
+
+SCHEMA: Final = 1
+FINE, SOMETHING_BROKEN = 0, 1
+_STYLES: Final = {BROKEN: "bold red", WARNING: "yellow"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The facts, and what follows from them."""
+
+    facts: Facts
+    rungs: tuple[RungState, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is broken; warnings and absent rungs do not count."""
+        return all(finding.level != BROKEN for finding in self.findings)
+
+
+def judge(facts: Facts) -> Report:
+    """The report on ``facts``."""
+    return Report(facts, rung_states(facts), findings(facts))
+
+
+def examine() -> Report:
+    """The report on this machine."""
+    return judge(gather())
+
+
+def to_json(found: Report) -> str:
+    """The report as JSON: the facts by section, ``rungs``, ``findings``, ``healthy``."""
+    document: dict[str, Any] = {"schema": SCHEMA, "healthy": found.healthy}
+    document |= asdict(found.facts)
+    document["rungs"] = [asdict(state) for state in found.rungs]
+    document["findings"] = [asdict(finding) for finding in found.findings]
+    return json.dumps(document, indent=1)
+
+
+def show(found: Report, console: Console) -> None:
+    """Print the report."""
+    system = found.facts.system
+    title = f"speedcube {system.speedcube}, Python {system.python}, {system.platform}"
+    console.print(Text(title, style="bold"))
+    console.print(_grid(_machine_lines(found.facts)))
+    console.print(_grid(_package_lines(found.facts)))
+    console.print(_rung_table(found.rungs))
+    for finding in found.findings:
+        console.print(Text(f"{finding.level}: ", _STYLES.get(finding.level, "")), end="")
+        console.print(Text(finding.text))
+        if finding.command:
+            console.print(_command(finding.command), soft_wrap=True)
+    broken = sum(finding.level == BROKEN for finding in found.findings)
+    console.print(Text(f"Broken: {broken}." if broken else "Nothing is broken.", style="bold"))
+
+
+def run(as_json: bool) -> int:
+    """``speedcube doctor``: print the report on this machine and return the exit code."""
+    found = examine()
+    if as_json:
+        print(to_json(found))
+    else:
+        show(found, Console(width=None if sys.stdout.isatty() else 120))
+    return FINE if found.healthy else SOMETHING_BROKEN
+
+
+def _grid(lines: Iterator[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True, min_width=13)
+    grid.add_column()
+    for name, text in lines:
+        grid.add_row(Text(name), Text(text))
+    return grid
+
+
+def _command(command: str) -> Text:
+    # Unwrapped, so that it can be copied whole.
+    return Text(f"    {command}", style="green")
+
+
+def _size(count: int) -> str:
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count} bytes"
+
+
+def _home(path: str) -> str:
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+def _machine_lines(facts: Facts) -> Iterator[tuple[str, str]]:
+    cpu, memory, gpus, cache = facts.cpu, facts.memory, facts.gpus, facts.cache
+    physical = "" if cpu.physical is None else f", {cpu.physical} physical"
+    yield "processor", cpu.name
+    yield "cores", f"{cpu.cores} usable of {cpu.logical}{physical}"
+    fma = "fused multiply-add" if cpu.fma else "no fused multiply-add"
+    yield "SIMD", f"{cpu.simd} (kernels for {', '.join(cpu.targets)}; {fma})"
+    limit = "" if memory.limit is None else f", the container's limit is {_size(memory.limit)}"
+    yield "memory", f"{_size(memory.total)}, {_size(memory.free)} free{limit}"
+    for gpu in gpus.visible:
+        free = "" if gpu.free is None else f", {_size(gpu.free)} free"
+        yield (
+            f"gpu:{gpu.number}",
+            f"{gpu.name}, {_size(gpu.memory)}{free}, {gpu.multiprocessors} multiprocessors, "
+            f"compute capability {gpu.compute_capability}",
+        )
+    if not gpus.visible:
+        yield "GPUs", f"none visible: {gpus.problem}"
+    if gpus.driver or gpus.cuda:
+        yield "driver", f"{gpus.driver or 'of unknown version'}, runs CUDA up to {gpus.cuda or '?'}"
+    state = "not writable" if cache.problem else "writable" if cache.exists else "not made yet"
+    kernels = f"{cache.entries} kernels, {_size(cache.bytes)}" if cache.exists else "empty"
+    yield "kernel cache", f"{_home(cache.directory)}: {kernels}, {state}"
+
+
+def _package_lines(facts: Facts) -> Iterator[tuple[str, str]]:
+    tried, absent = facts.imports, list[str]()
+    for name in LISTED:
+        here = [p for p in facts.packages if p.name == name or (p.is_cupy and name == "cupy")]
+        text = "; ".join(_built(package) for package in here)
+        if name == "cupy" and tried.runtime:
+            text += f"; CUDA runtime {tried.runtime}, NVRTC {tried.nvrtc or 'missing'}"
+        if text:
+            yield name, text
+        else:
+            absent.append(name)
+    wheels = [p for p in facts.packages if p.cuda and p.name not in LISTED and not p.is_cupy]
+    by_cuda = sorted({p.cuda for p in wheels if p.cuda})
+    for cuda in by_cuda:
+        names = ", ".join(f"{p.name} {p.version}" for p in wheels if p.cuda == cuda)
+        yield f"CUDA {cuda}", names
+    if absent:
+        yield "not installed", ", ".join(absent)
+
+
+def _built(package: Package) -> str:
+    name = "" if package.name in LISTED else f"{package.name} "
+    return f"{name}{package.version}" + (f" for CUDA {package.cuda}" if package.cuda else "")
+
+
+def _rung_table(states: tuple[RungState, ...]) -> Table:
+    table = Table(pad_edge=False)
+    for name in ("rung", "here", "workers", "why not, and the command that would add it"):
+        table.add_column(name, justify="right" if name == "workers" else "left")
+    for state in states:
+        why = Text(state.reason)
+        if state.command:
+            why.append(f"\n{state.command}", style="green")
+        here, workers = ("yes", str(state.workers)) if state.available else ("no", "-")
+        table.add_row(state.rung, here, workers, why)
+    return table
