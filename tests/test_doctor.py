@@ -202,3 +202,24 @@ def test_a_real_gpu_is_described_as_cupy_describes_it() -> None:
     assert here().imports.cupy_problem == ""
     available = {state.rung for state in rung_states(here()) if state.available}
     assert available - {"cuda-cluster"} == set(rungs.available())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
+def test_looking_makes_no_context_on_a_gpu() -> None:
+    code = """
+import ctypes
+from speedcube.climb.doctor.report import examine
+assert examine().facts.gpus.visible
+driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+flags, active = ctypes.c_uint(), ctypes.c_int(-1)
+for number in range(len(examine().facts.gpus.visible)):
+    assert driver.cuDeviceGet(ctypes.byref(device), number) == 0
+    state = driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
+    assert (state, active.value) == (0, 0)
+print("no context")
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environ(), check=False
+    )
+    assert run.stdout == "no context\n", run.stderr
