@@ -143,6 +143,33 @@ def test_what_the_plugin_moves(cupy: Any) -> None:
     assert moved(lambda: da.from_array(data.astype(object), chunks=4)) == 0
 
 
+class Strict(np.ndarray):
+    """An array that, like CuPy's, works with its like and with scalars only."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(type(one) is np.ndarray for one in inputs):
+            return NotImplemented
+        plain = (one.view(np.ndarray) if isinstance(one, Strict) else one for one in inputs)
+        return np.asarray(getattr(ufunc, method)(*plain, **options)).view(Strict)
+
+
+Strict.__module__, Strict.__name__ = "cupy", "ndarray"
+
+
+def test_the_type_of_a_mixed_operation(cupy: Any) -> None:
+    cupy.ndarray = Strict
+    cupy.asarray = lambda value: np.asarray(value).view(Strict)
+    cupy.empty = lambda *args: np.empty(*args).view(Strict)
+    data = np.arange(6.0)
+    with dask.config.set(array_plugins=(cupy_backend.plugin,), scheduler="synchronous"):
+        x = da.from_array(data, chunks=3)
+        assert type(x._meta) is Strict
+        for mixed in (x * data, data - x, np.maximum(x, data), da.add(x, data, dtype="f4")):
+            assert type(mixed._meta) is Strict
+            assert {type(chunk) for chunk in dask.compute(*mixed.to_delayed())} == {Strict}
+        assert type(x.map_blocks(lambda c: c.view(np.ndarray))._meta) is np.ndarray
+
+
 def test_the_generator_of_a_chunk_is_ours_and_others_are_speedcubes() -> None:
     assert isinstance(sc.random.default_rng(BitGenerator(1)), cupy_backend.CupyGenerator)
     assert isinstance(sc.random.default_rng(1), sc.random.Generator)

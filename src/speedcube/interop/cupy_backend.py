@@ -192,14 +192,33 @@ def plugin(array: Any) -> Any:
     meta, layers = array._meta, array.dask.dependencies
     if type(meta).__module__.split(".")[0] == __name__.split(".")[0]:
         # choice(int): Dask asked the bit generator's package for the type of its chunks.
-        return type(array)(array.dask, array.name, array.chunks, meta=_cupy_meta(array))
+        return _with_cupy_meta(array)
     if type(meta) is not np.ndarray or meta.dtype.kind not in _KINDS:
         return None
     if meta.dtype in (np.longdouble, np.clongdouble):
         return None
-    if layers.get(array.name, set()) - {f"original-{array.name}"}:
-        return None
+    parents = layers.get(array.name, set()) - {f"original-{array.name}"}
+    if parents:
+        return _with_cupy_meta(array) if _is_mixed(array, parents) else None
     return array.map_blocks(to_gpu, meta=_cupy_meta(array))
+
+
+def _is_mixed(array: Any, parents: set[str]) -> bool:
+    """Whether ``array`` is a NumPy function of CuPy chunks, which gives CuPy chunks.
+
+    Dask could not tell when an operand was given as a NumPy array, and assumes NumPy.
+    """
+    layers = array.dask.layers
+    function = getattr(getattr(layers[array.name], "task", None), "func", None)
+    module, name = (getattr(function, key, None) for key in ("__module__", "__name__"))
+    if module not in ("numpy", "_operator") and name != "_enforce_dtype":
+        return False
+    notes = (layers[parent].collection_annotations or {} for parent in parents)
+    return any(note.get("chunk_type") == "cupy.ndarray" for note in notes)
+
+
+def _with_cupy_meta(array: Any) -> Any:
+    return type(array)(array.dask, array.name, array.chunks, meta=_cupy_meta(array))
 
 
 def _cupy_meta(array: Any) -> Any:
