@@ -41,7 +41,7 @@ GEFORCE = Gpu(0, "NVIDIA GeForce RTX 5090", "12.0", 32 * 10**9, None, 170, 64, F
 WORKS = Imports(True, "13.0", "13.0", "", "")
 
 HEALTHY = Facts(
-    system=System("0.1.0", "3.12.3", "Linux 6.1 x86_64", "pip", ""),
+    system=System("0.1.0", "3.12.3", "Linux x86_64", "6.1", "pip", ""),
     cpu=Cpu("a processor", 8, 8, 4, 8, "avx2", ("avx2", "plain"), True),
     memory=Memory(64 * 10**9, 60 * 10**9, None),
     gpus=Gpus(None, None, 0, (), None, None, "no NVIDIA driver (libcuda.so.1) is installed"),
@@ -271,7 +271,8 @@ def test_a_fault_is_found_and_its_remedy_is_one_command(name: str) -> None:
 
 
 def test_a_mix_names_its_wheels_and_what_the_remedy_costs() -> None:
-    (finding,) = findings(machine_with(H200, wheels=(CUPY13, TORCH12, NCCL12)))
+    torch = replace(TORCH12, needed_by=("accelerate",))  # comes back, so accelerate loses nothing
+    (finding,) = findings(machine_with(H200, wheels=(CUPY13, torch, NCCL12)))
     assert "CUDA 12: torch 2.9.1, nvidia-nccl-cu12 2.27.5; CUDA 13: cupy-cuda13x" in finding.text
     assert finding.text.endswith("Afterwards install again for CUDA 13: xgboost")
 
@@ -362,7 +363,16 @@ def test_remedies_keep_their_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_module, "examine", lambda: judge(machine_with(H200)))
     result = RUN.invoke(cli.app, ["doctor"])
     assert result.exit_code == 0
-    assert "python -m pip install 'speedcube[cuda13]'" in result.output
+    assert result.output.count("    python -m pip install 'speedcube[cuda13]'\n") == 1
+
+
+def test_a_command_for_two_findings_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = judge(machine_with(H200, wheels=(CUPY12, CUPY13)))
+    monkeypatch.setattr(report_module, "examine", lambda: two)
+    result = RUN.invoke(cli.app, ["doctor"])
+    assert result.exit_code == 1
+    assert result.output.count("cupy-cuda12x cupy-cuda13x && python -m pip install") == 1
+    assert result.output.endswith("Broken: 2.\n")
 
 
 # ------------------------------------------------------------------- simulated wheels
@@ -412,12 +422,21 @@ def test_the_cuda_of_a_wheel(tmp_path: Path, name: str, version: str, cuda: str 
 def test_torch_says_its_cuda_in_its_own_file(tmp_path: Path) -> None:
     wheel(tmp_path, "torch", "2.15.0", "nvidia-nccl-cu13==2.30.7; platform_system == 'Linux'")
     wheel(tmp_path, "nvidia-nccl-cu13", "2.30.7")
-    wheel(tmp_path, "xgboost", "3.2.0", "nvidia-nccl-cu12 ; extra == 'gpu'", "nvidia_nccl_cu13")
+    wheel(tmp_path, "numpy", "2.4.6")
+    wheel(
+        tmp_path,
+        "xgboost",
+        "3.2.0",
+        "numpy",
+        "nvidia-nccl-cu12 ; extra == 'gpu'",
+        "nvidia_nccl_cu13",
+    )
     (tmp_path / "torch").mkdir()
     text = "__version__ = '2.15.0+cu130'\ndebug = False\ncuda: Optional[str] = '13.0'\nhip = None\n"
     (tmp_path / "torch" / "version.py").write_text(text)
     found = installed(tmp_path)
     assert get(found, "torch") == Package("torch", "2.15.0", "13.0")
+    assert get(found, "numpy") == Package("numpy", "2.4.6", None)
     nccl = get(found, "nvidia-nccl-cu13")
     assert nccl == Package("nvidia-nccl-cu13", "2.30.7", "13", ("torch", "xgboost"))
     (tmp_path / "torch" / "version.py").write_text("cuda: Optional[str] = None\n")

@@ -29,7 +29,8 @@ class System:
 
     speedcube: str
     python: str
-    platform: str
+    platform: str  # "Linux x86_64"
+    kernel: str  # the operating system's release
     installer: str  # "pip" or "uv"
     driver_installer: str  # a command that installs the NVIDIA driver, or ""
 
@@ -96,7 +97,8 @@ def system() -> System:
     return System(
         speedcube=__version__,
         python=platform.python_version(),
-        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        platform=f"{platform.system()} {platform.machine()}",
+        kernel=platform.release(),
         installer="pip" if find_spec("pip") or not which("uv") else "uv",
         driver_installer="sudo ubuntu-drivers install" if ubuntu else "",
     )

@@ -34,7 +34,10 @@ _CUPY: Final = re.compile(r"cupy(?:-cuda\d+x?|-rocm[-\d]*)?\Z")
 
 @dataclass(frozen=True)
 class Package:
-    """An installed package; ``cuda`` is "13" or "13.0" where it was built for one CUDA."""
+    """An installed package; ``cuda`` is "13" or "13.0" where it was built for one CUDA.
+
+    ``needed_by`` is kept for those packages only.
+    """
 
     name: str
     version: str
@@ -79,7 +82,9 @@ def packages(installed: Iterable[Distribution]) -> tuple[Package, ...]:
         found["dask-cuda"] = replace(found["dask-cuda"], cuda=bindings.cuda)
     kept = [p for p in found.values() if p.name in LISTED or p.is_cupy or p.cuda]
     return tuple(
-        replace(package, needed_by=tuple(sorted(needs.get(package.name, ()))))
+        replace(
+            package, needed_by=tuple(sorted(needs.get(package.name, ()) if package.cuda else ()))
+        )
         for package in sorted(kept, key=_order)
     )
 

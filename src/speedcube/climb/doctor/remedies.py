@@ -88,8 +88,11 @@ def reinstall(facts: Facts, *names: str) -> str:
 
 
 def losers(facts: Facts) -> tuple[str, ...]:
-    """Packages that need a wheel which `remake` takes away and does not bring back."""
+    """Packages that need a wheel which `remake` takes away and does not bring back.
+
+    That is a wheel with another CUDA's suffix; torch and the unsuffixed come back for this CUDA.
+    """
     keep = suited_major(facts)
-    foreign = [p for p in facts.packages if p.major not in (None, keep)]
+    lost = [p for p in facts.packages if p.major not in (None, keep) and p.stem != p.name]
     ours = {"speedcube", *(p.name for p in facts.packages if p.cuda or p.is_cupy)}
-    return tuple(sorted({name for p in foreign for name in p.needed_by} - ours))
+    return tuple(sorted({name for p in lost for name in p.needed_by} - ours))

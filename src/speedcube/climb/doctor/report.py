@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from rich.console import Console
@@ -64,11 +65,12 @@ def show(found: Report, console: Console) -> None:
     console.print(_grid(_machine_lines(found.facts)))
     console.print(_grid(_package_lines(found.facts)))
     console.print(_rung_table(found.rungs))
-    for finding in found.findings:
-        console.print(Text(f"{finding.level}: ", _STYLES.get(finding.level, "")), end="")
-        console.print(Text(finding.text))
-        if finding.command:
-            console.print(_command(finding.command), soft_wrap=True)
+    for finding, after in zip_longest(found.findings, found.findings[1:]):
+        text = Text(f"{finding.level}: ", _STYLES.get(finding.level, ""))
+        console.print(text.append(finding.text, "not bold default"))
+        # One command may mend two findings; unwrapped, it can be copied whole.
+        if finding.command and (after is None or after.command != finding.command):
+            console.print(Text(f"    {finding.command}", "green"), soft_wrap=True)
     broken = sum(finding.level == BROKEN for finding in found.findings)
     console.print(Text(f"Broken: {broken}." if broken else "Nothing is broken.", style="bold"))
 
@@ -90,11 +92,6 @@ def _grid(lines: Iterator[tuple[str, str]]) -> Table:
     for name, text in lines:
         grid.add_row(Text(name), Text(text))
     return grid
-
-
-def _command(command: str) -> Text:
-    # Unwrapped, so that it can be copied whole.
-    return Text(f"    {command}", style="green")
 
 
 def _size(count: int) -> str:
