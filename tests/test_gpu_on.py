@@ -5,8 +5,10 @@ CPU rungs and what is restored: test_on.py. The cluster's life without GPUs: tes
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -279,23 +281,19 @@ def test_a_gpu_that_is_not_there() -> None:
 # One cluster -------------------------------------------------------------------------------
 
 
-def cluster(test: Any) -> Any:
-    """Mark a test that starts worker processes on GPUs."""
-    # Dask's transport of CuPy arrays imports numba.cuda where that is installed.
-    ignored = pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
-    return pytest.mark.cluster(ignored(test))
-
-
 @pytest.fixture
 def no_cluster() -> Iterator[None]:
     """Needs dask-cuda; no cluster before and after."""
     pytest.importorskip("dask_cuda", reason="dask-cuda is not installed")
+    with warnings.catch_warnings():  # it imports numba, which warns of the newest NumPy
+        warnings.simplefilter("ignore")
+        importlib.import_module("distributed.protocol.cupy")
     assert not cuda_cluster._clients
     yield
     assert not cuda_cluster._clients
 
 
-@cluster
+@pytest.mark.cluster
 @pytest.mark.usefixtures("no_cluster")
 def test_gpus_is_one_cluster_for_the_block() -> None:
     import cupy
@@ -334,7 +332,7 @@ def test_gpus_is_one_cluster_for_the_block() -> None:
     assert client.status == "closed"
 
 
-@cluster
+@pytest.mark.cluster
 @pytest.mark.usefixtures("no_cluster")
 def test_cuda_cluster_is_shared_by_both_and_an_exception_closes_it() -> None:
     expression = sc.random.default_rng(5).normal(10, 1, size=(3000, 2000))[::2].sum()
@@ -374,7 +372,7 @@ def test_the_second_gpu() -> None:
 
 @two_gpus
 @pytest.mark.multigpu
-@cluster
+@pytest.mark.cluster
 @pytest.mark.usefixtures("no_cluster")
 @pytest.mark.parametrize("rung", ["gpus:0,1", "cuda-cluster:2"])
 def test_every_worker_has_a_gpu_of_its_own(rung: str) -> None:
