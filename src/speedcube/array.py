@@ -21,7 +21,7 @@ from .engine.compute import collection_graph, compute, plan_for, source_of
 from .errors import AxisError, DTypeError, ShapeError
 from .expr import build, views
 from .expr.nodes import Deferred, Expr, Leaf, Shape, Stored, c_strides
-from .interop.chunks import Hint, chunks_of, hint_after
+from .interop import chunks as grids
 from .interop.dask_array import to_dask_array
 from .ops import ALIASES, OPS
 from .plan.plan import Plan
@@ -55,14 +55,14 @@ class Array:
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("__weakref__", "_expr", "_gpu", "_hint", "_name")
+    __slots__ = ("__weakref__", "_expr", "_gpu", "_grid", "_name")
     __array_priority__ = 20.0
 
-    def __init__(self, expr: Expr, *, gpu: bool = False, hint: Hint = None) -> None:
+    def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
         self._expr = expr
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._name: str | None = None  # of its Dask graph, once asked for
-        self._hint = hint  # the grid to_dask_array() would have; never used by the engine
+        self._grid = grids.grid_of(hint, expr.shape, expr.dtype)  # never used by the engine
 
     # What it is ----------------------------------------------------------------------------
 
@@ -95,8 +95,11 @@ class Array:
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
-        """The grid of `to_dask_array`: the hint, or Dask's ``auto``; no value depends on it."""
-        return chunks_of(self.shape, self.dtype, self._hint)
+        """The grid the same program would have in Dask; no value depends on it.
+
+        It follows from ``chunks=``, else from Dask's ``auto``, and is `to_dask_array`'s.
+        """
+        return self._grid.chunks
 
     @property
     def numblocks(self) -> tuple[int, ...]:
@@ -130,7 +133,7 @@ class Array:
     def persist(self, on: Any = None, *, scheduler: Any = None, **_: Any) -> Array:
         """The same array with its values in memory (on the GPU, on a GPU rung)."""
         values = compute(self._expr, on, scheduler, self._gpu, "where it is")
-        return asarray(values)
+        return asarray(values, chunks=self._grid)
 
     def plan(self, on: Any = None, *, scheduler: Any = None) -> Plan:
         """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
@@ -166,11 +169,11 @@ class Array:
 
     # Views ---------------------------------------------------------------------------------
 
-    def _view(self, expr: Expr, hint: Hint = None) -> Array:
-        return Array(expr, gpu=self._gpu, hint=hint)
+    def _view(self, expr: Expr, grid: grids.Grid) -> Array:
+        return Array(expr, gpu=self._gpu, hint=grid)
 
     def __getitem__(self, item: Any) -> Array:
-        return self._view(views.index(self._expr, item), hint_after(self._hint, self.shape, item))
+        return self._view(views.index(self._expr, item), grids.sliced(self._grid, item))
 
     @property
     def T(self) -> Array:
@@ -185,13 +188,13 @@ class Array:
         order = tuple(build.check_axis(a, self.ndim) for a in order)
         if sorted(order) != list(range(self.ndim)):
             raise AxisError(f"axes {order} are not a permutation of {self.ndim} axes")
-        hint = self._hint and tuple(self._hint[k] for k in order)
-        return self._view(views.transpose(self._expr, order), hint)
+        return self._view(views.transpose(self._expr, order), grids.transposed(self._grid, order))
 
     def reshape(self, *shape: Any) -> Array:
         """The same elements in another shape; `ShapeError` where that would need a copy."""
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return self._view(views.reshape(self._expr, build.infer_shape(tuple(wanted), self.size)))
+        expr = views.reshape(self._expr, build.infer_shape(tuple(wanted), self.size))
+        return self._view(expr, grids.reshaped(self._grid, expr.shape, expr.dtype))
 
     def ravel(self) -> Array:
         """One axis."""
@@ -209,11 +212,11 @@ class Array:
             0 if n == 1 and (drop is None or k in drop) else slice(None)
             for k, n in enumerate(self.shape)
         )
-        return self._view(views.index(self._expr, item))
+        return self[item]
 
     def astype(self, dtype: Any, copy: bool = True) -> Array:
         """Elements converted to ``dtype``."""
-        return self._view(build.cast(self._expr, dtypes.check(dtype)), self._hint)
+        return self._view(build.cast(self._expr, dtypes.check(dtype)), self._grid)
 
     # Reductions ----------------------------------------------------------------------------
 
@@ -292,7 +295,7 @@ class Array:
         return _only, ()
 
     def __dask_postpersist__(self) -> tuple[Any, tuple[Any, ...]]:
-        return _persisted, (self._key(), self.shape, self._expr.dtype)
+        return _persisted, (self._key(), self.shape, self._expr.dtype, self._grid)
 
     @staticmethod
     def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
@@ -350,18 +353,18 @@ class Array:
 
     def __pow__(self, exponent: Any) -> Array:
         """Whole powers from -64 to 64, and 0.5, by multiplication and square root."""
-        return self._view(build.power(self._expr, exponent), self._hint)
+        return self._view(build.power(self._expr, exponent), self._grid)
 
 
 def _only(results: Any) -> Any:
     return results[0]
 
 
-def _persisted(graph: Any, key: str, shape: Shape, dtype: str, **_: Any) -> Array:
+def _persisted(graph: Any, key: str, shape: Shape, dtype: str, grid: grids.Grid, **_: Any) -> Array:
     """The array whose values are task ``key`` of ``graph``."""
     collection = Delayed(key, graph)
     source = Deferred(collection, dtype, shape)
-    return Array(Leaf(source, shape, 0, c_strides(shape)))
+    return Array(Leaf(source, shape, 0, c_strides(shape)), hint=grid)
 
 
 def _float_result(array: Array, dtype: Any) -> str:
@@ -374,7 +377,8 @@ def _reduce(
     array: Array, op: str, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0
 ) -> Array:
     expr = build.reduction(op, array._expr, axis, keepdims, dtype, ddof)
-    return Array(expr, gpu=array._gpu)
+    axes = build.normalise_axes(axis, array.ndim)
+    return Array(expr, gpu=array._gpu, hint=grids.reduced(array._grid, axes, keepdims))
 
 
 def operand(value: Any) -> Any:
@@ -383,7 +387,7 @@ def operand(value: Any) -> Any:
         return value
     if value is None or isinstance(value, (str, bytes)):
         raise DTypeError(f"{value!r} is no number and no array of numbers")
-    return asarray(value)
+    return asarray(value, chunks=-1)
 
 
 def elementwise(op: str, *args: Any) -> Any:
@@ -391,8 +395,8 @@ def elementwise(op: str, *args: Any) -> Any:
     found = [operand(a) for a in args]
     arrays = [a for a in found if isinstance(a, Array)]
     expr = build.elementwise(op, [a._expr if isinstance(a, Array) else a for a in found])
-    hint = next((a._hint for a in arrays if a._hint and a.shape == expr.shape), None)
-    return Array(expr, gpu=any(a._gpu for a in arrays), hint=hint)
+    grid = grids.joined([a._grid for a in arrays]) if arrays else None
+    return Array(expr, gpu=any(a._gpu for a in arrays), hint=grid)
 
 
 def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:

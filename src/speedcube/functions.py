@@ -15,6 +15,7 @@ from .array import Array, asarray, elementwise, operand
 from .errors import ParameterError, UnsafeFileError
 from .expr import build, views
 from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
+from .interop.chunks import broadcast, eye_grid, reshaped
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
@@ -44,14 +45,24 @@ def _coordinate(shape: Shape, axis: int) -> Array:
     return Array(Leaf(Position(), shape, 0, strides))
 
 
-def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = "float64") -> Array:
+def eye(
+    n: int, m: int | None = None, k: int = 0, dtype: Any = "float64", *, chunks: Any = None
+) -> Array:
     """Ones on diagonal ``k``, zeros elsewhere."""
     shape = build.check_shape((n, n if m is None else m))
     on_diagonal = _coordinate(shape, 1) - _coordinate(shape, 0) == k
-    return on_diagonal.astype(dtype)  # type: ignore[no-any-return]
+    found = on_diagonal.astype(dtype)
+    return Array(found._expr, hint=eye_grid(chunks, shape, found._expr.dtype))
 
 
-def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Array:
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    dtype: Any = None,
+    *,
+    chunks: Any = None,
+) -> Array:
     """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's)."""
     start, stop = (0, start) if stop is None else (start, stop)
     if step == 0:
@@ -63,12 +74,20 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     whole = builtins.all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
     name = dtypes.check(dtype or ("int64" if whole else "float64"))
     if whole and dtypes.is_integer(name):
-        return (index * int(step) + int(start)).astype(name)  # type: ignore[no-any-return]
-    return (index.astype("float64") * float(step) + float(start)).astype(name)  # type: ignore[no-any-return]
+        found = (index * int(step) + int(start)).astype(name)
+    else:
+        found = (index.astype("float64") * float(step) + float(start)).astype(name)
+    return Array(found._expr, hint=chunks)
 
 
 def linspace(
-    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = "float64"
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = "float64",
+    *,
+    chunks: Any = None,
 ) -> Array:
     """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``."""
     (count,) = build.check_shape(num)
@@ -80,7 +99,7 @@ def linspace(
         values = where(index == count - 1, float(stop), values)
     elif count == 1:
         values = full((1,), float(start))
-    return values.astype(dtype)  # type: ignore[no-any-return]
+    return Array(values.astype(dtype)._expr, hint=chunks)
 
 
 def from_npy(path: str | Path) -> Array:
@@ -128,17 +147,21 @@ def _like(array: Any) -> Array:
     return found if isinstance(found, Array) else asarray(found)
 
 
-def broadcast_to(x: Any, shape: Any) -> Array:
+def broadcast_to(x: Any, shape: Any, chunks: Any = None) -> Array:
     """``x`` repeated to ``shape``."""
     array = _like(x)
-    return Array(views.broadcast_to(array._expr, build.check_shape(shape)), gpu=array._gpu)
+    expr = views.broadcast_to(array._expr, build.check_shape(shape))
+    grid = broadcast(array._grid, expr.shape) if chunks is None else chunks
+    return Array(expr, gpu=array._gpu, hint=grid)
 
 
 def expand_dims(x: Any, axis: int) -> Array:
     """A new axis of size one at ``axis``."""
     array = _like(x)
     k = build.check_axis(axis, array.ndim + 1)
-    return array[(slice(None),) * k + (None,)]
+    found = array[(slice(None),) * k + (None,)]
+    grid = reshaped(array._grid, found.shape, found._expr.dtype)  # as Dask's expand_dims does
+    return Array(found._expr, gpu=found._gpu, hint=grid)
 
 
 def flip(x: Any, axis: Any = None) -> Array:

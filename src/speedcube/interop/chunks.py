@@ -1,33 +1,231 @@
-"""Chunk grids for those who want them: Dask's own normalisation, asked for lazily.
+"""Chunk grids for those who want them: what the same program would have in Dask.
 
-A hint is what the user wrote as ``chunks=``; views carry it along the axes they keep. The engine
-never reads it.
+No kernel and no plan reads a grid. It is checked when it is given, carried along as a recipe, and
+worked out with Dask's own rules when `Array.chunks` is first asked for, because that imports
+``dask.array`` and because a grid may have millions of chunks.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+from dask.utils import parse_bytes
 
-Hint: TypeAlias = Any
+from ..errors import ParameterError
+
+Axis: TypeAlias = tuple[int, ...]
+Chunks: TypeAlias = tuple[Axis, ...]
+Shape: TypeAlias = tuple[int, ...]
+
+_DEEPEST: Final = 64  # recipes are worked out before they are too long to pickle
 
 
-def chunks_of(shape: tuple[int, ...], dtype: np.dtype[Any], hint: Hint) -> tuple[Any, ...]:
-    """The grid of ``shape`` under ``hint``, as ``dask.array.core.normalize_chunks`` gives it."""
-    from dask.array.core import normalize_chunks
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """``rule`` of the grids ``sources`` and of ``given``; ``depth`` recipes above one another."""
 
-    return tuple(normalize_chunks("auto" if hint is None else hint, shape, dtype=dtype))
+    rule: Callable[..., Chunks]
+    sources: tuple[Grid, ...]
+    given: tuple[Any, ...]
+    depth: int = 0
+
+    @cached_property
+    def chunks(self) -> Chunks:
+        """The sizes of the chunks along every axis."""
+        return self.rule(*(source.chunks for source in self.sources), *self.given)
 
 
-def hint_after(hint: Hint, shape: tuple[int, ...], item: Any) -> Hint:
-    """The hint of a sliced array: Dask slices each axis's chunks."""
+def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *given: Any) -> Grid:
+    known = tuple(sources)
+    depth = 1 + max(source.depth for source in known)
+    grid = Grid(rule, known, given, depth)
+    return grid if depth <= _DEEPEST else Grid(_as_they_are, (), (grid.chunks,))
+
+
+def _as_they_are(chunks: Chunks) -> Chunks:
+    return chunks
+
+
+# Given by the user ------------------------------------------------------------------------------
+
+
+def grid_of(hint: Any, shape: Shape, dtype: str) -> Grid:
+    """The grid of a new array: ``hint`` is a `Grid`, what Dask takes as ``chunks=``, or None.
+
+    Raises `ParameterError` for a hint that Dask could make no grid of.
+    """
+    if isinstance(hint, Grid):
+        return hint
     if hint is None:
-        return None
-    from dask.array.core import normalize_chunks
-    from dask.array.slicing import normalize_index, slice_array
+        return Grid(_normal, (), ("auto", shape, dtype))
+    wrong = _wrong(hint, shape)
+    if wrong is not None:
+        raise ParameterError(
+            f"chunks={hint!r} is no grid for shape {shape}: {wrong}. Give one size for all axes, "
+            "or for each axis a size, -1 or None (the whole axis), 'auto', bytes as '128MiB', or "
+            "sizes that add up to it"
+        )
+    return Grid(_normal, (), (hint, shape, dtype))
 
-    chunks = normalize_chunks(hint, shape, dtype=np.float64)
-    index = normalize_index(item, shape)
-    _, sliced = slice_array("y", "x", chunks, index)[:2]
-    return tuple(sliced)
+
+def eye_grid(hint: Any, shape: Shape, dtype: str) -> Grid:
+    """Dask's ``eye`` cuts squares, whose side ``hint`` or ``auto`` gives."""
+    if hint is not None and not isinstance(hint, (int, str)):
+        raise ParameterError(f"eye takes chunks= as one size or a text, not {hint!r}")
+    return _derived(_squares, [grid_of(hint, shape, dtype)], shape, dtype)
+
+
+def _normal(hint: Any, shape: Shape, dtype: str) -> Chunks:
+    from dask.array.core import normalize_chunks
+
+    return tuple(normalize_chunks(hint, shape, dtype=np.dtype(dtype)))
+
+
+def _squares(chunks: Chunks, shape: Shape, dtype: str) -> Chunks:
+    return _normal(chunks[0][0], shape, dtype) if all(shape) else chunks
+
+
+def _wrong(hint: Any, shape: Shape) -> str | None:
+    """Why ``hint`` is no grid of ``shape``, or None."""
+    if isinstance(hint, np.ndarray):
+        hint = hint.tolist()
+    if isinstance(hint, dict):
+        unknown = [k for k in hint if k not in range(len(shape))]
+        if unknown:
+            return f"there is no axis {unknown[0]!r}"
+        hint = [hint.get(k) for k in range(len(shape))]
+    if not isinstance(hint, (list, tuple)):
+        return _wrong_entries([hint] * len(shape), shape) if shape else _wrong_entry(hint, 1)
+    if len(shape) == 1 and len(hint) > 1 and all(map(_is_size, hint)):
+        hint = [hint]
+    if not hint and not any(shape):
+        return None
+    if len(hint) != len(shape) and shape:
+        return f"{len(hint)} entries for {len(shape)} axes"
+    return _wrong_entries(hint, shape)
+
+
+def _wrong_entries(hint: Sequence[Any], shape: Shape) -> str | None:
+    sizes = {c for c in hint if isinstance(c, str) and c != "auto"}
+    found = (_wrong_entry(c, n) for c, n in zip(hint, shape, strict=False))
+    several = f"one size in bytes at most, not {sorted(sizes)}" if len(sizes) > 1 else None
+    return next((text for text in found if text is not None), several)
+
+
+def _wrong_entry(entry: Any, extent: int) -> str | None:
+    if entry is None or entry == "auto":
+        return None
+    if isinstance(entry, str):
+        try:
+            return None if parse_bytes(entry) > 0 else f"{entry!r} holds nothing"
+        except ValueError:
+            return f"{entry!r} is neither 'auto' nor a size in bytes"
+    if isinstance(entry, (list, tuple)):
+        if not entry or not all(_is_size(c) and c >= 0 for c in entry):
+            return f"{entry!r} are not sizes of chunks"
+        total = sum(entry)
+        return None if total == extent else f"{total} elements in chunks of an axis of {extent}"
+    if not _is_size(entry):
+        return f"{entry!r} is no size of a chunk"
+    if entry > 0 or entry == -1 or extent == entry == 0:
+        return None
+    return f"a chunk cannot hold {entry} elements"
+
+
+def _is_size(entry: Any) -> bool:
+    return isinstance(entry, (int, np.integer)) and not isinstance(entry, bool)
+
+
+# Carried through views and operations -----------------------------------------------------------
+
+
+def sliced(grid: Grid, item: Any) -> Grid:
+    """The grid of ``array[item]``."""
+    return _derived(_sliced, [grid], item)
+
+
+def _sliced(chunks: Chunks, item: Any) -> Chunks:
+    from dask.array.slicing import new_blockdim, normalize_index
+
+    left = iter(chunks)
+    found: list[Axis] = []
+    for index in normalize_index(item, tuple(map(sum, chunks))):
+        if index is None:
+            found.append((1,))
+            continue
+        axis = next(left)
+        if isinstance(index, slice):
+            found.append(tuple(new_blockdim(sum(axis), axis, index)) or (0,))
+    return tuple(found)
+
+
+def transposed(grid: Grid, order: tuple[int, ...]) -> Grid:
+    """The grid of an array whose axis k is axis ``order[k]``."""
+    return _derived(_transposed, [grid], order)
+
+
+def _transposed(chunks: Chunks, order: tuple[int, ...]) -> Chunks:
+    return tuple(chunks[k] for k in order)
+
+
+def reshaped(grid: Grid, shape: Shape, dtype: str) -> Grid:
+    """The grid of the same elements in ``shape``; ``auto`` where Dask cannot reshape."""
+    return _derived(_reshaped, [grid], shape, dtype)
+
+
+def _reshaped(chunks: Chunks, shape: Shape, dtype: str) -> Chunks:
+    from dask.array.reshape import reshape_rechunk
+
+    before = tuple(map(sum, chunks))
+    if before == shape:
+        return chunks
+    if all(len(axis) == 1 for axis in chunks):
+        return tuple((n,) for n in shape)
+    try:
+        return tuple(map(tuple, reshape_rechunk(before, shape, chunks)[1]))
+    except NotImplementedError:
+        return _normal("auto", shape, dtype)
+
+
+def broadcast(grid: Grid, shape: Shape) -> Grid:
+    """The grid of an array repeated to ``shape``: repeated axes are one chunk."""
+    return _derived(_broadcast, [grid], shape)
+
+
+def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
+    new = len(shape) - len(chunks)
+    kept = zip(chunks, shape[new:], strict=True)
+    repeated = tuple(axis if sum(axis) != 1 else (n,) for axis, n in kept)
+    return (*((n,) for n in shape[:new]), *repeated)
+
+
+def joined(grids: Sequence[Grid]) -> Grid:
+    """The grid of an element-wise operation: the cuts of all its arrays."""
+    if all(grid is grids[0] for grid in grids):
+        return grids[0]
+    return _derived(_joined, grids)
+
+
+def _joined(*grids: Chunks) -> Chunks:
+    from dask.array.core import common_blockdim
+
+    longest = max(map(len, grids))
+    found = []
+    for k in range(-longest, 0):
+        axes = {chunks[k] for chunks in grids if len(chunks) >= -k}
+        found.append(tuple(common_blockdim(axes - {(1,)} or axes)))
+    return tuple(found)
+
+
+def reduced(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
+    """The grid of a reduction along ``axes``."""
+    return _derived(_reduced, [grid], axes, keepdims)
+
+
+def _reduced(chunks: Chunks, axes: tuple[int, ...], keepdims: bool) -> Chunks:
+    all_axes = enumerate(chunks)
+    return tuple((1,) if k in axes else c for k, c in all_axes if keepdims or k not in axes)

@@ -1,0 +1,328 @@
+"""``x.chunks`` is what the same program has in Dask; grids that nobody asks for are not made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+import speedcube as sc
+from speedcube.errors import ParameterError
+
+da = pytest.importorskip("dask.array")
+
+# Sources -----------------------------------------------------------------------------------------
+
+SOURCES: dict[str, Callable[[Any], Any]] = {
+    "ones": lambda m: m.ones((7, 10), chunks=(3, 4)),
+    "zeros, one size": lambda m: m.zeros((7, 10), chunks=3),
+    "full, whole axes": lambda m: m.full((7, 10), 2.5, chunks=(-1, None)),
+    "explicit": lambda m: m.ones((7, 10), chunks=((3, 4), (1, 2, 3, 4))),
+    "explicit, one axis": lambda m: m.ones(7, chunks=(3, 4)),
+    "dict": lambda m: m.ones((7, 10), chunks={1: 5}),
+    "list": lambda m: m.ones((7, 10), chunks=[3, 5]),
+    "ndarray": lambda m: m.ones((7, 10), chunks=np.array([3, 5])),
+    "auto": lambda m: m.ones((70_000, 80_000), chunks="auto"),
+    "auto and a size": lambda m: m.ones((70_000, 80_000), chunks=("auto", 1000)),
+    "bytes": lambda m: m.ones((7000, 8000), dtype="float32", chunks="1MiB"),
+    "no hint": lambda m: m.ones((70_000, 80_000)),
+    "no hint, float32": lambda m: m.ones((70_000, 80_000), dtype="float32"),
+    "no hint, later float32": lambda m: m.ones((70_000, 80_000)).astype("float32"),
+    "empty": lambda m: m.ones((0, 5), chunks=2),
+    "all empty": lambda m: m.ones((0, 0), chunks=()),
+    "0-d": lambda m: m.ones((), chunks=()),
+    "arange": lambda m: m.arange(3, 1000, 7, chunks=20),
+    "arange, float32": lambda m: m.arange(0, 2**30, dtype="float32"),
+    "linspace": lambda m: m.linspace(0, 1, 33, chunks=10),
+    "linspace, auto": lambda m: m.linspace(0, 1, 2**27),
+    "eye": lambda m: m.eye(9, chunks=4),
+    "eye of another width": lambda m: (
+        m.eye(9, M=13, chunks=4) if m is da else m.eye(9, 13, chunks=4)
+    ),
+    "normal": lambda m: m.random.RandomState(0).normal(size=(7, 10), chunks=(3, 10)),
+    "random, auto": lambda m: m.random.default_rng(0).random((10**5, 10**5)),
+    "uniform": lambda m: m.random.default_rng(0).uniform(size=30, chunks=7),
+    "integers": lambda m: m.random.default_rng(0).integers(0, 9, size=(30, 2), chunks=7),
+    "exponential": lambda m: m.random.default_rng(0).exponential(size=(30, 2), chunks="auto"),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_new_array(name: str) -> None:
+    found, wanted = SOURCES[name](sc), SOURCES[name](da)
+    assert found.shape == wanted.shape
+    assert found.chunks == wanted.chunks
+    assert found.numblocks == wanted.numblocks
+
+
+def test_from_an_array() -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    assert sc.asarray(values, chunks=(2, 4)).chunks == ((2, 2), (4, 2))
+    assert sc.asarray(values).chunks == da.from_array(values).chunks
+    dask_array = da.from_array(values, chunks=(3, 4))
+    assert sc.from_dask_array(dask_array).chunks == dask_array.chunks
+    assert (sc.from_dask_array(dask_array) + 1).chunks == dask_array.chunks
+
+
+def test_the_size_auto_aims_at_is_dasks_setting() -> None:
+    with dask.config.set({"array.chunk-size": "1MiB"}):
+        assert sc.ones((2000, 2000)).chunks == da.ones((2000, 2000)).chunks
+        assert len(sc.ones((2000, 2000)).chunks[0]) > 1
+
+
+# Operations --------------------------------------------------------------------------------------
+
+
+def _two(m: Any) -> tuple[Any, Any]:
+    return m.ones((8, 9), chunks=(3, 4)), m.ones((8, 9), chunks=((2, 6), (9,)))
+
+
+OPERATIONS: dict[str, Callable[[Any], Any]] = {
+    "published": lambda m: (m.ones((100, 100), chunks=(10, 30)) + 1)[::2, ::2],
+    "published sum": lambda m: (m.ones((100, 100), chunks=(10, 30)) + 1)[::2, ::2].sum(),
+    "two grids": lambda m: _two(m)[0] + _two(m)[1],
+    "where": lambda m: m.where(_two(m)[0] > 0, _two(m)[1], 3.0),
+    "a row": lambda m: _two(m)[0] * m.ones(9, chunks=5),
+    "a column": lambda m: _two(m)[0] * m.ones((8, 1), chunks=5),
+    "a column and a row": lambda m: m.ones((8, 1), chunks=3) - m.ones((1, 9), chunks=4),
+    "a NumPy array": lambda m: _two(m)[0] + np.ones((8, 9)),
+    "power": lambda m: _two(m)[0] ** 2,
+    "sqrt": lambda m: np.sqrt(_two(m)[0]),
+    "clip": lambda m: m.clip(_two(m)[0], 0, 1),
+    "comparison": lambda m: _two(m)[1] < 3,
+    "transpose": lambda m: m.ones((3, 4, 5), chunks=(2, 3, 4)).transpose(2, 0, 1),
+    "T": lambda m: _two(m)[0].T,
+    "moveaxis": lambda m: m.moveaxis(m.ones((3, 4, 5), chunks=(2, 3, 4)), 0, 2),
+    "swapaxes": lambda m: m.swapaxes(m.ones((3, 4, 5), chunks=(2, 3, 4)), 0, 2),
+    "flip": lambda m: m.flip(m.ones((8, 9), chunks=(3, 4)), 1),
+    "squeeze": lambda m: m.squeeze(m.ones((8, 1, 9), chunks=(3, 1, 4))),
+    "squeeze everything": lambda m: m.ones((1, 1), chunks=1).squeeze(),
+    "expand_dims": lambda m: m.expand_dims(m.ones((8, 9), chunks=(3, 4)), 1),
+    "new axes": lambda m: m.ones((8, 9), chunks=(3, 4))[None, :, None, 2],
+    "broadcast": lambda m: m.broadcast_to(m.ones((8, 1), chunks=(3, 1)), (2, 8, 9)),
+    "broadcast, chunked": lambda m: m.broadcast_to(
+        m.ones((8, 1), chunks=(8, 1)), (8, 90), chunks=(8, 20)
+    ),
+    "reshape, merging": lambda m: m.ones((8, 9), chunks=(3, 4)).reshape(72),
+    "reshape, whole rows": lambda m: m.ones((8, 9), chunks=(3, 9)).reshape(-1),
+    "reshape, splitting": lambda m: m.ones(72, chunks=10).reshape(8, 9),
+    "reshape, both": lambda m: m.ones((8, 9, 4), chunks=(3, 4, 2)).reshape(72, 2, 2),
+    "reshape, one chunk": lambda m: m.ones((8, 9), chunks=-1).reshape(6, 12),
+    "reshape, as it is": lambda m: m.ones((8, 9), chunks=(3, 4)).reshape(8, 9),
+    "ravel": lambda m: m.ravel(m.ones((8, 9), chunks=(3, 4))) if m is da else sc.ones(
+        (8, 9), chunks=(3, 4)).ravel(),
+    "sum of an axis": lambda m: m.ones((8, 9), chunks=(3, 4)).sum(axis=0),
+    "mean of the last": lambda m: m.ones((8, 9), chunks=(3, 4)).mean(axis=-1),
+    "var, kept": lambda m: m.ones((8, 9), chunks=(3, 4)).var(axis=1, keepdims=True),
+    "min of two": lambda m: m.ones((8, 9, 4), chunks=3).min(axis=(0, 2)),
+    "all": lambda m: m.ones((8, 9), chunks=(3, 4)).all(),
+    "argmax": lambda m: m.ones((8, 9), chunks=(3, 4)).argmax(axis=1),
+    "centred": lambda m: (lambda x: x - x.mean(axis=0))(m.ones((8, 9), chunks=(3, 4))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation(name: str) -> None:
+    found, wanted = OPERATIONS[name](sc), OPERATIONS[name](da)
+    assert found.shape == wanted.shape
+    assert found.chunks == wanted.chunks
+
+
+def test_where_dask_cannot_reshape() -> None:
+    """Dask raises; we know the elements, and give the grid a new array would have."""
+    with pytest.raises(NotImplementedError):
+        da.ones((8, 9), chunks=(3, 4)).reshape(6, 12)
+    x = sc.ones((8, 9), chunks=(3, 4)).reshape(6, 12)
+    assert x.chunks == ((6,), (12,))
+    assert x.sum().compute() == 72
+
+
+# Random programs ---------------------------------------------------------------------------------
+
+
+def _cuts(n: int) -> st.SearchStrategy[Any]:
+    """A hint for one axis of ``n`` elements."""
+    if n < 2:
+        return st.sampled_from([1, 3, -1, None, "auto", (n,)])
+    points = st.lists(st.integers(1, n - 1), max_size=4, unique=True).map(sorted)
+    explicit = points.map(lambda p: tuple(b - a for a, b in zip([0, *p], [*p, n], strict=True)))
+    return st.one_of(st.integers(1, n + 3), st.sampled_from([-1, None, "auto"]), explicit)
+
+
+@st.composite
+def _sources(draw: Any, shape: tuple[int, ...] | None = None) -> tuple[tuple[int, ...], Any]:
+    if shape is None:
+        shape = tuple(draw(st.lists(st.integers(0, 13), min_size=1, max_size=3)))
+    return shape, tuple(draw(_cuts(n)) for n in shape)
+
+
+def _slices(n: int) -> st.SearchStrategy[Any]:
+    bounds = st.one_of(st.none(), st.integers(-n - 2, n + 2))
+    steps = st.one_of(st.none(), st.integers(-4, 4).filter(bool))
+    whole = st.builds(slice, bounds, bounds, steps)
+    return st.one_of(whole, st.integers(-n, n - 1)) if n else whole
+
+
+Step = tuple[str, Callable[[Any, Any], Any]]
+
+
+@st.composite
+def _steps(draw: Any, shape: tuple[int, ...]) -> Step:
+    """One operation on an array of ``shape``, with its text."""
+    kinds = ["slice", "transpose", "newaxis", "other grid", "scalar"]
+    kinds += ["sum"] * bool(shape) + ["flatten"] * bool(shape)
+    kind = draw(st.sampled_from(kinds))
+    if kind == "slice":
+        item = tuple(draw(_slices(n)) for n in shape[: draw(st.integers(0, len(shape)))])
+        return f"[{item}]", lambda m, x: x[item]
+    if kind == "transpose":
+        order = tuple(draw(st.permutations(range(len(shape)))))
+        return f".transpose({order})", lambda m, x: x.transpose(order) if order else x
+    if kind == "newaxis":
+        return "[None]", lambda m, x: x[None]
+    if kind == "other grid":
+        other, hint = draw(_sources(tuple(1 if draw(st.booleans()) else n for n in shape)))
+        return f" + ones({other}, {hint})", lambda m, x: x + m.ones(other, chunks=hint)
+    if kind == "sum":
+        axis, keep = draw(st.integers(0, len(shape) - 1)), draw(st.booleans())
+        return f".sum({axis}, {keep})", lambda m, x: x.sum(axis=axis, keepdims=keep)
+    if kind == "flatten":
+        return ".reshape(-1)", lambda m, x: x.reshape(-1)
+    return " * 2", lambda m, x: x * 2
+
+
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(data=st.data())
+def test_random_programs(data: st.DataObject) -> None:
+    shape, hint = data.draw(_sources(), label="source")
+    found, wanted = sc.ones(shape, chunks=hint), da.ones(shape, chunks=hint)
+    assert found.chunks == wanted.chunks
+    for _ in range(data.draw(st.integers(1, 4), label="steps")):
+        if found.ndim > 5 or 0 in found.shape:
+            break  # Dask itself fails on many empty arrays; see test_empty_arrays
+        text, step = data.draw(_steps(found.shape))
+        note(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", da.PerformanceWarning)
+            try:
+                wanted = step(da, wanted)
+                found = step(sc, found)
+            except (NotImplementedError, sc.errors.ShapeError):
+                break  # Dask cannot reshape this grid, or we this view
+        assert found.shape == wanted.shape
+        assert found.chunks == wanted.chunks
+
+
+@pytest.mark.parametrize(
+    "item", [slice(3, 3), slice(5, 2), (slice(None), slice(9, 99)), slice(-1, 0)], ids=str
+)
+def test_empty_arrays(item: Any) -> None:
+    found, wanted = sc.ones((8, 9), chunks=(3, 4))[item], da.ones((8, 9), chunks=(3, 4))[item]
+    assert found.shape == wanted.shape
+    assert found.chunks == wanted.chunks
+
+
+# Cost --------------------------------------------------------------------------------------------
+
+
+def test_grids_nobody_asks_for_cost_nothing() -> None:
+    """A hint of 1e12 chunks, and Dask's array module not even imported."""
+    program = """
+import sys
+import speedcube as sc
+x = sc.random.default_rng(0).normal(size=(10**6, 10**6), chunks=(1, 1))
+y = ((x + 1)[::2, ::-3].T[None] * 2)[0, 5:7, 3]
+assert y.compute(on="core").shape == (2,)
+assert "dask.array" not in sys.modules
+try:
+    sc.ones((3, 4), chunks=(2, 3, 4))
+except sc.errors.ParameterError:
+    pass
+assert "dask.array" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_long_programs() -> None:
+    """Thousands of views: the recipe of the grid stays short."""
+    found, wanted = sc.ones((6000,), chunks=500), 6000
+    for _ in range(3000):
+        found = found[1:]
+        wanted -= 1
+    assert sum(found.chunks[0]) == wanted
+    assert found._grid.depth < 100
+
+
+# Bad hints ---------------------------------------------------------------------------------------
+
+BAD: dict[str, tuple[Any, str]] = {
+    "too many axes": ((2, 3, 4), "3 entries for 2 axes"),
+    "too few axes": ((2,), "1 entries for 2 axes"),
+    "zero": (0, "a chunk cannot hold 0 elements"),
+    "negative": ((3, -2), "a chunk cannot hold -2 elements"),
+    "float": (2.5, "2.5 is no size of a chunk"),
+    "bool": (True, "True is no size of a chunk"),
+    "text": ("big", "'big' is neither 'auto' nor a size in bytes"),
+    "no bytes": ("0MiB", "'0MiB' holds nothing"),
+    "two sizes in bytes": (("1MiB", "2MiB"), "one size in bytes at most, not ['1MiB', '2MiB']"),
+    "sums": (((3, 4), (4, 4)), "8 elements in chunks of an axis of 10"),
+    "negative part": (((3, 4), (11, -1)), "(11, -1) are not sizes of chunks"),
+    "no part": (((3, 4), ()), "() are not sizes of chunks"),
+    "unknown axis": ({2: 5}, "there is no axis 2"),
+    "object": (object, "is no size of a chunk"),
+    "nan": (((3, 4), (float("nan"),)), "(nan,) are not sizes of chunks"),
+}
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "ones": lambda hint: sc.ones((7, 10), chunks=hint),
+    "normal": lambda hint: sc.random.RandomState(0).normal(size=(7, 10), chunks=hint),
+    "asarray": lambda hint: sc.asarray(np.ones((7, 10)), chunks=hint),
+    "broadcast_to": lambda hint: sc.broadcast_to(sc.ones(10), (7, 10), chunks=hint),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("name", BAD)
+def test_bad_chunks_are_refused_at_the_call(maker: str, name: str) -> None:
+    hint, why = BAD[name]
+    with pytest.raises(ParameterError) as caught:
+        MAKERS[maker](hint)
+    message = str(caught.value)
+    assert message.startswith(f"chunks={hint!r} is no grid for shape (7, 10): ")
+    assert why in message
+    assert "sizes that add up to it" in message
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: sc.arange(10, chunks=0),
+        lambda: sc.linspace(0, 1, 10, chunks=(3, 3)),
+        lambda: sc.eye(10, chunks="much"),
+        lambda: sc.eye(10, chunks=(3, 3)),
+        lambda: sc.random.default_rng(0).integers(0, 5, 10, chunks=(5, 6)),
+    ],
+)
+def test_every_maker_checks(ask: Callable[[], Any]) -> None:
+    with pytest.raises(ParameterError, match="chunks="):
+        ask()
+
+
+# to_dask_array ------------------------------------------------------------------------------------
+
+
+def test_to_dask_array_has_the_grid() -> None:
+    x = (sc.random.default_rng(4).normal(size=(30, 40), chunks=(7, 15)) + 1)[::2, ::-3]
+    dask_array = x.to_dask_array()
+    assert dask_array.chunks == x.chunks == ((4, 3, 4, 3, 1), (4, 5, 5))
+    assert dask_array.compute().tobytes() == x.compute(on="core").tobytes()
+    assert dask_array.dtype == x.dtype
