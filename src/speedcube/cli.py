@@ -122,9 +122,10 @@ def doctor(
 ) -> None:
     """Say what this machine has, which rungs it lacks and why, and what is broken.
 
-    Exit code: 0 nothing is broken (a rung that is merely not installed is no fault); 1 something
-    is: mixed CUDA wheels, two CuPy wheels, a GPU that is visible but fails, a driver that does not
-    start, a SPEEDCUBE_CACHE_DIR that cannot be used; 2 bad use.
+    Exit code: 0 nothing is broken (a rung that is not installed is no fault);
+    1 something is: mixed CUDA wheels, two CuPy wheels, a GPU that is visible
+    but fails, a driver that does not start, a SPEEDCUBE_CACHE_DIR that cannot
+    be used; 2 bad use.
     """
     raise typer.Exit(report.run(json))
 
