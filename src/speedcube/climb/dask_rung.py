@@ -2,65 +2,202 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from queue import SimpleQueue
 from typing import Any, Final
 
-from ..engine import machine
-from .presets import PUBLISHED_CHUNK, Experiment
+from ..engine import machine, rungs
+from ..engine.rungs import Target
+from ..errors import RungError
+from .presets import Experiment
 
-BUDGET: Final = 8.0  # seconds; a longer run is replaced by a smaller shape and scaled
-_CALIBRATION: Final = 2e6  # needed elements of the run that predicts
+MINUTES: Final = 60.0  # seconds; a run predicted to take longer is replaced by a smaller shape
+BUDGET: Final = 6.0  # seconds that the smaller shape may take
+PUBLISHED: Final = 10_000**2  # elements of a published chunk
+_TRIALS: Final = (1000**2, 1000**2, 2500**2, 6000**2, PUBLISHED)  # the first one warms up
+_TRIAL_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True)
 class DaskTime:
-    """Seconds for the whole experiment; ``scaled`` is the fraction that was really run (1: all)."""
+    """``seconds`` for the whole experiment, of which ``shape`` ran, in chunks of ``chunks``."""
 
     seconds: float
-    scaled: float
     shape: tuple[int, ...]
-    chunk: int
+    chunks: tuple[int, ...]
+    scaled: bool
 
 
-def chunk_for(experiment: Experiment, threads: int) -> int:
-    """The published chunk where a quarter of free memory per thread holds one, else smaller."""
-    room = machine.free_memory() / 4 / threads
-    chunk = PUBLISHED_CHUNK
-    while chunk > 500 and 8.0 * chunk ** len(experiment.shape) > room:
-        chunk //= 2
-    return chunk
+@dataclass(frozen=True)
+class Place:
+    """Where plain Dask runs: ``workers`` at a time, ``room`` bytes of free memory for each."""
+
+    workers: int
+    room: float
+    on_gpu: bool
+    compute: Callable[[Any], Any]
 
 
-def time_dask(experiment: Experiment, rung: str, workers: int) -> DaskTime:
-    """Plain Dask's seconds for ``experiment`` on ``rung``, scaled up where that takes minutes."""
-    chunk = chunk_for(experiment, workers)
-    small = experiment.smaller(min(_CALIBRATION * workers, experiment.needed))
-    rate = _run(small, rung, workers, min(chunk, 1000)) / small.needed
-    fits = BUDGET / max(rate, 1e-12)
-    chosen = experiment if fits >= experiment.needed else experiment.smaller(fits)
-    # A shape of less than two chunks a worker would leave workers idle.
-    while chunk > 500 and min(chosen.shape) < 2 * chunk:
-        chunk //= 2
-    seconds = _run(chosen, rung, workers, chunk)
-    fraction = chosen.needed / experiment.needed
-    return DaskTime(seconds / fraction, fraction, chosen.shape, chunk)
+def place_of(target: Target) -> Place:
+    """Dask's own way to run on ``target``; `RungError` where it has none."""
+    if target.kind == "client":
+        return _client_place(target.client)
+    if target.devices:
+        return _gpu_place(target)
+    options: dict[str, Any] = {"scheduler": "single-threaded"}
+    if target.kind == "cores":
+        options = {"scheduler": "threads", "num_workers": target.workers}
+    room = machine.free_memory() / target.workers
+    return Place(target.workers, room, False, lambda x: x.compute(**options))
 
 
-def _run(experiment: Experiment, rung: str, workers: int, chunk: int) -> float:
-    collection = experiment.with_dask(_random_state(rung), chunk)
-    options: dict[str, Any] = {"scheduler": "threads", "num_workers": workers}
-    if workers == 1:
-        options = {"scheduler": "single-threaded"}
+def _gpu_place(target: Target) -> Place:
+    """One GPU is driven from here; several need a worker process each, as published."""
+    room = float(min(_free_on_gpu(device) for device in target.devices))
+    if len(target.devices) > 1 or target.kind == "cuda-cluster":
+        if not find_spec("dask_cuda"):
+            raise RungError("plain Dask needs dask-cuda here (pip install speedcube[cuda13])")
+        same = f"cuda-cluster:{','.join(map(str, target.devices))}"
+        name = target.name if target.kind == "cuda-cluster" else same
+        client = rungs.parse(name, "plain Dask").client
+        return Place(target.workers, room, True, lambda x: client.compute(x).result())
+
+    def compute(collection: Any) -> Any:
+        with _device(target.devices[0]):
+            return collection.compute(scheduler="single-threaded")
+
+    return Place(1, room, True, compute)
+
+
+def _client_place(client: Any) -> Place:
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads = sum(worker["nthreads"] for worker in workers)
+    limits = [worker["memory_limit"] / worker["nthreads"] for worker in workers]
+    room = min((limit for limit in limits if limit), default=machine.free_memory() / threads)
+    return Place(threads, room, False, lambda x: client.compute(x).result())
+
+
+def _device(number: int) -> Any:
+    import cupy
+
+    return cupy.cuda.Device(number)
+
+
+def _free_on_gpu(number: int) -> int:
+    import cupy
+
+    with cupy.cuda.Device(number):
+        cupy.get_default_memory_pool().free_all_blocks()
+        return int(cupy.cuda.runtime.memGetInfo()[0])
+
+
+def chunks_for(shape: tuple[int, ...], workers: int, room: float) -> tuple[int, ...]:
+    """The published chunks where a quarter of ``room`` bytes holds one, else smaller ones.
+
+    Smaller too where ``workers`` would be left without a chunk.
+    """
+    points = min(PUBLISHED, max(1, int(room / 4 / 8)))
+    while True:
+        chunks = _near_cube(shape, points)
+        if points == 1 or _blocks(shape, chunks) >= workers:
+            return chunks
+        points //= 2
+
+
+def _near_cube(shape: tuple[int, ...], points: int) -> tuple[int, ...]:
+    """Chunks of at most ``points`` elements, all sides alike but for axes too short for that."""
+    chunks = dict.fromkeys(range(len(shape)), 1)
+    left = points
+    for done, k in enumerate(sorted(chunks, key=lambda k: shape[k])):
+        side = int(left ** (1 / (len(shape) - done)) + 1e-9)
+        chunks[k] = max(1, min(side, shape[k]))
+        left //= chunks[k]
+    return tuple(chunks.values())
+
+
+def _blocks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
+    return math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
+
+
+def time_dask(
+    experiment: Experiment, target: Target, tell: Callable[[float], None] = lambda seconds: None
+) -> DaskTime:
+    """Plain Dask's seconds for ``experiment`` on ``target``, scaled up where it takes minutes.
+
+    ``tell`` is given the seconds that this will take, once they can be guessed.
+    """
     start = time.perf_counter()
-    collection.compute(**options)
-    return time.perf_counter() - start
+    place = place_of(target)
+    chunks = chunks_for(experiment.shape, place.workers, place.room)
+    per_point = _trial(experiment, place, math.prod(chunks))
+    chosen = experiment
+    if per_point * experiment.logical / place.workers > MINUTES:
+        chosen, chunks = _smaller(experiment, place, chunks, per_point)
+    tell(time.perf_counter() - start + per_point * chosen.logical / place.workers)
+    seconds = _run(chosen, place, chunks) * experiment.logical / chosen.logical
+    return DaskTime(seconds, chosen.shape, chunks, chosen is not experiment)
 
 
-def _random_state(rung: str) -> Any:
+def _smaller(
+    experiment: Experiment, place: Place, chunks: tuple[int, ...], per_point: float
+) -> tuple[Experiment, tuple[int, ...]]:
+    """What takes about `BUDGET` seconds, in whole chunks, as many for each worker."""
+    while per_point * math.prod(chunks) > 2 * BUDGET and max(chunks) > 1:
+        chunks = tuple(-(-c // 2) for c in chunks)
+    each = max(1, round(BUDGET / (per_point * math.prod(chunks))))
+    small = replace(experiment, shape=(chunks[0] * place.workers * each, *chunks[1:]))
+    return (small if small.logical < experiment.logical else experiment), chunks
+
+
+def _trial(experiment: Experiment, place: Place, limit: int) -> float:
+    """Seconds that a worker takes for one point, from the smallest run that takes a while."""
+    seconds, points = 0.0, 1
+    for k, wanted in enumerate(_TRIALS):
+        if k > 1 and (seconds > _TRIAL_SECONDS or points >= limit):
+            break
+        points = min(wanted, limit)
+        small = replace(experiment, shape=(points * place.workers,))
+        seconds = _run(small, place, (points,))
+    return seconds / points
+
+
+def _run(experiment: Experiment, place: Place, chunks: tuple[int, ...]) -> float:
+    collection = experiment.with_dask(_random_state(place.on_gpu), chunks)
+
+    def run() -> float:
+        start = time.perf_counter()
+        float(place.compute(collection))  # a CuPy value is there once it has been copied
+        return time.perf_counter() - start
+
+    return interruptible(run)
+
+
+def interruptible(run: Callable[[], float]) -> float:
+    """``run()`` on another thread: Ctrl-C is heard though NumPy is at work for seconds."""
+    done: SimpleQueue[float | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            done.put(run())
+        except BaseException as err:
+            done.put(err)
+
+    threading.Thread(target=work, name="plain Dask", daemon=True).start()
+    found = done.get()
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _random_state(on_gpu: bool) -> Any:
     import dask.array
 
-    if not rung.startswith("gpu"):
+    if not on_gpu:
         return dask.array.random.RandomState(0)
     import cupy
 

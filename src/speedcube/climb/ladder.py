@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..__about__ import __version__
+from ..array import Array
 from ..engine import machine, rungs
-from ..kernel.native import targets
-from .dask_rung import time_dask
+from ..engine.rungs import Target
+from ..errors import ParameterError
+from ..expr.nodes import Const, Expr, Position, Reduced, leaves
+from ..kernel.native import targets as simd_targets
+from . import options
+from .dask_rung import DaskTime
+from .output import write
 from .plot import bars
-from .presets import Experiment
 from .table import render
+
+_REPEATS: Final = 3  # timed runs where the user gives no number
+_ENOUGH: Final = 8.0  # seconds of timed runs after which fewer than _REPEATS will do
+# The keys of a rung in the JSON, in its order; "cost" follows where prices were given.
+_KEYS: Final = (
+    "rung", "workers", "seconds", "first_seconds", "repeats", "points_per_second", "over_core",
+    "over_dask", "dask_seconds", "dask_scaled", "error", "bits",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One rung climbed. Seconds are medians of ``repeats``; the first run is apart."""
+    """One rung climbed.
+
+    ``seconds`` is the median of ``repeats``, the timed runs after the first. ``dask_scaled`` is
+    the smaller shape that plain Dask ran, None where it ran the whole expression or did not run.
+    ``error`` is the result minus the expected value; ``bits`` the hash of the result's bytes, or
+    of every result where the runs did not agree, joined by ``+``. ``cost`` is in dollars.
+    """
 
     rung: str
     workers: int
@@ -34,54 +54,77 @@ class Rung:
     first_seconds: float
     repeats: tuple[float, ...]
     points_per_second: float
-    over_core: float | None
-    over_dask: float | None
-    dask_seconds: float | None
-    dask_scaled: float | None
-    error: float | None
-    error_in_standard_errors: float | None
     bits: str
-    value: float
+    value: float | None = None
+    error: float | None = None
+    over_core: float | None = None
+    over_dask: float | None = None
+    dask_seconds: float | None = None
+    dask_scaled: tuple[int, ...] | None = None
+    dask_chunks: tuple[int, ...] | None = None
     cost: float | None = None
+
+    def with_dask(self, found: DaskTime) -> Rung:
+        """The same rung beside plain Dask's time on it."""
+        return replace(
+            self,
+            dask_seconds=found.seconds,
+            dask_scaled=found.shape if found.scaled else None,
+            dask_chunks=found.chunks,
+            over_dask=found.seconds / self.seconds,
+        )
 
 
 @dataclass(frozen=True)
 class LadderResult:
-    """What a climb found; ``equal_bits`` says whether every rung gave the same bytes."""
+    """What a climb found; ``equal_bits`` says whether every run on every rung gave the same bytes.
+
+    ``needed`` counts the source elements that the result depends on, ``logical`` those of the
+    sources as written (None where that is not known). ``expected`` is (value, one standard error).
+    ``problems`` says what went wrong, a line for each rung.
+    """
 
     expression: str
     needed: int
-    logical: int
+    logical: int | None
     rungs: tuple[Rung, ...]
+    expected: tuple[float, float] | None = None
+    problems: tuple[str, ...] = ()
     machine: dict[str, Any] = field(default_factory=dict)
 
     @property
     def equal_bits(self) -> bool:
-        return len({r.bits for r in self.rungs}) <= 1
+        bits = {r.bits for r in self.rungs}
+        return len(bits) <= 1 and not any("+" in one for one in bits)
 
-    def table(self) -> str:
-        """The rungs as text."""
-        return render(self)
+    def table(self, width: int | None = None) -> str:
+        """The rungs as text, in lines of at most ``width`` characters if given."""
+        return render(self, width)
+
+    __str__ = table
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The result as JSON (schema 1), written to ``path`` if given."""
+        priced = any(r.cost is not None for r in self.rungs)
+        keys = _KEYS + ("cost",) * priced
         document = {
             "schema": 1,
             "machine": self.machine,
             "expression": self.expression,
-            "points_needed": self.needed,
-            "points_logical": self.logical,
-            "rungs": [asdict(r) for r in self.rungs],
+            "rungs": [{key: getattr(r, key) for key in keys} for r in self.rungs],
             "equal_bits": self.equal_bits,
         }
         text = json.dumps(document, indent=1)
         if path is not None:
-            Path(path).write_text(text + "\n")
+            write(path, text + "\n")
         return text
 
-    def plot(self, path: str | Path) -> None:
-        """A bar picture of seconds on a log scale, PNG or SVG by the ending."""
-        bars(self, path)
+    def plot(self, path: str | Path | None = None) -> Any:
+        """A bar picture of seconds on a log scale: a matplotlib figure.
+
+        Written to ``path`` (``.png`` or ``.svg``) if given.
+        """
+        return bars(self, path)
 
 
 def this_machine() -> dict[str, Any]:
@@ -89,7 +132,7 @@ def this_machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": machine.cores(),
-        "simd": targets()[0],
+        "simd": simd_targets()[0],
         "gpus": machine.gpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -108,79 +151,137 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-Prices = dict[str, float]
+def timed_runs(repeat: int | None, seconds: float) -> int:
+    """How many runs follow the first, where one takes ``seconds``: ``repeat``, if it is given."""
+    return repeat or max(1, min(_REPEATS, int(_ENOUGH / seconds)))
 
 
 def measure(
-    make: Callable[[], Any],
-    rung: str,
-    repeat: int,
-    expected: tuple[float, float] | None,
-    prices: Prices | None = None,
+    array: Array,
+    target: Target,
+    repeat: int | None,
+    tell: Callable[[float], None] = lambda seconds: None,
 ) -> Rung:
-    """``make()`` computed once, then ``repeat`` times, on ``rung``."""
-    array = make()
-    target = rungs.parse(rung, "the ladder")
-    times, value = [], None
-    for _ in range(repeat + 1):
-        start = time.perf_counter()
-        value = array.compute(on=target)
-        times.append(time.perf_counter() - start)
-    seconds = statistics.median(times[1:]) if repeat else times[0]
-    needed = array.plan(on=target).elements
-    scalar = float(np.asarray(value).reshape(-1)[0])
-    error = None if expected is None else scalar - expected[0]
+    """``array`` computed once, then ``repeat`` times, on ``target``.
+
+    None repeats it three times, fewer (one at least) where that takes long. ``tell`` is given the
+    seconds of all runs together, once they can be guessed.
+    """
+    started = target
+    if target.kind == "cuda-cluster":
+        started = rungs.parse(target.name, target.reason)
+    first, value = _timed(array, started)
+    times, hashes, count = [], {_bits(value): None}, timed_runs(repeat, first)
+    tell((count + 1) * first)
+    for _ in range(count):
+        seconds, value = _timed(array, started)
+        times.append(seconds)
+        hashes[_bits(value)] = None
+    median = statistics.median(times)
+    points = source_points(array._expr) or array.plan(on=started).elements
     return Rung(
-        rung,
-        target.workers,
-        seconds,
-        times[0],
-        tuple(times[1:]),
-        needed / seconds,
-        None,
-        None,
-        None,
-        None,
-        error,
-        None if error is None or expected is None else error / expected[1],
-        hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16],
-        scalar,
-        _cost(rung, target.workers, seconds, prices),
+        rung=target.name,
+        workers=started.workers,
+        seconds=median,
+        first_seconds=first,
+        repeats=tuple(times),
+        points_per_second=points / median,
+        bits="+".join(hashes),
+        value=float(value) if np.ndim(value) == 0 else None,
     )
 
 
-def _cost(rung: str, workers: int, seconds: float, prices: Prices | None) -> float | None:
-    """Dollars: $/h of a GPU, or of a core, times workers."""
-    price = (prices or {}).get("gpu" if rung.startswith("gpu") else "cpu")
-    return None if price is None else price * workers * seconds / 3600
+def _timed(array: Array, target: Target) -> tuple[float, Any]:
+    start = time.perf_counter()
+    value = array.compute(on=target)
+    return time.perf_counter() - start, value
 
 
-def beside_dask(found: Rung, experiment: Experiment) -> Rung:
-    """``found`` with plain Dask's time on the same rung."""
-    dask_time = time_dask(experiment, found.rung, found.workers)
-    return replace(
-        found,
-        dask_seconds=dask_time.seconds,
-        dask_scaled=dask_time.scaled,
-        over_dask=dask_time.seconds / found.seconds,
-    )
+def _bits(value: Any) -> str:
+    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
 
 
-def finished(climbed: Sequence[Rung], expression: str, needed: int, logical: int) -> LadderResult:
-    """The result of ``climbed`` rungs, each compared with the first core."""
+def source_points(root: Expr) -> int:
+    """Elements of sources (random or stored) that ``root`` reads, repeats not counted."""
+    total, sums = 0, {}
+    for leaf in leaves(root):
+        if isinstance(leaf.source, Reduced):
+            sums[id(leaf.source)] = leaf.source.arg
+        elif not isinstance(leaf.source, Const | Position):
+            total += math.prod(n for n, s in zip(leaf.shape, leaf.strides, strict=True) if s)
+    return total + sum(map(source_points, sums.values()))
+
+
+def finished(
+    climbed: Sequence[Rung],
+    expression: str,
+    needed: int,
+    logical: int | None = None,
+    expected: tuple[float, float] | None = None,
+    prices: options.Prices | None = None,
+    problems: Sequence[str] = (),
+) -> LadderResult:
+    """The result of ``climbed`` rungs, each compared with one core and the ``expected`` value."""
     core = next((r.seconds for r in climbed if r.rung == "core"), None)
-    rows = tuple(replace(r, over_core=None if core is None else core / r.seconds) for r in climbed)
-    return LadderResult(expression, needed, logical, rows, this_machine())
+    rows = tuple(
+        replace(
+            r,
+            over_core=None if core is None else core / r.seconds,
+            error=None if expected is None or r.value is None else r.value - expected[0],
+            cost=_cost(r, prices or {}),
+        )
+        for r in climbed
+    )
+    return LadderResult(
+        expression, needed, logical, rows, expected, tuple(problems), this_machine()
+    )
+
+
+def _cost(rung: Rung, prices: options.Prices) -> float | None:
+    """Dollars of one run: $/h of a GPU, or of a core, times workers; None where it is not known."""
+    kind = rung.rung.split(":")[0]
+    paid_as = {"core": "cpu", "cores": "cpu", "gpu": "gpu", "gpus": "gpu", "cuda-cluster": "gpu"}
+    price = prices.get(paid_as.get(kind, ""))
+    return None if price is None else price * rung.workers * rung.seconds / 3600
 
 
 def ladder(
-    make: Callable[[], Any], on: Sequence[str] | None = None, repeat: int = 3
+    make: Callable[[], Any], on: str | Sequence[Any] | None = None, repeat: int | None = None
 ) -> LadderResult:
-    """Climb ``on`` (default: every rung here) with ``make()``, a function giving an array.
+    """Climb the rungs ``on`` with the array that ``make()`` gives, and compare their bits.
 
-    Returns a result with ``.table()``, ``.to_json()``, ``.plot()`` and ``.equal_bits``.
+    Parameters
+    ----------
+    make : callable
+        Gives a speedcube array: ``lambda: (x + 1).sum()``.
+    on : sequence of rungs, or str, optional
+        Names, Dask clients, addresses; a string is a comma list. All rungs of this process by
+        default: no cluster is started.
+    repeat : int, optional
+        Timed runs after the first one. By default three, fewer where that takes long.
+
+    Returns
+    -------
+    LadderResult
+        With ``.table()``, ``.to_json()``, ``.plot()``, ``.rungs`` and ``.equal_bits``. Seconds
+        are wall-clock.
+
+    Raises
+    ------
+    ParameterError
+        ``make`` is no such function, or ``repeat`` is below 1.
+    RungError
+        This machine lacks one of the rungs; nothing has run then.
     """
-    array = make()
-    climbed = [measure(make, rung, repeat, None) for rung in on or rungs.available()]
-    elements = array.plan(on="core").elements
-    return finished(climbed, repr(array), elements, elements)
+    options.check_repeat(repeat, "repeat =")
+    names = options.rung_names(on) if isinstance(on, str) else on
+    places = options.targets(rungs.available() if names is None else names)
+    array = make() if callable(make) else make
+    if not callable(make) or not isinstance(array, Array):
+        raise ParameterError(
+            f"ladder takes a function that gives a speedcube array, not {type(array).__name__}; "
+            "write sc.ladder(lambda: (x + 1).sum())"
+        )
+    climbed = [measure(array, place, repeat) for place in places]
+    needed = source_points(array._expr) or array.plan(on="core").elements
+    return finished(climbed, repr(array), needed)

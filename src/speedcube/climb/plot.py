@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from .figures import seconds_text
+from .output import check_matplotlib, check_picture
 
 if TYPE_CHECKING:
     from .ladder import LadderResult
 
 
-def bars(result: LadderResult, path: str | Path) -> None:
-    """Write the picture to ``path`` (``.png`` or ``.svg``)."""
-    if Path(path).suffix not in (".png", ".svg"):
-        raise ParameterError(f"--plot takes a file ending in .png or .svg, not {str(path)!r}")
-    import matplotlib
+def bars(result: LadderResult, path: str | Path | None = None) -> Any:
+    """The picture as a matplotlib figure, written to ``path`` (``.png`` or ``.svg``) if given."""
+    if not result.rungs:
+        raise ParameterError("there is no rung to draw; climb one first")
+    if path is None:
+        check_matplotlib("plot")
+    else:
+        check_picture("plot", path)
+    # Not pyplot: it would choose a backend for the whole process.
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    names = [r.rung for r in result.rungs]
-    figure, axes = pyplot.subplots(figsize=(1.8 + 1.4 * len(names), 3.6), layout="constrained")
-    places = range(len(names))
-    ours = axes.bar([p - 0.2 for p in places], [r.seconds for r in result.rungs], 0.4,
-                    label="speedcube", color="#1f77b4")  # fmt: skip
-    axes.bar_label(ours, [f"{r.seconds:.3g} s" for r in result.rungs], fontsize=8)
-    if any(r.dask_seconds for r in result.rungs):
-        heights = [r.dask_seconds or 0.0 for r in result.rungs]
-        theirs = axes.bar([p + 0.2 for p in places], heights, 0.4, label="Dask", color="#ff7f0e")
-        labels = [
-            f"{'~' if (r.dask_scaled or 1) < 1 else ''}{h:.3g} s" if h else ""
-            for r, h in zip(result.rungs, heights, strict=True)
-        ]
-        axes.bar_label(theirs, labels, fontsize=8)
+    figure = Figure(figsize=(2.2 + 1.4 * len(result.rungs), 3.8), layout="constrained")
+    axes = figure.subplots()
+    _ours(axes, result)
+    _dask(axes, result)
     axes.set_yscale("log")
     axes.set_ylabel("seconds (log scale)")
-    axes.set_xticks(list(places), names)
-    axes.set_title(result.expression, fontsize=8)
+    axes.set_xticks(range(len(result.rungs)), [r.rung for r in result.rungs])
+    axes.set_title(result.expression.replace("; ", "\n"), fontsize=8)
     axes.margins(y=0.15)
-    axes.legend(fontsize=8)
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    if path is not None:
+        figure.savefig(path, dpi=130)
+    return figure
+
+
+def _ours(axes: Any, result: LadderResult) -> None:
+    seconds = [r.seconds for r in result.rungs]
+    places = [k - 0.2 for k in range(len(seconds))]
+    drawn = axes.bar(places, seconds, 0.4, label="speedcube", color="#1f77b4")
+    axes.bar_label(drawn, [seconds_text(s) for s in seconds], fontsize=8)
+
+
+def _dask(axes: Any, result: LadderResult) -> None:
+    """Bars for the rungs that Dask ran on."""
+    found = [(k + 0.2, r) for k, r in enumerate(result.rungs) if r.dask_seconds is not None]
+    if not found:
+        return
+    scaled = any(r.dask_scaled for _, r in found)
+    label = "Dask (~ scaled up from a smaller shape)" if scaled else "Dask"
+    drawn = axes.bar(
+        [place for place, _ in found], [r.dask_seconds for _, r in found], 0.4, label=label,
+        color="#ff7f0e",
+    )  # fmt: skip
+    texts = [f"{'~' if r.dask_scaled else ''}{seconds_text(r.dask_seconds)}" for _, r in found]
+    axes.bar_label(drawn, texts, fontsize=8)

@@ -1,84 +1,177 @@
-"""The ladder as a table in the terminal."""
+"""The ladder as text: one table, or several below each other where lines would be too long."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
+
+from .figures import count_text, seconds_text, shape_text, times_text
 
 if TYPE_CHECKING:
     from .ladder import LadderResult, Rung
 
+_UNLIMITED: Final = 10_000  # characters; longer than any line
+_GAP: Final = 2  # characters between columns
 
-def seconds_text(seconds: float | None) -> str:
-    """Seconds with three digits, in the unit that suits them."""
-    if seconds is None:
+
+def _logical(result: LadderResult, rung: Rung) -> str:
+    if result.logical is None:
         return "-"
-    for limit, unit, factor in ((1e-3, "us", 1e6), (1.0, "ms", 1e3), (120.0, "s", 1.0)):
-        if seconds < limit:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    return count_text(rung.points_per_second * result.logical / result.needed)
 
 
-def _ratio(value: float | None, marked: bool = False) -> str:
-    return "-" if value is None else f"{'~' if marked else ''}{value:.3g}x"
-
-
-def _error(rung: Rung) -> str:
-    if rung.error is None or rung.error_in_standard_errors is None:
+def _error(result: LadderResult, rung: Rung) -> str:
+    if rung.error is None or result.expected is None:
         return "-"
-    return f"{rung.error:+.2g} ({rung.error_in_standard_errors:+.2g} se)"
+    return f"{rung.error:+.2g} ({rung.error / result.expected[1]:+.2g} se)"
 
 
-def _row(rung: Rung) -> list[str]:
-    scaled = rung.dask_scaled is not None and rung.dask_scaled < 1
-    dask = seconds_text(rung.dask_seconds)
-    return [
-        rung.rung,
-        str(rung.workers),
-        seconds_text(rung.seconds),
-        seconds_text(rung.first_seconds),
-        f"{rung.points_per_second:.3g}",
-        _ratio(rung.over_core),
-        f"~{dask}" if scaled else dask,
-        _ratio(rung.over_dask, scaled),
-        _error(rung),
-        rung.bits,
+def _dask(_: LadderResult, rung: Rung) -> str:
+    return ("~" if rung.dask_scaled else "") + seconds_text(rung.dask_seconds)
+
+
+def _cost(_: LadderResult, rung: Rung) -> str:
+    return "-" if rung.cost is None else f"${rung.cost:.2g}"
+
+
+# Heading, cell, and whether the column is dropped where no rung has anything to say.
+_COLUMNS: Final[tuple[tuple[str, Callable[[LadderResult, Rung], str], bool], ...]] = (
+    ("rung", lambda _, r: r.rung, False),
+    ("workers", lambda _, r: str(r.workers), False),
+    ("seconds", lambda _, r: seconds_text(r.seconds), False),
+    ("first", lambda _, r: seconds_text(r.first_seconds), False),
+    ("points/s", lambda _, r: count_text(r.points_per_second), False),
+    ("logical/s", _logical, True),
+    ("over core", lambda _, r: times_text(r.over_core), False),
+    ("Dask", _dask, True),
+    ("over Dask", lambda _, r: times_text(r.over_dask, r.dask_scaled is not None), True),
+    ("error", _error, True),
+    ("bits", lambda _, r: r.bits, False),
+    ("cost", _cost, True),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading and a cell for each rung."""
+
+    name: str
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return max(map(cell_len, (self.name, *self.cells)))
+
+    def aligned(self, cell: str) -> str:
+        """``cell`` filled up with spaces: names at the left, numbers at the right."""
+        space = " " * (self.width - cell_len(cell))
+        return cell + space if self.name in ("rung", "bits") else space + cell
+
+
+def columns_of(result: LadderResult) -> list[Column]:
+    """The columns that have anything to say, the rung first."""
+    found = [
+        (Column(name, tuple(cell(result, rung) for rung in result.rungs)), optional)
+        for name, cell, optional in _COLUMNS
     ]
+    return [c for c, optional in found if not optional or set(c.cells) - {"-"}]
 
 
-def table_of(result: LadderResult) -> Table:
-    """The rich table of ``result``."""
-    table = Table(title=result.expression, title_justify="left", pad_edge=False)
-    names = ["rung", "workers", "seconds", "first", "points/s", "over core", "Dask", "over Dask",
-             "error", "bits"]  # fmt: skip
-    priced = any(r.cost is not None for r in result.rungs)
-    for name in names + ["cost"] * priced:
-        table.add_column(name, justify="left" if name in ("rung", "bits") else "right")
+def folded(columns: list[Column], width: int) -> list[list[Column]]:
+    """``columns`` in tables of at most ``width`` characters, each beginning with the first one.
+
+    A width that does not hold two columns gives longer lines: nothing is ever cut.
+    """
+    first, *rest = columns
+    tables = [[first]]
+    for column in rest:
+        used = sum(c.width + _GAP for c in tables[-1]) + column.width
+        if used > width and len(tables[-1]) > 1:
+            tables.append([first])
+        tables[-1].append(column)
+    return tables
+
+
+def _lines(columns: list[Column], rule: str) -> Iterator[Text]:
+    """One table: its headings, a rule, its rows. Rich's own tables cut cells that do not fit."""
+    rows = [[c.name for c in columns], *zip(*(c.cells for c in columns), strict=True)]
+    drawn = [
+        "".ljust(_GAP).join(c.aligned(cell) for c, cell in zip(columns, row, strict=True)).rstrip()
+        for row in rows
+    ]
+    yield Text(drawn[0], "bold")
+    yield Text(rule * max(map(cell_len, drawn)))
+    yield from map(Text, drawn[1:])
+
+
+def _dask_notes(result: LadderResult) -> list[str]:
+    """What Dask ran on which rungs."""
+    ran: dict[str, list[str]] = {}
     for rung in result.rungs:
-        cost = [] if not priced else ["-" if rung.cost is None else f"${rung.cost:.2g}"]
-        table.add_row(*_row(rung), *cost)
-    return table
+        if rung.dask_chunks is None:
+            continue
+        what = "all of it" if rung.dask_scaled is None else f"~ {shape_text(rung.dask_scaled)}"
+        scaled = "" if rung.dask_scaled is None else ", scaled up"
+        text = f"{what} in chunks of {shape_text(rung.dask_chunks)}{scaled}"
+        ran.setdefault(text, []).append(rung.rung)
+    return [f"Dask on {', '.join(names)}: {text}." for text, names in ran.items()]
 
 
-def notes_of(result: LadderResult) -> str:
-    """What the table's marks mean, and whether the bits agree."""
-    lines = [f"{result.needed:,} points needed of {result.logical:,} written."]
-    if any(r.dask_scaled is not None and r.dask_scaled < 1 for r in result.rungs):
-        lines.append("~ Dask ran a smaller shape of the same expression and was scaled up.")
-    if result.equal_bits:
-        lines.append(f"Bits: equal on all {len(result.rungs)} rungs.")
+def _bits_note(result: LadderResult) -> str:
+    count = len(result.rungs)
+    if not result.equal_bits:
+        found = ", ".join(f"{r.rung} {r.bits}" for r in result.rungs)
+        return (
+            f"BITS DIFFER: {found}. They must be equal: this is a bug. "
+            "Please report it with what --json writes."
+        )
+    if count == 1:
+        return "Bits: one rung, nothing to compare with."
+    return f"Bits: equal on all {count} rungs."
+
+
+def notes_of(result: LadderResult) -> list[str]:
+    """What the columns mean, what Dask ran, and whether the bits agree."""
+    first = result.rungs[0]
+    notes = []
+    if result.logical is None:
+        notes.append(f"{result.needed:,} points needed.")
     else:
-        lines.append("BITS DIFFER between rungs: this is a bug; please report it with --json.")
-    return "\n".join(lines)
+        notes.append(f"{result.needed:,} points needed of {result.logical:,} written (logical).")
+    if first.value is not None:
+        answer = f"Result {first.value!r}"
+        if result.expected is not None:
+            value, deviation = result.expected
+            answer += f", expected {value:.10g}; se is one standard error, {deviation:.2g}"
+        notes.append(f"{answer}.")
+    return [*notes, *_dask_notes(result), *result.problems, _bits_note(result)]
 
 
-def render(result: LadderResult) -> str:
-    """The table and its notes as plain text."""
-    out: Any = io.StringIO()
-    console = Console(file=out, width=150)
-    console.print(table_of(result))
-    console.print(notes_of(result))
-    return str(out.getvalue())
+def show(result: LadderResult, console: Console) -> None:
+    """Print ``result`` in lines that fit ``console``."""
+    plain = {"highlight": False, "markup": False, "emoji": False}
+    if not result.rungs:
+        console.print("\n".join(["No rung was finished.", *result.problems]), **plain)  # type: ignore[arg-type]
+        return
+    console.print(result.expression, **plain)  # type: ignore[arg-type]
+    rule = "─" if console.encoding.startswith("utf") else "-"
+    for columns in folded(columns_of(result), console.width):
+        console.print()
+        for line in _lines(columns, rule):
+            console.print(line, overflow="ignore", no_wrap=True, crop=False)
+    console.print()
+    for note in notes_of(result):
+        console.print(Text(note, "" if result.equal_bits else "bold red"))
+
+
+def render(result: LadderResult, width: int | None = None) -> str:
+    """What `show` prints, as plain text."""
+    out = io.StringIO()
+    show(result, Console(file=out, width=width or _UNLIMITED, color_system=None))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -1,0 +1,177 @@
+"""The command ``speedcube ladder``: check every option, climb, print, write, and the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.console import Console
+
+from ..engine.rungs import Target
+from ..errors import SpeedcubeError
+from . import options, output
+from .dask_rung import BUDGET, time_dask
+from .ladder import LadderResult, Rung, finished, measure, timed_runs
+from .presets import Experiment, experiment
+from .progress import Estimate, waiting
+from .table import render, show
+
+EQUAL, BITS_DIFFER, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+_DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
+_LEAVE: Final = 3.0  # seconds that the process may take to end after Ctrl-C
+
+
+@dataclass(frozen=True)
+class Request:
+    """A climb whose every option has been checked."""
+
+    chosen: Experiment
+    targets: list[Target]
+    repeat: int | None
+    dask: bool
+    json: str | None
+    plot: str | None
+    prices: options.Prices
+
+
+@dataclass
+class Climbed:
+    """What is known so far: it grows while climbing, so that Ctrl-C loses nothing."""
+
+    rungs: list[Rung] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def checked(
+    preset: str,
+    shape: str | None,
+    op: str | None,
+    dtype: str,
+    on: str | None,
+    repeat: int | None,
+    dask: bool,
+    json: str | None,
+    plot: str | None,
+    price: str | None,
+) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    chosen = experiment(preset, shape, op, dtype)
+    chosen.ours()
+    options.check_repeat(repeat, "--repeat")
+    prices = options.prices(price)
+    if json is not None:
+        output.check_output("--json", json)
+    if plot is not None:
+        output.check_picture("--plot", plot)
+    names = options.every_rung() if on is None else options.rung_names(on)
+    return Request(chosen, options.targets(names), repeat, dask, json, plot, prices)
+
+
+def run(request: Request) -> int:
+    """Climb; print and write what was found; the exit code."""
+    climbed, interrupted = Climbed(), False
+    try:
+        climb(request, climbed, Console(stderr=True))
+    except KeyboardInterrupt:
+        interrupted = True
+        _leave_soon()
+    result = _result(request, climbed)
+    report(result)
+    if interrupted:
+        print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
+    sys.stdout.flush()
+    written = _write(request, result)
+    if interrupted:
+        return INTERRUPTED
+    if not result.equal_bits or len(climbed.rungs) < len(request.targets):
+        return BITS_DIFFER
+    return EQUAL if written else BAD_USE
+
+
+def _result(request: Request, climbed: Climbed) -> LadderResult:
+    chosen = request.chosen
+    return finished(
+        climbed.rungs,
+        chosen.text,
+        chosen.needed,
+        chosen.logical,
+        chosen.expected(),
+        request.prices,
+        climbed.problems,
+    )
+
+
+def report(result: LadderResult) -> None:
+    """Print ``result``: fitted to a terminal; in lines as long as they are where it is piped."""
+    if sys.stdout.isatty():
+        show(result, Console())
+        return
+    columns = os.environ.get("COLUMNS", "")
+    print(render(result, int(columns) if columns.isdecimal() else None), end="")
+
+
+def _write(request: Request, result: LadderResult) -> bool:
+    """Write what was asked for; whether that worked."""
+    wanted: list[tuple[str | None, Callable[[str], object]]] = [
+        (request.json, result.to_json),
+        (request.plot if result.rungs else None, result.plot),
+    ]
+    worked = True
+    for path, write in wanted:
+        try:
+            if path is not None:
+                write(path)
+        except OSError as err:
+            worked = False
+            complain(f"{path!r} could not be written: {err}; what is printed above is complete")
+    return worked
+
+
+def complain(message: object) -> None:
+    """``message`` on the standard error stream."""
+    print(f"speedcube ladder: {message}", file=sys.stderr)
+
+
+def climb(request: Request, climbed: Climbed, console: Console) -> None:
+    """Climb every rung of ``request``; one that fails is a problem, not the end."""
+    estimate = Estimate(request.chosen)
+    for target in request.targets:
+        try:
+            climbed.rungs.append(_rung(request, target, estimate.seconds(target), console))
+        except Exception as err:
+            climbed.problems.append(f"{target.name} failed: {_said(err)}")
+            continue
+        if request.dask:
+            _beside_dask(request, target, climbed, console)
+
+
+def _said(err: Exception) -> str:
+    return str(err) if isinstance(err, SpeedcubeError) else f"{type(err).__name__}: {err}"
+
+
+def _rung(request: Request, target: Target, guess: float, console: Console) -> Rung:
+    seconds = guess * (1 + timed_runs(request.repeat, guess))
+    with waiting(console, target.name, seconds) as tell:
+        return measure(request.chosen.ours(), target, request.repeat, tell)
+
+
+def _beside_dask(request: Request, target: Target, climbed: Climbed, console: Console) -> None:
+    """Time plain Dask on the rung just climbed."""
+    with waiting(console, f"{target.name}: plain Dask", _DASK_GUESS) as tell:
+        try:
+            found = time_dask(request.chosen, target, tell)
+        except Exception as err:
+            climbed.problems.append(f"{target.name}: plain Dask failed: {_said(err)}")
+            return
+    climbed.rungs[-1] = climbed.rungs[-1].with_dask(found)
+
+
+def _leave_soon() -> None:
+    """End the process in any case: Dask's threads finish their chunk first, which may take long."""
+    timer = threading.Timer(_LEAVE, os._exit, (INTERRUPTED,))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,79 @@
+"""Files that a climb is written to: checked before it starts, replaced as a whole at its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from ..errors import ParameterError
+
+PICTURES: Final = (".png", ".svg")
+
+
+def check_output(option: str, path: str | Path) -> None:
+    """`ParameterError` unless ``path`` can be written."""
+    problem = _problem(str(path))
+    if problem:
+        raise ParameterError(
+            f"{option} {str(path)!r} cannot be written: {problem}; "
+            "name a file in a directory that exists and can be written to"
+        )
+
+
+def _problem(path: str) -> str | None:
+    target = Path(path)
+    if not path:
+        return "that is no file name"
+    if target.is_dir():
+        return "that is a directory"
+    if not target.parent.is_dir():
+        return f"there is no directory {str(target.parent)!r}"
+    if target.exists():
+        return None if os.access(target, os.W_OK) else "no permission to write to it"
+    try:
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as err:
+        return f"no file can be made in {str(target.parent)!r} ({err.strerror})"
+    return None
+
+
+def check_picture(option: str, path: str | Path) -> None:
+    """`ParameterError` unless a picture can be drawn and written to ``path``."""
+    if Path(path).suffix.lower() not in PICTURES:
+        raise ParameterError(
+            f"{option} takes a file ending in {' or '.join(PICTURES)}, not {str(path)!r}"
+        )
+    check_matplotlib(option)
+    check_output(option, path)
+
+
+def check_matplotlib(option: str) -> None:
+    """`ParameterError` unless matplotlib can be imported."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as err:
+        raise ParameterError(
+            f"{option} draws with matplotlib, which cannot be imported ({err}); "
+            f"pip install speedcube[plots], or leave {option} out"
+        ) from err
+
+
+def write(path: str | Path, text: str) -> None:
+    """``text`` into ``path``: all of it or, if that fails, the file as it was."""
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
+        target.write_text(text)
+        return
+    new = target.with_name(f".ladder-{os.getpid()}.tmp")
+    try:
+        new.write_text(text)
+        if target.exists():
+            shutil.copymode(target, new)
+        os.replace(new, target)
+    except PermissionError:  # the file may be written to, its directory not
+        target.write_text(text)
+    finally:
+        new.unlink(missing_ok=True)
