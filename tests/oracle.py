@@ -20,9 +20,9 @@ from speedcube.expr import nodes, space
 from speedcube.expr.interpret import interpret
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Body
-from speedcube.kernel.llvm_loops import Loops, scratch_bytes
+from speedcube.kernel.llvm_loops import scratch_bytes
 from speedcube.kernel.lower import lower
-from speedcube.kernel.native import NativeKernel, compile_object, load_object
+from speedcube.kernel.native import FULL, NativeKernel, compile_object, load_object, source
 from speedcube.kernel.program import LeafCode, Program, Sink
 from speedcube.kernel.streams import stream
 from speedcube.philox import round_keys
@@ -51,7 +51,7 @@ def draw(source: nodes.Random, positions: Any) -> np.ndarray:
     values: dict[str, np.ndarray] = {
         "block": ((at >> 10) * width + (at & (width - 1))).astype(np.uint64)
     }
-    for stage in made.stages:
+    for stage in made.bodies:
         values |= evaluate(stage, values, params)
     which = (at & (RUN - 1)) // width
     outputs = [np.broadcast_to(values[f"v{k}"], at.shape) for k in range(made.per_block)]
@@ -231,7 +231,6 @@ def ulps(found: Any, wanted: Any) -> np.ndarray:
 
 # One body as a kernel --------------------------------------------------------------------------
 
-_LANES = {"avx512": 32, "avx2": 16, "plain": 8}
 _KEEP: list[NativeKernel] = []
 
 
@@ -243,8 +242,7 @@ def run_body(
     arrays = [np.ascontiguousarray(inputs[f"leaf{k}"]) for k in range(len(inputs))]
     leaves = tuple(LeafCode("stored", a.dtype.name, "unit") for a in arrays)
     program = Program(leaves, body, Sink("store", body.output_type("x")), 0, 0, False)
-    source = Loops(program, _LANES[target]).emit()
-    kernel = load_object(compile_object(source, target), source, target)
+    kernel = load_object(compile_object(source(program, target, FULL[target]), target))
     _KEEP.append(kernel)
     out = np.empty(count, body.output_type("x"))
     geometry = [0, 1, 0, 1, 0, count, RUN, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]

@@ -19,7 +19,7 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine import cpu
+from speedcube.engine import cpu, tiers
 from speedcube.kernel.native import has_fma, targets
 
 
@@ -112,6 +112,19 @@ def test_targets(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> Non
     best = SMALL[name]().compute(on="core")
     monkeypatch.setattr(cpu, "targets", lambda: (target,))
     assert_same_bits(SMALL[name]().compute(on="core"), best, target)
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("name", SMALL)
+def test_quick_and_full_code(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> None:
+    """What is compiled for little work, and for much."""
+    monkeypatch.setattr(cpu, "targets", lambda: (target,))
+    found = []
+    for pays in (1 << 60, 0):
+        monkeypatch.setattr(tiers, "FULL_PAYS", pays)
+        monkeypatch.setattr(cpu, "tiers", lambda program, t: tiers.Tiers(program, t))
+        found.append(SMALL[name]().compute(on="core"))
+    assert_same_bits(found[0], found[1])
 
 
 def test_targets_of_this_machine() -> None:

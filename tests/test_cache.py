@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine import cpu
+from speedcube.engine import gpu, tiers
+from speedcube.engine.compute import plan_for
+from speedcube.engine.prepare import prepare
+from speedcube.engine.tiers import Tiers
 from speedcube.errors import KernelError
 from speedcube.kernel import cache, native
 from speedcube.kernel.cache import KernelCache, content_key
+from speedcube.kernel.program import Program
 
 KEY = content_key("test", 1)
 PAYLOAD = bytes(range(256)) * 3
@@ -180,36 +186,133 @@ def test_default_directory(
 # Whole kernels ----------------------------------------------------------------------------------
 
 
-def _kernel_source() -> tuple[str, str]:
-    """LLVM text of a small kernel of ours, and the target it is for."""
-    array = sc.asarray(np.arange(5.0)) + 1
-    return array.source("cpu"), native.targets()[0]
+BEST = native.targets()[0]
+STYLES = {"quick": native.QUICK[BEST], "full": native.FULL[BEST]}
 
 
-def test_build_compiles_once(store: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = _kernel_source()
-    kept = [native.build(source, target, store)]
+def _program(array: sc.Array) -> Program:
+    stage = plan_for(array._expr, "core", None, False)[0].stages[-1]
+    return prepare(stage, stage.parts[0], None).program
+
+
+def _small_program() -> Program:
+    return _program(sc.asarray(np.arange(5.0)) + 1)
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_a_kernel_is_compiled_once(
+    store: KernelCache, monkeypatch: pytest.MonkeyPatch, style: native.Style
+) -> None:
+    which = _small_program(), BEST, style, store
+    assert native.load(*which) is None
+    kept = [native.build(*which)]
     assert (store.hits, store.misses) == (0, 1)
     monkeypatch.setattr(native, "compile_object", None)  # calling it would fail
-    kept.append(native.build(source, target, store))
+    monkeypatch.setattr(native, "source", None)  # nor is the text needed
+    kept.append(native.load(*which))
+    assert None not in kept
     assert store.hits == 1
+
+
+def test_each_style_program_and_printer_has_its_own_entry(
+    store: KernelCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = _small_program(), _program(sc.asarray(np.arange(5.0)) * 2 + 1)
+    keys = {native._key(p, BEST, style) for p in (one, other) for style in STYLES.values()}
+    keys.add(native._key(one, "plain", STYLES["full"]))
+    monkeypatch.setattr(native, "generator", lambda: b"a printer that was changed")
+    keys.add(native._key(one, BEST, STYLES["full"]))
+    assert len(keys) == 6 if BEST != "plain" else 5
+
+
+def test_a_changed_printer_has_another_key(tmp_path: Path, monkeypatch: Any) -> None:
+    package = Path(cache.__file__).parent
+    copy = shutil.copytree(package.parent, tmp_path / "speedcube") / "kernel"
+    monkeypatch.setattr(cache, "__file__", str(copy / "cache.py"))
+    before = cache.generator.__wrapped__()
+    assert before == cache.generator.__wrapped__()
+    for name in ("llvm.py", "../dtypes.py"):
+        before = cache.generator.__wrapped__()
+        (copy / name).write_bytes((package / name).read_bytes() + b"#")
+        assert cache.generator.__wrapped__() != before
+
+
+# Tiers ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tier(store: KernelCache, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Tiers]:
+    """New tiers of one small program, as in a new process; all share ``store``."""
+    monkeypatch.setattr(tiers, "kernel_cache", lambda: store)
+    monkeypatch.setattr(tiers, "FULL_PAYS", 1000)
+    program = _small_program()
+    return lambda: Tiers(program, BEST)
+
+
+def _names(made: Tiers) -> list[str]:
+    return [name for name, style in STYLES.items() if style in made.kernels]
+
+
+def test_little_work_gets_the_quick_kernel_and_much_work_the_full_one(
+    tier: Callable[[], Tiers],
+) -> None:
+    made = tier()
+    quick = made.kernel(400)
+    assert (made.kernel(400), _names(made)) == (quick, ["quick"])
+    full = made.kernel(400)  # the thousandth element
+    assert full is not quick
+    assert made.kernel(1) is full
+    assert _names(tier_of := tier()) == []
+    assert tier_of.kernel(1000) is tier_of.kernels[STYLES["full"]]
+    assert _names(tier_of) == ["full"]
+
+
+def test_full_code_in_the_cache_is_used_at_once(
+    tier: Callable[[], Tiers], store: KernelCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = [tier()]
+    kept[0].kernel(1000)
+    assert (store.hits, store.misses) == (0, 1)
+    monkeypatch.setattr(native, "compile_object", None)
+    kept.append(tier())
+    kept[1].kernel(1)
+    assert _names(kept[1]) == ["full"]
+    assert (store.hits, store.misses) == (1, 1)
+
+
+def test_a_damaged_full_kernel_is_compiled_anew(
+    tier: Callable[[], Tiers], store: KernelCache
+) -> None:
+    kept = [tier()]
+    kept[0].kernel(1000)
+    (path,) = store.directory.glob("*.kernel")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:100])
+    kept.append(tier())
+    kept[1].kernel(1)
+    assert path.read_bytes() == raw
 
 
 _UNSIGNED = """
 import sys
 from pathlib import Path
 import numpy as np, speedcube as sc
+from speedcube.engine.compute import plan_for
+from speedcube.engine.prepare import prepare
 from speedcube.kernel import native
 from speedcube.kernel.cache import KernelCache
 
 store = KernelCache(Path(sys.argv[1]))
-source, target = (sc.asarray(np.arange(5.0)) + 1).source("cpu"), native.targets()[0]
-kept = [native.build(source, target, store)]
+stage = plan_for((sc.asarray(np.arange(5.0)) + 1)._expr, "core", None, False)[0].stages[-1]
+target = native.targets()[0]
+which = prepare(stage, stage.parts[0], None).program, target, native.FULL[target], store
+kept = [native.build(*which)]
 (path,) = store.directory.glob("*.kernel")
 raw = path.read_bytes()
 payload = {"empty": b"", "text": b"not an object", "zeros": bytes(4000)}
 store.put(raw[18:50], payload[sys.argv[2]])
-kept.append(native.build(source, target, store))
+assert native.load(*which) is None and not path.exists()
+kept.append(native.build(*which))
 print(path.read_bytes() == raw)
 print((sc.asarray(np.arange(5.0)) * 3).compute(on="core").tolist())
 """
@@ -230,9 +333,12 @@ def test_a_well_signed_entry_that_is_no_object_is_compiled_anew(
     assert done.stdout == "True\n[0.0, 3.0, 6.0, 9.0, 12.0]\n"
 
 
-def test_text_that_llvm_refuses_is_a_kernel_error(store: KernelCache) -> None:
+def test_text_that_llvm_refuses_is_a_kernel_error(
+    store: KernelCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "source", lambda *which: "define nonsense")
     with pytest.raises(KernelError, match="LLVM refused a kernel"):
-        native.build("define nonsense", native.targets()[0], store)
+        native.build(_small_program(), BEST, STYLES["full"], store)
     assert not list(store.directory.iterdir())
 
 
@@ -283,7 +389,7 @@ def test_processes_survive_damaged_kernels(tmp_path: Path) -> None:
         lambda raw: b"",
         lambda raw: raw[: len(raw) // 2],
         lambda raw: bytes(len(raw)),
-        lambda raw: raw[:2000] + bytes([raw[2000] ^ 4]) + raw[2001:],
+        lambda raw: raw[:900] + bytes([raw[900] ^ 4]) + raw[901:],
     ]
     for way in ways:
         for path, raw in entries.items():
@@ -311,11 +417,11 @@ def test_without_a_cache_everything_works_and_it_is_said_once(tmp_path: Path) ->
 _FORGETTING = """
 import gc
 import numpy as np, speedcube as sc
-from speedcube.engine import cpu
+from speedcube.engine import tiers
 x = sc.asarray(np.arange(5.0))
 for k in range(6):
     assert ((x + k) ** (k + 1)).sum().compute(on="core") > 0
-    cpu.cpu_kernel.cache_clear()
+    tiers.tiers.cache_clear()
     gc.collect()
 print("alive")
 """
@@ -331,4 +437,4 @@ def test_kernels_can_be_forgotten() -> None:
 
 def test_this_sessions_cache_is_not_the_users() -> None:
     assert cache.kernel_cache().directory == Path(os.environ["SPEEDCUBE_CACHE_DIR"])
-    assert cpu.kernel_cache is cache.kernel_cache
+    assert tiers.kernel_cache is gpu.kernel_cache is cache.kernel_cache

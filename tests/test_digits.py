@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from speedcube.kernel.digits import many
+from speedcube.kernel.digits import _square_root, many
 from speedcube.kernel.limbs import FINISH, LEAST, read
 from speedcube.kernel.program import LIMBS
 
@@ -68,7 +70,23 @@ def test_variances(data: list[list[tuple[int, int]]], dtype: str, ddof: int) -> 
     firsts = limbs_of([sum(row) for row in rows])
     # Terms are multiples of 2**-300, so their squares are whole in units of 2**LEAST.
     seconds = limbs_of([sum((x * x) >> -LEAST for x in row) for row in rows])
-    agree("var", np.stack([firsts, seconds], axis=1), dtype, count, ddof)
+    groups = np.stack([firsts, seconds], axis=1)
+    agree("var", groups, dtype, count, ddof)
+    agree("std", groups, dtype, count, ddof)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(0, 2**63), min_size=1, max_size=8), st.integers(-1, 1))
+def test_square_roots_beside_squares(roots: list[int], off: int) -> None:
+    """Exact squares and their neighbours: the root's remainder must be seen."""
+    numbers = [max(0, (r | 1 << 62) ** 2 + off) for r in roots]
+    high = np.array([n >> 64 for n in numbers], np.uint64)
+    low = np.array([n & (2**64 - 1) for n in numbers], np.uint64)
+    keep = high >= 1 << 62
+    root, rest = _square_root(high[keep], low[keep])
+    kept = [n for n, k in zip(numbers, keep, strict=True) if k]
+    assert root.tolist() == [math.isqrt(n) for n in kept]
+    assert rest.tolist() == [math.isqrt(n) ** 2 != n for n in kept]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -94,4 +112,3 @@ def test_out_of_reach_goes_alone() -> None:
     assert many("mean", groups, "float64", 2**31, 0) is None
     assert many("var", np.repeat(groups, 4, axis=1), "float64", 5, 0) is None
     assert many("var", np.repeat(groups, 2, axis=1), "float64", 5, 0.5) is None
-    assert many("std", groups, "float64", 5, 0) is None

@@ -79,7 +79,7 @@ def test_numpy_form_is_the_papers(counter: tuple[int, ...], key: tuple[int, int]
 def test_ir_stage_gives_the_vectors(words_out: bool) -> None:
     """The stage fixes the counter's upper words at 0: checked over blocks and a pinned one."""
     dtype = "float32" if words_out else "float64"
-    stage = stream("uniform", dtype, 0, False).stages[0]
+    stage = stream("uniform", dtype, 0, False).bodies[0]
     blocks = [0, 1, 511, 512, 2499, ONES, ONES + 1, 2**53 - 1, 2**64 - 1]
     for key in (0, 20111115, 2**64 - 1, 0x299F31D0A4093822):
         params = np.array([*round_keys(key), 0, 0], np.uint64)
@@ -95,7 +95,7 @@ def test_ir_stage_gives_the_vectors(words_out: bool) -> None:
 
 
 def test_ir_stage_gives_the_public_zero_vector() -> None:
-    stage = stream("uniform", "float32", 0, False).stages[0]
+    stage = stream("uniform", "float32", 0, False).bodies[0]
     params = np.array([*round_keys(0), 0, 0], np.uint64)
     out = evaluate(stage, {"block": np.zeros(1, np.uint64)}, params)
     assert tuple(int(out[f"w{k}"][0]) for k in range(4)) == VECTORS["zeros"][2]

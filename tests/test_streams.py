@@ -364,15 +364,15 @@ def test_largest_normals() -> None:
     """The largest magnitudes that the docstring promises: words that give the least u."""
     for dtype, most in (("float64", 8.58), ("float32", 6.66)):
         made = stream("normal", dtype, 0, True)
-        names = [n for n, _ in made.stages[1].inputs]
+        names = [n for n, _ in made.bodies[1].inputs]
         low = {n: np.zeros(3, np.uint64 if dtype == "float64" else np.uint32) for n in names}
-        radius = evaluate(made.stages[1], low)
+        radius = evaluate(made.bodies[1], low)
         extra = {
             "B": np.array([0, 2**51, 2**52 - 1], np.uint64),
             "w1": np.array([0, 2**31, 2**32 - 1], np.uint32),
             "w3": np.array([0, 2**31, 2**32 - 1], np.uint32),
         }
-        wanted = [n for n, _ in made.stages[2].inputs]
-        out = evaluate(made.stages[2], {n: {**radius, **extra}[n] for n in wanted})
+        wanted = [n for n, _ in made.bodies[2].inputs]
+        out = evaluate(made.bodies[2], {n: {**radius, **extra}[n] for n in wanted})
         found = max(float(abs(v).max()) for v in out.values())
         assert most - 0.02 < round(found, 2) <= most, f"{dtype}: {found}"

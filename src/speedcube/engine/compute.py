@@ -14,14 +14,13 @@ import dask.threaded
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced
 from ..expr.space import TILE
-from ..kernel.native import targets
+from ..kernel import native, nvrtc
 from ..kernel.program import Program
 from ..plan.plan import Plan, Rung, check_memory, make_plan
 from . import machine
 from .cluster import graph_of, run_on, worker_addresses
-from .gpu import cuda_source
 from .graph import build_graph, deferred_values
-from .prepare import cpu_source, prepare
+from .prepare import prepare
 from .rungs import Target, active_client, resolve
 from .tasks import shaped
 
@@ -75,7 +74,7 @@ def compute(
 
 def _get(target: Target) -> Any:
     # Said here, because asking Dask's configuration for each costs as much as a small kernel.
-    settings = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
+    settings: dict[str, Any] = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
     if target.kind in ("core", "gpu"):
         return partial(dask.local.get_sync, **settings)
     if target.kind in ("cores", "gpus"):
@@ -87,9 +86,10 @@ def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Rung("core", 1), "", TILE).stages[-1]
     program = prepare(stage, stage.parts[0], None).program
+    best = native.targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
-        "cpu": lambda p: cpu_source(p, targets()[0]),
-        "cuda": cuda_source,
+        "cpu": lambda p: native.source(p, best, native.FULL[best]),
+        "cuda": nvrtc.source,
         "ir": str,
     }
     if target not in printers:

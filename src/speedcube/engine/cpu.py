@@ -6,7 +6,6 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -14,17 +13,17 @@ from numpy.typing import NDArray
 
 from ..errors import DTypeError
 from ..expr.nodes import Stored
-from ..kernel.cache import kernel_cache
 from ..kernel.limbs import carry
 from ..kernel.llvm_loops import scratch_bytes
-from ..kernel.native import NativeKernel, build, targets
+from ..kernel.native import targets
 from ..kernel.program import LIMBS, Program
-from .prepare import Prepared, cpu_source, geometry, tables
+from .prepare import Prepared, geometry, tables
 from .stop import Stop
+from .tiers import Tiers, tiers
 
 Array: TypeAlias = NDArray[Any]
 Consume: TypeAlias = Callable[[int, Array], None]
-Box: TypeAlias = tuple[int, int, int, int, int, int]
+Box: TypeAlias = tuple[int, ...]  # begin and end of kept, of reduced, of tile steps
 
 # Elements in one call: about a tenth of a second, so that Ctrl-C and other threads get a turn.
 CALL: Final = 1 << 25
@@ -33,19 +32,6 @@ RECORDS: Final = 1 << 12
 # Calls (of at most CALL elements and one tile step) before carries must move on: a limb has room
 # for 2**31 terms, and a call adds four at most for each element.
 _CARRY_EVERY: Final = 8
-_build_lock = threading.Lock()
-
-
-@lru_cache(maxsize=512)
-def cpu_kernel(program: Program, target: str) -> NativeKernel:
-    """The machine code of ``program``; one thread compiles, others wait."""
-    return build(cpu_source(program, target), target, kernel_cache())
-
-
-def kernel_for(program: Program, target: str | None = None) -> NativeKernel:
-    """`cpu_kernel` for ``target`` (default: the best this CPU has)."""
-    with _build_lock:
-        return cpu_kernel(program, target or targets()[0])
 
 
 def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iterator[Box]:
@@ -78,7 +64,7 @@ def initial_records(program: Program, count: int) -> Array:
 
 
 class _Scratch(threading.local):
-    """Each thread's scratch memory, kept between calls: fresh pages cost more than small kernels."""
+    """Each thread's scratch memory, kept between calls: fresh pages cost more than kernels."""
 
     memory: Array = np.empty(0, np.uint8)
     aligned: int = 0
@@ -105,7 +91,7 @@ def _address(array: Array) -> int:
 class Frame:
     """What every call of a prepared part has in common: addresses that stay, geometry to copy."""
 
-    kernel: NativeKernel
+    tiers: Tiers
     geometry: bytes
     words: type[ctypes.Array[Any]]
     tables: list[Array]
@@ -120,7 +106,7 @@ def frame_of(prepared: Prepared, target: str | None) -> Frame:
     if target not in known:
         words, offsets = geometry(prepared), tables(prepared)
         known[target] = Frame(
-            kernel_for(prepared.program, target),
+            tiers(prepared.program, target or targets()[0]),
             words.tobytes(),
             ctypes.c_int64 * len(words),
             offsets,
@@ -138,8 +124,10 @@ class Caller:
         self, prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
     ) -> None:
         self.prepared = prepared
-        frame = self.frame = frame_of(prepared, target)
-        self.geometry = frame.words.from_buffer_copy(frame.geometry)
+        frame = frame_of(prepared, target)
+        self.kernel = frame.tiers.kernel(prepared.visits)  # kept: its code lives as long as it
+        self.function = self.kernel.function
+        self.geometry: Any = frame.words.from_buffer_copy(frame.geometry)
         self.keep: list[Any] = []
         addresses = [*self._data(inputs), *frame.table_addresses]
         self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
@@ -163,7 +151,7 @@ class Caller:
 
     def __call__(self, box: Box, out: int) -> None:
         self.geometry[:6] = box
-        self.frame.kernel.function(*self.arguments, out)
+        self.function(*self.arguments, out)
 
 
 def host_array(source: Stored) -> Array:
@@ -207,11 +195,10 @@ def _fold(
 ) -> None:
     program, inner = call.prepared.program, call.prepared.tiling.inner
     first_record, row_bytes = _address(records), 8 * program.sink.words
-    calls = 0
-    for o, o_end, *rest in boxes(loops, inner):
+    exact = program.sink.kind == "exact"
+    for number, (o, o_end, *rest) in enumerate(boxes(loops, inner), 1):
         if stop.is_set():
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)
-        calls += 1
-        if program.sink.kind == "exact" and calls % _CARRY_EVERY == 0:
+        if exact and number % _CARRY_EVERY == 0:
             carry(records.reshape(len(records), -1, LIMBS))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Stored
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda_loops import HEADER, THREADS, TILE, CudaLoops, parameter_slots
+from ..kernel.cuda_loops import HEADER, THREADS, TILE, parameter_slots
 from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
@@ -31,17 +31,11 @@ SLOW_LAUNCH: Final = 1 << 29
 
 
 @lru_cache(maxsize=512)
-def cuda_source(program: Program) -> str:
-    """The CUDA C text of ``program``."""
-    return CudaLoops(program).emit()
-
-
-@lru_cache(maxsize=512)
 def gpu_kernel(program: Program, device: int) -> tuple[DeviceKernel, int]:
     """(kernel, thread blocks that fit on the device at once)."""
     import cupy
 
-    kernel = build(cuda_source(program), device, THREADS, kernel_cache())
+    kernel = build(program, device, kernel_cache())
     count = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
     return kernel, kernel.blocks_per_multiprocessor * count
 

@@ -14,7 +14,6 @@ from ..plan.stages import Stage
 from .stop import Stop
 from .tasks import Destination, Worker, joined, merged, run_joined, run_partial
 
-
 _serial = count()  # keys need to differ only within one call of a scheduler
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.llvm_loops import Loops
 from ..kernel.lower import lower
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
@@ -25,10 +23,6 @@ KERNEL_REDUCTION: Final = {
     "std": "moments",
     **{name: name for name in ("min", "max", "argmin", "argmax")},
 }
-# Elements in one vector of the text: enough independent chains to hide latencies, few enough to
-# stay in registers (measured on the published expression, ns per normal on AVX-512: 3.7 with 8,
-# 3.1 with 16, 2.7 with 32; on AVX2 5.1, 4.4, 6.1).
-LANES: Final = {"avx512": 32, "avx2": 16, "plain": 8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +37,10 @@ class Prepared:
     frames: dict[Any, Any] = field(default_factory=dict)  # what an engine keeps between calls
 
     @property
-    def key(self) -> str:
-        return str(hash(self.program))
+    def visits(self) -> int:
+        """Elements that the kernel computes."""
+        kept, reduced, steps = self.loops
+        return kept * reduced * steps * self.tiling.inner
 
 
 _memo: weakref.WeakKeyDictionary[Expr, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
@@ -73,12 +69,6 @@ def _prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> P
             kept *= extent
     loops = (kept, reduced, space.extents[tiling.first])
     return Prepared(space, tiling, lowered.program, lowered.params, loops)
-
-
-@lru_cache(maxsize=512)
-def cpu_source(program: Program, target: str) -> str:
-    """The LLVM text of ``program`` for a CPU target (`kernel.native.targets`)."""
-    return Loops(program, LANES[target]).emit()
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

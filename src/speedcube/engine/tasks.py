@@ -104,9 +104,7 @@ class Worker:
         else:
             target[...] = found
 
-    def reduced(
-        self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]
-    ) -> Array:
+    def reduced(self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]) -> Array:
         """The part's finished results."""
         assert stage.source is not None
         source, prepared = stage.source, prepare(stage, part, None)

@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from ..__about__ import __version__
+
 MAGIC: Final = b"SPEEDCUBE-KERNEL"
 VERSION: Final = 1
 _HEADER: Final = len(MAGIC) + 2 + 32 + 32
@@ -29,10 +31,26 @@ def content_key(*parts: object) -> bytes:
     """SHA-256 of everything that decides what a compiler will produce."""
     digest = hashlib.sha256()
     for part in parts:
-        text = str(part).encode()
+        text = part if isinstance(part, bytes) else repr(part).encode()
         digest.update(len(text).to_bytes(8, "little"))
         digest.update(text)
     return digest.digest()
+
+
+# What decides a kernel's text besides this folder.
+_ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/space.py")
+
+
+@cache
+def generator() -> bytes:
+    """A key of the printers themselves: a change of theirs makes every kernel anew.
+
+    Of sizes and times of their files: reading them takes as long as loading a kernel.
+    """
+    here = os.path.dirname(__file__)
+    files = [*sorted(entry.path for entry in os.scandir(here) if entry.name.endswith(".py"))]
+    found = [os.stat(file) for file in (*files, *(os.path.join(here, name) for name in _ALSO))]
+    return content_key(__version__, [(file.st_size, file.st_mtime_ns) for file in found])
 
 
 def default_directory() -> Path:
@@ -82,6 +100,10 @@ class KernelCache:
 
     def path(self, key: bytes) -> Path:
         return self.directory / f"{key.hex()[:40]}.kernel"
+
+    def holds(self, key: bytes) -> bool:
+        """Whether there is an entry, whole or damaged."""
+        return self.usable and self.path(key).exists()
 
     def get(self, key: bytes) -> bytes | None:
         """The payload stored under ``key``, or None; a damaged entry is removed."""

@@ -232,7 +232,7 @@ class CudaLoops:
 
     def pipeline(self, stream: Stream, block: str) -> dict[str, str]:
         names = {"block": block}
-        for stage in stream.stages:
+        for stage in stream.bodies:
             names |= self.body(stage, names)
         return names
 
@@ -331,7 +331,7 @@ def _double(bits: str) -> str:
 def parameter_slots(program: Program) -> int:
     """How many parameter words the kernel takes."""
     bodies = [program.element]
-    bodies += [s for leaf in program.leaves if leaf.stream for s in leaf.stream.stages]
+    bodies += [s for leaf in program.leaves if leaf.stream for s in leaf.stream.bodies]
     used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
     used += [t.bins.slot + 1 for t in program.sink.terms if t.bins.mode in ("split", "residual")]
     return max(used, default=-1) + 1

@@ -8,8 +8,9 @@ of Knuth, The Art of Computer Programming, volume 2, section 4.3.1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,9 +117,25 @@ def extended(a: Digits, digits: int) -> Digits:
 
 def rounded(a: Digits, inexact: NDArray[np.bool_], dtype: str) -> Words:
     """Bits of the sizes rounded to nearest, ties to even; ``inexact``: a little more than `a`."""
+    high, low, exponent, more = _leading(a)
+    return _round(high, exponent + 64, more | (low != 0) | inexact, dtype)
+
+
+def rounded_roots(a: Digits, inexact: NDArray[np.bool_], dtype: str) -> Words:
+    """Bits of the square roots of the sizes, as `rounded`."""
+    high, low, exponent, more = _leading(a)
+    odd = (exponent & 1).astype(np.uint64)  # halve once more where the unit is no square
+    more = more | inexact | ((low & odd) != 0)
+    low = (low >> odd) | np.where(odd != 0, high << np.uint64(63), np.uint64(0))
+    root, rest = _square_root(high >> odd, low)
+    return _round(root, (exponent + odd.astype(np.int64)) >> 1, more | rest, dtype)
+
+
+def _round(
+    significant: Words, exponent: NDArray[np.int64], sticky: NDArray[np.bool_], dtype: str
+) -> Words:
+    """Bits of ``significant * 2**exponent`` (its first bit set, or zero) and a bit more."""
     mantissa, least, top = FORMATS[dtype]
-    significant, exponent, sticky = _leading(a)
-    sticky |= inexact
     place = np.maximum(exponent + 64 - mantissa, least)
     drop = place - exponent  # bits of the 64 to round away; 65 and more leave less than half
     shift = np.minimum(drop, 63).astype(np.uint64)
@@ -136,23 +153,46 @@ def rounded(a: Digits, inexact: NDArray[np.bool_], dtype: str) -> Words:
     return np.where(significant == 0, np.uint64(0), bits)
 
 
-def _leading(a: Digits) -> tuple[Words, NDArray[np.int64], NDArray[np.bool_]]:
-    """The first 64 bits of each number, the power of two of the last of them, and whether more."""
+def _leading(a: Digits) -> tuple[Words, Words, NDArray[np.int64], NDArray[np.bool_]]:
+    """The first 128 bits of each number in two words, the exponent of their unit, whether more."""
     zero = np.zeros_like(a.words[0])
-    table = np.stack([zero, zero, *a.words])
+    table = np.stack([zero] * 4 + a.words)
     used = table != 0
     at = len(table) - 1 - np.argmax(used[::-1], axis=0)
-    at = np.where(used.any(axis=0), at, 2)
+    at = np.where(used.any(axis=0), at, 4)
     row = np.arange(table.shape[1])
-    top, second, third = (table[at - k, row] for k in range(3))
+    first, second, third, fourth, fifth = (table[at - k, row] for k in range(5))
+    length = np.frexp(first.astype(np.float64))[1].astype(np.uint64)  # bits of the first digit
+    lift = np.where(first == 0, np.uint64(0), _32 - length)
+    high = (((first << _32) | second) << lift) | (third >> (_32 - lift))
+    low = (((third << _32) | fourth) << lift) | (fifth >> (_32 - lift))
     below = np.cumsum(used, axis=0)  # nonzero digits up to and including each
-    more = np.where(at > 2, below[np.maximum(at - 3, 0), row], 0) > 0
-    length = np.frexp(top.astype(np.float64))[1].astype(np.uint64)  # bits of the top digit
-    lift = np.where(top == 0, np.uint64(0), _32 - length)
-    significant = (((top << _32) | second) << lift) | (third >> (_32 - lift))
-    sticky = more | ((third & ((np.uint64(1) << (_32 - lift)) - np.uint64(1))) != 0)
-    exponent = a.scale + 32 * (at - 3) - lift.astype(np.int64)
-    return significant, exponent, sticky
+    more = np.where(at > 4, below[np.maximum(at - 5, 0), row], 0) > 0
+    more |= (fifth & ((np.uint64(1) << (_32 - lift)) - np.uint64(1))) != 0
+    return high, low, a.scale + 32 * (at - 7) - lift.astype(np.int64), more
+
+
+def _square_root(high: Words, low: Words) -> tuple[Words, NDArray[np.bool_]]:
+    """The whole square root of ``high * 2**64 + low`` (high at least 2**62, or zero).
+
+    And whether something is left. Zimmermann, Karatsuba Square Root, INRIA report 3805 (1999).
+    """
+    one, two, most = np.uint64(1), np.uint64(2), np.uint64(0xFFFF_FFFF)
+    root = np.minimum(np.sqrt(high.astype(np.float64)), 2.0**32 - 1).astype(np.uint64)
+    root -= (root * root > high).astype(np.uint64)
+    next_root = np.minimum(root + one, most)
+    root = np.where(next_root * next_root <= high, next_root, root)
+    rest = high - root * root  # at most 2 * root
+    # (rest * 2**32 + top half of low) / (2 * root), both halved so that they fit.
+    upper = low >> _32
+    dividend = (rest << np.uint64(31)) | (upper >> one)
+    digit = np.minimum(dividend // np.maximum(root, one), most)
+    left = two * (dividend - root * digit) + (upper & one)
+    square = digit * digit
+    tail = low & _LOW
+    short = (left < square >> _32) | ((left == square >> _32) & (tail < (square & _LOW)))
+    whole = (left == square >> _32) & (tail == (square & _LOW))
+    return ((root << _32) | digit) - short.astype(np.uint64), ~whole
 
 
 def signed(bits: Words, negative: NDArray[np.bool_], dtype: str) -> Words:
@@ -162,7 +202,7 @@ def signed(bits: Words, negative: NDArray[np.bool_], dtype: str) -> Words:
 
 
 def specials(limbs: NDArray[np.int64], bits: Words, dtype: str, deviation: bool = False) -> Words:
-    """``bits``, but NaN or an infinity where such a term decides (any of them: NaN, a deviation)."""
+    """``bits``, but NaN or an infinity where such a term decides (in a deviation: NaN)."""
     nans, up, down = (limbs[:, w] != 0 for w in (NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD))
     infinity, nan = (np.uint64(special_bits(v, dtype)) for v in (math.inf, math.nan))
     if deviation:
@@ -185,30 +225,37 @@ def _mean(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
     return specials(limbs[:, 0], signed(bits, negative, dtype), dtype)
 
 
-def _variance(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
-    """(count * sum of squares - square of sum) / (count * freedom)."""
-    sums, _ = magnitudes(limbs[:, 0])
-    squares, _ = magnitudes(limbs[:, 1])
-    spread = minus(times(squares, count), squared(sums))
-    quotient, lost = divided(extended(spread, 4), count)
-    quotient, also = divided(quotient, freedom)
-    bits = rounded(quotient, lost | also, dtype)
-    bits = specials(limbs[:, 0], bits, dtype, deviation=True)
-    return specials(limbs[:, 1], bits, dtype, deviation=True)
+def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words]) -> _Finish:
+    def finish(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+        """(count * sum of squares - square of sum) / (count * freedom), or its root."""
+        sums, _ = magnitudes(limbs[:, 0])
+        squares, _ = magnitudes(limbs[:, 1])
+        spread = minus(times(squares, count), squared(sums))
+        quotient, lost = divided(extended(spread, 6), count)
+        quotient, also = divided(quotient, freedom)
+        bits = rounding(quotient, lost | also, dtype)
+        bits = specials(limbs[:, 0], bits, dtype, deviation=True)
+        return specials(limbs[:, 1], bits, dtype, deviation=True)
+
+    return finish
 
 
-FINISH_MANY = {"sum": _total, "mean": _mean, "var": _variance}
+_Finish: TypeAlias = Callable[[NDArray[Any], str, int, int], Words]
+FINISH_MANY: Final[dict[str, _Finish]] = {
+    "sum": _total,
+    "mean": _mean,
+    "var": _moments(rounded),
+    "std": _moments(rounded_roots),
+}
 
 
-def many(
-    op: str, limbs: NDArray[np.int64], dtype: str, count: int, ddof: float
-) -> Words | None:
+def many(op: str, limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> Words | None:
     """The results of ``op`` for ``limbs`` (records, groups, words) as bits of ``dtype``.
 
     None where the numbers are out of these methods' reach and each record must go alone.
     """
     freedom = count - ddof
     plain = 0 < count < 2**31 and float(ddof).is_integer() and 0 < freedom < 2**31
-    if op not in FINISH_MANY or not plain or (op == "var" and limbs.shape[1] > 2):
+    if not plain or limbs.shape[1] > 2:
         return None
     return FINISH_MANY[op](limbs, dtype, count, int(freedom))

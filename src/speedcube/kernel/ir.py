@@ -77,6 +77,42 @@ class Body:
         return "\n".join([*lines, *(f"{name} <- %{v}" for name, v in self.outputs)])
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """A body that is a loop: ``first``, so many ``times`` ``each`` on its own outputs, ``last``.
+
+    The parameters of ``each`` move on by ``step`` slots a round. Printers that would pay for the
+    length of the text keep the loop; the others, and the evaluator, take `unrolled`.
+    """
+
+    first: Body
+    each: Body
+    last: Body
+    times: int
+    step: int
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        return self.first.inputs
+
+    @property
+    def outputs(self) -> tuple[tuple[str, int], ...]:
+        return self.last.outputs
+
+    def output_type(self, name: str) -> str:
+        return self.last.output_type(name)
+
+    def unrolled(self) -> Body:
+        b = Builder()
+        values = {name: b.input(name, dtype) for name, dtype in self.inputs}
+        values = b.inline(self.first, values)
+        for r in range(self.times):
+            values = b.inline(self.each, values, r * self.step)
+        for name, value in b.inline(self.last, values).items():
+            b.output(name, value)
+        return b.body()
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value of a body under construction; operators append instructions."""
@@ -156,6 +192,19 @@ class Builder:
 
     def unary(self, op: str, a: Value) -> Value:
         return self.emit(op, a.type, a)
+
+    def inline(self, body: Body, inputs: dict[str, Value], shift: int = 0) -> dict[str, Value]:
+        """``body`` on ``inputs``, its parameters ``shift`` slots further on; its outputs."""
+        values: list[Value] = []
+        for instr in body.instrs:
+            if instr.op == "input":
+                values.append(inputs[instr.imm])
+                continue
+            imm = instr.imm + shift if instr.op == "param" else instr.imm
+            values.append(
+                self.emit(instr.op, instr.type, *(values[a] for a in instr.args), imm=imm)
+            )
+        return {name: values[v] for name, v in body.outputs}
 
     def output(self, name: str, value: Value) -> None:
         self._outputs[name] = value.id

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .program import NAN_WORD
+from .program import LIMBS, NAN_WORD
 
 DIGITS: Final = 68
 LEAST: Final = -1074  # exponent of the least digit's unit
@@ -56,13 +56,13 @@ class Exact:
 
 def read(limbs: NDArray[np.int64]) -> Exact:
     """The sum held in one group of limbs."""
-    units, odd = 0, [0, 0, 0]
+    units, odd = 0, [0] * (LIMBS - DIGITS)
     for k in limbs.nonzero()[0].tolist():  # a handful of the 72
         if k < DIGITS:
             units += int(limbs[k]) << 32 * k
         else:
             odd[k - NAN_WORD] = int(limbs[k])
-    return Exact(units, *odd)
+    return Exact(units, *odd[:3])
 
 
 def round_once(numerator: int, denominator: int, dtype: str) -> int:
@@ -116,7 +116,7 @@ def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
 
 
 def _quotient(sums: list[Exact], count: int, ddof: float) -> tuple[int, int] | float:
-    """(sum of squares - square of sum / n) / (n - ddof) as a ratio; NaN or infinity where it is one.
+    """(sum of squares - square of sum / n) / (n - ddof): a ratio, or NaN or infinity.
 
     Squares come in one group, or in three: of moderate terms, of huge ones scaled by 2**-600, of
     tiny ones scaled by 2**600.

@@ -66,10 +66,11 @@ class Tile:
 
 
 class Loops:
-    """Emits one kernel."""
+    """Emits one kernel of vectors of ``lanes`` elements; ``rolled``: rounds stay loops."""
 
-    def __init__(self, program: Program, lanes: int) -> None:
+    def __init__(self, program: Program, lanes: int, rolled: bool = False) -> None:
         self.program = program
+        self.rolled = rolled
         self.text = Text(lanes)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .llvm import SCALAR, emit
+from .ir import Rounds
+from .llvm import SCALAR, Text, emit
 from .program import LeafCode
 from .streams import RUN, Stream
 
@@ -58,7 +59,7 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
 
 def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[str, str]:
     """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
-    t, body = loops.text, stream.stages[s]
+    t, body = loops.text, (stream.stages if loops.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":
@@ -66,13 +67,32 @@ def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[
         else:
             address = t.at(loops.buffer(loops.layout.stage[name]), i, SCALAR[dtype])
             inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
-    outputs = emit(t, body, inputs, "%params")
+    if isinstance(body, Rounds):
+        outputs = _rounds(t, body, inputs)
+    else:
+        outputs = emit(t, body, inputs, "%params")
     if s < len(stream.stages) - 1:
         for name, value in outputs.items():
             scalar = SCALAR[body.output_type(name)]
             address = t.at(loops.buffer(loops.layout.stage[name]), i, scalar)
             t.store(t.vector(scalar), value, address, 8)
     return outputs
+
+
+def _rounds(t: Text, stage: Rounds, inputs: dict[str, str]) -> dict[str, str]:
+    """A loop for the rounds: a tenth of the text compiles in a tenth of the time."""
+    start = emit(t, stage.first, inputs, "%params")
+    kinds = {name: t.vector(SCALAR[dtype]) for name, dtype in stage.each.inputs}
+    state = {name: t.variable(kinds[name], start[name], name) for name in kinds}
+
+    def carried() -> dict[str, str]:
+        return {name: t.load(kinds[name], place) for name, place in state.items()}
+
+    with t.loop(0, str(stage.times)) as r:
+        params = t.at("%params", t.i64("mul", r, stage.step))
+        for name, value in emit(t, stage.each, carried(), params).items():
+            t.store(kinds[name], value, state[name])
+    return emit(t, stage.last, carried(), "%params")
 
 
 def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from ..errors import KernelError
-from .cache import KernelCache, content_key
+from .cache import KernelCache, content_key, generator
+from .cuda_loops import THREADS, CudaLoops
+from .program import Program
 
 OPTIONS: Final = (
     "--std=c++17",
@@ -26,7 +29,6 @@ OPTIONS: Final = (
 class DeviceKernel:
     """A kernel loaded on one device, and how many of its blocks each multiprocessor holds."""
 
-    source: str
     function: Any
     module: Any
     blocks_per_multiprocessor: int
@@ -50,20 +52,26 @@ def compile_cubin(source: str, architecture: str) -> bytes:
         nvrtc.destroyProgram(program)
 
 
-def build(source: str, device: int, threads: int, store: KernelCache) -> DeviceKernel:
-    """The kernel of ``source`` on ``device``: from the cache, or compiled and put there."""
+@lru_cache(maxsize=64)
+def source(program: Program) -> str:
+    """The CUDA C text of ``program``."""
+    return CudaLoops(program).emit()
+
+
+def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
+    """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
     from cupy_backends.cuda.libs import nvrtc
 
     with _lock, cupy.cuda.Device(device) as current:
         architecture = f"sm_{current.compute_capability}"
-        key = content_key("nvrtc", nvrtc.getVersion(), architecture, OPTIONS, source)
+        key = content_key("nvrtc", nvrtc.getVersion(), generator(), architecture, OPTIONS, program)
         cubin = store.get(key)
         if cubin is None:
-            cubin = compile_cubin(source, architecture)
+            cubin = compile_cubin(source(program), architecture)
             store.put(key, cubin)
         module = cupy.cuda.function.Module()
         module.load(cubin)
         function = module.get_function("kernel")
-        fit = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, 0)
-        return DeviceKernel(source, function, module, max(1, fit))
+        fit = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, THREADS, 0)
+        return DeviceKernel(function, module, max(1, fit))

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 from ..errors import KernelError
 from ..philox import MULTIPLIERS, ROUNDS
 from . import coefficients as K
-from .ir import Body, Builder, Value
+from .ir import Body, Builder, Rounds, Value
 
 RUN: Final = 1024
 MANTISSA: Final = 0x000F_FFFF_FFFF_FFFF
@@ -38,18 +38,7 @@ ROOT_HALF32: Final = 0x3F35_04F3
 
 KEY_SLOTS: Final = 2 * ROUNDS
 Words: TypeAlias = tuple[Value, Value]
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Bodies to run in order: the first takes ``block``, the last gives ``v0`` ... ``v{n-1}``.
-
-    ``slots`` parameters: the round keys, then two parameters of the distribution.
-    """
-
-    stages: tuple[Body, ...]
-    per_block: int
-    dtype: str
+Stage: TypeAlias = Body | Rounds
 
 
 def horner(b: Builder, x: Value, coefficients: tuple[float, ...]) -> Value:
@@ -60,18 +49,38 @@ def horner(b: Builder, x: Value, coefficients: tuple[float, ...]) -> Value:
     return value
 
 
-def _philox(words: bool, slot: int) -> Body:
+@lru_cache(maxsize=64)
+def _philox(words: bool, slot: int) -> Rounds:
     """Block -> A, B (64 bits each), or -> w0 ... w3 (32 bits each)."""
+    return Rounds(_philox_first(), _philox_round(slot), _philox_last(words), ROUNDS, 2)
+
+
+def _philox_first() -> Body:
     b = Builder()
     block = b.input("block", "uint64")
     zero = b.const(0, "uint64")
-    c: list[Value] = [block, block >> 32, zero, zero]
-    for r in range(ROUNDS):
-        p0 = b.emit("mul32", "uint64", c[0], b.const(MULTIPLIERS[0], "uint64"))
-        p1 = b.emit("mul32", "uint64", c[2], b.const(MULTIPLIERS[1], "uint64"))
-        k0, k1 = (b.param(slot + 2 * r + half, "uint64") for half in (0, 1))
-        # Only low words are read: the high halves of c carry rubbish that mul32 ignores.
-        c = [(p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0]
+    for k, word in enumerate((block, block >> 32, zero, zero)):
+        b.output(f"c{k}", word)
+    return b.body()
+
+
+def _philox_round(slot: int) -> Body:
+    b = Builder()
+    c = [b.input(f"c{k}", "uint64") for k in range(4)]
+    p0, p1 = (
+        b.emit("mul32", "uint64", word, b.const(multiplier, "uint64"))
+        for word, multiplier in zip(c[::2], MULTIPLIERS, strict=True)
+    )
+    k0, k1 = b.param(slot, "uint64"), b.param(slot + 1, "uint64")
+    # Only low words are read: the high halves of c carry rubbish that mul32 ignores.
+    for k, word in enumerate(((p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0)):
+        b.output(f"c{k}", word)
+    return b.body()
+
+
+def _philox_last(words: bool) -> Body:
+    b = Builder()
+    c = [b.input(f"c{k}", "uint64") for k in range(4)]
     if words:
         for k, word in enumerate(c):
             b.output(f"w{k}", word.cast("uint32"))
@@ -124,7 +133,7 @@ def _scaled(b: Builder, value: Value, slot: int, plain: bool) -> Value:
     return b.fma(value, b.param(slot + 1, value.type), b.param(slot, value.type))
 
 
-def _normal64(slot: int, plain: bool) -> tuple[Body, ...]:
+def _normal64(slot: int, plain: bool) -> tuple[Stage, ...]:
     b = Builder()
     word = b.input("A", "uint64")
     root = b.unary("nsqrt", _minus_log(b, _open_unit(b, word)))
@@ -155,7 +164,7 @@ def _minus_log32(b: Builder, word: Value) -> Value:
     return _log_polynomial(b, f, e, K.NEG_LOG32, K.NEG_LN2_32)
 
 
-def _normal32(slot: int, plain: bool) -> tuple[Body, ...]:
+def _normal32(slot: int, plain: bool) -> tuple[Stage, ...]:
     b = Builder()
     for k in (0, 1):
         word = b.input(f"w{2 * k}", "uint32")
@@ -175,21 +184,21 @@ def _normal32(slot: int, plain: bool) -> tuple[Body, ...]:
     return _philox(True, slot), radius, b.body()
 
 
-def _each64(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Body, ...]:
+def _each64(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Stage, ...]:
     b = Builder()
     for k, name in enumerate("AB"):
         b.output(f"v{k}", variate(b, b.input(name, "uint64")))
     return _philox(False, slot), b.body()
 
 
-def _each32(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Body, ...]:
+def _each32(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Stage, ...]:
     b = Builder()
     for k in range(4):
         b.output(f"v{k}", variate(b, b.input(f"w{k}", "uint32")))
     return _philox(True, slot), b.body()
 
 
-def _uniform64(slot: int, plain: bool) -> tuple[Body, ...]:
+def _uniform64(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
         u = _unit(b, word) - b.const(1.0, "float64")
         return _scaled(b, u, slot + KEY_SLOTS, plain)
@@ -197,7 +206,7 @@ def _uniform64(slot: int, plain: bool) -> tuple[Body, ...]:
     return _each64(slot, variate)
 
 
-def _uniform32(slot: int, plain: bool) -> tuple[Body, ...]:
+def _uniform32(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
         k = (word >> 8).bitcast("int32").cast("float32")
         return _scaled(b, k * b.const(2.0**-24, "float32"), slot + KEY_SLOTS, plain)
@@ -205,14 +214,14 @@ def _uniform32(slot: int, plain: bool) -> tuple[Body, ...]:
     return _each32(slot, variate)
 
 
-def _exponential64(slot: int, plain: bool) -> tuple[Body, ...]:
+def _exponential64(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
         return _scaled(b, _minus_log(b, _open_unit(b, word)), slot + KEY_SLOTS, plain)
 
     return _each64(slot, variate)
 
 
-def _exponential32(slot: int, plain: bool) -> tuple[Body, ...]:
+def _exponential32(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
         # |-ln 1| is -0 in this arithmetic: clear the sign.
         bits = _minus_log32(b, word).bitcast("uint32") & b.const(0x7FFF_FFFF, "uint32")
@@ -233,7 +242,7 @@ def _high_product(b: Builder, x: Value, n: Value) -> Words:
     return hh + (lh >> 32) + (middle >> 32), (middle << 32) | (ll & low)
 
 
-def _integers(slot: int, dtype: str) -> tuple[Body, ...]:
+def _integers(slot: int, dtype: str) -> tuple[Stage, ...]:
     """A + floor(A n / 2**64) for n < 2**32: the bias is below 2**-32."""
 
     def variate(b: Builder, word: Value) -> Value:
@@ -245,7 +254,7 @@ def _integers(slot: int, dtype: str) -> tuple[Body, ...]:
     return _each64(slot, variate)
 
 
-def _integers_wide(slot: int, dtype: str) -> tuple[Body, ...]:
+def _integers_wide(slot: int, dtype: str) -> tuple[Stage, ...]:
     """A + floor(B:A n / 2**128) for any n up to 2**64 - 1: the bias is below 2**-64."""
     b = Builder()
     low, high = b.input("A", "uint64"), b.input("B", "uint64")
@@ -257,11 +266,11 @@ def _integers_wide(slot: int, dtype: str) -> tuple[Body, ...]:
     return _philox(False, slot), b.body()
 
 
-def _bits64(slot: int, dtype: str) -> tuple[Body, ...]:
+def _bits64(slot: int, dtype: str) -> tuple[Stage, ...]:
     return _each64(slot, lambda b, word: (word + b.param(slot + KEY_SLOTS, "uint64")).cast(dtype))
 
 
-_FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Body, ...]]]] = {
+_FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Stage, ...]]]] = {
     ("normal", "float64"): _normal64,
     ("normal", "float32"): _normal32,
     ("uniform", "float64"): _uniform64,
@@ -269,20 +278,50 @@ _FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Body, ...]]]] = 
     ("exponential", "float64"): _exponential64,
     ("exponential", "float32"): _exponential32,
 }
-_INTEGER: Final[dict[str, tuple[Callable[[int, str], tuple[Body, ...]], int]]] = {
+_INTEGER: Final[dict[str, tuple[Callable[[int, str], tuple[Stage, ...]], int]]] = {
     "integers": (_integers, 2),
     "integers_wide": (_integers_wide, 1),
     "bits64": (_bits64, 2),
 }
 
 
+@dataclass(frozen=True)
+class Stream:
+    """A distribution of stream v1; its parameters start at ``slot``; plain: a = 0, b = 1.
+
+    ``slots`` parameters: the round keys, then two parameters of the distribution.
+    """
+
+    distribution: str
+    dtype: str
+    slot: int
+    plain: bool
+
+    @property
+    def per_block(self) -> int:
+        """Values that one Philox block gives."""
+        if self.distribution in _INTEGER:
+            return _INTEGER[self.distribution][1]
+        return 2 if self.dtype == "float64" else 4
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """Run in order: the first takes ``block``, the last gives ``v0`` ... ``v{n-1}``."""
+        if (self.distribution, self.dtype) in _FLOAT:
+            return _FLOAT[self.distribution, self.dtype](self.slot, self.plain)
+        if self.distribution in _INTEGER:
+            return _INTEGER[self.distribution][0](self.slot, self.dtype)
+        raise KernelError(
+            f"stream v1 has no distribution {self.distribution!r} of dtype {self.dtype}"
+        )
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """The stages without loops."""
+        return tuple(s.unrolled() if isinstance(s, Rounds) else s for s in self.stages)
+
+
 @lru_cache(maxsize=256)
 def stream(distribution: str, dtype: str, slot: int, plain: bool) -> Stream:
-    """The pipeline of ``distribution``; its parameters start at ``slot``; plain: a = 0, b = 1."""
-    if (distribution, dtype) in _FLOAT:
-        stages = _FLOAT[distribution, dtype](slot, plain)
-        return Stream(stages, 2 if dtype == "float64" else 4, dtype)
-    if distribution in _INTEGER:
-        make, per_block = _INTEGER[distribution]
-        return Stream(make(slot, dtype), per_block, dtype)
-    raise KernelError(f"stream v1 has no distribution {distribution!r} of dtype {dtype}")
+    """The one `Stream` of these fields, so that its bodies are made once."""
+    return Stream(distribution, dtype, slot, plain)

@@ -1,0 +1,67 @@
+"""Which machine code runs a program: code that is quick to compile, then code that is quick.
+
+A program starts with its quick kernel. Once it has computed so many elements that full code would
+have paid for its compilation, or where full code lies in the cache, it has full code. Both give
+the same bits; the rule counts work, never time, so that runs repeat.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from ..kernel.cache import kernel_cache
+from ..kernel.native import FULL, QUICK, NativeKernel, Style, build, is_stored, load
+from ..kernel.program import Program
+
+# A full kernel takes 80 ms more to compile and saves about a nanosecond an element.
+FULL_PAYS: Final = 1 << 26
+
+
+@dataclass(eq=False)
+class Tiers:
+    """The kernels of one program for one target, for all threads of the process."""
+
+    program: Program
+    target: str
+    seen: int = 0  # elements computed or about to be
+    kernels: dict[Style, NativeKernel] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def kernel(self, visits: int) -> NativeKernel:
+        """The kernel to compute ``visits`` elements with."""
+        full = self.kernels.get(FULL[self.target])
+        if full is not None:
+            return full
+        with self.lock:  # one thread compiles, others wait
+            self.seen += visits
+            return self._full() if self.seen >= FULL_PAYS else self._quick()
+
+    def _full(self) -> NativeKernel:
+        return self._get(FULL[self.target]) or self._build(FULL[self.target])
+
+    def _quick(self) -> NativeKernel:
+        full, quick = FULL[self.target], QUICK[self.target]
+        if quick in self.kernels:
+            return self.kernels[quick]
+        if is_stored(self.program, self.target, full, kernel_cache()):
+            return self._get(full) or self._build(full)
+        return self._get(quick) or self._build(quick)
+
+    def _get(self, style: Style) -> NativeKernel | None:
+        found = self.kernels.get(style) or load(self.program, self.target, style, kernel_cache())
+        if found is not None:
+            self.kernels[style] = found
+        return found
+
+    def _build(self, style: Style) -> NativeKernel:
+        made = self.kernels[style] = build(self.program, self.target, style, kernel_cache())
+        return made
+
+
+@lru_cache(maxsize=512)
+def tiers(program: Program, target: str) -> Tiers:
+    """The `Tiers` of ``program``; kernels in use outlive their being dropped from here."""
+    return Tiers(program, target)
