@@ -7,13 +7,15 @@ it in its cache. Nothing is shared with the process that planned.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import WorkerError
 from ..expr.nodes import Expr, Leaf, Reduced
 from ..plan.stages import Part, Stage, cut_stage
 from . import machine
@@ -22,6 +24,7 @@ from .stop import Stop
 from .tasks import Destination, Worker, inputs_of, is_exact_sum
 
 Array: TypeAlias = NDArray[Any]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,47 @@ def use_gpu() -> bool:
     return "dask_cuda" in sys.modules and machine.gpu_count() > 0
 
 
+class TaskStop(Stop):
+    """Raised also when Dask cancels the task of this thread: whoever asked pressed Ctrl-C."""
+
+    __slots__ = ("task",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.task = _current_task()
+
+    def is_set(self) -> bool:
+        if self.task is not None and self.task.state == "cancelled":
+            self.set()
+        return self.raised
+
+
+def _current_task() -> Any:
+    """What the Dask worker knows of the task this thread runs; None elsewhere."""
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+        return worker.state.tasks.get(worker.get_current_task())
+    except (ValueError, KeyError):
+        return None
+
+
+def _each(
+    run: Callable[[Part], Result], parts: Iterable[Part], threads: int, stop: Stop
+) -> list[Result]:
+    """``run`` of every part on ``threads`` threads; all leave when one fails or ``stop`` is set."""
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            found = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
+        except BaseException:
+            stop.set()
+            raise
+    if stop.is_set():
+        raise WorkerError("this task was cancelled while it ran; compute again for its result")
+    return found
+
+
 def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
     """Task: the results of a part, or its records where others share its reduction.
 
@@ -66,11 +110,11 @@ def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Ar
     on_gpu = use_gpu() if gpu is None else gpu
     count = 1 if on_gpu else worker_threads() if threads is None else threads
     stage = cut_stage(job.root, job.source, job.axes, job.extra, count)
-    worker = Worker(Stop(), 0 if on_gpu else None)
+    stop = TaskStop()
+    worker = Worker(stop, 0 if on_gpu else None)
     inputs = inputs_of(stage.needs, arrays)
     if job.join == "merge" or stage.join == "merge":
-        with ThreadPoolExecutor(count) as pool:
-            records = list(pool.map(lambda part: worker.partial(stage, part, inputs), stage.parts))
+        records = _each(lambda part: worker.partial(stage, part, inputs), stage.parts, count, stop)
         assert job.source is not None
         whole = merge(job.source.op, is_exact_sum(job.source), records)
         if job.join == "merge":
@@ -78,8 +122,7 @@ def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Ar
         return values(job.source, whole).reshape(stage.shape)
     out = Destination(stage.shape, stage.dtype)
     run = worker.store if job.source is None else worker.reduce
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(lambda part: run(stage, part, out, inputs), stage.parts))
+    _each(lambda part: run(stage, part, out, inputs), stage.parts, count, stop)
     return np.asarray(out.array())
 
 
