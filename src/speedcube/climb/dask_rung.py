@@ -101,12 +101,12 @@ def chunks_for(shape: tuple[int, ...], workers: int, room: float) -> tuple[int, 
 
     Smaller too where ``workers`` would be left without a chunk.
     """
-    points = min(PUBLISHED, max(1, int(room / 4 / 8)))
-    while True:
-        chunks = _near_cube(shape, points)
-        if points == 1 or _blocks(shape, chunks) >= workers:
-            return chunks
-        points //= 2
+    chunks = _near_cube(shape, min(PUBLISHED, max(1, int(room / 4 / 8))))
+    if _blocks(shape, chunks) >= workers:
+        return chunks
+    longest = max(range(len(shape)), key=lambda k: shape[k])
+    share = min(chunks[longest], -(-shape[longest] // workers))  # as much for each worker
+    return (*chunks[:longest], share, *chunks[longest + 1 :])
 
 
 def _near_cube(shape: tuple[int, ...], points: int) -> tuple[int, ...]:

@@ -1,0 +1,115 @@
+"""Ctrl-C while climbing, sent to real processes: what is finished is kept, nothing is left behind.
+
+Each process says on its standard error when the moment has come.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+# On rung {slow} it computes 2 TB instead, having said that it begins.
+SLOW_RUNG = """
+from speedcube import cli
+from speedcube.climb import command
+from speedcube.climb.presets import PRESETS
+real = command.measure
+def measure(array, target, *rest):
+    if target.name == {slow!r}:
+        print("now", file=sys.stderr, flush=True)
+        array = PRESETS["rocklin"].ours()
+    return real(array, target, *rest)
+command.measure = measure
+"""
+# Plain Dask stays in one task for a minute, in C code that does not listen.
+SLOW_DASK = """
+import ctypes, dask
+from speedcube import cli
+from speedcube.climb import dask_rung
+def compute(collection):
+    print("now", file=sys.stderr, flush=True)
+    sleep = ctypes.CDLL(None).sleep
+    scheduler = "threads" if {slow!r} == "cores:2" else "single-threaded"
+    both = [dask.delayed(sleep)(60), dask.delayed(sleep)(60)]
+    return dask.delayed(sum)(both).compute(scheduler=scheduler, num_workers=2)
+place_of = dask_rung.place_of
+def slow_place(target):
+    place = place_of(target)
+    slow = target.name == {slow!r}
+    return dask_rung.replace(place, compute=compute) if slow else place
+dask_rung.place_of = slow_place
+"""
+BEGIN = "import sys\n"
+END = "\nsys.argv = ['speedcube', *{args!r}]\ncli.main()\n"
+
+
+def interrupted(script: str, slow: str, args: list[str]) -> tuple[int, str, str, float]:
+    """Exit code, output, errors, and the seconds from the signal to the end."""
+    code = BEGIN + script.format(slow=slow) + END.format(args=args)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert process.stderr is not None
+    try:
+        while (line := process.stderr.readline()) != "now\n":
+            assert line, "the process ended too early"
+        time.sleep(0.5)  # into the computation
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        output, errors = process.communicate(timeout=60)
+        assert not [child for child in children if child.is_running()]
+        return process.returncode, output, errors, time.monotonic() - start
+    finally:
+        process.kill()
+        process.wait()
+
+
+SMALL = ["--shape", "300,400", "--repeat", "1"]
+
+
+@pytest.mark.parametrize("slow", ["core", "cores:2"])
+@pytest.mark.parametrize("script", [SLOW_RUNG, SLOW_DASK], ids=["our rung", "plain Dask"])
+def test_finished_rungs_are_kept(script: str, slow: str, tmp_path: Path) -> None:
+    file, picture = tmp_path / "l.json", tmp_path / "l.svg"
+    on = ["cores:3", slow, "cores:4"]
+    code, output, errors, seconds = interrupted(
+        script, slow,
+        ["ladder", *SMALL, "--on", ",".join(on), "--json", str(file), "--plot", str(picture)],
+    )  # fmt: skip
+    assert code == 130
+    assert errors == ""
+    assert seconds < 5
+    document: dict[str, Any] = json.loads(file.read_text())
+    finished = on[:1] if script == SLOW_RUNG else on[:2]  # ours was finished, Dask's was not
+    assert [rung["rung"] for rung in document["rungs"]] == finished
+    assert document["rungs"][0]["dask_seconds"] > 0
+    if script == SLOW_DASK:
+        assert document["rungs"][1]["dask_seconds"] is None
+    assert document["equal_bits"] is True
+    assert "cores:3" in output
+    assert document["rungs"][0]["bits"] in output
+    assert output.endswith(f"Interrupted: {len(finished)} of 3 rungs finished.\n")
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_before_any_rung_is_finished(tmp_path: Path) -> None:
+    file, picture = tmp_path / "l.json", tmp_path / "l.svg"
+    code, output, errors, _ = interrupted(
+        SLOW_RUNG, "core",
+        ["ladder", *SMALL, "--on", "core", "--json", str(file), "--plot", str(picture)],
+    )  # fmt: skip
+    assert (code, errors) == (130, "")
+    assert output == "No rung was finished.\nInterrupted: 0 of 1 rungs finished.\n"
+    assert json.loads(file.read_text())["rungs"] == []
+    assert not picture.exists()
