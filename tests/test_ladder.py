@@ -338,7 +338,7 @@ def test_an_output_that_fails_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(ladder, "write", full)
     result = RUN.invoke(cli.app, [*SMALL, "--no-dask", "--json", str(tmp_path / "l.json")])
     assert result.exit_code == 2
-    assert "could not be written: [Errno 28] No space left on device" in result.stderr
+    assert "l.json' could not be written: OSError: [Errno 28] No space left" in result.stderr
     assert "Bits: equal on all 2 rungs." in result.output
 
 
@@ -367,11 +367,13 @@ def test_files_are_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.Monke
 # --------------------------------------------------------------------- where it is printed
 
 
-def test_piped_output_is_plain_and_whole() -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_piped_output_is_plain_and_whole(encoding: str) -> None:
+    settings = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
     run = subprocess.run(
         [sys.executable, "-m", "speedcube", *SMALL],
-        capture_output=True, text=True, check=False, timeout=120,
-        env={k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")},
+        capture_output=True, encoding=encoding, check=False, timeout=120,
+        env={**settings, "PYTHONIOENCODING": encoding},
     )  # fmt: skip
     assert run.returncode == 0
     assert run.stderr == ""
@@ -380,6 +382,7 @@ def test_piped_output_is_plain_and_whole() -> None:
     (head,) = (line for line in lines if line.startswith("rung"))
     assert head.split("  ")[-1] == "bits"
     assert not [line for line in lines if line != line.rstrip() or "…" in line]
+    assert lines[3] in {"utf-8": "─" * len(lines[3]), "ascii": "-" * len(lines[3])}[encoding]
 
 
 def test_bars_are_for_terminals_and_long_waits() -> None:

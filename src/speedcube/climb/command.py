@@ -18,7 +18,7 @@ from .dask_rung import BUDGET, time_dask
 from .ladder import LadderResult, Rung, finished, measure, timed_runs
 from .presets import Experiment, experiment
 from .progress import Estimate, waiting
-from .table import render, show
+from .table import UNLIMITED, show
 
 EQUAL, BITS_DIFFER, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
@@ -72,7 +72,7 @@ def checked(
 
 
 def run(request: Request) -> int:
-    """Climb; print and write what was found; the exit code."""
+    """Climb; write and print what was found; the exit code."""
     climbed, interrupted = Climbed(), False
     try:
         climb(request, climbed, Console(stderr=True))
@@ -80,11 +80,13 @@ def run(request: Request) -> int:
         interrupted = True
         _leave_soon()
     result = _result(request, climbed)
+    written = _written(request.json, result.to_json)
     report(result)
     if interrupted:
         print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
     sys.stdout.flush()
-    written = _write(request, result)
+    if result.rungs:
+        written = _written(request.plot, result.plot) and written
     if interrupted:
         return INTERRUPTED
     if not result.equal_bits or len(climbed.rungs) < len(request.targets):
@@ -107,28 +109,19 @@ def _result(request: Request, climbed: Climbed) -> LadderResult:
 
 def report(result: LadderResult) -> None:
     """Print ``result``: fitted to a terminal; in lines as long as they are where it is piped."""
-    if sys.stdout.isatty():
-        show(result, Console())
-        return
-    columns = os.environ.get("COLUMNS", "")
-    print(render(result, int(columns) if columns.isdecimal() else None), end="")
+    piped = not sys.stdout.isatty() and not os.environ.get("COLUMNS")
+    show(result, Console(width=UNLIMITED if piped else None))
 
 
-def _write(request: Request, result: LadderResult) -> bool:
-    """Write what was asked for; whether that worked."""
-    wanted: list[tuple[str | None, Callable[[str], object]]] = [
-        (request.json, result.to_json),
-        (request.plot if result.rungs else None, result.plot),
-    ]
-    worked = True
-    for path, write in wanted:
-        try:
-            if path is not None:
-                write(path)
-        except OSError as err:
-            worked = False
-            complain(f"{path!r} could not be written: {err}; what is printed above is complete")
-    return worked
+def _written(path: str | None, write: Callable[[str], object]) -> bool:
+    """Write ``path`` if it was asked for; whether that worked."""
+    try:
+        if path is not None:
+            write(path)
+    except Exception as err:
+        complain(f"{path!r} could not be written: {_said(err)}; what is printed is complete")
+        return False
+    return True
 
 
 def complain(message: object) -> None:

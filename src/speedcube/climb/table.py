@@ -16,7 +16,7 @@ from .figures import count_text, seconds_text, shape_text, times_text
 if TYPE_CHECKING:
     from .ladder import LadderResult, Rung
 
-_UNLIMITED: Final = 10_000  # characters; longer than any line
+UNLIMITED: Final = 10_000  # characters; longer than any line
 _GAP: Final = 2  # characters between columns
 
 
@@ -173,5 +173,5 @@ def show(result: LadderResult, console: Console) -> None:
 def render(result: LadderResult, width: int | None = None) -> str:
     """What `show` prints, as plain text."""
     out = io.StringIO()
-    show(result, Console(file=out, width=width or _UNLIMITED, color_system=None))
+    show(result, Console(file=out, width=width or UNLIMITED, color_system=None))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
