@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from oracle import assert_same_bits, elements, numpy_elements, reduce_row, ulps
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import SpeedcubeError
+from speedcube.expr.bounds import analyse
 from speedcube.ops import OPS
 
 # Every operation of ops.OPS against NumPy --------------------------------------------------------
@@ -324,6 +326,39 @@ def test_chains_give_numpys_values(chain: Chain) -> None:
     if _reference(chain) is None:
         return
     assert_same_bits(chain.array.compute(on="core"), numpy_elements(chain.array._expr), chain)
+
+
+@settings(FUZZ, max_examples=200)
+@given(chain=chains())
+def test_what_is_known_beforehand_holds(chain: Chain) -> None:
+    """Every element lies in its bounds and is a multiple of their grain: exact sums rely on it."""
+    known = analyse(chain.array._expr)
+    found = _reference(chain)
+    if found is None or not known.known:
+        return
+    for value in np.asarray(found).reshape(-1)[:: max(1, found.size // 100)].tolist():
+        assert known.low <= value <= known.high, (value, known)
+        numerator, denominator = float(value).as_integer_ratio()
+        grain = Fraction(2) ** known.grain
+        assert (Fraction(numerator, denominator) / grain).denominator == 1, (value, known)
+
+
+@pytest.mark.parametrize("low", [-(2**62), -7, 0, 2**40])
+@pytest.mark.parametrize("count", [1, 2, 1000, 2**31, 2**33, 2**62])
+def test_bounds_of_integers(low: int, count: int) -> None:
+    x = sc.random.default_rng(1).integers(low, low + count, 3000)
+    y = x // 3 - (x % 5) * 2
+    for lazy in (x, y, x % -7, -x // 4 + 1, abs(x) * 3):
+        known, values = analyse(lazy._expr), lazy.compute(on="core").tolist()
+        assert known.low <= min(values)
+        assert max(values) <= known.high
+    if low == 0 and count == 1000:
+        assert (analyse(x._expr).low, analyse(x._expr).high) == (0, 999)
+        assert analyse(((x * 2 + 1) % 77)._expr).high == 77
+    doubles = [Fraction(v) for v in x.compute(on="core").astype("float64").tolist()]
+    mean = sum(doubles) / len(doubles)
+    exact = sum((v - mean) ** 2 for v in doubles) / len(doubles)
+    assert max(ulps(np.float64(x.var().compute(on="core")), np.float64(float(exact)))) <= 1
 
 
 @settings(FUZZ, max_examples=25)

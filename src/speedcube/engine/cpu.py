@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -98,6 +99,7 @@ class Frame:
     table_addresses: list[int]
     params: int
     scratch_bytes: int
+    idle: list[Caller] = field(default_factory=list)  # appending and popping are atomic
 
 
 def frame_of(prepared: Prepared, target: str | None) -> Frame:
@@ -118,19 +120,22 @@ def frame_of(prepared: Prepared, target: str | None) -> Frame:
 
 
 class Caller:
-    """A kernel with its arguments in place, for one thread."""
+    """A kernel with its arguments in place, for one thread at a time."""
 
-    def __init__(
-        self, prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
-    ) -> None:
-        self.prepared = prepared
-        frame = frame_of(prepared, target)
-        self.kernel = frame.tiers.kernel(prepared.visits)  # kept: its code lives as long as it
-        self.function = self.kernel.function
+    def __init__(self, prepared: Prepared, frame: Frame, inputs: Mapping[int, Array]) -> None:
+        self.prepared, self.frame = prepared, frame
         self.geometry: Any = frame.words.from_buffer_copy(frame.geometry)
         self.keep: list[Any] = []
         addresses = [*self._data(inputs), *frame.table_addresses]
         self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self.start()
+
+    def start(self) -> None:
+        """Before a thread's first call."""
+        frame = self.frame
+        # Kept, since its code lives as long as it.
+        self.kernel = frame.tiers.kernel(self.prepared.visits)
+        self.function = self.kernel.function
         self.arguments = (
             ctypes.addressof(self.geometry),
             ctypes.addressof(self.buffers),
@@ -154,6 +159,25 @@ class Caller:
         self.function(*self.arguments, out)
 
 
+@contextmanager
+def calling(
+    prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
+) -> Iterator[Caller]:
+    """A caller: one that an earlier computation left, unless this one brings inputs of its own."""
+    frame = frame_of(prepared, target)
+    if inputs:
+        yield Caller(prepared, frame, inputs)
+        return
+    try:
+        caller = frame.idle.pop()
+    except IndexError:
+        caller = Caller(prepared, frame, inputs)
+    else:
+        caller.start()
+    yield caller
+    frame.idle.append(caller)
+
+
 def host_array(source: Stored) -> Array:
     """The buffer of ``source`` in host memory."""
     if source.on_device:
@@ -165,11 +189,12 @@ def host_array(source: Stored) -> Array:
 
 def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: Stop) -> None:
     """Every element of the part into ``out`` (its position 0 is out's first element)."""
-    call, target = Caller(prepared, inputs), _address(out)
-    for box in boxes(prepared.loops, prepared.tiling.inner):
-        if stop.is_set():
-            return
-        call(box, target)
+    target = _address(out)
+    with calling(prepared, inputs) as call:
+        for box in boxes(prepared.loops, prepared.tiling.inner):
+            if stop.is_set():
+                return
+            call(box, target)
 
 
 def run_records(
@@ -181,13 +206,13 @@ def run_records(
 ) -> None:
     """Hand the part's records, some kept positions at a time, to ``consume(first, records)``."""
     kept, reduced, steps = prepared.loops
-    call = Caller(prepared, inputs) if prepared.space.size else None
-    for first in range(0, kept, block):
-        count = min(block, kept - first)
-        records = initial_records(prepared.program, count)
-        if call is not None:
-            _fold(call, (count, reduced, steps), first, records, stop)
-        consume(first, records)
+    with calling(prepared, inputs) if prepared.space.size else nullcontext() as call:
+        for first in range(0, kept, block):
+            count = min(block, kept - first)
+            records = initial_records(prepared.program, count)
+            if call is not None:
+                _fold(call, (count, reduced, steps), first, records, stop)
+            consume(first, records)
 
 
 def _fold(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -62,25 +63,27 @@ def _stage_tasks(
     ready: dict[int, Any],
     place: int | None,
 ) -> None:
+    # What a task does not depend on is bound beforehand: Dask looks into every argument.
     needs = stage.needs
     arrays = [ready[id(need)] for need in needs]
     out = Destination(stage.shape, stage.dtype, place)
     if stage.join == "one":
         part = stage.parts[0]
-        tasks[key] = Task(key, run_joined, workers[0], stage, part, out, needs, *arrays)
+        tasks[key] = Task(key, partial(run_joined, workers[0], stage, part, out, needs), *arrays)
         return
     refs = []
     for k, part in enumerate(stage.parts):
         name, worker = f"{key}-part-{k}", workers[k % len(workers)]
         refs.append(TaskRef(name))
         if stage.join == "merge":
-            tasks[name] = Task(name, run_partial, worker, stage, part, needs, *arrays)
+            run = partial(run_partial, worker, stage, part, needs)
         else:
-            tasks[name] = Task(name, run_joined, worker, stage, part, out, needs, *arrays)
+            run = partial(run_joined, worker, stage, part, out, needs)
+        tasks[name] = Task(name, run, *arrays)
     if stage.join == "merge":
-        tasks[key] = Task(key, merged, stage, *refs)
+        tasks[key] = Task(key, partial(merged, stage), *refs)
     else:
-        tasks[key] = Task(key, joined, out, *refs)
+        tasks[key] = Task(key, partial(joined, out), *refs)
 
 
 def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:

@@ -71,10 +71,10 @@ def _grain_of(value: float) -> int:
 
 def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     """Bounds of a result rounded to ``dtype``: ends move out a few places, grain by magnitude."""
-    if not dtypes.is_float(dtype):
-        return unknown(dtype)
     if math.isnan(low) or math.isnan(high):
         return unknown(dtype)
+    if not dtypes.is_float(dtype):
+        return _whole(low, high, grain, dtype)
     slack = 2.0**-22 if dtype == "float32" else 2.0**-51
     low, high = low - abs(low) * slack, high + abs(high) * slack
     if max(abs(low), abs(high)) > float(np.finfo(dtype).max) / 2:
@@ -85,7 +85,16 @@ def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     return Bounds(low, high, max(grain, FINEST[dtype]))
 
 
+def _whole(low: float, high: float, grain: int, dtype: str) -> Bounds:
+    """Bounds of integers, where their ends are exact as doubles."""
+    exact = max(abs(low), abs(high)) <= 2.0**53
+    return Bounds(float(low), float(high), max(grain, 0)) if exact else unknown(dtype)
+
+
 def _random(source: Random) -> Bounds:
+    if source.distribution in ("integers", "integers_wide"):
+        first, count = (int(p) for p in source.parameters)
+        return _whole(first, first + count - 1, 0, source.dtype)
     if source.distribution not in _UNIT:
         return unknown(source.dtype)
     low, high = _UNIT[source.distribution][source.dtype]
@@ -141,6 +150,20 @@ def _divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
     inverse = Bounds(1 / b.high, 1 / b.low, -1074)
     low, high = _products(a, inverse)
     return _rounded(low, high, -1074, dtype)
+
+
+def _floor_divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    if dtypes.is_float(dtype):
+        return unknown(dtype)
+    size = max(abs(a.low), abs(a.high))  # by zero it is 0
+    return _whole(-size if min(a.low, b.low) < 0 else 0.0, size, 0, dtype)
+
+
+def _remainder(a: Bounds, b: Bounds, dtype: str) -> Bounds:
+    """It has the divisor's sign and is smaller than it; by zero it is 0."""
+    if dtypes.is_float(dtype):
+        return unknown(dtype)
+    return _whole(min(b.low, 0.0), max(b.high, 0.0), 0, dtype)
 
 
 def _sqrt(a: Bounds, dtype: str) -> Bounds:
@@ -206,6 +229,8 @@ _RULES: Final[dict[str, Callable[..., Bounds]]] = {
     "subtract": _subtract,
     "multiply": _multiply,
     "divide": _divide,
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
     "sqrt": _sqrt,
     "exp": _exp,
     "absolute": _absolute,
