@@ -301,9 +301,8 @@ class Array:
     def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
         return graph
 
-    @staticmethod
-    def __dask_scheduler__(graph: Any, keys: Any, **kwargs: Any) -> Any:
-        return dask.threaded.get(graph, keys, **kwargs)
+    # Dask computes collections together only where this is one and the same function.
+    __dask_scheduler__ = staticmethod(dask.threaded.get)
 
     # NumPy's protocols ---------------------------------------------------------------------
 

@@ -5,8 +5,12 @@ The client's workers must have this package in this version; that is asked once 
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final
 
 from dask._task_spec import Task, TaskRef
@@ -51,14 +55,29 @@ def _connect(**where: Any) -> Any:
     if known is not None and known.status == "running":
         return known
     try:
+        if isinstance(target, str):
+            with ThreadPoolExecutor(1) as apart:  # the caller may be inside an event loop
+                apart.submit(asyncio.run, _greet(kind, target)).result()
         made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as err:
+    except (OSError, TimeoutError, ValueError, LookupError, TypeError) as err:
         raise SchedulerError(
             f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: {err}; "
             "check the address and that the scheduler runs"
         ) from err
     _clients[name] = made
     return made
+
+
+async def _greet(kind: str, target: str) -> None:
+    """Shake hands with a scheduler; a client would wait for ever on one that only listens."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    address = json.loads(Path(target).read_text())["address"] if kind != "address" else target
+    how = Security().get_connection_args("client")
+    greeting = connect(address, timeout=CONNECT_SECONDS, **how)
+    comm = await asyncio.wait_for(greeting, CONNECT_SECONDS)
+    await comm.close()
 
 
 def worker_addresses(client: Any) -> list[str]:
