@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from . import dtypes
 from .display import html, summary
 from .engine.compute import collection_graph, compute, plan_for, source_of
-from .errors import AxisError, DTypeError, ShapeError
+from .errors import AxisError, DTypeError, RungError, ShapeError
 from .expr import build, views
 from .expr.nodes import Deferred, Expr, Leaf, Shape, Stored, c_strides
 from .interop import chunks as grids
@@ -419,9 +419,7 @@ def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
 def _buffer(value: Any) -> Any:
     """``value`` as a NumPy or CuPy array of native, aligned elements."""
     if hasattr(value, "__cuda_array_interface__"):
-        import cupy
-
-        return cupy.asarray(value)
+        return _cupy("__cuda_array_interface__").asarray(value)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
     try:
@@ -440,11 +438,27 @@ _DLPACK_CUDA: Final = (2, 13)
 
 
 def _from_dlpack(value: Any) -> Any:
-    if value.__dlpack_device__()[0] in _DLPACK_CUDA:
-        import cupy
+    on_gpu = value.__dlpack_device__()[0] in _DLPACK_CUDA
+    module = _cupy("DLPack") if on_gpu else np
+    try:
+        return module.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as err:
+        raise DTypeError(
+            f"this {type(value).__name__} cannot be read through DLPack ({err}); give a dense "
+            "array of numbers in CPU or CUDA memory"
+        ) from err
 
-        return cupy.from_dlpack(value)
-    return np.from_dlpack(value)
+
+def _cupy(through: str) -> Any:
+    """CuPy, which reads arrays in GPU memory."""
+    try:
+        import cupy
+    except ImportError as err:
+        raise RungError(
+            f"this array lies in GPU memory ({through}), and CuPy, which reads it, cannot be "
+            f"imported ({err}); pip install speedcube[cuda13], or copy the array to the CPU"
+        ) from err
+    return cupy
 
 
 _ARRAY_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
