@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import io
 import json
 import os
+import pty
+import re
 import statistics
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +389,29 @@ def test_piped_output_is_plain_and_whole(encoding: str) -> None:
     assert head.split("  ")[-1] == "bits"
     assert not [line for line in lines if line != line.rstrip() or "…" in line]
     assert lines[3] in {"utf-8": "─" * len(lines[3]), "ascii": "-" * len(lines[3])}[encoding]
+
+
+def test_a_narrow_terminal_gets_whole_lines() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    run = subprocess.Popen(
+        [sys.executable, "-m", "speedcube", *SMALL, "--price", "cpu=0.1"],
+        stdout=theirs, stderr=subprocess.PIPE, text=True,
+        env={k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    printed = b""
+    with contextlib.suppress(OSError):  # the end, as Linux tells it
+        while part := os.read(ours, 4096):
+            printed += part
+    os.close(ours)
+    assert (run.communicate()[1], run.returncode) == ("", 0)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.decode())
+    assert "…" not in text
+    assert 60 < max(map(len, text.splitlines())) <= 80
+    heads = [line.split() for line in text.splitlines() if line.startswith("rung")]
+    assert len(heads) == 2
+    assert heads[1][-1] == "cost"
 
 
 def test_bars_are_for_terminals_and_long_waits() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import dask
+import distributed
 import numpy as np
 import pytest
 from hypothesis import given
@@ -244,3 +249,25 @@ def test_what_goes_wrong_on_the_other_thread_is_raised_here() -> None:
         dask_rung.interruptible(work)
     assert names == ["plain Dask"]
     assert dask_rung.interruptible(lambda: 2.5) == 2.5
+
+
+@pytest.mark.cluster
+def test_an_address_is_a_rung(tmp_path: Path) -> None:
+    """Two workers at an address: our bits, and plain Dask on the same workers."""
+    file = tmp_path / "l.json"
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        on = f"core,{cluster.scheduler_address}"
+        run = subprocess.run(
+            [sys.executable, "-m", "speedcube", "ladder", "--on", on, "--shape", "400,500",
+             "--repeat", "1", "--json", str(file)],
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        name = f"client {cluster.scheduler_address}"
+    assert (run.returncode, run.stderr) == (0, "")
+    core, client = json.loads(file.read_text())["rungs"]
+    assert (client["rung"], client["workers"]) == (name, 2)
+    assert client["bits"] == core["bits"]
+    assert client["dask_seconds"] > 0
+    assert f"Dask on {name}: all of it in chunks of 400 x 250." in run.stdout
