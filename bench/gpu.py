@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import platform
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -76,6 +78,50 @@ def measure(name: str, array: Any, on: str, repeat: int) -> dict[str, Any]:
     }
 
 
+_KERNEL = """
+import time, cupy, speedcube as sc
+from speedcube.engine import gpu, prepare
+from speedcube.engine.compute import plan_for
+cupy.zeros(1)
+x = sc.random.default_rng(0).normal(10, 1, size=(500_000, 500_000))
+y = (x + 1)[::2, ::2].sum()
+stage = plan_for(y._expr, "gpu", None, False)[0].stages[-1]
+begin = time.perf_counter()
+gpu.gpu_kernel(prepare.prepare(stage, stage.parts[0], None).program, 0)
+kernel = time.perf_counter() - begin
+y.compute(on="gpu")
+print(kernel, time.perf_counter() - begin)
+"""
+
+
+def kernels(repeat: int) -> dict[str, Any]:
+    """Fresh processes, CUDA context and CuPy's import apart: the published kernel, and its sum.
+
+    First each with an empty kernel cache, then each with the cache that they left.
+    """
+
+    def run(cache: str) -> list[float]:
+        environment = {**os.environ, "SPEEDCUBE_CACHE_DIR": cache}
+        done = subprocess.run([sys.executable, "-c", _KERNEL], env=environment, check=True,
+                              capture_output=True, text=True)  # fmt: skip
+        return [float(word) for word in done.stdout.split()]
+
+    with tempfile.TemporaryDirectory() as kept:
+        cold = []
+        for _ in range(repeat):
+            with tempfile.TemporaryDirectory() as empty:
+                cold.append(run(empty))
+        run(kept)
+        cached = [run(kept) for _ in range(repeat)]
+    found = {}
+    for name, times in (("cold", cold), ("from the cache", cached)):
+        for what, column in zip(("kernel", "kernel and 2 TB sum"), zip(*times, strict=True),
+                                strict=True):  # fmt: skip
+            found[f"{what}, {name}, s"] = sorted(column)
+            print(f"{what}, {name}: {statistics.median(column):.4f} s")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json")
@@ -94,12 +140,14 @@ def main() -> None:
         for on in options.on.split(";")
         for name, array in _expressions().items()
     ]
+    found = kernels(3)
     report = {
         "schema": 1,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": "python bench/gpu.py " + " ".join(sys.argv[1:]),
         "machine": _machine(),
         "rows": rows,
+        "kernels": found,
     }
     if options.json:
         with open(options.json, "w") as file:

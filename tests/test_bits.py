@@ -127,6 +127,37 @@ def test_quick_and_full_code(monkeypatch: pytest.MonkeyPatch, name: str, target:
     assert_same_bits(found[0], found[1])
 
 
+_BOTH = np.array([0xFFF8 << 48, 0x7FF8 << 48, 0x7FF0 << 48 | 7, 0xFFF0 << 48], np.uint64)
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_arithmetic_makes_one_nan(monkeypatch: pytest.MonkeyPatch, dtype: str, target: str) -> None:
+    """Processors make different NaNs and hand different ones on; NumPy's is what is stored."""
+    monkeypatch.setattr(cpu, "targets", lambda: (target,))
+    word = f"u{np.dtype(dtype).itemsize}"
+    nan = int(np.array(np.nan, dtype).view(word))
+    data = np.resize(_BOTH.view("float64"), 100)
+    with np.errstate(invalid="ignore"):
+        x = sc.asarray(data.astype(dtype))
+    negative = sc.asarray(np.full(100, -1.0, dtype))
+    made = {
+        "0 / 0": negative * 0 / (negative * 0),
+        "inf - inf": (x - x),
+        "sqrt(-1)": sc.sqrt(negative),
+        "handed on": (1 + x)[:3],
+        "negated": (-x)[:3],
+        "chosen": sc.where(x > 0, 1, x)[:3],
+        "cast": x.astype("float32" if dtype == "float64" else "float64").astype(dtype)[:3],
+    }
+    for name, lazy in made.items():
+        assert set(lazy.compute(on="core").view(word).tolist()) == {nan}, name
+    assert not sc.signbit(made["0 / 0"]).compute(on="core").any()
+    # What was stored is given back as it is, and its sign can be read.
+    assert np.array_equal(x[::-1].compute(on="core").view(word), np.asarray(x)[::-1].view(word))
+    assert sc.signbit(x)[:2].compute(on="core").tolist() == [True, False]
+
+
 def test_targets_of_this_machine() -> None:
     assert targets()[-1] == "plain"
     if "avx2" in targets():

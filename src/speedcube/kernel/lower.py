@@ -18,7 +18,7 @@ from ..ops import OPS
 from ..philox import round_keys
 from .ir import Builder, Value
 from .program import Bins, LeafCode, Program, Sink, Term
-from .rules import RULES, cast, order_key
+from .rules import RULES, canonical, cast, order_key
 from .streams import RUN, stream
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
@@ -131,6 +131,8 @@ def _element(b: Builder, root: Expr, space: Space, slots: Slots) -> Value:
 def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
     if node.op == "cast":
         return cast(b, args[0], node.dtype)
+    if node.op == "signbit":
+        args = [_one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
     rule = OPS[node.op].rule
     if rule == "select":
         chosen = [cast(b, a, node.dtype) for a in args[1:]]
@@ -154,7 +156,7 @@ def _sink(
     slots: Slots,
 ) -> Sink:
     if reduction is None:
-        b.output("x", value)
+        b.output("x", _one_nan(b, value, root))
         return Sink("store", value.type, unit_stride=space.out_strides[-1] == 1)
     if reduction in ("sum", "mean", "moments") and dtypes.is_float(value.type):
         return _exact(b, value, analyse(root), reduction, slots)
@@ -172,6 +174,13 @@ def _sink(
             return Sink("argmin", value.type)
         return Sink("min", value.type)
     raise KernelError(f"no kernel for reduction {reduction!r}")
+
+
+def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
+    """The value of ``node`` with one NaN, where a NaN may come out of arithmetic."""
+    if isinstance(node, Leaf) or not dtypes.is_float(value.type) or analyse(node).known:
+        return value  # data are copied as they are
+    return canonical(b, value)
 
 
 def _integer_mean(b: Builder, value: Value, slots: Slots) -> Sink:

@@ -196,6 +196,19 @@ def _exp(b: Builder, x: Value) -> Value:
     return b.select(x.compare("ne", x), x, power)
 
 
+_NAN: Final = {"float64": ("uint64", 0x7FF8 << 48), "float32": ("uint32", 0x7FC0 << 16)}
+
+
+def canonical(b: Builder, x: Value) -> Value:
+    """``x`` with NumPy's NaN for every NaN; which one arithmetic makes depends on the processor.
+
+    The choice is made between integers: between floats a compiler may leave it out.
+    """
+    word, quiet = _NAN[x.type]
+    bits = b.select(x.compare("ne", x), b.const(quiet, word), x.bitcast(word))
+    return bits.bitcast(x.type)
+
+
 def cast(b: Builder, x: Value, dtype: str) -> Value:
     """``x`` as ``dtype``: NumPy's astype, with out-of-range floats pinned to the least integer."""
     if dtype == "bool":
