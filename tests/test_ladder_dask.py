@@ -159,15 +159,17 @@ def test_cpu_rungs(name: str, workers: int, options: dict[str, Any]) -> None:
 
 
 def test_dask_uses_that_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    together = threading.Barrier(3, timeout=30)
+    together = threading.Barrier(3, timeout=10)
 
     @dask.delayed  # type: ignore[untyped-decorator]
     def meet(_: int) -> int:
         together.wait()  # passes only if three threads are here at once
         return threading.get_ident()
 
-    found = place_of(describe("cores:3", "")).compute(dask.delayed(list)(map(meet, range(3))))
-    assert len(set(found)) == 3
+    found = place_of(describe("cores:3", "")).compute(
+        dask.delayed(list)([meet(k) for k in range(3)])
+    )
+    assert len({int(thread) for thread in found}) == 3
 
 
 def test_several_gpus_need_a_worker_process_each(monkeypatch: pytest.MonkeyPatch) -> None:
