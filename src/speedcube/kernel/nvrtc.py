@@ -61,11 +61,13 @@ def source(program: Program) -> str:
 def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
-    from cupy_backends.cuda.libs import nvrtc
 
     with _lock, cupy.cuda.Device(device) as current:
         architecture = f"sm_{current.compute_capability}"
-        key = content_key("nvrtc", nvrtc.getVersion(), generator(), architecture, OPTIONS, program)
+        # The runtime's version, not NVRTC's: asking that one loads it, for nothing where the
+        # kernel is in the cache.
+        version = cupy.cuda.runtime.runtimeGetVersion()
+        key = content_key("nvrtc", version, generator(), architecture, OPTIONS, program)
         cubin = store.get(key)
         if cubin is None:
             cubin = compile_cubin(source(program), architecture)
