@@ -422,6 +422,8 @@ def _buffer(value: Any) -> Any:
         return _cupy("__cuda_array_interface__").asarray(value)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError("masked arrays are not supported; fill the gaps first: value.filled(...)")
     try:
         array = np.asarray(value)
     except ValueError as err:

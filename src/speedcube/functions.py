@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtypes
 from .array import Array, asarray, elementwise, operand
-from .errors import ParameterError, UnsafeFileError
+from .errors import DTypeError, ParameterError, ShapeError, UnsafeFileError
 from .expr import build, views
 from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
 from .interop.chunks import broadcast, eye_grid, reshaped
@@ -20,12 +20,19 @@ from .interop.chunks import broadcast, eye_grid, reshaped
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     """``fill_value`` everywhere."""
-    name = dtypes.check(np.asarray(fill_value).dtype if dtype is None else dtype)
-    if isinstance(fill_value, int) and dtypes.is_integer(name):
+    given = np.asarray(fill_value)
+    if given.shape:
+        raise ParameterError(
+            f"full takes one value, not an array of shape {given.shape}; see broadcast_to"
+        )
+    if dtype is None or (given.dtype.kind not in "biuf" and not isinstance(fill_value, int)):
+        dtypes.check(given.dtype)
+    name = dtypes.check(given.dtype if dtype is None else dtype)
+    if dtypes.is_integer(name):
         limits = np.iinfo(name)
         if not limits.min <= fill_value <= limits.max:
             raise ParameterError(f"{fill_value} does not fit {name} ({limits.min}..{limits.max})")
-    value = np.asarray(fill_value).astype(name).item()
+    value = given.astype(name).item()
     return Array(const(value, name, build.check_shape(shape)), hint=chunks)
 
 
@@ -50,6 +57,8 @@ def eye(
 ) -> Array:
     """Ones on diagonal ``k``, zeros elsewhere."""
     shape = build.check_shape((n, n if m is None else m))
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise ParameterError(f"k, the diagonal, must be an integer, not {k!r}")
     on_diagonal = _coordinate(shape, 1) - _coordinate(shape, 0) == k
     found = on_diagonal.astype(dtype)
     return Array(found._expr, hint=eye_grid(chunks, shape, found._expr.dtype))
@@ -67,10 +76,9 @@ def arange(
     start, stop = (0, start) if stop is None else (start, stop)
     if step == 0:
         raise ParameterError("step must not be 0")
-    if not builtins.all(math.isfinite(v) for v in (start, stop, step)):
-        raise ParameterError(f"arange takes finite numbers, not {start}, {stop}, {step}")
+    _finite("arange", start, stop, step)
     count = builtins.max(0, math.ceil((stop - start) / step))
-    index = _coordinate((count,), 0)
+    index = _coordinate(build.check_shape(count), 0)
     whole = builtins.all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
     name = dtypes.check(dtype or ("int64" if whole else "float64"))
     if whole and dtypes.is_integer(name):
@@ -78,6 +86,12 @@ def arange(
     else:
         found = (index.astype("float64") * float(step) + float(start)).astype(name)
     return Array(found._expr, hint=chunks)
+
+
+def _finite(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
+            raise ParameterError(f"{name} takes finite numbers, not {value!r}")
 
 
 def linspace(
@@ -90,6 +104,7 @@ def linspace(
     chunks: Any = None,
 ) -> Array:
     """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``."""
+    _finite("linspace", start, stop)
     (count,) = build.check_shape(num)
     spaces = count - 1 if endpoint else count
     step = (stop - start) / spaces if spaces > 0 else math.nan
@@ -118,7 +133,14 @@ def from_npy(path: str | Path) -> Array:
 
 def from_dask_array(collection: Any) -> Array:
     """A Dask array as a source: computed to memory when it is needed."""
+    if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "chunks"):
+        raise DTypeError(f"{type(collection).__name__} is no Dask array; use speedcube.asarray")
     name = dtypes.check(collection.dtype)
+    if builtins.any(math.isnan(n) for n in collection.shape):
+        raise ShapeError(
+            f"a Dask array of unknown shape {collection.shape}; call its "
+            "compute_chunk_sizes() first"
+        )
     shape = tuple(int(n) for n in collection.shape)
     source = Deferred(collection, name, shape)
     return Array(Leaf(source, shape, 0, c_strides(shape)), hint=collection.chunks)

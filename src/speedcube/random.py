@@ -229,7 +229,7 @@ def _entropy(seed: Any) -> tuple[int, ...]:
 def _number(name: str, value: Any) -> float:
     try:
         found = float(value)
-    except (TypeError, ValueError) as err:
+    except (TypeError, ValueError, OverflowError) as err:
         raise ParameterError(f"{name} must be a number, not {value!r}") from err
     if math.isnan(found):
         raise ParameterError(f"{name} must not be NaN")

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError
 from ..ops import OPS
 from . import views
-from .nodes import Expr, Leaf, Map, Reduced, Shape, c_strides, const
+from .nodes import Expr, Leaf, Map, Reduced, Shape, c_strides, const, countable
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -129,8 +129,8 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
         raise AxisError(f"{op} takes one axis or None, not {axis}")
-    if ddof < 0:
-        raise ParameterError(f"ddof must be 0 or more, not {ddof}")
+    if isinstance(ddof, bool) or not isinstance(ddof, (int, float, np.number)) or not ddof >= 0:
+        raise ParameterError(f"ddof must be 0 or more, not {ddof!r}")
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
         if not dtypes.is_float(arg.dtype):
@@ -149,7 +149,7 @@ def check_shape(size: Any) -> Shape:
         if int(n) < 0:
             raise ShapeError(f"sizes must be 0 or more, not {int(n)} in {size!r}")
         shape.append(int(n))
-    return tuple(shape)
+    return countable(tuple(shape))
 
 
 def infer_shape(shape: tuple[Any, ...], size: int) -> Shape:

@@ -139,10 +139,16 @@ def c_strides(shape: Shape) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def whole(source: Source, shape: Shape) -> Leaf:
-    """``source`` with positions counted in C order over ``shape``."""
+def countable(shape: Shape) -> Shape:
+    """``shape``, or `ShapeError` where its elements cannot be counted in 63 bits."""
     if math.prod(shape) >= 2**63:
         raise ShapeError(f"shape {shape} has 2**63 elements or more; positions are 63-bit numbers")
+    return shape
+
+
+def whole(source: Source, shape: Shape) -> Leaf:
+    """``source`` with positions counted in C order over ``shape``."""
+    countable(shape)
     return Leaf(source, shape, 0, c_strides(shape))
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import AxisError, ShapeError
-from .nodes import Expr, Leaf, Map, Shape
+from .nodes import Expr, Leaf, Map, Shape, countable
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -156,7 +156,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 f"axis {k} has sizes {sorted(sizes)}"
             )
         out.append(sizes.pop() if sizes else 1)
-    return tuple(out)
+    return countable(tuple(out))
 
 
 def reshape(root: Expr, shape: Shape) -> Expr:
