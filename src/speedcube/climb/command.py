@@ -22,7 +22,7 @@ from .table import UNLIMITED, show
 
 EQUAL, BITS_DIFFER, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
-_LEAVE: Final = 3.0  # seconds that the process may take to end after Ctrl-C
+_LEAVE: Final = 4.0  # seconds that the process may take to end after Ctrl-C
 
 
 @dataclass(frozen=True)
