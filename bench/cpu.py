@@ -1,6 +1,6 @@
 """The CPU figures, each a ratio of two things measured in turn in this one run.
 
-python bench/cpu.py [--json FILE]. Absolute times are printed only for latencies.
+python bench/cpu.py [--json FILE] [--only WORD]. Absolute times are printed only for latencies.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any
 
 import dask.array as da
@@ -22,6 +23,8 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.climb.ladder import this_machine
+from speedcube.engine import cpu
+from speedcube.kernel import native
 
 
 def seconds(run: Callable[[], Any], repeat: int = 5) -> list[float]:
@@ -67,6 +70,47 @@ def against_dask() -> dict[str, Any]:
     )
 
 
+def against_dask_with_avx2() -> dict[str, Any]:
+    """The same, our kernels compiled for AVX2 where this machine has more."""
+    if "avx2" not in native.targets():
+        return {"not run": "this machine has no AVX2"}
+    cpu.targets = lambda: ("avx2",)
+    try:
+        return against_dask()
+    finally:
+        cpu.targets = native.targets
+
+
+_JAX = """
+import os, json, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import jax
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp
+sys.path.insert(0, os.path.dirname(sys.argv[1]))
+import cpu
+
+@jax.jit
+def theirs(key):
+    x = 10 + jax.random.normal(key, (6000, 6000), dtype=jnp.float64)
+    return (x + 1)[::2, ::2].sum()
+
+key = jax.random.key(0)
+ours = cpu.published(6000)
+found = cpu.in_turn(lambda: ours.compute(on="core"), lambda: theirs(key).block_until_ready())
+print(json.dumps({**found, "jax": jax.__version__}))
+"""
+
+
+def against_jax() -> dict[str, Any]:
+    """`jax.jit` of the same expression, the whole process bound to one CPU."""
+    if find_spec("jax") is None or not hasattr(os, "sched_setaffinity"):
+        return {"not run": "JAX is not installed here (pip install jax), or this is not Linux"}
+    done = subprocess.run([sys.executable, "-c", _JAX, __file__], check=True,
+                          stdout=subprocess.PIPE, text=True)  # fmt: skip
+    return dict(json.loads(done.stdout))
+
+
 def two_cores() -> dict[str, Any]:
     y = published(24_000)
     return in_turn(lambda: y.compute(on="cores:2"), lambda: y.compute(on="core"))
@@ -110,34 +154,51 @@ def shapes() -> dict[str, Any]:
 _UNARY = (np.sqrt, np.abs, np.square, np.floor, np.negative)
 
 
-def chains() -> dict[str, Any]:
+_VIEWS = (
+    lambda x: x,
+    lambda x: x[::2, ::2],
+    lambda x: x[:, ::-1],
+    lambda x: x.T,
+    lambda x: x[5:, ::3],
+    lambda x: x[::3, 7:-7],
+)
+
+
+def chains(seed: int = 2026) -> dict[str, Any]:
     """30 seeded chains of a source, element-wise steps, a view, a reduction, against NumPy."""
-    pick = np.random.default_rng(2026)
-    ratios = []
+    pick = np.random.default_rng(seed)
+    ratios, names = [], []
     for _ in range(30):
-        source = pick.choice(["normal", "uniform", "exponential"])
+        source = str(pick.choice(["normal", "uniform", "exponential", "integers"]))
         steps = [int(s) for s in pick.integers(0, 8, size=pick.integers(1, 5))]
-        view = int(pick.integers(0, 4))
-        reduction = str(pick.choice(["sum", "mean", "max", "min", "var"]))
-        axis = [None, None, 1][int(pick.integers(0, 3))]
+        view = int(pick.integers(0, len(_VIEWS)))
+        reduction = str(pick.choice(["sum", "mean", "max", "min", "var", "std"]))
+        axis = [None, None, 0, 1][int(pick.integers(0, 4))]
 
         def chain(x: Any, steps: Any = steps, view: int = view, reduction: str = reduction,
                   axis: Any = axis) -> Any:  # fmt: skip
             for step in steps:
                 x = _UNARY[step](abs(x)) if step < 5 else (x + step if step < 7 else x * 1.5)
-            x = (x, x[::2, ::2], x[:, ::-1], x.T)[view]
-            return getattr(x, reduction)(axis=axis)
+            return getattr(_VIEWS[view](x), reduction)(axis=axis)
 
+        arguments = (1000,) if source == "integers" else ()
         shape = (1500, 2000)
-        ours = chain(getattr(sc.random.default_rng(0), source)(size=shape))
+        ours = chain(getattr(sc.random.default_rng(0), source)(*arguments, size=shape))
         theirs = np.random.default_rng(0)
         found = in_turn(
             lambda ours=ours: ours.compute(on="core"),
-            lambda c=chain, s=source, g=theirs, n=shape: c(getattr(g, s)(size=n)),
-            3,
+            lambda c=chain, s=source, g=theirs, a=arguments, n=shape: c(getattr(g, s)(*a, size=n)),
+            5,
         )
         ratios.append(found["ratio"])
-    return {"median": statistics.median(ratios), "least": min(ratios), "all": ratios}
+        names.append(f"{source} steps {steps} view {view} {reduction} axis {axis}")
+    least = sorted(zip(ratios, names, strict=True))[:5]
+    return {
+        "median": statistics.median(ratios),
+        "least": min(ratios),
+        "slowest": least,
+        "all": ratios,
+    }
 
 
 def latencies() -> dict[str, Any]:
@@ -200,6 +261,8 @@ def imports() -> dict[str, Any]:
 
 FIGURES = {
     "one core over Dask single-threaded (>= 40)": against_dask,
+    "one core with AVX2 over Dask single-threaded (>= 25)": against_dask_with_avx2,
+    "one core over jax.jit on the same core (>= 15)": against_jax,
     "two cores over one (>= 1.80)": two_cores,
     "float32 over float64 (>= 1.8)": float32_over_float64,
     "exact (a * 2 + b).sum() over NumPy (>= 2)": stored_sum,
@@ -214,16 +277,19 @@ FIGURES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json")
+    parser.add_argument("--only", default="", help="figures whose name contains this")
     options = parser.parse_args()
-    found = {}
+    found: dict[str, Any] = {}
     for name, figure in FIGURES.items():
+        if options.only not in name:
+            continue
         found[name] = figure()
         shown = {k: round(v, 3) for k, v in found[name].items() if isinstance(v, float)}
         print(f"{name}: {shown}", flush=True)
     report = {
         "schema": 1,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": "python bench/cpu.py",
+        "command": "python bench/cpu.py " + " ".join(sys.argv[1:]),
         "machine": this_machine(),
         "figures": found,
     }
