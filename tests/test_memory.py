@@ -1,0 +1,58 @@
+"""A plan's ``peak_bytes`` holds: what a run takes beyond its imports stays below it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+
+_MEASURE = """
+import resource, sys
+import numpy as np
+import speedcube as sc
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+rung = sys.argv[1]
+rng = sc.random.default_rng(0)
+(rng.normal(size=2000).sum() + 0).compute(on=rung)  # LLVM and the thread pool are loaded
+{make}
+before = peak()
+plan = array.plan(on=rung)
+array.compute(on=rung)
+print(peak() - before, plan.peak_bytes, plan.workers)
+"""
+
+ARRAYS = {
+    "sum of stored data": "data = np.ones((4000, 4000)); array = sc.asarray(data).sum()",
+    "stored data, doubled": "data = np.ones((4000, 2000)); array = sc.asarray(data) * 2",
+    "var of very many rows": "array = rng.random((300_000, 20)).var(axis=1)",
+    "sum of very many columns": "array = rng.random((20, 300_000)).sum(axis=0)",
+    "argmin of very many columns": "array = rng.random((20, 300_000)).argmin(axis=0)",
+    "a large intermediate": ("x = rng.random((40, 400_000)); array = (x - x.mean(axis=0)).sum()"),
+    "two large intermediates": (
+        "x = rng.random((40, 200_000)); array = ((x - x.mean(axis=0)) / x.std(axis=0)).max(axis=1)"
+    ),
+    "a flat result": "array = sc.arange(5_000_000) * 3 + 1",
+    "a small dtype": "array = rng.integers(0, 9, size=(3000, 3000), dtype='int8') + 1",
+    "80 GB, a slice": "array = rng.normal(size=(100_000, 100_000))[::100, ::100].sum(axis=1)",
+}
+
+
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_peak_bytes_hold(name: str, rung: str) -> None:
+    """``peak_bytes`` is each worker's, so two workers together stay below twice as much."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE.format(make=ARRAYS[name]), rung],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    grown, promised, workers = map(int, done.stdout.split())
+    assert grown <= workers * promised, f"{grown:,} bytes more; {promised:,} for each of {workers}"
