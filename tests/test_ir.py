@@ -24,6 +24,10 @@ F = Instr("input", "float64", imm="x")
 I = Instr("input", "int32", imm="i")  # noqa: E741
 B = Instr("input", "bool", imm="b")
 
+L = Instr("input", "int64", imm="l")
+P = Instr("param", "float64", imm=0)
+NEGATED = Body((F, Instr("neg", "float64", (0,))), (("x", 1),))
+
 REFUSED = {
     "unknown-op": ([Instr("tan", "float64")], r"%0 \(tan float64\): unknown operation"),
     "unknown-type": ([Instr("input", "float16", imm="x")], "unknown type"),
@@ -49,6 +53,21 @@ REFUSED = {
     "negative-shift": ([I, Instr("shr", "int32", (0,), -1)], "shifts by its width or more"),
     "mixed-add": ([F, I, Instr("add", "float64", (0, 1))], "operands have types"),
     "add-changes-type": ([F, Instr("add", "float32", (0, 0))], "operands have types"),
+    "table-of-floats": ([L, Instr("table", "float64", (0,), (1, 2))], "is for integers"),
+    "table-without-entries": ([L, Instr("table", "uint64", (0,), ())], "wants entries"),
+    "table-at-int32": ([I, Instr("table", "uint64", (0,), (1, 2))], "wants entries"),
+    "rare-without-inputs": ([B, F, Instr("rare", "float64", (0, 1), NEGATED)], "takes 3 operands"),
+    "rare-without-bool": ([F, Instr("rare", "float64", (0, 0, 0), NEGATED)], "wants operands"),
+    "rare-of-another-type": ([B, F, I, Instr("rare", "int32", (0, 2, 1), NEGATED)], "wants operan"),
+    "rare-without-x": ([B, F, Instr("rare", "float64", (0, 1, 1), Body((F,), ()))], "one output"),
+    "rare-with-two-outputs": (
+        [B, F, Instr("rare", "float64", (0, 1, 1), Body((F,), (("x", 0), ("y", 0))))],
+        'must have the one output "x"',
+    ),
+    "rare-with-a-parameter": (
+        [B, F, Instr("rare", "float64", (0, 1), Body((P,), (("x", 0),)))],
+        "may not read parameters",
+    ),
 }
 
 
@@ -224,13 +243,28 @@ def body_of(op: str, result: str, types: list[str], imm: Any = None) -> Body:
     return b.body()
 
 
+def rare_case(dtype: str, least: float) -> tuple[Body, dict[str, np.ndarray]]:
+    """Only some vectors have a lane above ``least``; one rare body holds another."""
+
+    def inner(b: Builder, x: ir.Value, y: ir.Value) -> ir.Value:
+        deeper = y.compare("gt", b.const(3, y.type))
+        return b.rare(deeper, x + y, lambda b, x: -x * b.const(3, x.type), x)
+
+    b = Builder()
+    x, y = b.input("leaf0", dtype), b.input("leaf1", dtype)
+    large = x.compare("gt", b.const(least, dtype))
+    b.output("x", b.rare(large, y, inner, x, y) + y)
+    v, w = pairs(special_values(dtype), special_values(dtype))
+    return b.body(), {"leaf0": np.sort(v), "leaf1": w}
+
+
 def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
     cases: dict[str, tuple[Body, dict[str, np.ndarray]]] = {}
 
     def add(
         op: str, dtype: str, types: list[str], arrays: list[np.ndarray], imm: Any = None
     ) -> None:
-        suffix = "" if imm is None else f"-{imm}"
+        suffix = "" if imm is None or isinstance(imm, tuple) else f"-{imm}"
         name = f"{op}-{types[0]}-{dtype}{suffix}" if types[0] != dtype else f"{op}-{dtype}{suffix}"
         cases[name] = (
             body_of(op, dtype, types, imm),
@@ -288,6 +322,11 @@ def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
                 add("bitcast", target, [dtype], [v])
     wide = special_values("uint64")
     add("mul32", "uint64", ["uint64", "uint64"], list(pairs(wide, wide)))
+    for dtype in ("uint64", "int32"):
+        entries = tuple(int(v) for v in special_values(dtype)[:21])
+        add("table", dtype, ["int64"], [np.arange(200) * 13 % 21], entries)
+    for dtype, least in (("float64", 9e9), ("float32", 1.0), ("int64", 2**62), ("uint8", 9)):
+        cases[f"rare-{dtype}"] = rare_case(dtype, least)
     return cases
 
 

@@ -69,11 +69,29 @@ def emit(
             names.append(_slot(instr))
         else:
             name = f"{prefix}{k}"
+            names.append(name)
+            if instr.op == "rare":
+                _rare(lines, instr, args, name, indent, pool)
+                continue
+            if instr.op == "table":
+                entries = ", ".join(literal(entry, instr.type) for entry in instr.imm)
+                lines.append(f"{indent}const {CTYPE[instr.type]} {name}_table[] = {{{entries}}};")
+                args = [f"{name}_table", *args]
             lines.append(
                 f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};"
             )
-            names.append(name)
     return {name: names[v] for name, v in body.outputs}
+
+
+def _rare(
+    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, pool: dict[str, int]
+) -> None:
+    inputs = dict(zip((name for name, _ in instr.imm.inputs), args[2:], strict=True))
+    lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
+    lines.append(f"{indent}if ({args[0]}) {{")
+    found = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", pool)
+    lines.append(f"{indent}  {name} = {found['x']};")
+    lines.append(f"{indent}}}")
 
 
 def _constant(instr: Instr, pool: dict[str, int]) -> str:
@@ -194,4 +212,5 @@ _C: Final[dict[str, _Printer]] = {
     "select": lambda i, types, a: f"{a[0]} ? {a[1]} : {a[2]}",
     "cast": _cast,
     "bitcast": _bitcast,
+    "table": lambda i, types, a: f"{a[0]}[{a[1]}]",
 }

@@ -142,8 +142,23 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
     if instr.op in ("shl", "shr"):
         shift = np.left_shift if instr.op == "shl" else np.right_shift
         return np.asarray(shift(args[0], np.asarray(instr.imm, instr.type)))
+    if instr.op == "table":
+        return np.array(instr.imm, instr.type)[args[0]]
+    if instr.op == "rare":
+        return _rare(instr, args)
     with np.errstate(all="ignore"):
         return np.asarray(_SIMPLE[instr.op](*args))
+
+
+def _rare(instr: Instr, args: list[Array]) -> Array:
+    """Only the elements that need it go through the body."""
+    condition, otherwise, *given = np.broadcast_arrays(*args)
+    found = otherwise.copy()
+    if condition.any():
+        names = [name for name, _ in instr.imm.inputs]
+        chosen = dict(zip(names, (g[condition] for g in given), strict=True))
+        found[condition] = evaluate(instr.imm, chosen)["x"]
+    return found
 
 
 def read_slot(params: Array, slot: int, dtype: str) -> Array:

@@ -16,6 +16,10 @@
     mul32                  uint64: the product of the operands' low 32 bits
     eq ne lt le gt ge      bool; float comparisons are false on NaN, except ne
     select cast bitcast    cast float -> integer needs a value in range (the rules guard it)
+    table  imm=entries     integers: the entry at an int64 index in range (the rules guard it)
+    rare   imm=Body        (condition, otherwise, inputs...): the body's output "x" where the
+                           condition holds, else otherwise; skipped where no element needs it,
+                           so the body must be harmless for every input
 
 A `Body` is what two printers (`llvm.py`, `cuda.py`) emit operation for operation and what
 `evaluate.py` executes with NumPy: the same bits then follow from the same sequence.
@@ -23,6 +27,7 @@ A `Body` is what two printers (`llvm.py`, `cuda.py`) emit operation for operatio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,16 +35,17 @@ from .. import dtypes
 from ..errors import KernelError
 
 FLOAT_ONLY: Final = frozenset({"div", "sqrt", "nsqrt", "fma", "floor", "ceil", "trunc", "rint"})
-INTEGER_ONLY: Final = frozenset({"idiv", "irem", "shl", "shr", "shlv", "shrv", "mul32"})
+INTEGER_ONLY: Final = frozenset({"idiv", "irem", "shl", "shr", "shlv", "shrv", "mul32", "table"})
 BITS_ONLY: Final = frozenset({"and", "or", "xor", "not"})
 COMPARE: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(("input", "const", "param"), 0),
     **dict.fromkeys(("neg", "sqrt", "nsqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
-    **dict.fromkeys(("shl", "shr", "cast", "bitcast"), 1),
+    **dict.fromkeys(("shl", "shr", "cast", "bitcast", "table"), 1),
     **dict.fromkeys(("add", "sub", "mul", "div", "idiv", "irem", "and", "or", "xor"), 2),
     **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),
     **dict.fromkeys(("fma", "select"), 3),
+    "rare": 2,  # and the body's inputs
 }
 
 
@@ -190,6 +196,19 @@ class Builder:
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         return self.emit("select", a.type, condition, a, b)
 
+    def table(self, entries: tuple[int, ...], index: Value, dtype: str = "uint64") -> Value:
+        return self.emit("table", dtype, index, imm=entries)
+
+    def rare(
+        self, condition: Value, otherwise: Value, rule: Callable[..., Value], *args: Value
+    ) -> Value:
+        """``rule(builder, *args)`` where ``condition`` holds, else ``otherwise``."""
+        inner = Builder()
+        inputs = [inner.input(f"a{k}", a.type) for k, a in enumerate(args)]
+        inner.output("x", rule(inner, *inputs))
+        body = inner.body()
+        return self.emit("rare", otherwise.type, condition, otherwise, *args, imm=body)
+
     def unary(self, op: str, a: Value) -> Value:
         return self.emit(op, a.type, a)
 
@@ -231,8 +250,9 @@ def _problem(body: Body, k: int, instr: Instr) -> str | None:
         return "unknown operation"
     if instr.type not in dtypes.ALL:
         return "unknown type"
-    if len(instr.args) != ARITY[instr.op]:
-        return f"takes {ARITY[instr.op]} operands, not {len(instr.args)}"
+    arity = ARITY[instr.op] + (len(instr.imm.inputs) if instr.op == "rare" else 0)
+    if len(instr.args) != arity:
+        return f"takes {arity} operands, not {len(instr.args)}"
     if any(not 0 <= a < k for a in instr.args):
         return "an operand is not defined before its use"
     return _type_problem(instr, [body.instrs[a].type for a in instr.args])
@@ -253,8 +273,24 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
     if instr.op == "bitcast":
         same = dtypes.itemsize(types[0]) == dtypes.itemsize(instr.type)
         return None if same else "changes the size"
+    if instr.op == "table":
+        return None if types == ["int64"] and instr.imm else "wants entries and an int64 index"
+    if instr.op == "rare":
+        return _rare_problem(instr, types)
     if instr.op in ("shl", "shr") and not 0 <= instr.imm < 8 * dtypes.itemsize(instr.type):
         return "shifts by its width or more"
     if instr.op not in ("cast",) and any(t != instr.type for t in types):
         return f"operands have types {types}"
+    return None
+
+
+def _rare_problem(instr: Instr, types: list[str]) -> str | None:
+    body: Body = instr.imm
+    if any(i.op == "param" for i in body.instrs):
+        return "its body may not read parameters"
+    if [name for name, _ in body.outputs] != ["x"]:
+        return 'its body must have the one output "x"'
+    wanted = ["bool", instr.type, *(dtype for _, dtype in body.inputs)]
+    if types != wanted or body.output_type("x") != instr.type:
+        return f"wants operands {wanted} and a body of its type, not {types}"
     return None

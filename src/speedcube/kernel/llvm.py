@@ -7,6 +7,7 @@ vector; LLVM cuts it to the machine's registers, so one text serves AVX-512, AVX
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,13 +97,16 @@ class Text:
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.op(f"shufflevector {v} {one}, {v} poison, {zeros}")
 
-    def iota(self, start: str, stride: str | int = 1) -> str:
-        """``start + stride * lane`` as a vector of i64."""
-        v = self.vector("i64")
-        lanes = f"<{', '.join(f'i64 {k}' for k in range(self.lanes))}>"
-        if stride != 1:
-            lanes = self.op(f"mul {v} {lanes}, {self.splat('i64', str(stride))}")
-        return self.op(f"add {v} {self.splat('i64', start)}, {lanes}")
+    def multiples(self, stride: str | int) -> str:
+        """``stride * lane`` as a vector of i64."""
+        if isinstance(stride, int):
+            return f"<{', '.join(f'i64 {stride * k}' for k in range(self.lanes))}>"
+        return self.op(f"mul {self.vector('i64')} {self.multiples(1)}, {self.splat('i64', stride)}")
+
+    def iota(self, start: str, multiples: str = "") -> str:
+        """``start + lane``, or ``start + multiples``, as a vector of i64."""
+        lanes = multiples or self.multiples(1)
+        return self.op(f"add {self.vector('i64')} {self.splat('i64', start)}, {lanes}")
 
     def constant(self, value: Any, dtype: str) -> str:
         return f"splat ({SCALAR[dtype]} {literal(value, dtype)})"
@@ -129,10 +133,13 @@ class Text:
         self.label(done)
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """``if (condition)``."""
+    def when(self, condition: str, rarely: bool = False) -> Iterator[None]:
+        """``if (condition)``; ``rarely``: laid out so that the other case is the fast one."""
         then, done = self.name("then"), self.name("done")
-        self.line(f"br i1 {condition}, label %{then}, label %{done}")
+        if rarely:
+            self.declares.add('!0 = !{!"branch_weights", i32 1, i32 100000}')
+        weights = ", !prof !0" if rarely else ""
+        self.line(f"br i1 {condition}, label %{then}, label %{done}{weights}")
         self.label(then)
         yield
         self.line(f"br label %{done}")
@@ -246,6 +253,34 @@ def _bitcast(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     return t.op(f"bitcast {t.vector(SCALAR[types[0]])} {a[0]} to {t.vector(SCALAR[i.type])}")
 
 
+def _table(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """A gather from a constant array, which is written beside the declarations."""
+    scalar = SCALAR[i.type]
+    entries = ", ".join(f"{scalar} {literal(entry, i.type)}" for entry in i.imm)
+    name = f"@table_{zlib.crc32(entries.encode()):08x}"
+    t.declares.add(f"{name} = internal constant [{len(i.imm)} x {scalar}] [{entries}]")
+    v, ones, p = t.vector(scalar), t.vector("i1"), t.vector("ptr")
+    intrinsic = f"llvm.masked.gather.v{t.lanes}{scalar}.v{t.lanes}p0"
+    t.declares.add(f"declare {v} @{intrinsic}({p}, i32, {ones}, {v})")
+    pointers = t.op(f"getelementptr {scalar}, ptr {name}, {t.vector('i64')} {a[0]}")
+    on = t.constant(True, "bool")
+    size = dtypes.itemsize(i.type)
+    args = f"{p} {pointers}, i32 {size}, {ones} {on}, {v} poison"
+    return t.op(f"call {v} @{intrinsic}({args})")
+
+
+def _rare(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """The body behind a branch that is taken where any lane needs it."""
+    v, ones = t.vector(SCALAR[i.type]), t.vector("i1")
+    slot = t.variable(v, a[1], "rare")
+    wanted = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, a[0])
+    with t.when(wanted, rarely=True):
+        inputs = dict(zip((name for name, _ in i.imm.inputs), a[2:], strict=True))
+        found = emit(t, i.imm, inputs, "")["x"]
+        t.store(v, t.op(f"select {ones} {a[0]}, {v} {found}, {v} {a[1]}"), slot)
+    return t.load(v, slot)
+
+
 _EMIT: Final[dict[str, _Emitter]] = {
     "add": _binary("add", "fadd"),
     "sub": _binary("sub", "fsub"),
@@ -274,4 +309,6 @@ _EMIT: Final[dict[str, _Emitter]] = {
     "select": _select,
     "cast": _cast,
     "bitcast": _bitcast,
+    "table": _table,
+    "rare": _rare,
 }

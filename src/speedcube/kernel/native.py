@@ -83,6 +83,7 @@ def _machine(target: str) -> Any:
         cpu="x86-64" if platform.machine() in ("x86_64", "AMD64") else "",
         features=FEATURES[target],
         opt=2,
+        reloc="pic",  # the address of a table may not fit 32 bits
         codemodel="small",  # constants are memory operands; the large one rebuilds each
         jit=True,
     )
