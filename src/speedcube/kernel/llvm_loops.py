@@ -74,6 +74,8 @@ class Loops:
         self.text = Text(lanes)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
+        self.strides: list[str] = []  # of each leaf and the result along the tile loop
+        self.multiples: list[str] = []  # and times the number of the lane
 
     # Geometry ------------------------------------------------------------------------------
 
@@ -100,6 +102,9 @@ class Loops:
         sink = SINKS[self.program.sink.kind](self)
         t, program = self.text, self.program
         count = len(program.leaves) + 1
+        # Once, since the loops store to memory that, for all LLVM knows, holds the geometry.
+        self.strides = [self.tile_stride(k) for k in range(count)]
+        self.multiples = [t.multiples(stride) for stride in self.strides]
         kept_begin = self.word(0)
         with t.loop(kept_begin, self.word(1)) as o:
             bases = [self.leaf_word(k, 0) for k in range(count)]
@@ -139,9 +144,7 @@ class Loops:
         t.line(f"br i1 {more}, label %{body}, label %{done}")
         t.label(body)
         count = len(self.program.leaves)
-        at = [
-            t.i64("add", base, t.i64("mul", j, self.tile_stride(k))) for k, base in enumerate(bases)
-        ]
+        at = [t.i64("add", base, t.i64("mul", j, self.strides[k])) for k, base in enumerate(bases)]
         taken = self.aligned_rows(at, t.minimum(rows, t.i64("sub", end, j)))
         elements = t.i64("mul", taken, self.word(7)) if self.program.table else taken
         tile = Tile(elements, at[:count], ["0"] * count, at[count])
@@ -185,9 +188,10 @@ class Loops:
             table = t.at(self.pointer(len(self.program.leaves) + k), j)
             offsets = t.load(t.vector("i64"), table, 8)
             return t.op(f"add {t.vector('i64')} {offsets}, {t.splat('i64', start)}")
-        stride = "1" if mode == "unit" else self.tile_stride(k)
-        first = t.i64("add", start, t.i64("mul", j, stride))
-        return t.iota(first, 1 if mode == "unit" else stride)
+        if mode == "unit":
+            return t.iota(t.i64("add", start, j))
+        first = t.i64("add", start, t.i64("mul", j, self.strides[k]))
+        return t.iota(first, self.multiples[k])
 
     def stored(self, k: int, leaf: LeafCode, start: str, j: str, mask: str | None) -> str:
         t = self.text

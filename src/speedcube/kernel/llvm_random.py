@@ -42,7 +42,7 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
         values = t.at(loops.buffer(k), t.i64("mul", run, RUN >> lg), scalar)
 
         def block(i: str) -> str:
-            return t.iota(t.i64("add", base, t.i64("shl", i, lg)), 1 << lg)
+            return t.iota(t.i64("add", base, t.i64("shl", i, lg)), t.multiples(1 << lg))
 
         def store(i: str, outputs: dict[str, str]) -> None:
             for q in range(stream.per_block):
