@@ -68,13 +68,12 @@ class Launcher:
         return address
 
     def launch(
-        self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int, out: Any
+        self, kept: tuple[int, int], tiles: tuple[int, int], pieces: int, out: Any
     ) -> None:
-        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units."""
-        total = (reduced[1] - reduced[0]) * self.row_tiles
+        """Run kept [begin, end) x tiles [begin, end), each record in ``pieces`` units."""
         words = list(self.words)
-        words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
-        words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
+        words[:4] = [kept[0], kept[1] - kept[0], *tiles]
+        words[7:10] = [pieces, self.row_tiles, -(-(tiles[1] - tiles[0]) // pieces)]
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
         grid = (min(units, self.resident),)
@@ -137,11 +136,11 @@ def _row_tiles(prepared: Prepared) -> tuple[int, int]:
     return -(-steps // TILE), TILE
 
 
-def _launch_rows(prepared: Prepared) -> int:
-    """Reduced rows in one launch; few where each element may touch the limbs."""
-    row = prepared.loops[2] * prepared.tiling.inner
-    slow = any(t.bins.mode in ("search", "residual") for t in prepared.program.sink.terms)
-    return max(1, (SLOW_LAUNCH if slow else LAUNCH) // max(1, row))
+def _launch_tiles(launcher: Launcher) -> int:
+    """Tiles in one launch; few where each element may touch the limbs."""
+    terms = launcher.prepared.program.sink.terms
+    slow = any(t.bins.mode in ("search", "residual") for t in terms)
+    return max(1, (SLOW_LAUNCH if slow else LAUNCH) // launcher.tile_size)
 
 
 def run_store(
@@ -151,15 +150,17 @@ def run_store(
     import cupy
 
     launcher = Launcher(prepared, inputs, device)
-    kept, _, _ = prepared.loops
-    step = _launch_rows(prepared)
+    kept, at_once, row = prepared.loops[0], _launch_tiles(launcher), launcher.row_tiles
+    step = max(1, at_once // row)
     for first in range(0, kept, step):
-        if stop.is_set():
-            return
         last = min(kept, first + step)
-        units = max(1, min(launcher.row_tiles, 4 * launcher.resident // (last - first)))
-        launcher.launch((first, last), (0, 1), units, out)
-        cupy.cuda.get_current_stream().synchronize()
+        for tile in range(0, row, at_once):
+            if stop.is_set():
+                return
+            end = min(row, tile + at_once)
+            units = max(1, min(end - tile, 4 * launcher.resident // (last - first)))
+            launcher.launch((first, last), (tile, end), units, out)
+            cupy.cuda.get_current_stream().synchronize()
 
 
 def run_records(
@@ -182,20 +183,18 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
     """Records of kept positions first .. first + count, their pieces merged."""
     import cupy
 
-    prepared, reduced = launcher.prepared, launcher.prepared.loops[1]
-    program = prepared.program
+    program, total = launcher.prepared.program, launcher.prepared.loops[1] * launcher.row_tiles
     words, apart = program.sink.words, program.sink.kind == "argmin"
-    step = max(1, _launch_rows(prepared) // count)
+    step = max(1, _launch_tiles(launcher) // count)
     found: list[Array] = []
-    for r in range(0, reduced, step):
+    for first_tile in range(0, total, step):
         if stop.is_set():
             break
-        stop_row = min(reduced, r + step)
-        total = (stop_row - r) * launcher.row_tiles
-        pieces = max(1, min(total, launcher.resident // count))
+        end = min(total, first_tile + step)
+        pieces = max(1, min(end - first_tile, launcher.resident // count))
         records = count * pieces if apart else count
         out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
-        launcher.launch((first, first + count), (r, stop_row), pieces, out)
+        launcher.launch((first, first + count), (first_tile, end), pieces, out)
         # Waiting in the copy would hold the GIL, and the other GPUs' threads could not launch.
         cupy.cuda.get_current_stream().synchronize()
         found.append(out.get().view(np.int64).reshape(count, -1, words))
