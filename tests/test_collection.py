@@ -349,21 +349,23 @@ def test_ctrl_c_frees_the_workers(tmp_path: Path) -> None:
     assert not [pid for pid in map(int, pids) if _alive(pid)], "no orphan process"
 
 
-_SYNC = """
+_LOCAL = """
+import sys
 import dask
 import speedcube as sc
 x = sc.random.default_rng(0).normal(size=(10**6, 10**6)).sum()
 print("started", flush=True)
 try:
-    dask.compute(x, scheduler="sync")
+    dask.compute(x, scheduler=sys.argv[1])
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
 
 
-def test_ctrl_c_stops_dask_compute_on_one_thread() -> None:
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_ctrl_c_stops_dask_compute(scheduler: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", _SYNC], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _LOCAL, scheduler], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n"

@@ -7,6 +7,7 @@ it in its cache. Nothing is shared with the process that planned.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -62,7 +63,11 @@ def use_gpu() -> bool:
 
 
 class TaskStop(Stop):
-    """Raised also when Dask cancels the task of this thread: whoever asked pressed Ctrl-C."""
+    """Raised also when Dask cancels the task of this thread: whoever asked pressed Ctrl-C.
+
+    And when the program ends, which waits for its threads: Dask's threaded scheduler leaves its
+    own to finish what nobody waits for any more.
+    """
 
     __slots__ = ("task",)
 
@@ -72,6 +77,8 @@ class TaskStop(Stop):
 
     def is_set(self) -> bool:
         if self.task is not None and self.task.state == "cancelled":
+            self.set()
+        elif getattr(threading, "_SHUTTING_DOWN", False):  # no public name says so this early
             self.set()
         return self.raised
 
