@@ -173,10 +173,10 @@ def test_default_rungs(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: sc.ladder(lambda: 3, on=["core"]), ParameterError, "array, not int"),
         (lambda: sc.ladder(small_sum, on=["core"], repeat=0), ParameterError, "give 1 or more"),
         (lambda: sc.ladder(small_sum, on=["core", "attic"]), RungError, "unknown rung 'attic'"),
-        (lambda: sc.ladder(small_sum, on=[]).plot(), ParameterError, "there is no rung to draw"),
+        (lambda: sc.ladder(small_sum, on=[]), ParameterError, "on=[] names no rung; rungs here"),
         (lambda: sc.ladder(small_sum, on=["core"]).plot("x.pdf"), ParameterError, "or .svg"),
     ],
-    ids=["no function", "no array", "repeat", "rung", "empty plot", "picture"],
+    ids=["no function", "no array", "repeat", "rung", "no rung", "picture"],
 )
 def test_bad_use_from_python(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as found:

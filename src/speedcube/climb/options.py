@@ -23,10 +23,12 @@ def rung_names(text: str) -> list[str]:
         elif part:
             names.append(part)
     if not names:
-        raise ParameterError(
-            f"--on {text!r} names no rung; rungs here: {', '.join(rungs.available())}"
-        )
+        raise _no_rung(f"--on {text!r}")
     return names
+
+
+def _no_rung(said: str) -> ParameterError:
+    return ParameterError(f"{said} names no rung; rungs here: {', '.join(rungs.available())}")
 
 
 def every_rung() -> list[str]:
@@ -37,6 +39,8 @@ def every_rung() -> list[str]:
 
 def targets(on: Sequence[Any]) -> list[Target]:
     """The rungs ``on``, checked to exist here; a CUDA cluster is not started yet."""
+    if not len(on):
+        raise _no_rung(f"on={on!r}")
     return [
         rungs.describe(one, "the ladder")
         if rungs.is_name(one)
