@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -31,10 +31,11 @@ from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.engine.rungs import Target
 from speedcube.expr.nodes import Expr, Map
-from speedcube.kernel.cuda_loops import THREADS, CudaLoops
+from speedcube.kernel.cuda_loops import CudaLoops
+from speedcube.kernel.cuda_support import THREADS
 from speedcube.kernel.nvrtc import OPTIONS
 from speedcube.kernel.program import Program
-from speedcube.ops import OPS
+from speedcube.ops import ELEMENTARY, OPS
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -96,6 +97,14 @@ def _ints(dtype: str) -> sc.Array:
 
 def _centred(x: sc.Array) -> sc.Array:
     return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def _function(op: str, dtype: str) -> sc.Array:
+    """``op`` of numbers of every size, and of special ones."""
+    values = np.concatenate([WILD.ravel()[:5000], WILD.ravel()[:3000] ** 9, SPECIAL])
+    with np.errstate(over="ignore"):
+        x = sc.asarray(values.astype(dtype))
+    return getattr(sc, op)(x, x[::-1]) if OPS[op].arity == 2 else getattr(sc, op)(x)
 
 
 EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
@@ -174,9 +183,15 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "rounding": lambda: sc.floor(_x()) + sc.ceil(_x()) * sc.trunc(_x()) - sc.rint(_x()),
     "exp": lambda: sc.exp(_rng().normal(0, 200, size=9000)),
     "float32 exp": lambda: sc.exp(_rng().normal(0, 40, size=9000, dtype="float32")),
-    "power": lambda: _x("float32") ** 3 + _x("float32") ** -1,
+    "whole powers": lambda: _x("float32") ** 3 + _x("float32") ** -1,
     "subnormals": lambda: sc.asarray(np.array([5e-324, -1e-310, 2e-308])) * 0.75,
     "float32 subnormals": lambda: sc.asarray(np.array([1e-45, 3e-39, -1e-38], "float32")) * 0.5,
+    **{
+        f"{op}, {dtype}": partial(_function, op, dtype)
+        for op in sorted(ELEMENTARY)
+        for dtype in ("float64", "float32")
+    },
+    "power of integers": lambda: sc.power(_ints("int32")[:, ::3], _ints("int32")[:, 1::3]),
     # integers, bits, casts
     "int32 arithmetic": lambda: _ints("int32") * _ints("int32") - 7,
     "uint8 wraps": lambda: _ints("uint8") * 3 - 200,

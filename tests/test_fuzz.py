@@ -22,11 +22,11 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import SpeedcubeError
 from speedcube.expr.bounds import analyse
-from speedcube.ops import OPS
+from speedcube.ops import ELEMENTARY, OPS
 
 # Every operation of ops.OPS against NumPy --------------------------------------------------------
 
-EXP_ULPS = 1  # the only function whose rounding is not NumPy's
+NUMPYS_ULPS = 4  # how far NumPy's own functions may be off; ours: tests/test_elementary.py
 
 
 def values_of(dtype: str) -> np.ndarray:
@@ -79,6 +79,8 @@ def test_operation_is_numpys(op: str, dtype: str) -> None:
         x = y = values
     if row.rule == "integer":
         y = (np.arange(len(y)) % (8 * dtypes.itemsize(dtype) + 3)).astype(dtype)
+    if op == "power" and dtypes.is_integer(dtype):
+        x, y = x[y >= 0], y[y >= 0]  # NumPy refuses an array that holds a negative exponent
     if op in ("floor_divide", "remainder") and dtypes.is_float(dtype):
         # Quotients of 2**52 and more and infinite operands have their own test.
         with np.errstate(all="ignore"):
@@ -94,9 +96,9 @@ def test_operation_is_numpys(op: str, dtype: str) -> None:
     if row.rule == "float" and not dtypes.is_float(dtype):
         with np.errstate(all="ignore"):
             wanted = row.numpy(*(a.astype(np.float64) for a in args))
-    if op == "exp":
+    if op in ELEMENTARY and dtypes.is_float(found.dtype.name):
         assert found.dtype == wanted.dtype
-        assert max(ulps(found, wanted)) <= EXP_ULPS
+        assert max(ulps(found, wanted)) <= NUMPYS_ULPS
         assert (np.isnan(found) == np.isnan(wanted)).all()
         return
     assert_same_bits(found, wanted.astype(found.dtype, copy=False), f"{op} of {x.tolist()[:5]}")
@@ -314,7 +316,7 @@ def test_chains_give_the_evaluators_bits(chain: Chain) -> None:
     assert_same_bits(chain.array.compute(on="core"), wanted, chain)
 
 
-_INEXACT = ("exp(", "floor_divide(", "remainder(")
+_INEXACT = (*(f"{op}(" for op in sorted(ELEMENTARY)), "floor_divide(", "remainder(")
 
 
 @FUZZ

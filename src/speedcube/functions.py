@@ -259,7 +259,9 @@ def _reduction(name: str) -> Callable[..., Array]:
 
 
 abs = absolute = _unary("absolute")
-sign, sqrt, square, exp = map(_unary, ("sign", "sqrt", "square", "exp"))
+sign, sqrt, square = map(_unary, ("sign", "sqrt", "square"))
+exp, log, sin, cos, tanh = map(_unary, ("exp", "log", "sin", "cos", "tanh"))
+pow = power = _binary("power")
 floor, ceil, trunc, rint = map(_unary, ("floor", "ceil", "trunc", "rint"))
 isnan, isfinite, isinf, signbit = map(_unary, ("isnan", "isfinite", "isinf", "signbit"))
 negative, positive, logical_not = map(_unary, ("negative", "positive", "logical_not"))

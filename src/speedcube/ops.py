@@ -42,7 +42,9 @@ OPS: Final[dict[str, Op]] = {
         *_rows("same", 2, "subtract floor_divide remainder"),
         *_rows("any", 2, "add multiply minimum maximum"),
         *_rows("float", 2, "divide"),
-        *_rows("float", 1, "sqrt exp"),
+        *_rows("float", 1, "sqrt"),
+        *_rows("float", 1, "exp log sin cos tanh"),
+        *_rows("same", 2, "power"),
         *_rows("same", 1, "negative positive square sign"),
         *_rows("any", 1, "absolute floor ceil trunc rint"),
         *_rows("bits", 2, "bitwise_and bitwise_or bitwise_xor"),
@@ -57,10 +59,15 @@ OPS: Final[dict[str, Op]] = {
     ]
 }
 
+# Those that are neither exact nor correctly rounded: ours, within an ulp (float32: 0.502), with the
+# same bits everywhere, and not always the bits of NumPy's.
+ELEMENTARY: Final = frozenset(["exp", "log", "sin", "cos", "tanh", "power"])
+
 # NumPy functions that users call under other names.
 ALIASES: Final = {
     "true_divide": "divide",
     "abs": "absolute",
     "fabs": "absolute",
     "mod": "remainder",
+    "pow": "power",
 }

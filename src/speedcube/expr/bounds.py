@@ -175,7 +175,25 @@ def _sqrt(a: Bounds, dtype: str) -> Bounds:
 def _exp(a: Bounds, dtype: str) -> Bounds:
     if not a.known or a.high > 700:
         return unknown(dtype)
-    return _rounded(math.exp(max(a.low, -745)), math.exp(a.high), -1074, dtype)
+    low = math.exp(a.low) if a.low > -80 else 0.0  # a subnormal's rounding is no small share of it
+    return _rounded(low, max(math.exp(a.high), 1e-30), -1074, dtype)
+
+
+def _log(a: Bounds, dtype: str) -> Bounds:
+    if not a.known or a.low <= 0:
+        return unknown(dtype)
+    return _rounded(math.log(a.low), math.log(a.high), -1074, dtype)
+
+
+def _wave(a: Bounds, dtype: str) -> Bounds:
+    """Of sin and cos, which never leave -1 .. 1 whatever their rounding."""
+    return Bounds(-1.0, 1.0, FINEST[dtype]) if a.known else unknown(dtype)
+
+
+def _tanh(a: Bounds, dtype: str) -> Bounds:
+    if not a.known:
+        return unknown(dtype)
+    return _rounded(math.tanh(a.low), math.tanh(a.high), -1074, dtype)
 
 
 def _absolute(a: Bounds, dtype: str) -> Bounds:
@@ -233,6 +251,10 @@ _RULES: Final[dict[str, Callable[..., Bounds]]] = {
     "remainder": _remainder,
     "sqrt": _sqrt,
     "exp": _exp,
+    "log": _log,
+    "sin": _wave,
+    "cos": _wave,
+    "tanh": _tanh,
     "absolute": _absolute,
     "negative": _negative,
     "positive": _positive,

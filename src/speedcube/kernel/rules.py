@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from . import coefficients as K
+from .elementary import exponential, hyperbolic, logarithm, trigonometric
+from .elementary.power import power
 from .ir import Builder, Value
-from .streams import horner
 
 Rule = Callable[..., Value]
 
@@ -168,34 +168,6 @@ def _signbit(b: Builder, x: Value) -> Value:
     return x.compare("lt", _zero(b, x))
 
 
-_EXP: Final[dict[str, Any]] = {
-    "float64": ("int64", 52, 1023, K.EXP64, K.LOG2E64, K.LN2_HI64, K.LN2_LO64, 709.79, -745.14),
-    "float32": ("int32", 23, 127, K.EXP32, K.LOG2E32, K.LN2_HI32, K.LN2_LO32, 88.73, -103.98),
-}
-
-
-def _exp(b: Builder, x: Value) -> Value:
-    """2**n * exp(r), r = x - n ln 2; the power of two in two factors, so subnormals round once."""
-    word, place, bias, table, log2e, hi, lo, most, least = _EXP[x.type]
-
-    def c(v: float) -> Value:
-        return b.const(v, x.type)
-
-    inside = b.select(x.compare("gt", c(most)), c(most), x)
-    inside = b.select(x.compare("lt", c(least)), c(least), inside)
-    inside = b.select(x.compare("ne", x), c(0.0), inside)
-    n = b.unary("rint", inside * c(log2e))
-    r = b.fma(n, c(-lo), b.fma(n, c(-hi), inside))
-    power = b.fma(r, horner(b, r, table), c(1.0))
-    whole = n.cast(word)
-    half = whole >> 1
-    for part in (half, whole - half):
-        power = power * ((part + b.const(bias, word)) << place).bitcast(x.type)
-    power = b.select(x.compare("gt", c(most)), c(float("inf")), power)
-    power = b.select(x.compare("lt", c(least)), c(0.0), power)
-    return b.select(x.compare("ne", x), x, power)
-
-
 _NAN: Final = {"float64": ("uint64", 0x7FF8 << 48), "float32": ("uint32", 0x7FC0 << 16)}
 
 
@@ -245,7 +217,12 @@ RULES: Final[dict[str, Rule]] = {
     "minimum": _extremum("lt"),
     "maximum": _extremum("gt"),
     "sqrt": _simple("sqrt"),
-    "exp": _exp,
+    "exp": exponential.exp,
+    "log": logarithm.log,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tanh": hyperbolic.tanh,
+    "power": power,
     "negative": lambda b, x: -x,
     "positive": lambda b, x: x,
     "square": lambda b, x: x * x,

@@ -1,0 +1,1 @@
+"""Elementary functions as IR, built from correctly rounded operations: the same bits anywhere."""

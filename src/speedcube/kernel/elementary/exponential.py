@@ -1,0 +1,86 @@
+"""exp: x = n ln 2 + r, exp(x) = 2**n exp(r), |r| <= ln(2)/2 (Cody and Waite 1980).
+
+n is found by adding 1.5 * 2**52, which leaves it in the sum's low bits; ln 2 has so many zeros at
+its end that n times its first part is exact. A power of two beyond the normal numbers is
+multiplied in two factors, so that a subnormal result is rounded once more and never twice.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..ir import Builder, Value
+from . import tables as T
+from .doubles import (
+    F64,
+    SHIFTER,
+    Pair,
+    at_least,
+    at_most,
+    fast_two_sum,
+    horner,
+    low_bits,
+    number,
+)
+
+BIAS: Final = 1023
+TWICE: Final = SHIFTER + 2 * BIAS  # half the low bits are then the exponent field of 2**(n // 2)
+
+
+def nearest(b: Builder, x: Value, scale: float, shifter: float = SHIFTER) -> tuple[Value, Value]:
+    """The whole number nearest to x * scale, and it with ``shifter`` added."""
+    shifted = b.fma(x, number(b, scale), number(b, shifter))
+    return shifted - number(b, shifter), shifted
+
+
+def reduced(b: Builder, x: Value, n: Value, more: Value | None = None) -> Pair:
+    """X - n ln 2, and ``more`` on top."""
+    first = b.fma(n, number(b, -T.LN2[0]), x)
+    second = n * number(b, T.LN2[1])
+    r = first - second
+    low = (first - r) - second
+    return (r, low) if more is None else fast_two_sum(r, low + more)
+
+
+def by_power(value: Value, shifted: Value) -> Value:
+    """Value * 2**n, ``shifted`` = n + TWICE: overflow and underflow as they should be."""
+    bits = low_bits(shifted)
+    half = bits >> 1
+    rest = bits - half
+    return value * (half << 52).bitcast(F64) * (rest << 52).bitcast(F64)
+
+
+def power_of_two(shifted: Value) -> Value:
+    """2**n of n + BIAS + SHIFTER, within the normal numbers."""
+    return (low_bits(shifted) << 52).bitcast(F64)
+
+
+def exp(b: Builder, x: Value) -> Value:
+    return _exp32(b, x) if x.type == "float32" else _exp64(b, x)
+
+
+def _exp64(b: Builder, x: Value) -> Value:
+    x = at_least(b, at_most(b, x, 710.0), -746.0)
+    n, shifted = nearest(b, x, T.LOG2E[0], TWICE)
+    r = b.fma(n, number(b, -T.LN2[1]), b.fma(n, number(b, -T.LN2[0]), x))
+    grown = b.fma(r, horner(b, r, (1.0, *T.EXP)), number(b, 1.0))
+    return by_power(grown, shifted)
+
+
+def _exp32(b: Builder, x: Value) -> Value:
+    """In float64, rounded once. A NaN's low bits are zero here, so that it stays one."""
+    wide = at_least(b, at_most(b, x, 89.0), -104.0).cast(F64)
+    n, shifted = nearest(b, wide, T.LOG2E[0])
+    r = b.fma(n, number(b, -(T.LN2[0] + T.LN2[1])), wide)
+    grown = b.fma(r, horner(b, r, T.EXPM1_32), number(b, 1.0))
+    return (low_bits(grown) + (low_bits(shifted) << 52)).bitcast(F64).cast("float32")
+
+
+def expm1_pair(b: Builder, x: Value) -> Pair:
+    """expm1(x) as a pair for 0 <= x < 45."""
+    n, shifted = nearest(b, x, T.LOG2E[0], SHIFTER + BIAS)
+    r, low = reduced(b, x, n)
+    high, low = fast_two_sum(r, b.fma(r * r, horner(b, r, T.EXP), low))
+    scale = power_of_two(shifted)
+    total, rest = fast_two_sum(scale - number(b, 1.0), scale * high)
+    return total, b.fma(scale, low, rest)

@@ -1,0 +1,106 @@
+"""log: x = 2**e f, f in [0.707, 1.415), log(x) = e ln 2 + log(f).
+
+With s = (f - 1) / (f + 1), log(f) = 2 atanh(s), an odd series in s. The last steps of float64 are
+those of fdlibm (Sun Microsystems 1993), which add the large terms last: log(1 + g) =
+g - (g g / 2 - s (g g / 2 + R)). `log_pair` keeps 2**-65 of the result, for pow and others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..ir import Builder, Value
+from . import tables as T
+from .doubles import EXPONENT, F64, Pair, fast_two_sum, horner, number, two_product, word
+
+ROOT_HALF: Final = 0x3FE6_A09E_0000_0000  # 0.70710..., low word zero
+WHOLE: Final = 0x4330_0000_0000_0000  # 2**52: an integer OR-ed into its low bits is added
+LEAST: Final = 1 << 52  # bits of the least normal number
+INFINITE: Final = 0x7FF << 52
+
+
+def unusual(b: Builder, x: Value) -> Value:
+    """Whether x is zero, negative, subnormal, infinite or NaN."""
+    bits = x.bitcast("uint64")
+    return (bits - word(b, LEAST)).compare("ge", word(b, INFINITE - LEAST))
+
+
+def split(b: Builder, x: Value) -> tuple[Value, Value]:
+    """F and e of a positive normal number."""
+    bits = x.bitcast("uint64")
+    above = bits - word(b, ROOT_HALF)
+    f = (bits - (above & word(b, EXPONENT | 1 << 63))).bitcast(F64)
+    lifted = above + word(b, 1024 << 52)  # e + 1024 in the top bits, positive
+    e = ((lifted >> 52) | word(b, WHOLE)).bitcast(F64)
+    return f, e - number(b, 2.0**52 + 1024)
+
+
+def log(b: Builder, x: Value) -> Value:
+    if x.type == "float32":
+        return _log32(b, x)
+    return b.rare(unusual(b, x), _log_normal(b, x), _log_unusual, x)
+
+
+def _log_normal(b: Builder, x: Value, more: float = 0.0) -> Value:
+    f, e = split(b, x)
+    e = e + number(b, more) if more else e
+    g = f - number(b, 1.0)
+    s = b.emit("div", F64, g, g + number(b, 2.0))
+    z = s * s
+    half = g * number(b, 0.5) * g
+    inner = b.fma(z, horner(b, z, T.LOG), half)
+    correction = half - b.fma(s, inner, e * number(b, T.LN2[1]))
+    return b.fma(e, number(b, T.LN2[0]), g - correction)
+
+
+def _log_unusual(b: Builder, x: Value) -> Value:
+    tiny = _log_normal(b, x * number(b, 2.0**54), -54.0)
+    return beyond(b, x, b.select(x.compare("lt", number(b, 1.0)), tiny, x))
+
+
+def beyond(b: Builder, x: Value, otherwise: Value) -> Value:
+    """-inf for log of a zero, NaN for a negative number."""
+    zero = b.const(0.0, x.type)
+    found = b.select(x.compare("eq", zero), b.const(float("-inf"), x.type), otherwise)
+    return b.select(x.compare("lt", zero), b.const(float("nan"), x.type), found)
+
+
+def _log32(b: Builder, x: Value) -> Value:
+    """In float64, where float32's subnormals are normal, rounded once."""
+    f, e = split(b, x.cast(F64))
+    g = f - number(b, 1.0)
+    value = b.fma(g, horner(b, g, T.LOG_32), e * number(b, T.LN2[0] + T.LN2[1]))
+    bits = x.bitcast("uint32") - b.const(1, "uint32")
+    odd = bits.compare("ge", b.const(0x7F7F_FFFF, "uint32"))
+    return b.rare(odd, value.cast("float32"), lambda b, x: beyond(b, x, x), x)
+
+
+def log_pair(b: Builder, x: Value, more: Value | None = None) -> Pair:
+    """log(x) + more ln 2 of a positive normal number, as a pair."""
+    f, e = split(b, x)
+    e = e if more is None else e + more
+    high, low = log_near_one(b, f)
+    first, second = fast_two_sum(e * number(b, T.LN2[0]), high)
+    low = low + b.fma(e, number(b, T.LN2[1]), second)
+    return fast_two_sum(first, low)
+
+
+def log_near_one(b: Builder, f: Value) -> Pair:
+    """log(f) of f in [0.707, 1.415) as a pair (not normalised)."""
+    g = f - number(b, 1.0)
+    below = f + number(b, 1.0)
+    lost = f - (below - number(b, 1.0))
+    inverse = b.emit("div", F64, number(b, 1.0), below)
+    s = g * inverse
+    rest = b.fma(-s, lost, b.fma(-s, below, g)) * inverse
+    z = s * s
+    lost_z = b.fma(s, s, -z) + (s + s) * rest
+    tail = z * horner(b, z, T.LOG_TAIL)
+    series, low = fast_two_sum(number(b, T.TWO_THIRDS[0]), tail)
+    low = low + number(b, T.TWO_THIRDS[1])
+    cube, lost_cube = two_product(b, s, z)
+    lost_cube = b.fma(s, lost_z, b.fma(rest, z, lost_cube))
+    term, lost_term = two_product(b, cube, series)
+    lost_term = b.fma(cube, low, b.fma(lost_cube, series, lost_term))
+    high, second = fast_two_sum(s + s, term)
+    return high, second + (lost_term + (rest + rest))

@@ -1,0 +1,83 @@
+"""sin and cos: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial in r.
+
+Both polynomials are computed and one is chosen, for every lane its own. z = r r takes the low part
+of r with it, so that 1 - z/2 + ... needs no other correction.
+"""
+
+from __future__ import annotations
+
+from ..ir import Builder, Value
+from . import tables as T
+from .doubles import F64, Pair, flipped, horner, magnitude, number, sign_of, word
+from .exponential import nearest
+from .reduction import LIMIT, far, near
+
+
+def sin(b: Builder, x: Value) -> Value:
+    return _wave(b, x, 0)
+
+
+def cos(b: Builder, x: Value) -> Value:
+    return _wave(b, x, 1)
+
+
+def _wave(b: Builder, x: Value, turn: int) -> Value:
+    """Sin of x and ``turn`` quarter turns."""
+    if x.type == "float32":
+        return _wave32(b, x, turn)
+    size = magnitude(b, x)
+    r, n = near(b, size)
+    usual = _signed(b, x, n, turn, _either(b, r, n, turn))
+    large = _too_large(b, x, LIMIT)
+    return b.rare(large, usual, lambda b, x: _far(b, x, turn), x)
+
+
+def _too_large(b: Builder, x: Value, limit: float) -> Value:
+    """|x| >= limit, or NaN."""
+    bits = b.const(limit, x.type).bitcast("uint64" if x.type == F64 else "uint32")
+    unsigned = b.const((1 << (63 if x.type == F64 else 31)) - 1, bits.type)
+    return (x.bitcast(bits.type) & unsigned).compare("ge", bits)
+
+
+def _far(b: Builder, x: Value, turn: int) -> Value:
+    size = magnitude(b, x)
+    r, n = far(b, size)
+    found = _signed(b, x, n, turn, _either(b, r, n, turn))
+    finite = size.compare("lt", number(b, float("inf")))
+    return b.select(finite, found, number(b, float("nan")))
+
+
+def _either(b: Builder, r: Pair, n: Value, turn: int) -> Value:
+    """sin(r) or cos(r), as the quadrant says."""
+    high, low = r
+    z = b.fma(high, high, (high + high) * low)
+    sine = high + b.fma(high * z, horner(b, z, T.SIN), low)
+    cosine = b.fma(z, horner(b, z, (-0.5, *T.COS)), number(b, 1.0))
+    return _chosen(b, n, turn, sine, cosine)
+
+
+def _chosen(b: Builder, n: Value, turn: int, sine: Value, cosine: Value) -> Value:
+    odd = (n & word(b, 1)).compare("ne", word(b, 0))
+    return b.select(odd, sine, cosine) if turn else b.select(odd, cosine, sine)
+
+
+def _signed(b: Builder, x: Value, n: Value, turn: int, size: Value) -> Value:
+    quadrant = n + word(b, 1) if turn else n
+    sign = (quadrant & word(b, 2)) << 62
+    return flipped(size, sign if turn else sign ^ sign_of(b, x))
+
+
+def _wave32(b: Builder, x: Value, turn: int) -> Value:
+    """In float64, rounded once; two parts of pi/2 are enough below 2**30."""
+    wide = x.cast(F64)
+    size = magnitude(b, wide)
+    n, shifted = nearest(b, size, T.TWO_OVER_PI[0])
+    r = b.fma(-n, number(b, T.HALF_PI[0]), size)
+    r = b.fma(-n, number(b, T.HALF_PI[1]), r)
+    z = r * r
+    sine = b.fma(r * z, horner(b, z, T.SIN_32), r)
+    cosine = b.fma(z, horner(b, z, T.COS_32), number(b, 1.0))
+    n = shifted.bitcast("uint64")
+    usual = _signed(b, wide, n, turn, _chosen(b, n, turn, sine, cosine)).cast("float32")
+    large = _too_large(b, x, LIMIT)
+    return b.rare(large, usual, lambda b, x: _far(b, x.cast(F64), turn).cast("float32"), x)

@@ -1,0 +1,320 @@
+"""The elementary functions: how near the exact value, at every special case, with the same bits.
+
+Exact values come from mpmath with 100 digits and more. An ulp is the last place of the exact value
+rounded to the result's dtype; below the normal numbers it is the least subnormal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp
+from oracle import assert_same_bits, run_body
+
+import speedcube as sc
+from speedcube import dtypes
+from speedcube.kernel.evaluate import evaluate
+from speedcube.kernel.ir import Body, Builder
+from speedcube.kernel.native import targets
+from speedcube.kernel.rules import RULES, canonical
+from speedcube.ops import ELEMENTARY, OPS
+
+INF, NAN = math.inf, math.nan
+LIMIT = {"float64": 1.0, "float32": 0.502}
+FLOATS = ["float64", "float32"]
+COUNT = 400  # points of each stratum
+
+# Where to look -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The strata of one dtype; logarithms of the least and the greatest number."""
+
+    dtype: str
+    rng: np.random.Generator
+
+    @property
+    def most(self) -> float:
+        return 709.7 if self.dtype == "float64" else 88.7
+
+    @property
+    def least(self) -> float:
+        return -745.1 if self.dtype == "float64" else -103.9
+
+    def even(self, low: float, high: float) -> np.ndarray:
+        return self.rng.uniform(low, high, COUNT)
+
+    def sizes(self, low: float | None = None, high: float | None = None) -> np.ndarray:
+        """Evenly in the logarithm, of both signs."""
+        low = self.least if low is None else low
+        found = np.exp(self.even(low, self.most if high is None else high))
+        return found * self.rng.choice([-1.0, 1.0], COUNT)
+
+    def near(self, value: float) -> np.ndarray:
+        """At every distance from ``value``."""
+        lowest = -36.0 if self.dtype == "float64" else -16.0
+        return value + self.sizes(lowest, -1.0) * (value or 1.0)
+
+
+def _angles(r: Reach) -> list[np.ndarray]:
+    quarters = r.rng.integers(1, 2**20, COUNT) * (math.pi / 2)
+    far = np.ldexp(r.rng.integers(1, 2**50, COUNT).astype(float), 3) * (math.pi / 2)
+    return [r.even(-7, 7), r.even(-1e5, 1e5), r.even(1e8, 2e9), r.sizes(), quarters, far]
+
+
+STRATA: dict[str, Callable[[Reach], list[Any]]] = {
+    "exp": lambda r: [r.even(r.least, r.most), r.even(-1, 1), r.even(r.least, r.least * 0.94),
+                      r.sizes(high=0), r.even(r.most * 0.999, r.most)],
+    "log": lambda r: [abs(r.sizes()), r.even(0.5, 2), r.near(1.0), abs(r.sizes(high=r.least * 0.9)),
+                      np.ldexp(1.0, r.rng.integers(-120, 120, COUNT))],
+    "sin": _angles,
+    "cos": _angles,
+    "tanh": lambda r: [r.even(-1, 1), r.even(-20, 20), r.sizes(high=0), r.even(8, 10)],
+    "power": lambda r: [
+        (abs(r.sizes()), r.even(-1.1, 1.1)),
+        (r.even(0.01, 10), r.even(-30, 30)),
+        (abs(r.near(1.0)), r.sizes(0, r.most / 9)),
+        (abs(r.near(2.0)), r.even(r.least, r.least * 0.93) / math.log(2)),
+        (r.rng.integers(-40, 40, COUNT).astype(float), r.rng.integers(-12, 12, COUNT) * 1.0),
+    ],
+}  # fmt: skip
+
+# The arguments that are known to be hard, whatever the function: next to multiples of pi/2 (Kahan's
+# and Muller's worst cases among them), last and first numbers of a range, next to whole powers.
+HARD = [
+    6381956970095103.0 * 2.0**797, 5.319372648326541e255, 1.7976931348623157e308, 2.0**1023,
+    3.0386355440411636e-11 + 2.0**30, 2.0**30, 2.0**30 - 2.0**-22, 1073741824.25, 1e22, 1e16,
+    2.0**53 - 1, 16367173.0 * 2.0**72, 3.4028234663852886e38, 2.0**31 + 256, 11.0, 22.0, 355.0,
+    710.0, 103993.0, math.pi, math.pi / 2, math.pi / 4, 3 * math.pi / 4, 1.5 * math.pi,
+    245850922.0, 6134899525417045.0, 709.782712893384, 709.7827128933841, 745.1332191019411,
+    745.1332191019412, 708.3964185322641, 88.72283172607422, 88.7228393, 103.97207641601562,
+    87.33654022216797, 103.27893, 1.0, 1.0 + 2.0**-52, 1.0 - 2.0**-53, 1.0 + 2.0**-23,
+    1.0 - 2.0**-24, 0.5, 2.0, 10.0, 100.0, 1000.0, math.e, math.sqrt(2), math.sqrt(0.5),
+    0.7071067690849304, 1.4142135381698608, math.log(2) / 2, 2.0**-27, 2.0**-28, 2.0**-54, 1e-300,
+    2.2250738585072014e-308, 2.225073858507201e-308, 5e-324, 1e-40, 1.1754943508222875e-38,
+    1.401298464324817e-45, 18.714973875118524, 19.0615474653984, 9.01, 22.5,
+]  # fmt: skip
+
+
+def arguments(op: str, dtype: str) -> tuple[np.ndarray, ...]:
+    """All the points of ``op``, one array for each argument."""
+    rng = np.random.default_rng(sum(map(ord, op)))
+    strata = STRATA[op](Reach(dtype, rng))
+    hard = np.array([*HARD, *(-v for v in HARD)])
+    with np.errstate(over="ignore"):
+        if OPS[op].arity == 1:
+            return (np.concatenate([*strata, hard]).astype(dtype),)
+        x, y = (g.ravel() for g in np.meshgrid(hard[::3], hard[::2]))
+        first = np.concatenate([*(np.broadcast_arrays(*s)[0] for s in strata), x])
+        second = np.concatenate([*(np.broadcast_arrays(*s)[1] for s in strata), y])
+        return first.astype(dtype), second.astype(dtype)
+
+
+# Exact values ------------------------------------------------------------------------------------
+
+
+def _exact_power(x: Any, y: Any) -> Any:
+    if x < 0 and y != mp.floor(y):
+        return None
+    return mp.power(x, y) if x or y > 0 else None
+
+
+EXACT: dict[str, Callable[..., Any]] = {
+    "exp": mp.exp,
+    "log": lambda x: mp.log(x) if x > 0 else None,
+    "sin": mp.sin,
+    "cos": mp.cos,
+    "tanh": mp.tanh,
+    "power": _exact_power,
+}
+
+
+def exact(op: str, values: tuple[float, ...]) -> Any:
+    """The value as an mpf, or None where the function has none."""
+    large = max(abs(math.frexp(v)[1]) for v in values)
+    with mp.workprec(300 + (large if op in ("sin", "cos", "tan") else 0)):
+        found = EXACT[op](*map(mp.mpf, values))
+        return None if isinstance(found, mpmath.mpc) else found
+
+
+def last_place(value: Any, dtype: str) -> Any:
+    """The ulp of ``dtype`` at ``value``."""
+    info = np.finfo(dtype)
+    exponent = max(mp.frexp(value)[1] - 1, int(info.minexp)) if value else int(info.minexp)
+    return mp.ldexp(1, exponent - info.nmant)
+
+
+def error(op: str, found: float, values: tuple[float, ...], dtype: str) -> float:
+    """How far ``found`` is off, in ulps; an overflow is right where the exact value overflows."""
+    wanted = exact(op, values)
+    if wanted is None or any(map(math.isnan, values)):
+        return 0.0  # the special cases have their own test
+    most = mp.mpf(float(np.finfo(dtype).max))
+    if math.isinf(found):
+        ulp = last_place(most, dtype)
+        return float(max(0, (most + ulp - abs(wanted)) / ulp)) if found * wanted > 0 else INF
+    return float(abs(mp.mpf(found) - wanted) / last_place(wanted, dtype))
+
+
+def worst(op: str, found: np.ndarray, args: tuple[np.ndarray, ...]) -> tuple[float, Any]:
+    """The largest error, and where."""
+    dtype = found.dtype.name
+    points = zip(found.tolist(), *(a.tolist() for a in args), strict=True)
+    finite = [p for p in points if all(map(math.isfinite, p[1:]))]
+    return max((error(op, p[0], p[1:], dtype), p[1:]) for p in finite)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", sorted(ELEMENTARY))
+def test_accuracy(op: str, dtype: str) -> None:
+    args = arguments(op, dtype)
+    found = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    assert found.dtype == dtype
+    size, where = worst(op, found, args)
+    assert size <= LIMIT[dtype], f"{op}{where} is off by {size} ulp"
+
+
+def test_every_function_has_its_points() -> None:
+    assert set(STRATA) == set(EXACT) == set(ELEMENTARY)
+    assert all(SPECIAL_CASES[op] for op in ELEMENTARY)
+
+
+# Special cases: the Array API's, where it is silent C's (IEEE 754-2019, 9.2.1) -------------------
+
+_ODD_EVEN = [
+    case
+    for sign in (1.0, -1.0)
+    for case in [
+        # (x, y) -> result for zeros, infinities and odd, even and broken exponents
+        ((0.0 * sign, 3.0), 0.0 * sign), ((0.0 * sign, 2.0), 0.0), ((0.0 * sign, 0.5), 0.0),
+        ((0.0 * sign, -3.0), INF * sign), ((0.0 * sign, -2.0), INF), ((0.0 * sign, -0.5), INF),
+        ((0.0 * sign, INF), 0.0), ((0.0 * sign, -INF), INF),
+        ((INF * sign, 3.0), INF * sign), ((INF * sign, 2.0), INF), ((INF * sign, 0.5), INF),
+        ((INF * sign, -3.0), 0.0 * sign), ((INF * sign, -2.0), 0.0), ((INF * sign, -0.5), 0.0),
+        ((INF * sign, INF), INF), ((INF * sign, -INF), 0.0),
+        ((2.0 * sign, INF), INF), ((2.0 * sign, -INF), 0.0),
+        ((0.5 * sign, INF), 0.0), ((0.5 * sign, -INF), INF), ((1.0 * sign, INF), 1.0),
+        ((1.0 * sign, -INF), 1.0), ((3.0 * sign, 3.0), 27.0 * sign), ((3.0 * sign, 2.0), 9.0),
+        ((2.0 * sign, -1.0), 0.5 * sign), ((1.0 * sign, 3.0), 1.0 * sign),
+        ((2.0 * sign, 1e30), INF), ((2.0 * sign, -1e30), 0.0),
+        ((2.0 * sign, 16777215.0), INF * sign), ((0.5 * sign, 16777215.0), 0.0 * sign),
+    ]
+]  # fmt: skip
+
+SPECIAL_CASES: dict[str, list[tuple[tuple[float, ...], float]]] = {
+    "exp": [((NAN,), NAN), ((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), INF), ((-INF,), 0.0),
+            ((1e5,), INF), ((-1e5,), 0.0)],
+    "log": [((NAN,), NAN), ((-1.0,), NAN), ((-INF,), NAN), ((-1e-45,), NAN), ((0.0,), -INF),
+            ((-0.0,), -INF), ((1.0,), 0.0), ((INF,), INF)],
+    "sin": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), NAN), ((-INF,), NAN),
+            ((1e-45,), 1e-45), ((-1e-45,), -1e-45)],
+    "cos": [((NAN,), NAN), ((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), NAN), ((-INF,), NAN)],
+    "tanh": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), 1.0), ((-INF,), -1.0),
+             ((40.0,), 1.0), ((-40.0,), -1.0), ((1e-45,), 1e-45)],
+    "power": [
+        *(((1.0, y), 1.0) for y in (0.0, -0.0, 5.0, INF, -INF, NAN)),
+        *(((x, 0.0), 1.0) for x in (0.0, -0.0, 5.0, -5.0, INF, -INF, NAN)),
+        *(((x, -0.0), 1.0) for x in (0.0, -0.0, 5.0, -5.0, INF, -INF, NAN)),
+        *(((x, NAN), NAN) for x in (0.0, -0.0, 5.0, -1.0, INF, -INF, NAN)),
+        *(((NAN, y), NAN) for y in (1.0, -1.0, 0.5, INF, -INF)),
+        ((-2.0, 0.5), NAN), ((-2.0, -1.5), NAN), ((-0.5, 1e-3), NAN), ((-1e-45, 0.5), NAN),
+        *_ODD_EVEN,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", sorted(ELEMENTARY))
+def test_special_cases(op: str, dtype: str) -> None:
+    """Each alone among ordinary numbers, so that a vector holds both kinds."""
+    cases = SPECIAL_CASES[op]
+    columns = [np.array(c).astype(dtype) for c in zip(*(args for args, _ in cases), strict=True)]
+    wanted = np.array([result for _, result in cases]).astype(dtype)
+    spread = [np.full(7 * len(c), 1.5, dtype) for c in columns]
+    for full, column in zip(spread, columns, strict=True):
+        full[::7] = column
+    found = getattr(sc, op)(*map(sc.asarray, spread)).compute(on="core")
+    for k, (args, _) in enumerate(cases):
+        assert_same_bits(found[7 * k : 7 * k + 1], wanted[k : k + 1], f"{op}{args}")
+    assert len({*found[1::7].tolist()}) == 1
+
+
+# The same bits -----------------------------------------------------------------------------------
+
+
+def body_of(op: str, dtype: str) -> Body:
+    b = Builder()
+    values = [b.input(f"leaf{k}", dtype) for k in range(OPS[op].arity)]
+    b.output("x", canonical(b, RULES[op](b, *values)))
+    return b.body()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", sorted(ELEMENTARY))
+def test_every_target_gives_the_evaluators_bits(op: str, dtype: str) -> None:
+    special = np.array([case for case, _ in SPECIAL_CASES[op]]).astype(dtype)
+    args = [
+        np.concatenate([a[::5], a[-len(HARD) :], column])
+        for a, column in zip(arguments(op, dtype), special.T, strict=True)
+    ]
+    body, inputs = body_of(op, dtype), {f"leaf{k}": a for k, a in enumerate(args)}
+    wanted = evaluate(body, inputs)["x"]
+    for target in targets():
+        assert_same_bits(run_body(body, inputs, target), wanted, f"{op} {dtype} {target}")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", ["sin", "tanh"])
+def test_odd_functions_are_odd(op: str, dtype: str) -> None:
+    (x,) = arguments(op, dtype)
+    function = getattr(sc, op)
+    assert_same_bits(function(sc.asarray(-x)).compute(on="core"),
+                     -function(sc.asarray(x)).compute(on="core"))  # fmt: skip
+
+
+# Dtypes and names --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", sorted(ELEMENTARY - {"power"}))
+@pytest.mark.parametrize("dtype", dtypes.ALL)
+def test_integers_become_float64(op: str, dtype: str) -> None:
+    values = np.array([1, 0, 1, 1]).astype(dtype)
+    found = getattr(sc, op)(sc.asarray(values))
+    assert found.dtype == ("float32" if dtype == "float32" else "float64")
+    wanted = getattr(sc, op)(sc.asarray(values.astype(found.dtype)))
+    assert_same_bits(found.compute(on="core"), wanted.compute(on="core"))
+
+
+@pytest.mark.parametrize("op", sorted(ELEMENTARY))
+def test_numpys_functions_are_ours(op: str) -> None:
+    x = sc.asarray(np.linspace(0.1, 3, 17))
+    args = [x] * OPS[op].arity
+    found = getattr(np, op)(*args)
+    assert isinstance(found, sc.Array)
+    assert_same_bits(found.compute(on="core"), getattr(sc, op)(*args).compute(on="core"))
+
+
+@pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if dtypes.is_integer(d)])
+def test_integer_powers_wrap(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    bases = [info.min, info.max, 0, 1, 2, 3, 5, 7, 10, *([-1, -2, -3] if info.min else [])]
+    exponents = [0, 1, 2, 3, 5, 7, 31, 63, 64, 65, 100, 127, info.max, info.max - 1]
+    fit = [e for e in exponents if e <= info.max]
+    x, y = (g.ravel() for g in np.meshgrid(np.array(bases, dtype), np.array(fit, dtype)))
+    found = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
+    size = 1 << 8 * x.itemsize
+    wanted = [pow(a, b, size) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    assert [v % size for v in found.tolist()] == wanted
+
+
+def test_negative_integer_powers_are_cut_towards_zero() -> None:
+    x, y = np.array([1, -1, -1, 2, -3, 0, 5]), np.array([-3, -3, -4, -1, -2, -1, -(2**63)])
+    found = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
+    assert found.tolist() == [1, -1, 1, 0, 0, 0, 0]
