@@ -84,6 +84,7 @@ def against_dask_with_avx2() -> dict[str, Any]:
 _JAX = """
 import os, json, sys
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import math
 import operator
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import dask.threaded
 import numpy as np
-from dask.delayed import Delayed
 
 from . import dtypes
 from .display import html, summary
-from .engine.compute import collection_graph, compute, plan_for, source_of
-from .errors import AxisError, DTypeError, RungError, ShapeError
+from .engine.compute import compute, plan_for, source_of
+from .errors import AxisError, DTypeError, ShapeError
 from .expr import build, views
-from .expr.nodes import Deferred, Expr, Leaf, Shape, Stored, c_strides
+from .expr.nodes import Expr, Leaf, Shape, Stored
 from .interop import chunks as grids
+from .interop.buffers import readable
+from .interop.collection import Collection
 from .interop.dask_array import to_dask_array
 from .ops import ALIASES, OPS
 from .plan.plan import Plan
@@ -48,20 +47,19 @@ def _unary(op: str) -> Callable[[Any], Any]:
     return lambda self: elementwise(op, self)
 
 
-class Array:
+class Array(Collection):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("__weakref__", "_expr", "_gpu", "_grid", "_name")
+    __slots__ = ("_gpu", "_grid")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
-        self._expr = expr
+        super().__init__(expr)
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
-        self._name: str | None = None  # of its Dask graph, once asked for
         self._grid = grids.grid_of(hint, expr.shape, expr.dtype)  # never used by the engine
 
     # What it is ----------------------------------------------------------------------------
@@ -272,37 +270,8 @@ class Array:
         """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels."""
         return to_dask_array(self, self.chunks)
 
-    # A Dask collection: dask.compute(a, b), client.compute(a), dask.persist, dask.visualize
-
-    def _key(self) -> str:
-        if self._name is None:
-            self._name = f"speedcube-{uuid.uuid4().hex}"
-        return self._name
-
-    def __dask_graph__(self) -> Any:
-        return collection_graph(self._expr, self._key())
-
-    def __dask_keys__(self) -> list[Any]:
-        return [self._key()]
-
-    def __dask_layers__(self) -> tuple[str, ...]:
-        return (self._key(),)
-
-    def __dask_tokenize__(self) -> str:
-        return self._key()
-
-    def __dask_postcompute__(self) -> tuple[Any, tuple[Any, ...]]:
-        return _only, ()
-
-    def __dask_postpersist__(self) -> tuple[Any, tuple[Any, ...]]:
-        return _persisted, (self._key(), self.shape, self._expr.dtype, self._grid)
-
-    @staticmethod
-    def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
-        return graph
-
-    # Dask computes collections together only where this is one and the same function.
-    __dask_scheduler__ = staticmethod(dask.threaded.get)
+    def _rebuilt(self, expr: Expr) -> Array:
+        return Array(expr, hint=self._grid)
 
     # NumPy's protocols ---------------------------------------------------------------------
 
@@ -355,17 +324,6 @@ class Array:
         return self._view(build.power(self._expr, exponent), self._grid)
 
 
-def _only(results: Any) -> Any:
-    return results[0]
-
-
-def _persisted(graph: Any, key: str, shape: Shape, dtype: str, grid: grids.Grid, **_: Any) -> Array:
-    """The array whose values are task ``key`` of ``graph``."""
-    collection = Delayed(key, graph)
-    source = Deferred(collection, dtype, shape)
-    return Array(Leaf(source, shape, 0, c_strides(shape)), hint=grid)
-
-
 def _float_result(array: Array, dtype: Any) -> str:
     if dtype is not None:
         return dtypes.check(dtype)
@@ -408,59 +366,12 @@ def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
         return value if dtype is None else value.astype(dtype)
     if hasattr(value, "__dask_graph__"):
         raise DTypeError("this is a Dask collection; use speedcube.from_dask_array")
-    buffer = _buffer(value)
+    buffer = readable(value)
     name = dtypes.check(buffer.dtype)
     strides = tuple(s // buffer.itemsize for s in buffer.strides)
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
     made = Array(leaf, gpu=hasattr(buffer, "__cuda_array_interface__"), hint=chunks)
     return made if dtype is None else made.astype(dtype)
-
-
-def _buffer(value: Any) -> Any:
-    """``value`` as a NumPy or CuPy array of native, aligned elements."""
-    if hasattr(value, "__cuda_array_interface__"):
-        return _cupy("__cuda_array_interface__").asarray(value)
-    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-        return _from_dlpack(value)
-    if isinstance(value, np.ma.MaskedArray):
-        raise DTypeError("masked arrays are not supported; fill the gaps first: value.filled(...)")
-    try:
-        array = np.asarray(value)
-    except ValueError as err:
-        raise ShapeError(f"this is no array: {err}") from err
-    whole_steps = all(s % array.itemsize == 0 for s in array.strides) if array.itemsize else True
-    if array.dtype.hasobject or not array.dtype.isnative or not array.flags.aligned:
-        if array.dtype.hasobject:
-            raise DTypeError("object arrays are not supported; convert to a number dtype first")
-        return np.array(array, array.dtype.newbyteorder("="))
-    return array if whole_steps else array.copy()
-
-
-_DLPACK_CUDA: Final = (2, 13)
-
-
-def _from_dlpack(value: Any) -> Any:
-    on_gpu = value.__dlpack_device__()[0] in _DLPACK_CUDA
-    module = _cupy("DLPack") if on_gpu else np
-    try:
-        return module.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError, ValueError) as err:
-        raise DTypeError(
-            f"this {type(value).__name__} cannot be read through DLPack ({err}); give a dense "
-            "array of numbers in CPU or CUDA memory"
-        ) from err
-
-
-def _cupy(through: str) -> Any:
-    """CuPy, which reads arrays in GPU memory."""
-    try:
-        import cupy
-    except ImportError as err:
-        raise RungError(
-            f"this array lies in GPU memory ({through}), and CuPy, which reads it, cannot be "
-            f"imported ({err}); pip install speedcube[cuda13], or copy the array to the CPU"
-        ) from err
-    return cupy
 
 
 _ARRAY_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Stored
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda_loops import HEADER, THREADS, TILE, parameter_slots
+from ..kernel.cuda_loops import HEADER, parameter_slots
+from ..kernel.cuda_support import THREADS, TILE
 from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
@@ -67,9 +68,7 @@ class Launcher:
         self.keep.append(moved)
         return address
 
-    def launch(
-        self, kept: tuple[int, int], tiles: tuple[int, int], pieces: int, out: Any
-    ) -> None:
+    def launch(self, kept: tuple[int, int], tiles: tuple[int, int], pieces: int, out: Any) -> None:
         """Run kept [begin, end) x tiles [begin, end), each record in ``pieces`` units."""
         words = list(self.words)
         words[:4] = [kept[0], kept[1] - kept[0], *tiles]

@@ -76,9 +76,9 @@ class TaskStop(Stop):
         self.task = _current_task()
 
     def is_set(self) -> bool:
-        if self.task is not None and self.task.state == "cancelled":
-            self.set()
-        elif getattr(threading, "_SHUTTING_DOWN", False):  # no public name says so this early
+        cancelled = self.task is not None and self.task.state == "cancelled"
+        # No public name says so this early.
+        if cancelled or getattr(threading, "_SHUTTING_DOWN", False):
             self.set()
         return self.raised
 

@@ -21,62 +21,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .cuda import CTYPE, emit
+from .cuda_sinks import SINKS, CudaSink
+from .cuda_support import LIMB_ADD, PRELUDE, THREADS, TILE
 from .ir import Body
-from .program import LIMBS, LeafCode, Program
+from .program import LeafCode, Program
 from .streams import RUN, Stream
 
-THREADS: Final = 256
-TILE: Final = 2048  # stream blocks (or elements) a thread block takes before its next tile
-HEADER: Final = 10
-
-PRELUDE: Final = """\
-typedef long long i64;
-typedef unsigned long long u64;
-#ifndef SPEEDCUBE_HOST
-#define THREADS 256
-#define bits_to_double(x) __longlong_as_double((i64)(x))
-#define double_to_bits(x) ((u64)__double_as_longlong(x))
-#define bits_to_float(x) __uint_as_float(x)
-#define float_to_bits(x) __float_as_uint(x)
-#define rootf __fsqrt_rn
-#define root __dsqrt_rn
-__device__ __forceinline__ u64 mul_wide(unsigned a, unsigned b) {
-  u64 product;
-  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
-  return product;
-}
-/* sqrt of a normal number, correctly rounded: the hardware's estimate, one third-order step, and a
-   last step on the exact remainder (Markstein 1990). No test for zero, infinity or subnormals. */
-__device__ __forceinline__ double normal_root(double x) {
-  double y;
-  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  double e = fma(x, -(y * y), 1.0);
-  y = fma(fma(e, 0.375, 0.5), y * e, y);
-  double s = x * y;
-  return fma(fma(s, -s, x), 0.5 * y, s);
-}
-#endif
-"""
-
-LIMB_ADD: Final = """\
-__device__ __noinline__ void limb_add(u64 *limbs, double x) {
-  u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
-  unsigned e = (unsigned)(bits >> 52) & 2047u;
-  bool negative = (bits >> 63) != 0;
-  if (e == 2047u) {
-    atomicAdd(limbs + (fraction ? 68 : negative ? 70 : 69), 1ull);
-    return;
-  }
-  u64 m = e ? fraction | 0x10000000000000ull : fraction;
-  unsigned place = e ? e - 1u : 0u, digit = place >> 5, shift = place & 31u;
-  u64 low = m << shift, d2 = shift ? m >> (64u - shift) : 0ull;
-  u64 d0 = low & 0xffffffffull, d1 = low >> 32;
-  if (negative) { d0 = 0ull - d0; d1 = 0ull - d1; d2 = 0ull - d2; }
-  atomicAdd(limbs + digit, d0);
-  atomicAdd(limbs + digit + 1, d1);
-  atomicAdd(limbs + digit + 2, d2);
-}
-"""
+HEADER: Final = 10  # geometry words before the extents
 
 
 @dataclass
@@ -127,7 +78,7 @@ class CudaLoops:
     # The nest ------------------------------------------------------------------------------
 
     def emit(self) -> str:
-        sink = CudaSink(self)
+        sink = SINKS[self.program.sink.kind](self)
         sink.declare()
         kept, pieces, row_tiles, piece_tiles = "(i64)g1", "(i64)g7", "(i64)g8", "(i64)g9"
         self.open(f"for (i64 u = blockIdx.x; u < {kept} * {pieces}; u += gridDim.x)")
@@ -315,7 +266,7 @@ class CudaLoops:
             [
                 PRELUDE,
                 *self.constants(),
-                *sink.support(),
+                *([LIMB_ADD] if sink.needs_limbs else []),
                 head + ", ".join(arguments) + ") {",
                 *self.lines,
                 "}",
@@ -336,141 +287,3 @@ def parameter_slots(program: Program) -> int:
     used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
     used += [t.bins.slot + 1 for t in program.sink.terms if t.bins.mode in ("split", "residual")]
     return max(used, default=-1) + 1
-
-
-@dataclass
-class CudaSink:
-    """A sink's declarations, per-unit set-up, per-element code and unit end."""
-
-    loops: CudaLoops
-
-    @property
-    def kind(self) -> str:
-        return self.loops.program.sink.kind
-
-    def support(self) -> list[str]:
-        return [LIMB_ADD] if self.kind == "exact" else []
-
-    def declare(self) -> None:
-        sink = self.loops.program.sink
-        if self.kind == "exact":
-            self.loops.put(f"__shared__ u64 limbs[{sink.words}];")
-        elif self.kind == "argmin":
-            self.loops.put("__shared__ i64 keys[THREADS], places[THREADS];")
-        elif self.kind != "store":
-            self.loops.put("__shared__ i64 folded;")
-
-    def begin(self) -> None:
-        put, sink = self.loops.put, self.loops.program.sink
-        if self.kind == "store":
-            return
-        if self.kind == "exact":
-            put(f"for (int w = threadIdx.x; w < {sink.words}; w += THREADS) limbs[w] = 0ull;")
-            for k, term in enumerate(sink.terms):
-                if term.bins.mode != "search":
-                    put(f"double high{k} = 0.0, low{k} = 0.0;")
-            put("int pending = 0;")
-        elif self.kind == "argmin":
-            put("i64 key = 0x7fffffffffffffffll, place = 0x7fffffffffffffffll;")
-        elif self.kind == "isum":
-            put("u64 total = 0ull; if (threadIdx.x == 0) folded = 0;")
-        else:
-            put("i64 least = 0x7fffffffffffffffll; if (threadIdx.x == 0) folded = least;")
-        put("__syncthreads();")
-
-    def consume(self, outputs: dict[str, str], j: str, e: str) -> None:
-        put = self.loops.put
-        x = outputs.get("x", "")
-        if self.kind == "store":
-            self.store(x, j, e)
-        elif self.kind == "isum":
-            put(f"total += (u64){x};")
-        elif self.kind == "min":
-            put(f"if ({x} < least) least = {x};")
-        elif self.kind == "argmin":
-            at = outputs["at"]
-            put(f"if ({x} < key || ({x} == key && {at} < place)) {{ key = {x}; place = {at}; }}")
-        else:
-            for k, term in enumerate(self.loops.program.sink.terms):
-                self.accumulate(k, term.bins.mode, term.bins.slot, outputs[term.output])
-
-    def store(self, x: str, j: str, e: str) -> None:
-        loops = self.loops
-        memory = "unsigned char" if loops.program.sink.dtype == "bool" else CTYPE[
-            loops.program.sink.dtype]  # fmt: skip
-        loops.put(f"(({memory} *)out)[{loops.position(loops.count, j, e)}] = {x};")
-
-    def accumulate(self, k: int, mode: str, slot: int, x: str) -> None:
-        loops = self.loops
-        put = loops.put
-        group = loops.program.sink.terms[k].group * LIMBS
-        if mode == "search":
-            put(f"if ({x} != 0.0) limb_add(limbs + {group}, {x});")
-            return
-        if mode == "plain":
-            put(f"high{k} += {x};")
-            return
-        loops.serial += 1
-        s = loops.serial
-        first, second = f"bits_to_double(p{slot})", f"bits_to_double(p{slot + 1})"
-        put(f"double part{s} = ({x} + {first}) - {first};")
-        put(f"double rest{s} = {x} - part{s};")
-        put(f"high{k} += part{s};")
-        if mode == "split":
-            put(f"low{k} += rest{s};")
-            return
-        put(f"double fine{s} = (rest{s} + {second}) - {second};")
-        put(f"low{k} += fine{s};")
-        put(f"double left{s} = rest{s} - fine{s};")
-        put(f"if (left{s} != 0.0) limb_add(limbs + {group}, left{s});")
-
-    def flush(self) -> None:
-        for k, term in enumerate(self.loops.program.sink.terms):
-            if term.bins.mode == "search":
-                continue
-            group = term.group * LIMBS
-            self.loops.put(f"limb_add(limbs + {group}, high{k}); high{k} = 0.0;")
-            if term.bins.mode != "plain":
-                self.loops.put(f"limb_add(limbs + {group}, low{k}); low{k} = 0.0;")
-
-    def after_tile(self) -> None:
-        """Flush before a thread's doubles could round."""
-        bins = [t.bins for t in self.loops.program.sink.terms if t.bins.mode != "search"]
-        if bins:
-            terms = TILE // THREADS * 4  # a thread's in one tile: four values a block at most
-            limit = (1 << min(b.chunk for b in bins)) - terms
-            self.loops.put(f"pending += {terms};")
-            self.loops.open(f"if (pending > {limit})")
-            self.flush()
-            self.loops.put("pending = 0;")
-            self.loops.close()
-
-    def end(self) -> None:
-        loops, put, words = self.loops, self.loops.put, self.loops.program.sink.words
-        if self.kind == "store":
-            return
-        if self.kind == "exact":
-            self.flush()
-            put("__syncthreads();")
-            put(f"u64 *record = out + (u / (i64)g7) * {words};")
-            put(f"for (int w = threadIdx.x; w < {words}; w += THREADS)")
-            put("  if (limbs[w]) atomicAdd(record + w, limbs[w]);")
-        elif self.kind == "argmin":
-            put("keys[threadIdx.x] = key; places[threadIdx.x] = place;")
-            put("__syncthreads();")
-            loops.open("if (threadIdx.x == 0)")
-            put("for (int w = 1; w < THREADS; w++)")
-            put("  if (keys[w] < key || (keys[w] == key && places[w] < place)) "
-                "{ key = keys[w]; place = places[w]; }")  # fmt: skip
-            put("out[2 * u] = (u64)key; out[2 * u + 1] = (u64)place;")
-            loops.close()
-        else:
-            shared = "atomicAdd((u64 *)&folded, total)"
-            total = "atomicAdd(out + u / (i64)g7, (u64)folded)"
-            if self.kind == "min":
-                shared = "atomicMin(&folded, least)"
-                total = "atomicMin((i64 *)out + u / (i64)g7, folded)"
-            put(f"{shared};")
-            put("__syncthreads();")
-            put(f"if (threadIdx.x == 0) {total};")
-        put("__syncthreads();")

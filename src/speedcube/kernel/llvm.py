@@ -146,6 +146,14 @@ class Text:
         self.label(done)
 
 
+def kept(text: Text, scalar: str, mask: str | None, value: str, otherwise: str) -> str:
+    """``value``, or ``otherwise`` in the lanes outside ``mask``."""
+    if mask is None:
+        return value
+    v = text.vector(scalar)
+    return text.op(f"select {text.vector('i1')} {mask}, {v} {value}, {v} {otherwise}")
+
+
 def emit(text: Text, body: Body, inputs: Mapping[str, str], params: str) -> dict[str, str]:
     """``body`` as vector instructions; the names of its outputs."""
     values: list[str] = []

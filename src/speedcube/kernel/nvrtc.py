@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from ..errors import KernelError
 from .cache import KernelCache, content_key, generator
-from .cuda_loops import THREADS, CudaLoops
+from .cuda_loops import CudaLoops
+from .cuda_support import THREADS
 from .program import Program
 
 OPTIONS: Final = (

@@ -1,0 +1,57 @@
+"""What every CUDA text begins with: types, names the host's compiler can replace, limb_add."""
+
+from __future__ import annotations
+
+from typing import Final
+
+THREADS: Final = 256
+TILE: Final = 2048  # stream blocks (or elements) a thread block takes before its next tile
+
+PRELUDE: Final = """\
+typedef long long i64;
+typedef unsigned long long u64;
+#ifndef SPEEDCUBE_HOST
+#define THREADS 256
+#define bits_to_double(x) __longlong_as_double((i64)(x))
+#define double_to_bits(x) ((u64)__double_as_longlong(x))
+#define bits_to_float(x) __uint_as_float(x)
+#define float_to_bits(x) __float_as_uint(x)
+#define rootf __fsqrt_rn
+#define root __dsqrt_rn
+__device__ __forceinline__ u64 mul_wide(unsigned a, unsigned b) {
+  u64 product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+}
+/* sqrt of a normal number, correctly rounded: the hardware's estimate, one third-order step, and a
+   last step on the exact remainder (Markstein 1990). No test for zero, infinity or subnormals. */
+__device__ __forceinline__ double normal_root(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(x, -(y * y), 1.0);
+  y = fma(fma(e, 0.375, 0.5), y * e, y);
+  double s = x * y;
+  return fma(fma(s, -s, x), 0.5 * y, s);
+}
+#endif
+"""
+
+LIMB_ADD: Final = """\
+__device__ __noinline__ void limb_add(u64 *limbs, double x) {
+  u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
+  unsigned e = (unsigned)(bits >> 52) & 2047u;
+  bool negative = (bits >> 63) != 0;
+  if (e == 2047u) {
+    atomicAdd(limbs + (fraction ? 68 : negative ? 70 : 69), 1ull);
+    return;
+  }
+  u64 m = e ? fraction | 0x10000000000000ull : fraction;
+  unsigned place = e ? e - 1u : 0u, digit = place >> 5, shift = place & 31u;
+  u64 low = m << shift, d2 = shift ? m >> (64u - shift) : 0ull;
+  u64 d0 = low & 0xffffffffull, d1 = low >> 32;
+  if (negative) { d0 = 0ull - d0; d1 = 0ull - d1; d2 = 0ull - d2; }
+  atomicAdd(limbs + digit, d0);
+  atomicAdd(limbs + digit + 1, d1);
+  atomicAdd(limbs + digit + 2, d2);
+}
+"""
