@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -75,6 +76,48 @@ def test_variances(data: list[list[tuple[int, int]]], dtype: str, ddof: int) -> 
     agree("std", groups, dtype, count, ddof)
 
 
+def whole(value: Fraction) -> int:
+    units = value / Fraction(2) ** LEAST
+    assert units.denominator == 1
+    return units.numerator
+
+
+wild = st.builds(
+    lambda m, e: math.ldexp(m, e),
+    st.integers(-(2**53), 2**53),
+    st.one_of(st.integers(-1074, 970), st.integers(-30, 30)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.lists(wild, min_size=2, max_size=4), min_size=1, max_size=4),
+    st.sampled_from(["float32", "float64"]),
+    st.integers(0, 1),
+)
+def test_variances_of_any_magnitude(data: list[list[float]], dtype: str, ddof: int) -> None:
+    """Squares in three groups: moderate, huge (times 2**-1200), tiny (times 2**1200)."""
+    scale = Fraction(2) ** 1200
+    sums: list[list[int]] = [[], [], [], []]
+    for row in data:
+        terms = [Fraction(x) for x in row]
+        groups = [Fraction(0)] * 4
+        for x in terms:
+            groups[0] += x
+            if abs(x) >= 2**400:
+                groups[2] += x * x / scale
+            elif abs(x) < Fraction(2) ** -400:
+                groups[3] += x * x * scale
+            else:
+                groups[1] += x * x
+        for k, value in enumerate(groups):
+            sums[k].append(whole(value))
+    records = np.stack([limbs_of(one) for one in sums], axis=1)
+    count = max(map(len, data))
+    agree("var", records, dtype, count, ddof)
+    agree("std", records, dtype, count, ddof)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=8), st.integers(-1, 1))
 def test_square_roots_beside_squares(roots: list[int], off: int) -> None:
@@ -102,13 +145,14 @@ def test_specials(op: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("word", [68, 69, 70])
 def test_a_variance_with_a_special_term_is_nan(word: int) -> None:
-    groups = np.stack([limbs_of([3 << 1074] * 2), limbs_of([9 << 1074] * 2)], axis=1)
-    groups[0, 0, word] = 1
+    groups = np.stack([limbs_of([3 << 1074] * 4), limbs_of([9 << 1074] * 4)], axis=1)
+    groups = np.concatenate([groups, np.zeros_like(groups)], axis=1)
+    for k in range(3):
+        groups[k, k, word] = 1
     agree("var", groups, "float64", 2)
 
 
 def test_out_of_reach_goes_alone() -> None:
     groups = limbs_of([1, 2])[:, None]
     assert many("mean", groups, "float64", 2**31, 0) is None
-    assert many("var", np.repeat(groups, 4, axis=1), "float64", 5, 0) is None
     assert many("var", np.repeat(groups, 2, axis=1), "float64", 5, 0.5) is None

@@ -33,7 +33,7 @@ class Digits:
 
 def magnitudes(limbs: NDArray[np.int64]) -> tuple[Digits, NDArray[np.bool_]]:
     """The sums in ``limbs`` (records, words): their sizes, and which are negative."""
-    used = np.flatnonzero(limbs[:, :DIGITS].any(axis=0))
+    used = np.flatnonzero(np.bitwise_or.reduce(limbs, axis=0)[:DIGITS])
     first, last = (int(used[0]), int(used[-1])) if len(used) else (0, 0)
     columns = [np.ascontiguousarray(limbs[:, k]) for k in range(first, last + 1)]
     nothing = np.zeros(len(limbs), np.int64)
@@ -83,18 +83,18 @@ def rescaled(a: Digits, scale: int) -> Digits:
     return Digits([*[zero] * whole, *shifted.words], scale)
 
 
-def minus(a: Digits, b: Digits) -> Digits:
-    """``a - b`` where that is never negative."""
+def plus(a: Digits, b: Digits, sign: int = 1) -> Digits:
+    """``a + b``, or ``a - b`` (``sign`` -1) where that is never negative."""
     scale = min(a.scale, b.scale)
     left, right = rescaled(a, scale).words, rescaled(b, scale).words
     zero = np.zeros_like(left[0])
-    length = max(len(left), len(right))
+    length = max(len(left), len(right)) + (sign > 0)
     left, right = ([*w, *[zero] * (length - len(w))] for w in (left, right))
-    words, borrow = [], zero.astype(np.int64)
+    words, carry = [], zero.astype(np.int64)
     for x, y in zip(left, right, strict=True):
-        total = x.astype(np.int64) - y.astype(np.int64) + borrow
+        total = x.astype(np.int64) + sign * y.astype(np.int64) + carry
         words.append(total.astype(np.uint64) & _LOW)
-        borrow = total >> 32
+        carry = total >> 32
     return Digits(words, scale)
 
 
@@ -157,17 +157,20 @@ def _leading(a: Digits) -> tuple[Words, Words, NDArray[np.int64], NDArray[np.boo
     """The first 128 bits of each number in two words, the exponent of their unit, whether more."""
     zero = np.zeros_like(a.words[0])
     table = np.stack([zero] * 4 + a.words)
-    used = table != 0
-    at = len(table) - 1 - np.argmax(used[::-1], axis=0)
-    at = np.where(used.any(axis=0), at, 4)
-    row = np.arange(table.shape[1])
-    first, second, third, fourth, fifth = (table[at - k, row] for k in range(5))
+    at = np.full(table.shape[1], 4)  # the first digit that is not zero, from above
+    last = np.full(table.shape[1], len(table))  # and from below
+    for k in range(4, len(table)):
+        np.copyto(at, k, where=table[k] != 0)
+    for k in reversed(range(4, len(table))):
+        np.copyto(last, k, where=table[k] != 0)
+    row = np.arange(table.shape[1]) + at * table.shape[1]
+    flat = table.reshape(-1)
+    first, second, third, fourth, fifth = (flat[row - k * table.shape[1]] for k in range(5))
     length = np.frexp(first.astype(np.float64))[1].astype(np.uint64)  # bits of the first digit
     lift = np.where(first == 0, np.uint64(0), _32 - length)
     high = (((first << _32) | second) << lift) | (third >> (_32 - lift))
     low = (((third << _32) | fourth) << lift) | (fifth >> (_32 - lift))
-    below = np.cumsum(used, axis=0)  # nonzero digits up to and including each
-    more = np.where(at > 4, below[np.maximum(at - 5, 0), row], 0) > 0
+    more = last < at - 4
     more |= (fifth & ((np.uint64(1) << (_32 - lift)) - np.uint64(1))) != 0
     return high, low, a.scale + 32 * (at - 7) - lift.astype(np.int64), more
 
@@ -204,6 +207,8 @@ def signed(bits: Words, negative: NDArray[np.bool_], dtype: str) -> Words:
 def specials(limbs: NDArray[np.int64], bits: Words, dtype: str, deviation: bool = False) -> Words:
     """``bits``, but NaN or an infinity where such a term decides (in a deviation: NaN)."""
     nans, up, down = (limbs[:, w] != 0 for w in (NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD))
+    if not (nans | up | down).any():
+        return bits
     infinity, nan = (np.uint64(special_bits(v, dtype)) for v in (math.inf, math.nan))
     if deviation:
         return np.where(nans | up | down, nan, bits)
@@ -225,17 +230,26 @@ def _mean(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
     return specials(limbs[:, 0], signed(bits, negative, dtype), dtype)
 
 
-def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words]) -> _Finish:
+# Groups of squares beside the moderate ones: huge terms were scaled by 2**-600, tiny by 2**600.
+_SCALED: Final = ((2, 1200), (3, -1200))
+
+
+def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: int) -> _Finish:
     def finish(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
         """(count * sum of squares - square of sum) / (count * freedom), or its root."""
         sums, _ = magnitudes(limbs[:, 0])
         squares, _ = magnitudes(limbs[:, 1])
-        spread = minus(times(squares, count), squared(sums))
-        quotient, lost = divided(extended(spread, 6), count)
+        for group, scale in _SCALED[: limbs.shape[1] - 2]:
+            if limbs[:, group].any():
+                more, _ = magnitudes(limbs[:, group])
+                squares = plus(squares, Digits(more.words, more.scale + scale))
+        spread = plus(times(squares, count), squared(sums), -1)
+        quotient, lost = divided(extended(spread, room), count)
         quotient, also = divided(quotient, freedom)
         bits = rounding(quotient, lost | also, dtype)
-        bits = specials(limbs[:, 0], bits, dtype, deviation=True)
-        return specials(limbs[:, 1], bits, dtype, deviation=True)
+        for group in range(limbs.shape[1]):
+            bits = specials(limbs[:, group], bits, dtype, deviation=True)
+        return bits
 
     return finish
 
@@ -244,8 +258,9 @@ _Finish: TypeAlias = Callable[[NDArray[Any], str, int, int], Words]
 FINISH_MANY: Final[dict[str, _Finish]] = {
     "sum": _total,
     "mean": _mean,
-    "var": _moments(rounded),
-    "std": _moments(rounded_roots),
+    # The divisors are below 2**62; a variance needs 66 bits, its root 130.
+    "var": _moments(rounded, 4),
+    "std": _moments(rounded_roots, 6),
 }
 
 
@@ -256,6 +271,6 @@ def many(op: str, limbs: NDArray[np.int64], dtype: str, count: int, ddof: float)
     """
     freedom = count - ddof
     plain = 0 < count < 2**31 and float(ddof).is_integer() and 0 < freedom < 2**31
-    if not plain or limbs.shape[1] > 2:
+    if not plain:
         return None
     return FINISH_MANY[op](limbs, dtype, count, int(freedom))
