@@ -87,7 +87,7 @@ def _atanh_rest(z: Real, terms: int) -> Real:
 
 def tables() -> list[Table]:
     reduced = mp.log(2) / 2 * mpf("1.0001")
-    seam = mp.sqrt(2) - 1
+    seam = mp.sqrt(2) - 1  # tan(pi/8) too
     s2 = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.001")
     eighth = (mp.pi / 4) ** 2 * mpf("1.0001")
     root = mp.sqrt
@@ -99,6 +99,10 @@ def tables() -> list[Table]:
         Table(
             "EXPM1_32", "exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative to expm1(r)",
             lambda r: mp.expm1(r) / r, lambda r: r / mp.expm1(r), (-reduced, reduced), 7,
+        ),
+        Table(
+            "EXP_32", "exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative",
+            lambda r: mp.expm1(r) / r, lambda r: r / mp.exp(r), (-reduced, reduced), 6,
         ),
         Table(
             "LOG", "log(f) = 2 s + s z P(z), s = (f - 1) / (f + 1), z = s s, relative",
@@ -114,7 +118,7 @@ def tables() -> list[Table]:
         ),
         Table(
             "LOG_32", "log(1 + g) = g P(g), 1 + g in [0.707, 1.415), relative",
-            lambda g: mp.log1p(g) / g, lambda g: g / mp.log1p(g), (-1 + 1 / root(2), seam), 12,
+            lambda g: mp.log1p(g) / g, lambda g: g / mp.log1p(g), (-1 + 1 / root(2), seam), 11,
         ),
         Table(
             "SIN", "sin(r) = r + r z P(z), z = r r, |r| <= pi/4, relative",
@@ -134,6 +138,15 @@ def tables() -> list[Table]:
         Table(
             "COS_32", "cos(r) = 1 + z P(z), z = r r, |r| <= pi/4, relative",
             lambda z: (mp.cos(root(z)) - 1) / z, lambda z: z / mp.cos(root(z)), (0, eighth), 3,
+        ),
+        Table(
+            "ATAN", "atan(t) = t + t z P(z), z = t t, |t| <= tan(pi/8), relative",
+            lambda z: (mp.atan(root(z)) / root(z) - 1) / z,
+            lambda z: z * root(z) / mp.atan(root(z)), (0, seam**2 * mpf("1.001")), 11,
+        ),
+        Table(
+            "CBRT", "cbrt(m) = P(m), m in [0.35, 2.83], relative",
+            mp.cbrt, lambda m: 1 / mp.cbrt(m), (root(2) / 4 - mpf("0.001"), root(8) + mpf("0.01")), 5,
         ),
     ]  # fmt: skip
 
@@ -155,11 +168,13 @@ def constants() -> dict[str, list[float]]:
     ln2, whole = mp.log(2), (0, 0)
     return {
         "LN2": parts(ln2, (11, 0, 0)),  # times |n| <= 1100 the first is exact
+        "LN2_PAIR": parts(ln2, whole),
         "LOG2E": parts(1 / ln2, whole),
         "LOG10E": parts(1 / mp.log(10), whole),
         "LOG10_2": parts(mp.log(2) / mp.log(10), (11, 0)),
         "TWO_THIRDS": parts(mpf(2) / 3, whole),
         "HALF_PI": parts(mp.pi / 2, (0, 0, 0)),
+        "QUARTER_PI": parts(mp.pi / 4, (3, 0)),  # times 0 .. 4 the first is exact
         "TWO_OVER_PI": parts(2 / mp.pi, (0,)),
     }
 

@@ -6,12 +6,11 @@ Dekker (1971), Knuth's TAOCP 4.2.2; Muller et al., Handbook of Floating-Point Ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from ..ir import Builder, Value
 from ..streams import horner
-
-__all__ = ["horner"]
 
 Pair: TypeAlias = tuple[Value, Value]
 
@@ -27,6 +26,17 @@ def number(b: Builder, value: float) -> Value:
 
 def word(b: Builder, value: int) -> Value:
     return b.const(value, "uint64")
+
+
+def polynomial(b: Builder, x: Value, coefficients: tuple[float, ...]) -> Value:
+    """Lowest degree first; the first is added last, and rounded with the sum alone.
+
+    The even and the odd terms of the rest apart: half the wait for one operation more.
+    """
+    first, rest = coefficients[0], coefficients[1:]
+    square = x * x
+    tail = b.fma(x, horner(b, square, rest[1::2]), horner(b, square, rest[0::2]))
+    return b.fma(x, tail, number(b, first))
 
 
 def fast_two_sum(a: Value, c: Value) -> Pair:
@@ -90,3 +100,43 @@ def at_least(b: Builder, x: Value, limit: float) -> Value:
     """The greater of ``x`` and ``limit``; NaN stays."""
     bound = b.const(limit, x.type)
     return b.select(bound.compare("gt", x), bound, x)
+
+
+def plus(x: Pair, y: Pair) -> Pair:
+    """The sum of two pairs; its error is small beside the larger of them."""
+    high, low = two_sum(x[0], y[0])
+    return fast_two_sum(high, low + (x[1] + y[1]))
+
+
+def scaled(b: Builder, x: Pair, factor: float) -> Pair:
+    """``x`` times a power of two."""
+    return x[0] * number(b, factor), x[1] * number(b, factor)
+
+
+def root(b: Builder, x: Pair) -> Pair:
+    """The square root of a positive pair (NaN of zero)."""
+    first = b.unary("sqrt", x[0])
+    rest = b.fma(-first, first, x[0]) + x[1]
+    half = b.emit("div", F64, number(b, 0.5), first)
+    return fast_two_sum(first, rest * half)
+
+
+def chosen(b: Builder, condition: Value, x: Pair, y: Pair) -> Pair:
+    return b.select(condition, x[0], y[0]), b.select(condition, x[1], y[1])
+
+
+def zero_stays(b: Builder, x: Value, found: Value) -> Value:
+    """``found``, but a zero keeps its sign."""
+    return b.select(x.compare("eq", number(b, 0.0)), x, found)
+
+
+def widened(rule: Callable[..., Value]) -> Callable[..., Value]:
+    """``rule`` for float64, and for float32 by way of float64: its last place is no 2**-28 ulp."""
+
+    def both(b: Builder, *args: Value) -> Value:
+        if args[0].type == F64:
+            return rule(b, *args)
+        return rule(b, *(a.cast(F64) for a in args)).cast("float32")
+
+    both.__doc__ = rule.__doc__
+    return both

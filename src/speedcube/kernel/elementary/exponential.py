@@ -1,4 +1,4 @@
-"""exp: x = n ln 2 + r, exp(x) = 2**n exp(r), |r| <= ln(2)/2 (Cody and Waite 1980).
+"""exp and its kin: x = n ln 2 + r, exp(x) = 2**n exp(r), |r| <= ln(2)/2 (Cody and Waite 1980).
 
 n is found by adding 1.5 * 2**52, which leaves it in the sum's low bits; ln 2 has so many zeros at
 its end that n times its first part is exact. A power of two beyond the normal numbers is
@@ -17,10 +17,16 @@ from .doubles import (
     Pair,
     at_least,
     at_most,
+    chosen,
     fast_two_sum,
-    horner,
     low_bits,
+    magnitude,
     number,
+    polynomial,
+    quotient,
+    two_product,
+    widened,
+    zero_stays,
 )
 
 BIAS: Final = 1023
@@ -63,8 +69,8 @@ def _exp64(b: Builder, x: Value) -> Value:
     x = at_least(b, at_most(b, x, 710.0), -746.0)
     n, shifted = nearest(b, x, T.LOG2E[0], TWICE)
     r = b.fma(n, number(b, -T.LN2[1]), b.fma(n, number(b, -T.LN2[0]), x))
-    grown = b.fma(r, horner(b, r, (1.0, *T.EXP)), number(b, 1.0))
-    return by_power(grown, shifted)
+    value = b.fma(r, polynomial(b, r, (1.0, *T.EXP)), number(b, 1.0))
+    return by_power(value, shifted)
 
 
 def _exp32(b: Builder, x: Value) -> Value:
@@ -72,15 +78,71 @@ def _exp32(b: Builder, x: Value) -> Value:
     wide = at_least(b, at_most(b, x, 89.0), -104.0).cast(F64)
     n, shifted = nearest(b, wide, T.LOG2E[0])
     r = b.fma(n, number(b, -(T.LN2[0] + T.LN2[1])), wide)
-    grown = b.fma(r, horner(b, r, T.EXPM1_32), number(b, 1.0))
-    return (low_bits(grown) + (low_bits(shifted) << 52)).bitcast(F64).cast("float32")
+    value = b.fma(r, polynomial(b, r, T.EXP_32), number(b, 1.0))
+    return (low_bits(value) + (low_bits(shifted) << 52)).bitcast(F64).cast("float32")
 
 
 def expm1_pair(b: Builder, x: Value) -> Pair:
     """expm1(x) as a pair for 0 <= x < 45."""
     n, shifted = nearest(b, x, T.LOG2E[0], SHIFTER + BIAS)
-    r, low = reduced(b, x, n)
-    high, low = fast_two_sum(r, b.fma(r * r, horner(b, r, T.EXP), low))
+    high, low = _tail(b, reduced(b, x, n))
     scale = power_of_two(shifted)
     total, rest = fast_two_sum(scale - number(b, 1.0), scale * high)
     return total, b.fma(scale, low, rest)
+
+
+def grown(b: Builder, r: Pair) -> Value:
+    """exp(r) of a reduced pair."""
+    first, second = fast_two_sum(number(b, 1.0), r[0])
+    rest = b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1])
+    return first + (second + rest)
+
+
+def _tail(b: Builder, r: Pair) -> Pair:
+    """expm1(r) of a reduced pair, as a pair."""
+    return fast_two_sum(r[0], b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1]))
+
+
+@widened
+def expm1(b: Builder, x: Value) -> Value:
+    """2**n (expm1(r) + (1 - 2**-n))."""
+    inside = at_least(b, at_most(b, x, 710.0), -40.0)
+    n, shifted = nearest(b, inside, T.LOG2E[0], TWICE)
+    high, low = _tail(b, reduced(b, inside, n))
+    inverse = power_of_two(number(b, SHIFTER + BIAS) - at_most(b, n, 64.0))
+    base, lost = fast_two_sum(number(b, 1.0), -inverse)
+    total, rest = fast_two_sum(base, high)
+    return zero_stays(b, x, by_power(total + (rest + (low + lost)), shifted))
+
+
+@widened
+def exp2(b: Builder, x: Value) -> Value:
+    """As exp, n the nearest whole number itself."""
+    inside = at_least(b, at_most(b, x, 1030.0), -1080.0)
+    n, shifted = nearest(b, inside, 1.0, TWICE)
+    part = inside - n
+    r, lost = two_product(b, part, number(b, T.LN2_PAIR[0]))
+    value = grown(b, (r, b.fma(part, number(b, T.LN2_PAIR[1]), lost)))
+    return by_power(value, shifted)
+
+
+def exp_near(b: Builder, x: Value) -> Pair:
+    """exp(x) as a pair for |x| <= 700."""
+    n, shifted = nearest(b, x, T.LOG2E[0], SHIFTER + BIAS)
+    high, low = _tail(b, reduced(b, x, n))
+    scale = power_of_two(shifted)
+    total, rest = fast_two_sum(number(b, 1.0), high)
+    return total * scale, (rest + low) * scale
+
+
+@widened
+def sigmoid(b: Builder, x: Value) -> Value:
+    """1 / (1 + exp(-x)), which is e / (1 + e) of e = exp(-|x|) on the left; exp(x) far left."""
+    one = number(b, 1.0)
+    small = exp_near(b, -at_most(b, magnitude(b, x), 50.0))
+    below, lost = fast_two_sum(one, small[0])
+    left = x.compare("lt", number(b, 0.0))
+    top = chosen(b, left, small, (one, number(b, 0.0)))
+    first, second = quotient(b, top, (below, lost + small[1]))
+    far = x.compare("lt", number(b, -40.0))
+    return b.select(far, _exp64(b, x), first + second)

@@ -1,6 +1,11 @@
-"""tanh(x) = expm1(2x) / (expm1(2x) + 2), both as pairs, so that one rounding decides."""
+"""Hyperbolic functions and their inverses, by exponentials and logarithms kept as pairs.
+
+tanh(x) = expm1(2x) / (expm1(2x) + 2), both as pairs, so that one rounding decides.
+"""
 
 from __future__ import annotations
+
+from typing import Final
 
 from ..ir import Builder, Value
 from . import tables as T
@@ -10,22 +15,39 @@ from .doubles import (
     at_most,
     fast_two_sum,
     flipped,
-    horner,
     magnitude,
     number,
+    plus,
+    polynomial,
     quotient,
+    root,
     sign_of,
+    times,
+    two_product,
+    two_sum,
+    widened,
 )
-from .exponential import BIAS, expm1_pair, nearest, power_of_two
+from .exponential import (
+    BIAS,
+    TWICE,
+    by_power,
+    exp_near,
+    expm1_pair,
+    grown,
+    nearest,
+    power_of_two,
+    reduced,
+)
+from .logarithm import log1p_pair, log_pair
 
 
 def tanh(b: Builder, x: Value) -> Value:
     if x.type == "float32":
         return _tanh32(b, x)
     size = at_most(b, magnitude(b, x), 20.0)
-    grown, low = expm1_pair(b, size + size)
-    below, lost = fast_two_sum(number(b, 2.0), grown)
-    first, second = quotient(b, (grown, low), (below, lost + low))
+    m, low = expm1_pair(b, size + size)
+    below, lost = fast_two_sum(number(b, 2.0), m)
+    first, second = quotient(b, (m, low), (below, lost + low))
     return flipped(first + second, sign_of(b, x))
 
 
@@ -36,6 +58,91 @@ def _tanh32(b: Builder, x: Value) -> Value:
     n, shifted = nearest(b, double, T.LOG2E[0], SHIFTER + BIAS)
     r = b.fma(n, number(b, -(T.LN2[0] + T.LN2[1])), double)
     scale = power_of_two(shifted)
-    grown = b.fma(scale, r * horner(b, r, T.EXPM1_32), scale - number(b, 1.0))
-    ratio = b.emit("div", F64, grown, grown + number(b, 2.0))
+    m = b.fma(scale, r * polynomial(b, r, T.EXPM1_32), scale - number(b, 1.0))
+    ratio = b.emit("div", F64, m, m + number(b, 2.0))
     return flipped(ratio, sign_of(b, wide)).cast("float32")
+
+
+def _half_exp(b: Builder, x: Value) -> Value:
+    """exp(x) / 2 for x > 30, which overflows where it must."""
+    inside = at_most(b, x, 712.0)
+    n, shifted = nearest(b, inside, T.LOG2E[0], TWICE)
+    value = grown(b, reduced(b, inside, n))
+    return by_power(value, shifted - number(b, 1.0))
+
+
+@widened
+def sinh(b: Builder, x: Value) -> Value:
+    """(m + m / (m + 1)) / 2 of m = expm1(|x|); exp(|x|) / 2 far out."""
+    size = magnitude(b, x)
+    m = expm1_pair(b, at_most(b, size, 40.0))
+    below = plus(m, (number(b, 1.0), number(b, 0.0)))
+    total, rest = plus(m, quotient(b, m, below))
+    near = (total + rest) * number(b, 0.5)
+    far = size.compare("gt", number(b, 40.0))
+    return flipped(b.select(far, _half_exp(b, size), near), sign_of(b, x))
+
+
+@widened
+def cosh(b: Builder, x: Value) -> Value:
+    """(e + 1 / e) / 2 of e = exp(|x|); exp(|x|) / 2 far out."""
+    size = magnitude(b, x)
+    e = exp_near(b, at_most(b, size, 40.0))
+    total, rest = plus(e, quotient(b, (number(b, 1.0), number(b, 0.0)), e))
+    near = (total + rest) * number(b, 0.5)
+    return b.select(size.compare("gt", number(b, 40.0)), _half_exp(b, size), near)
+
+
+HUGE: Final = 2.0**28  # beyond it the root of x x + 1 and of x x - 1 is x
+
+
+def _log_double(b: Builder, x: Value) -> Value:
+    """log(2 x)."""
+    high, low = log_pair(b, x, number(b, 1.0))
+    return high + low
+
+
+@widened
+def asinh(b: Builder, x: Value) -> Value:
+    """log1p(a + a a / (1 + sqrt(a a + 1))) of a = |x|."""
+    one = number(b, 1.0), number(b, 0.0)
+    size = magnitude(b, x)
+    a = at_most(b, size, HUGE)
+    square = two_product(b, a, a)
+    below = plus(one, root(b, plus(square, one)))
+    high, low = log1p_pair(b, plus((a, one[1]), quotient(b, square, below)))
+    found = b.select(size.compare("gt", number(b, HUGE)), _log_double(b, size), high + low)
+    found = b.select(size.compare("lt", number(b, 2.0**-28)), size, found)
+    return flipped(_finite(b, size, found), sign_of(b, x))
+
+
+def _finite(b: Builder, x: Value, found: Value) -> Value:
+    """``found``, but x where x is an infinity or NaN."""
+    return b.select(x.compare("lt", number(b, float("inf"))), found, x)
+
+
+@widened
+def acosh(b: Builder, x: Value) -> Value:
+    """log1p(t + sqrt(t (t + 2))) of t = x - 1, which is exact where it matters."""
+    t = at_most(b, x, HUGE) - number(b, 1.0)
+    zero = number(b, 0.0)
+    square = times(b, (t, zero), two_sum(t, number(b, 2.0)))
+    high, low = log1p_pair(b, plus((t, zero), root(b, square)))
+    found = b.select(x.compare("gt", number(b, HUGE)), _log_double(b, x), high + low)
+    found = b.select(x.compare("eq", number(b, 1.0)), zero, _finite(b, x, found))
+    return b.select(x.compare("lt", number(b, 1.0)), number(b, float("nan")), found)
+
+
+@widened
+def atanh(b: Builder, x: Value) -> Value:
+    """log1p(2 a / (1 - a)) / 2 of a = |x|."""
+    one = number(b, 1.0)
+    size = magnitude(b, x)
+    a = b.select(size.compare("lt", one), size, number(b, 0.5))
+    double = quotient(b, (a + a, number(b, 0.0)), two_sum(one, -a))
+    high, low = log1p_pair(b, double)
+    found = (high + low) * number(b, 0.5)
+    found = b.select(size.compare("lt", number(b, 2.0**-28)), size, found)
+    found = b.select(size.compare("eq", one), number(b, float("inf")), found)
+    found = b.select(size.compare("le", one), found, number(b, float("nan")))
+    return flipped(found, sign_of(b, x))

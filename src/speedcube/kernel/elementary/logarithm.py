@@ -11,7 +11,20 @@ from typing import Final
 
 from ..ir import Builder, Value
 from . import tables as T
-from .doubles import EXPONENT, F64, Pair, fast_two_sum, horner, number, two_product, word
+from .doubles import (
+    EXPONENT,
+    F64,
+    Pair,
+    fast_two_sum,
+    number,
+    polynomial,
+    times,
+    two_product,
+    two_sum,
+    widened,
+    word,
+    zero_stays,
+)
 
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000  # 0.70710..., low word zero
 WHOLE: Final = 0x4330_0000_0000_0000  # 2**52: an integer OR-ed into its low bits is added
@@ -48,7 +61,7 @@ def _log_normal(b: Builder, x: Value, more: float = 0.0) -> Value:
     s = b.emit("div", F64, g, g + number(b, 2.0))
     z = s * s
     half = g * number(b, 0.5) * g
-    inner = b.fma(z, horner(b, z, T.LOG), half)
+    inner = b.fma(z, polynomial(b, z, T.LOG), half)
     correction = half - b.fma(s, inner, e * number(b, T.LN2[1]))
     return b.fma(e, number(b, T.LN2[0]), g - correction)
 
@@ -69,7 +82,7 @@ def _log32(b: Builder, x: Value) -> Value:
     """In float64, where float32's subnormals are normal, rounded once."""
     f, e = split(b, x.cast(F64))
     g = f - number(b, 1.0)
-    value = b.fma(g, horner(b, g, T.LOG_32), e * number(b, T.LN2[0] + T.LN2[1]))
+    value = b.fma(g, polynomial(b, g, T.LOG_32), e * number(b, T.LN2[0] + T.LN2[1]))
     bits = x.bitcast("uint32") - b.const(1, "uint32")
     odd = bits.compare("ge", b.const(0x7F7F_FFFF, "uint32"))
     return b.rare(odd, value.cast("float32"), lambda b, x: beyond(b, x, x), x)
@@ -95,7 +108,7 @@ def log_near_one(b: Builder, f: Value) -> Pair:
     rest = b.fma(-s, lost, b.fma(-s, below, g)) * inverse
     z = s * s
     lost_z = b.fma(s, s, -z) + (s + s) * rest
-    tail = z * horner(b, z, T.LOG_TAIL)
+    tail = z * polynomial(b, z, T.LOG_TAIL)
     series, low = fast_two_sum(number(b, T.TWO_THIRDS[0]), tail)
     low = low + number(b, T.TWO_THIRDS[1])
     cube, lost_cube = two_product(b, s, z)
@@ -104,3 +117,52 @@ def log_near_one(b: Builder, f: Value) -> Pair:
     lost_term = b.fma(cube, low, b.fma(lost_cube, series, lost_term))
     high, second = fast_two_sum(s + s, term)
     return high, second + (lost_term + (rest + rest))
+
+
+def log1p_pair(b: Builder, x: Pair) -> Pair:
+    """log(1 + x) of a pair above -1: log of the rounded sum, and what was rounded over the sum."""
+    total, lost = two_sum(number(b, 1.0), x[0])
+    high, low = log_pair(b, total)
+    rest = b.emit("div", F64, lost + x[1], total)
+    return fast_two_sum(high, low + rest)
+
+
+@widened
+def log1p(b: Builder, x: Value) -> Value:
+    high, low = log1p_pair(b, (x, number(b, 0.0)))
+    inside = x.compare("gt", number(b, -1.0)) & x.compare("lt", number(b, float("inf")))
+
+    def outside(b: Builder, x: Value) -> Value:
+        return beyond(b, x + number(b, 1.0), x)
+
+    found = b.rare(b.unary("not", inside), high + low, outside, x)
+    return zero_stays(b, x, found)
+
+
+def _based(b: Builder, x: Value, unit: tuple[float, ...], two: tuple[float, ...]) -> Value:
+    """log(x) in another base: ``unit`` is the logarithm of e in it, ``two`` that of 2."""
+
+    def usual(b: Builder, x: Value, more: Value | None = None) -> Value:
+        f, e = split(b, x)
+        e = e if more is None else e + more
+        factor = number(b, unit[0]), number(b, unit[1])
+        high, low = times(b, fast_two_sum(*log_near_one(b, f)), factor)
+        first, second = fast_two_sum(e * number(b, two[0]), high)
+        return first + (second + b.fma(e, number(b, two[1]), low))
+
+    def others(b: Builder, x: Value) -> Value:
+        tiny = usual(b, x * number(b, 2.0**54), number(b, -54.0))
+        return beyond(b, x, b.select(x.compare("lt", number(b, 1.0)), tiny, x))
+
+    return b.rare(unusual(b, x), usual(b, x), others, x)
+
+
+@widened
+def log2(b: Builder, x: Value) -> Value:
+    """Exact for powers of two."""
+    return _based(b, x, T.LOG2E, (1.0, 0.0))
+
+
+@widened
+def log10(b: Builder, x: Value) -> Value:
+    return _based(b, x, T.LOG10E, T.LOG10_2)

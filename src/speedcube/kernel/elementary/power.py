@@ -17,17 +17,16 @@ from .doubles import (
     Pair,
     at_least,
     at_most,
-    fast_two_sum,
     flipped,
-    horner,
     low_bits,
     magnitude,
     number,
+    polynomial,
     sign_of,
     two_product,
     word,
 )
-from .exponential import TWICE, by_power, nearest, reduced
+from .exponential import TWICE, by_power, grown, nearest, reduced
 from .logarithm import log_pair, split, unusual
 
 INF: Final = float("inf")
@@ -56,10 +55,7 @@ def _product(b: Builder, log: Pair, y: Value) -> Pair:
 
 def _exp(b: Builder, x: Pair) -> Value:
     n, shifted = nearest(b, x[0], T.LOG2E[0], TWICE)
-    r, low = reduced(b, x[0], n, x[1])
-    first, second = fast_two_sum(number(b, 1.0), r)
-    rest = b.fma(r * r, horner(b, r, T.EXP), low)
-    return by_power(first + (second + rest), shifted)
+    return by_power(grown(b, reduced(b, x[0], n, x[1])), shifted)
 
 
 def _unusual(b: Builder, x: Value, y: Value) -> Value:
@@ -90,13 +86,13 @@ def _power32(b: Builder, x: Value, y: Value) -> Value:
     g = f - number(b, 1.0)
     s = b.emit("div", F64, g, f + number(b, 1.0))
     z = s * s
-    series = b.fma(s * z, horner(b, z, T.LOG_SHORT), s + s)
+    series = b.fma(s * z, polynomial(b, z, T.LOG_SHORT), s + s)
     log = b.fma(e, number(b, T.LN2[0] + T.LN2[1]), series)
     product = at_least(b, at_most(b, log * _within(b, by, 2.0**64), 89.0), -104.0)
     n, shifted = nearest(b, product, T.LOG2E[0])
     r = b.fma(n, number(b, -(T.LN2[0] + T.LN2[1])), product)
-    grown = b.fma(r, horner(b, r, T.EXPM1_32), number(b, 1.0))
-    usual = (low_bits(grown) + (low_bits(shifted) << 52)).bitcast(F64).cast("float32")
+    value = b.fma(r, polynomial(b, r, T.EXP_32), number(b, 1.0))
+    usual = (low_bits(value) + (low_bits(shifted) << 52)).bitcast(F64).cast("float32")
     bits = x.bitcast("uint32") - b.const(1, "uint32")
     odd = bits.compare("ge", b.const(0x7F7F_FFFF, "uint32")) | y.compare("ne", y)
     return b.rare(odd, usual, _unusual32, x, y)

@@ -7,6 +7,8 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
     Degree 9, -57.9.
 ``EXPM1_32``: exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative to expm1(r).
     Degree 7, -37.7.
+``EXP_32``: exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative.
+    Degree 6, -34.3.
 ``LOG``: log(f) = 2 s + s z P(z), s = (f - 1) / (f + 1), z = s s, relative.
     Degree 6, -59.5.
 ``LOG_SHORT``: log(f) = 2 s + s z P(z), s and z as above, relative.
@@ -14,7 +16,7 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
 ``LOG_TAIL``: log(f) = 2 s + s z (2/3 + z P(z)), s and z as above, relative.
     Degree 7, -73.5.
 ``LOG_32``: log(1 + g) = g P(g), 1 + g in [0.707, 1.415), relative.
-    Degree 12, -35.8.
+    Degree 11, -33.2.
 ``SIN``: sin(r) = r + r z P(z), z = r r, |r| <= pi/4, relative.
     Degree 5, -57.9.
 ``COS``: cos(r) = 1 - z / 2 + z z P(z), z = r r, |r| <= pi/4, relative.
@@ -23,6 +25,10 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
     Degree 3, -37.5.
 ``COS_32``: cos(r) = 1 + z P(z), z = r r, |r| <= pi/4, relative.
     Degree 3, -33.9.
+``ATAN``: atan(t) = t + t z P(z), z = t t, |t| <= tan(pi/8), relative.
+    Degree 11, -63.8.
+``CBRT``: cbrt(m) = P(m), m in [0.35, 2.83], relative.
+    Degree 5, -10.4.
 
 Constants are sums of float64 numbers, the largest first; the first part of ``LN2`` and of
 ``LOG10_2`` has 11 low bits zero, so that n times it is exact for |n| <= 1100.
@@ -55,6 +61,16 @@ EXPM1_32: Final[tuple[float, ...]] = (
     float.fromhex("0x1.a019fdad02610p-16"),
 )
 
+EXP_32: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.00000000e587dp+0"),
+    float.fromhex("0x1.0000004248b61p-1"),
+    float.fromhex("0x1.555553509285ap-3"),
+    float.fromhex("0x1.555481b60d489p-5"),
+    float.fromhex("0x1.11130b55dfcc0p-7"),
+    float.fromhex("0x1.6d955e0b11115p-10"),
+    float.fromhex("0x1.9e8e7320d4b61p-13"),
+)
+
 LOG: Final[tuple[float, ...]] = (
     float.fromhex("0x1.5555555555593p-1"),
     float.fromhex("0x1.999999997f9e9p-2"),
@@ -85,19 +101,18 @@ LOG_TAIL: Final[tuple[float, ...]] = (
 )
 
 LOG_32: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.ffffffffe12fep-1"),
-    float.fromhex("-0x1.00000002887ebp-1"),
-    float.fromhex("0x1.555556012ce2cp-2"),
-    float.fromhex("-0x1.fffff80d359f1p-3"),
-    float.fromhex("0x1.9998fa12f2982p-3"),
-    float.fromhex("-0x1.5556c8c0e9ccbp-3"),
-    float.fromhex("0x1.24adeda3eddbap-3"),
-    float.fromhex("-0x1.ffe5a0b2f3d27p-4"),
-    float.fromhex("0x1.c2c4bf1003986p-4"),
-    float.fromhex("-0x1.9670d65f5e822p-4"),
-    float.fromhex("0x1.9af55099f244fp-4"),
-    float.fromhex("-0x1.958837eedaac2p-4"),
-    float.fromhex("0x1.b750e3699b523p-5"),
+    float.fromhex("0x1.0000000026c3cp+0"),
+    float.fromhex("-0x1.0000001c66eccp-1"),
+    float.fromhex("0x1.5555541c8e24ep-2"),
+    float.fromhex("-0x1.ffffa6b7e8c86p-3"),
+    float.fromhex("0x1.999a31c36343ap-3"),
+    float.fromhex("-0x1.5569519bd9b90p-3"),
+    float.fromhex("0x1.24912e813a930p-3"),
+    float.fromhex("-0x1.fc56945914603p-4"),
+    float.fromhex("0x1.c36d43dffbe5ap-4"),
+    float.fromhex("-0x1.bdb0b77b303fap-4"),
+    float.fromhex("0x1.b7a7341c3fd50p-4"),
+    float.fromhex("-0x1.ea496b5a156cfp-5"),
 )
 
 SIN: Final[tuple[float, ...]] = (
@@ -132,10 +147,39 @@ COS_32: Final[tuple[float, ...]] = (
     float.fromhex("0x1.991678aa0ae78p-16"),
 )
 
+ATAN: Final[tuple[float, ...]] = (
+    float.fromhex("-0x1.5555555555554p-2"),
+    float.fromhex("0x1.9999999999584p-3"),
+    float.fromhex("-0x1.249249246f5b1p-3"),
+    float.fromhex("0x1.c71c71b45b17fp-4"),
+    float.fromhex("-0x1.745d1450c30c0p-4"),
+    float.fromhex("0x1.3b1364fe86500p-4"),
+    float.fromhex("-0x1.110bec7dc25f1p-4"),
+    float.fromhex("0x1.e167d369e152dp-5"),
+    float.fromhex("-0x1.ab3ca7d5f5313p-5"),
+    float.fromhex("0x1.6fe83606a6d3dp-5"),
+    float.fromhex("-0x1.0fddef1649845p-5"),
+    float.fromhex("0x1.e873cfdd5f0e8p-7"),
+)
+
+CBRT: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.a91ffccfae90cp-2"),
+    float.fromhex("0x1.0d506ba7f5398p+0"),
+    float.fromhex("-0x1.851fba27f9ddcp-1"),
+    float.fromhex("0x1.8b08f1a337321p-2"),
+    float.fromhex("-0x1.a9ad7fb887c8bp-4"),
+    float.fromhex("0x1.6ed4cfc05b065p-7"),
+)
+
 LN2: Final[tuple[float, ...]] = (
     float.fromhex("0x1.62e42fefa3800p-1"),
     float.fromhex("0x1.ef35793c76730p-45"),
     float.fromhex("0x1.f97b57a079a19p-103"),
+)
+
+LN2_PAIR: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.62e42fefa39efp-1"),
+    float.fromhex("0x1.abc9e3b39803fp-56"),
 )
 
 LOG2E: Final[tuple[float, ...]] = (
@@ -164,7 +208,14 @@ HALF_PI: Final[tuple[float, ...]] = (
     float.fromhex("-0x1.f1976b7ed8fbcp-110"),
 )
 
-TWO_OVER_PI: Final[tuple[float, ...]] = (float.fromhex("0x1.45f306dc9c883p-1"),)
+QUARTER_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.921fb54442d18p-1"),
+    float.fromhex("0x1.1a62633145c07p-55"),
+)
+
+TWO_OVER_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.45f306dc9c883p-1"),
+)
 
 TWO_OVER_PI_BITS: Final[tuple[int, ...]] = (
     0x0000000000000000,

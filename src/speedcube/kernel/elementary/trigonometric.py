@@ -1,4 +1,4 @@
-"""sin and cos: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial in r.
+"""sin, cos and tan: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial in r.
 
 Both polynomials are computed and one is chosen, for every lane its own. z = r r takes the low part
 of r with it, so that 1 - z/2 + ... needs no other correction.
@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from ..ir import Builder, Value
 from . import tables as T
-from .doubles import F64, Pair, flipped, horner, magnitude, number, sign_of, word
+from .doubles import (
+    F64,
+    Pair,
+    chosen,
+    fast_two_sum,
+    flipped,
+    magnitude,
+    number,
+    polynomial,
+    quotient,
+    sign_of,
+    widened,
+    word,
+)
 from .exponential import nearest
 from .reduction import LIMIT, far, near
 
@@ -51,8 +64,8 @@ def _either(b: Builder, r: Pair, n: Value, turn: int) -> Value:
     """sin(r) or cos(r), as the quadrant says."""
     high, low = r
     z = b.fma(high, high, (high + high) * low)
-    sine = high + b.fma(high * z, horner(b, z, T.SIN), low)
-    cosine = b.fma(z, horner(b, z, (-0.5, *T.COS)), number(b, 1.0))
+    sine = high + b.fma(high * z, polynomial(b, z, T.SIN), low)
+    cosine = b.fma(z, polynomial(b, z, (-0.5, *T.COS)), number(b, 1.0))
     return _chosen(b, n, turn, sine, cosine)
 
 
@@ -75,9 +88,38 @@ def _wave32(b: Builder, x: Value, turn: int) -> Value:
     r = b.fma(-n, number(b, T.HALF_PI[0]), size)
     r = b.fma(-n, number(b, T.HALF_PI[1]), r)
     z = r * r
-    sine = b.fma(r * z, horner(b, z, T.SIN_32), r)
-    cosine = b.fma(z, horner(b, z, T.COS_32), number(b, 1.0))
+    sine = b.fma(r * z, polynomial(b, z, T.SIN_32), r)
+    cosine = b.fma(z, polynomial(b, z, T.COS_32), number(b, 1.0))
     n = shifted.bitcast("uint64")
     usual = _signed(b, wide, n, turn, _chosen(b, n, turn, sine, cosine)).cast("float32")
     large = _too_large(b, x, LIMIT)
     return b.rare(large, usual, lambda b, x: _far(b, x.cast(F64), turn).cast("float32"), x)
+
+
+@widened
+def tan(b: Builder, x: Value) -> Value:
+    """sin(r) / cos(r), or -cos(r) / sin(r) in odd quadrants, both as pairs."""
+    size = magnitude(b, x)
+    r, n = near(b, size)
+    usual = _ratio(b, x, r, n)
+
+    def huge(b: Builder, x: Value) -> Value:
+        size = magnitude(b, x)
+        found = _ratio(b, x, *far(b, size))
+        finite = size.compare("lt", number(b, float("inf")))
+        return b.select(finite, found, number(b, float("nan")))
+
+    return b.rare(_too_large(b, x, LIMIT), usual, huge, x)
+
+
+def _ratio(b: Builder, x: Value, r: Pair, n: Value) -> Value:
+    high, low = r
+    z = high * high
+    lost = b.fma(high + high, low, b.fma(high, high, -z))
+    sine = fast_two_sum(high, b.fma(high * z, polynomial(b, z, T.SIN), low))
+    one, rest = fast_two_sum(number(b, 1.0), z * number(b, -0.5))
+    tail = b.fma(z * z, polynomial(b, z, T.COS), lost * number(b, -0.5))
+    cosine = fast_two_sum(one, rest + tail)
+    odd = (n & word(b, 1)).compare("ne", word(b, 0))
+    first, second = quotient(b, chosen(b, odd, cosine, sine), chosen(b, odd, sine, cosine))
+    return flipped(first + second, (n << 63) ^ sign_of(b, x))
