@@ -17,7 +17,7 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube import array as array_module
 from speedcube.engine import compute as compute_module
-from speedcube.engine import machine
+from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph
 from speedcube.errors import MemoryLimitError
 from speedcube.expr.space import TILE
@@ -195,6 +195,39 @@ MEASURED = {
     "centred": "x = rng.random((3000, 1000)); array = x - x.mean(axis=0)",
     "every-row-argmax": "array = rng.random((200000, 30)).argmax(axis=1)",
 }
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shape", "dtype", "chosen"),
+    [
+        (2, (20_000, 20_000), "float64", "gpu"),
+        (64, (20_000, 20_000), "float64", "cores"),
+        (64, (20_000, 20_000), "float32", "gpu"),
+        (2, (100,), "float64", "core"),
+        (64, (100,), "float32", "core"),
+    ],
+)
+def test_the_rung_with_the_least_predicted_time(
+    monkeypatch: pytest.MonkeyPatch, ratio: int, shape: tuple[int, ...], dtype: str, chosen: str
+) -> None:
+    """A simulated GPU beside 64 simulated cores: its float64 rate and the size decide."""
+    rate = machine.GpuRate(132, 1.98e9, ratio)
+    monkeypatch.setattr(machine, "gpu_rate", lambda: rate)
+    monkeypatch.setattr(machine, "cores", lambda: 64)
+    monkeypatch.setattr(rungs, "targets", lambda: ("avx512",))
+    monkeypatch.setattr(rungs, "available", lambda: ("core", "cores", "gpu"))
+    x = sc.random.default_rng(0).normal(size=shape, dtype=dtype).sum()
+    found: list[tuple[str, str]] = []
+
+    def parse(name: str, reason: str) -> rungs.Target:
+        found.append((name, reason))
+        return rungs.Target("core", "core", 1, reason)
+
+    monkeypatch.setattr(rungs, "parse", parse)
+    x.plan()
+    ((name, reason),) = found
+    assert name == chosen, reason
+    assert "gpu" in reason
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")

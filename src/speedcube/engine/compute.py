@@ -30,7 +30,8 @@ _plans: weakref.WeakKeyDictionary[Expr, dict[Any, Plan]] = weakref.WeakKeyDictio
 
 def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Plan, Target]:
     """The plan of ``root`` on the rung that would run it."""
-    target = resolve(on, scheduler, math.prod(_visited(root)), prefers_gpu)
+    visited = _visited(root)
+    target = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
     known = _plans.setdefault(root, {})
     key = (target.name, target.reason, target.workers)
     if key not in known:
@@ -40,9 +41,11 @@ def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Pl
     return known[key], target
 
 
-def _visited(root: Expr) -> tuple[int, ...]:
-    reads_one = isinstance(root, Leaf) and isinstance(root.source, Reduced)
-    return root.source.arg.shape if reads_one else root.shape  # type: ignore[union-attr]
+def _visited(root: Expr) -> Expr:
+    """The expression whose elements are computed."""
+    if isinstance(root, Leaf) and isinstance(root.source, Reduced):
+        return root.source.arg
+    return root
 
 
 def compute(

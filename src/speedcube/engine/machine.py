@@ -6,6 +6,7 @@ import ctypes
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +42,33 @@ def free_memory() -> int:
 def gpu_count() -> int:
     """GPUs visible through the driver, CUDA_VISIBLE_DEVICES respected."""
     return gpu_probe()[0]
+
+
+@dataclass(frozen=True)
+class GpuRate:
+    """What decides how fast a GPU computes: multiprocessors, Hz, float32 over float64 rate."""
+
+    multiprocessors: int
+    clock: float
+    float64_ratio: int
+
+
+_MULTIPROCESSORS, _CLOCK_KHZ, _FLOAT64_RATIO = 16, 13, 87  # of CUdevice_attribute in cuda.h
+
+
+@cache
+def gpu_rate() -> GpuRate:
+    """The rate of GPU 0, asked of the driver without a context."""
+    driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+    driver.cuDeviceGet(ctypes.byref(device), 0)
+
+    def attribute(number: int) -> int:
+        value = ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
+        return value.value
+
+    count, khz, ratio = map(attribute, (_MULTIPROCESSORS, _CLOCK_KHZ, _FLOAT64_RATIO))
+    return GpuRate(max(1, count), 1e3 * khz or 1.5e9, max(1, ratio))
 
 
 @cache

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import dask
 
+from .. import dtypes
 from ..errors import RungError
+from ..kernel.native import targets
 from . import machine
 from .cluster import client_for, worker_addresses
 from .cuda_cluster import cuda_client
@@ -136,7 +138,9 @@ def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Target:
     return _named(getattr(scheduler, "speedcube_rung", scheduler), reason)
 
 
-def resolve(on: Any, scheduler: Any, elements: int, prefers_gpu: bool) -> Target:
+def resolve(
+    on: Any, scheduler: Any, elements: int, prefers_gpu: bool, dtype: str = "float64"
+) -> Target:
     """The rung a computation of ``elements`` elements runs on, by the documented order."""
     if on is not None:
         return _named(on, "asked for with on=")
@@ -152,7 +156,7 @@ def resolve(on: Any, scheduler: Any, elements: int, prefers_gpu: bool) -> Target
         return _from_scheduler(configured, prefers_gpu, f"Dask's scheduler is {configured!r}")
     if prefers_gpu:
         return parse("gpus" if machine.gpu_count() > 1 else "gpu", "made with a CuPy RandomState")
-    return least_time(elements)
+    return least_time(elements, dtype)
 
 
 def _named(on: Any, reason: str) -> Target:
@@ -181,24 +185,34 @@ def _client_target(where: Any, reason: str) -> Target:
     return Target(name, "client", workers, reason, client=client)
 
 
-# Seconds per element and to start, for the predictions below; only their order matters.
-_CORE_SECONDS: Final = 2e-9
+# Seconds for a float64 normal in an exact sum on one core, by SIMD level; a float32 one takes half.
+_CORE_SECONDS: Final = {"avx512": 2.5e-9, "avx2": 4.5e-9, "plain": 5e-8}
 _THREADS_START: Final = 3e-4
-_GPU_SECONDS: Final = 6e-12
 _GPU_START: Final = 2e-3
+# Clocks of a GPU's multiprocessor for one element: whatever the float64 rate, and at a rate of half
+# the float32 one (an H200 makes 250 G float64 and 544 G float32 normals a second). Float32 elements
+# are summed in doubles.
+_GPU_CLOCKS: Final = {"float64": (0.35, 0.70), "float32": (0.40, 0.08)}
 
 
-def predicted_seconds(elements: int, kind: str) -> float:
-    """Seconds ``elements`` elements are expected to take on a rung of this machine."""
+def predicted_seconds(elements: int, kind: str, dtype: str = "float64") -> float:
+    """Seconds ``elements`` elements of ``dtype`` are expected to take on a rung of this machine."""
     kind = kind.split(":")[0]
-    each, start = (_GPU_SECONDS, _GPU_START) if kind.startswith("gpu") else (_CORE_SECONDS, 0.0)
+    wide = dtypes.itemsize(dtype) == 8
+    if kind.startswith(("gpu", "cuda")):
+        rate = machine.gpu_rate()
+        any_rate, half_rate = _GPU_CLOCKS["float64" if wide else "float32"]
+        clocks = any_rate + half_rate * rate.float64_ratio / 2
+        each, start = clocks / (rate.multiprocessors * rate.clock), _GPU_START
+    else:
+        each, start = _CORE_SECONDS[targets()[0]] / (1 if wide else 2), 0.0
     workers = {"cores": machine.cores(), "gpus": max(1, machine.gpu_count())}.get(kind, 1)
     return elements * each / workers + start + (workers > 1) * _THREADS_START
 
 
-def least_time(elements: int) -> Target:
-    """The rung with the least predicted time for ``elements`` elements."""
-    predicted = {name: predicted_seconds(elements, name) for name in available()}
+def least_time(elements: int, dtype: str) -> Target:
+    """The rung with the least predicted time for ``elements`` elements of ``dtype``."""
+    predicted = {name: predicted_seconds(elements, name, dtype) for name in available()}
     best = min(predicted, key=lambda name: predicted[name])
     listed = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in predicted.items())
     return parse(best, f"least predicted time: {listed}")
