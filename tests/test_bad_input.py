@@ -525,8 +525,9 @@ def test_an_npy_is_read(tmp_path: Path) -> None:
 # Ctrl-C -----------------------------------------------------------------------------------------
 
 _LONG = """
-import sys
+import signal, sys
 import speedcube as sc
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a script's background
 x = sc.random.default_rng(0).normal(size=(10**6, 10**6)).sum()
 (x + 0).plan(on=sys.argv[1])
 print("started", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -230,6 +231,18 @@ def test_empty_arrays(item: Any) -> None:
     found, wanted = sc.ones((8, 9), chunks=(3, 4))[item], da.ones((8, 9), chunks=(3, 4))[item]
     assert found.shape == wanted.shape
     assert found.chunks == wanted.chunks
+
+
+@pytest.mark.parametrize("step", [None, 1, 2, 5, -1, -2, -3, -7])
+def test_chunks_add_up_to_the_shape(step: int | None) -> None:
+    """For every slice of short arrays; Dask itself takes [-9:-6:-2] of eight elements for six."""
+    assert sc.arange(8, chunks=2)[-9:-6:-2].chunks == ((0,),)
+    bounds = (None, *range(-11, 12))
+    for x in (sc.arange(8, chunks=3), sc.arange(6, chunks=((1, 2, 3),)), sc.arange(0)):
+        for start, stop in itertools.product(bounds, bounds):
+            view = x[start:stop:step]
+            found = tuple(map(sum, view.chunks))
+            assert found == view.shape, f"[{start}:{stop}:{step}] of {x.chunks}"
 
 
 # Cost --------------------------------------------------------------------------------------------

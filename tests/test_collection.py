@@ -294,6 +294,11 @@ def test_a_worker_without_the_package() -> None:
 
 # Ctrl-C ------------------------------------------------------------------------------------------
 
+# A run of the tests in the background of a script ignores SIGINT, and so would its children.
+_LISTEN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
 _LONG = """
 import time
 import speedcube as sc
@@ -328,7 +333,7 @@ def _alive(pid: int) -> bool:
 def test_ctrl_c_frees_the_workers(tmp_path: Path) -> None:
     """The workers leave their parts at once, take new work, and end with the program."""
     program = tmp_path / "long.py"
-    program.write_text(_LONG)
+    program.write_text(_LISTEN + _LONG)
     with subprocess.Popen(
         [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -365,7 +370,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
 def test_ctrl_c_stops_dask_compute(scheduler: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", _LOCAL, scheduler], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _LISTEN + _LOCAL, scheduler], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n"

@@ -48,7 +48,8 @@ def slow_place(target):
     return dask_rung.replace(place, compute=compute) if slow else place
 dask_rung.place_of = slow_place
 """
-BEGIN = "import sys\n"
+# A run of the tests in the background of a script ignores SIGINT, and so would its children.
+BEGIN = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 END = "\nsys.argv = ['speedcube', *{args!r}]\ncli.main()\n"
 
 

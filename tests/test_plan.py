@@ -97,10 +97,16 @@ def test_chunks_do_not_reach_the_plan() -> None:
 
 
 def test_a_plan_prints_itself() -> None:
-    text = str(published(500_000).plan(on="cores:2"))
+    plan = published(500_000).plan(on="cores:2")
+    text = str(plan)
+    assert text == repr(plan) == f"{plan}"
     assert text.startswith("Plan on cores:2 (asked for with on=)\n")
     assert "62,500,000,000 elements in 61,035,157 tiles; 3 tasks on 2 workers" in text
     assert "stage 0: sum over axes (0, 1) of (250000, 250000) -> () float64, 2 parts, merge" in text
+
+
+def test_one_of_a_kind_has_no_plural() -> None:
+    assert "1 element in 1 tile; 1 task on 1 worker; " in str(sc.ones(1).plan(on="core"))
 
 
 def test_the_reason_is_printed() -> None:

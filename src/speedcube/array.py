@@ -171,7 +171,8 @@ class Array(Collection):
         return Array(expr, gpu=self._gpu, hint=grid)
 
     def __getitem__(self, item: Any) -> Array:
-        return self._view(views.index(self._expr, item), grids.sliced(self._grid, item))
+        expr = views.index(self._expr, item)
+        return self._view(expr, grids.sliced(self._grid, item, expr.shape))
 
     @property
     def T(self) -> Array:

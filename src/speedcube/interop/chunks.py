@@ -143,12 +143,12 @@ def _is_size(entry: Any) -> bool:
 # Carried through views and operations -----------------------------------------------------------
 
 
-def sliced(grid: Grid, item: Any) -> Grid:
-    """The grid of ``array[item]``."""
-    return _derived(_sliced, [grid], item)
+def sliced(grid: Grid, item: Any, shape: Shape) -> Grid:
+    """The grid of ``array[item]``, which has ``shape``."""
+    return _derived(_sliced, [grid], item, shape)
 
 
-def _sliced(chunks: Chunks, item: Any) -> Chunks:
+def _sliced(chunks: Chunks, item: Any, shape: Shape) -> Chunks:
     from dask.array.slicing import new_blockdim, normalize_index
 
     left = iter(chunks)
@@ -159,8 +159,9 @@ def _sliced(chunks: Chunks, item: Any) -> Chunks:
             continue
         axis = next(left)
         if isinstance(index, slice):
-            found.append(tuple(new_blockdim(sum(axis), axis, index)) or (0,))
-    return tuple(found)
+            found.append(tuple(new_blockdim(sum(axis), axis, index)))
+    # Dask reads [-9:-6:-2] of eight elements, which holds none, as if it began at the last one.
+    return tuple(axis if n else (0,) for axis, n in zip(found, shape, strict=True))
 
 
 def transposed(grid: Grid, order: tuple[int, ...]) -> Grid:

@@ -22,7 +22,7 @@ class Rung:
     shared: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Stages in order, the last giving the result. Bytes are per worker, counts are totals."""
 
@@ -37,23 +37,27 @@ class Plan:
     peak_bytes: int
     result_bytes: int
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [
             f"Plan on {self.rung} ({self.reason})",
-            f"  {self.elements:,} elements in {self.tiles:,} tiles; {self.tasks} tasks on "
-            f"{self.workers} worker{'s' * (self.workers != 1)}; "
+            f"  {_count(self.elements, 'element')} in {_count(self.tiles, 'tile')}; "
+            f"{_count(self.tasks, 'task')} on {_count(self.workers, 'worker')}; "
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
         ]
         for k, stage in enumerate(self.stages):
             what = "store" if stage.op is None else f"{stage.op} over axes {stage.axes}"
             lines.append(
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
-                f"{len(stage.parts)} part{'s' * (len(stage.parts) != 1)}, {stage.join}"
+                f"{_count(len(stage.parts), 'part')}, {stage.join}"
             )
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text(str(self))  # type: ignore[attr-defined]
+        printer.text(repr(self))  # type: ignore[attr-defined]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
