@@ -81,12 +81,6 @@ def test_operation_is_numpys(op: str, dtype: str) -> None:
         y = (np.arange(len(y)) % (8 * dtypes.itemsize(dtype) + 3)).astype(dtype)
     if op == "power" and dtypes.is_integer(dtype):
         x, y = x[y >= 0], y[y >= 0]  # NumPy refuses an array that holds a negative exponent
-    if op in ("floor_divide", "remainder") and dtypes.is_float(dtype):
-        # Quotients of 2**52 and more and infinite operands have their own test.
-        with np.errstate(all="ignore"):
-            fine = np.isfinite(x) & np.isfinite(y) & (y != 0) & (abs(x / y) < 2.0**20)
-            fine &= (abs(x) > 1e-30) & (abs(y) > 1e-30) & (abs(x) < 1e30)
-        x, y = x[fine], y[fine]
     args = (x, y)[: row.arity]
     found = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
     with np.errstate(all="ignore"):
@@ -316,7 +310,7 @@ def test_chains_give_the_evaluators_bits(chain: Chain) -> None:
     assert_same_bits(chain.array.compute(on="core"), wanted, chain)
 
 
-_INEXACT = (*(f"{op}(" for op in sorted(ELEMENTARY)), "floor_divide(", "remainder(")
+_INEXACT = tuple(f"{op}(" for op in sorted(ELEMENTARY))
 
 
 @FUZZ

@@ -27,6 +27,7 @@ B = Instr("input", "bool", imm="b")
 L = Instr("input", "int64", imm="l")
 P = Instr("param", "float64", imm=0)
 NEGATED = Body((F, Instr("neg", "float64", (0,))), (("x", 1),))
+HALVED = Body((F, Instr("ne", "bool", (0, 0))), (("x", 0), ("more", 1)))
 
 REFUSED = {
     "unknown-op": ([Instr("tan", "float64")], r"%0 \(tan float64\): unknown operation"),
@@ -59,14 +60,29 @@ REFUSED = {
     "rare-without-inputs": ([B, F, Instr("rare", "float64", (0, 1), NEGATED)], "takes 3 operands"),
     "rare-without-bool": ([F, Instr("rare", "float64", (0, 0, 0), NEGATED)], "wants operands"),
     "rare-of-another-type": ([B, F, I, Instr("rare", "int32", (0, 2, 1), NEGATED)], "wants operan"),
-    "rare-without-x": ([B, F, Instr("rare", "float64", (0, 1, 1), Body((F,), ()))], "one output"),
+    "rare-without-x": ([B, F, Instr("rare", "float64", (0, 1, 1), Body((F,), ()))], "the outputs"),
     "rare-with-two-outputs": (
         [B, F, Instr("rare", "float64", (0, 1, 1), Body((F,), (("x", 0), ("y", 0))))],
-        'must have the one output "x"',
+        "must have the outputs .'x',.",
     ),
     "rare-with-a-parameter": (
         [B, F, Instr("rare", "float64", (0, 1), Body((P,), (("x", 0),)))],
         "may not read parameters",
+    ),
+    "loop-without-inputs": ([B, F, Instr("loop", "float64", (0,), HALVED)], "takes 2 operands"),
+    "loop-without-more": ([B, F, Instr("loop", "float64", (0, 1), NEGATED)], "'more'"),
+    "loop-of-another-type": ([B, I, Instr("loop", "int32", (0, 1), HALVED)], "wants operands"),
+    "loop-whose-more-is-a-float": (
+        [B, F, Instr("loop", "float64", (0, 1), Body((F,), (("x", 0), ("more", 0))))],
+        "wants operands",
+    ),
+    "loop-that-starts-elsewhere": (
+        [B, I, F, Instr("loop", "float64", (0, 1), Body((I, F, B), (("x", 1), ("more", 2))))],
+        "takes 4 operands",
+    ),
+    "loop-of-x-and-another": (
+        [B, I, F, Instr("loop", "float64", (0, 1, 2, 0), Body((I, F, B), (("x", 1), ("more", 2))))],
+        "first input must be of its type",
     ),
 }
 
@@ -258,6 +274,24 @@ def rare_case(dtype: str, least: float) -> tuple[Body, dict[str, np.ndarray]]:
     return b.body(), {"leaf0": np.sort(v), "leaf1": w}
 
 
+def loop_case(dtype: str, behind: bool) -> tuple[Body, dict[str, np.ndarray]]:
+    """Lanes go round 0 to 40 times; ``behind``: only where a rare body needs it."""
+
+    def step(b: Builder, n: ir.Value, end: ir.Value) -> tuple[ir.Value, ir.Value]:
+        n = n + b.const(1, n.type)
+        return n, n.compare("lt", end)
+
+    def rule(b: Builder, n: ir.Value, end: ir.Value) -> ir.Value:
+        return b.loop(n.compare("lt", end), step, n, end) * b.const(3, n.type)
+
+    b = Builder()
+    x, end = b.input("leaf0", dtype), b.input("leaf1", dtype)
+    wanted = end.compare("gt", b.const(35, dtype))
+    b.output("x", b.rare(wanted, x, rule, x, end) if behind else rule(b, x, end))
+    start = np.arange(4000) % 37
+    return b.body(), {"leaf0": start.astype(dtype), "leaf1": np.arange(4000).astype(dtype) % 41}
+
+
 def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
     cases: dict[str, tuple[Body, dict[str, np.ndarray]]] = {}
 
@@ -327,6 +361,9 @@ def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
         add("table", dtype, ["int64"], [np.arange(200) * 13 % 21], entries)
     for dtype, least in (("float64", 9e9), ("float32", 1.0), ("int64", 2**62), ("uint8", 9)):
         cases[f"rare-{dtype}"] = rare_case(dtype, least)
+    for dtype in ("float64", "float32", "int64", "uint8"):
+        cases[f"loop-{dtype}"] = loop_case(dtype, behind=False)
+    cases["loop-behind a rare body"] = loop_case("float64", behind=True)
     return cases
 
 

@@ -70,8 +70,8 @@ def emit(
         else:
             name = f"{prefix}{k}"
             names.append(name)
-            if instr.op == "rare":
-                _rare(lines, instr, args, name, indent, pool)
+            if instr.op in _INNER:
+                _INNER[instr.op](lines, instr, args, name, indent, pool)
                 continue
             if instr.op == "table":
                 entries = ", ".join(literal(entry, instr.type) for entry in instr.imm)
@@ -92,6 +92,22 @@ def _rare(
     found = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", pool)
     lines.append(f"{indent}  {name} = {found['x']};")
     lines.append(f"{indent}}}")
+
+
+def _loop(
+    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, pool: dict[str, int]
+) -> None:
+    lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
+    lines.append(f"{indent}bool {name}_more = {args[0]};")
+    lines.append(f"{indent}while ({name}_more) {{")
+    given = dict(zip((name for name, _ in instr.imm.inputs), [name, *args[2:]], strict=True))
+    found = emit(lines, instr.imm, given, f"{name}_", indent + "  ", pool)
+    lines.append(f"{indent}  {name}_more = {found['more']};")  # before x, which it may read
+    lines.append(f"{indent}  {name} = {found['x']};")
+    lines.append(f"{indent}}}")
+
+
+_INNER: Final = {"rare": _rare, "loop": _loop}
 
 
 def _constant(instr: Instr, pool: dict[str, int]) -> str:

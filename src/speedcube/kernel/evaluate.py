@@ -146,6 +146,8 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
         return np.array(instr.imm, instr.type)[args[0]]
     if instr.op == "rare":
         return _rare(instr, args)
+    if instr.op == "loop":
+        return _loop(instr, args)
     with np.errstate(all="ignore"):
         return np.asarray(_SIMPLE[instr.op](*args))
 
@@ -159,6 +161,18 @@ def _rare(instr: Instr, args: list[Array]) -> Array:
         chosen = dict(zip(names, (g[condition] for g in given), strict=True))
         found[condition] = evaluate(instr.imm, chosen)["x"]
     return found
+
+
+def _loop(instr: Instr, args: list[Array]) -> Array:
+    """Only the elements that go on."""
+    condition, x, *given = (a.ravel() for a in np.broadcast_arrays(*args))
+    names, found, going = [n for n, _ in instr.imm.inputs], x.copy(), np.nonzero(condition)[0]
+    while len(going):
+        inputs = (found[going], *(g[going] for g in given))
+        outputs = evaluate(instr.imm, dict(zip(names, inputs, strict=True)))
+        found[going] = outputs["x"]
+        going = going[outputs["more"]]
+    return found.reshape(np.broadcast_shapes(*(a.shape for a in args)))
 
 
 def read_slot(params: Array, slot: int, dtype: str) -> Array:

@@ -1,4 +1,4 @@
-"""The IR: straight-line, typed, single assignment; no loops, no memory.
+"""The IR: straight-line but for two operations, typed, single assignment; no memory.
 
     Body  ::= Instr*                     instruction k defines value k
     Instr ::= op type (value id)* imm    operands precede; imm is a constant, a shift or a name
@@ -20,6 +20,8 @@
     rare   imm=Body        (condition, otherwise, inputs...): the body's output "x" where the
                            condition holds, else otherwise; skipped where no element needs it,
                            so the body must be harmless for every input
+    loop   imm=Body        (condition, x, inputs...): while the condition holds in an element, the
+                           body's outputs "x" and "more" of (x, inputs...) become x and condition
 
 A `Body` is what two printers (`llvm.py`, `cuda.py`) emit operation for operation and what
 `evaluate.py` executes with NumPy: the same bits then follow from the same sequence.
@@ -46,7 +48,10 @@ ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),
     **dict.fromkeys(("fma", "select"), 3),
     "rare": 2,  # and the body's inputs
+    "loop": 1,  # and the body's inputs, x the first
 }
+
+OUTPUTS: Final = {"rare": ("x",), "loop": ("x", "more")}  # of the bodies inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +214,17 @@ class Builder:
         body = inner.body()
         return self.emit("rare", otherwise.type, condition, otherwise, *args, imm=body)
 
+    def loop(
+        self, condition: Value, rule: Callable[..., tuple[Value, Value]], x: Value, *args: Value
+    ) -> Value:
+        """``x, condition = rule(builder, x, *args)`` while ``condition`` holds."""
+        inner = Builder()
+        inputs = [inner.input(f"a{k}", a.type) for k, a in enumerate((x, *args))]
+        found, more = rule(inner, *inputs)
+        inner.output("x", found)
+        inner.output("more", more)
+        return self.emit("loop", x.type, condition, x, *args, imm=inner.body())
+
     def unary(self, op: str, a: Value) -> Value:
         return self.emit(op, a.type, a)
 
@@ -250,7 +266,7 @@ def _problem(body: Body, k: int, instr: Instr) -> str | None:
         return "unknown operation"
     if instr.type not in dtypes.ALL:
         return "unknown type"
-    arity = ARITY[instr.op] + (len(instr.imm.inputs) if instr.op == "rare" else 0)
+    arity = ARITY[instr.op] + (len(instr.imm.inputs) if instr.op in OUTPUTS else 0)
     if len(instr.args) != arity:
         return f"takes {arity} operands, not {len(instr.args)}"
     if any(not 0 <= a < k for a in instr.args):
@@ -275,8 +291,8 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
         return None if same else "changes the size"
     if instr.op == "table":
         return None if types == ["int64"] and instr.imm else "wants entries and an int64 index"
-    if instr.op == "rare":
-        return _rare_problem(instr, types)
+    if instr.op in OUTPUTS:
+        return _inner_problem(instr, types)
     if instr.op in ("shl", "shr") and not 0 <= instr.imm < 8 * dtypes.itemsize(instr.type):
         return "shifts by its width or more"
     if instr.op not in ("cast",) and any(t != instr.type for t in types):
@@ -284,13 +300,17 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
     return None
 
 
-def _rare_problem(instr: Instr, types: list[str]) -> str | None:
+def _inner_problem(instr: Instr, types: list[str]) -> str | None:
     body: Body = instr.imm
     if any(i.op == "param" for i in body.instrs):
         return "its body may not read parameters"
-    if [name for name, _ in body.outputs] != ["x"]:
-        return 'its body must have the one output "x"'
-    wanted = ["bool", instr.type, *(dtype for _, dtype in body.inputs)]
-    if types != wanted or body.output_type("x") != instr.type:
+    if tuple(name for name, _ in body.outputs) != OUTPUTS[instr.op]:
+        return f"its body must have the outputs {OUTPUTS[instr.op]}"
+    inputs = [dtype for _, dtype in body.inputs]
+    wanted = ["bool", instr.type, *inputs] if instr.op == "rare" else ["bool", *inputs]
+    found = [body.output_type(name) for name in OUTPUTS[instr.op]]
+    if types != wanted or found != [instr.type, "bool"][: len(found)]:
         return f"wants operands {wanted} and a body of its type, not {types}"
+    if instr.op == "loop" and inputs[:1] != [instr.type]:
+        return "its body's first input must be of its type"
     return None

@@ -289,6 +289,26 @@ def _rare(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     return t.load(v, slot)
 
 
+def _loop(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """The body for as long as any lane goes on; the others keep what they have."""
+    v, ones = t.vector(SCALAR[i.type]), t.vector("i1")
+    slot, going = t.variable(v, a[1], "loop"), t.variable(ones, a[0], "going")
+    head, body, done = (t.name(h) for h in ("head", "body", "done"))
+    t.line(f"br label %{head}")
+    t.label(head)
+    x, on = t.load(v, slot), t.load(ones, going)
+    wanted = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, on)
+    t.line(f"br i1 {wanted}, label %{body}, label %{done}")
+    t.label(body)
+    inputs = dict(zip((name for name, _ in i.imm.inputs), [x, *a[2:]], strict=True))
+    found = emit(t, i.imm, inputs, "")
+    t.store(v, t.op(f"select {ones} {on}, {v} {found['x']}, {v} {x}"), slot)
+    t.store(ones, t.op(f"and {ones} {on}, {found['more']}"), going)
+    t.line(f"br label %{head}")
+    t.label(done)
+    return x
+
+
 _EMIT: Final[dict[str, _Emitter]] = {
     "add": _binary("add", "fadd"),
     "sub": _binary("sub", "fsub"),
@@ -319,4 +339,5 @@ _EMIT: Final[dict[str, _Emitter]] = {
     "bitcast": _bitcast,
     "table": _table,
     "rare": _rare,
+    "loop": _loop,
 }

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
+from .division import floor_divide, remainder
 from .elementary import exponential, hyperbolic, logarithm, trigonometric
 from .elementary.power import power
 from .ir import Builder, Value
@@ -74,56 +75,6 @@ def _extremum(op: str) -> Rule:
 
 def _integral(op: str) -> Rule:
     return lambda b, x: b.unary(op, x) if dtypes.is_float(x.type) else x
-
-
-def _floor_divide(b: Builder, x: Value, y: Value) -> Value:
-    return _divmod(b, x, y)[0]
-
-
-def _remainder(b: Builder, x: Value, y: Value) -> Value:
-    return _divmod(b, x, y)[1]
-
-
-def _divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    if dtypes.is_float(x.type):
-        return _float_divmod(b, x, y)
-    zero, one = _zero(b, x), b.const(1, x.type)
-    by_zero = y.compare("eq", zero)
-    divisor = b.select(by_zero, one, y)
-    if x.type in dtypes.SIGNED:  # least / -1 overflows: negate instead
-        minus = y.compare("eq", b.const(-1, x.type))
-        divisor = b.select(minus, one, divisor)
-    q, r = b.emit("idiv", x.type, x, divisor), b.emit("irem", x.type, x, divisor)
-    if x.type in dtypes.SIGNED:
-        q = b.select(minus, -x, q)
-        r = b.select(minus, zero, r)
-        opposite = (r ^ y).compare("lt", zero)
-        adjust = b.select(r.compare("ne", zero), b.select(opposite, one, zero), zero)
-        q, r = q - adjust, b.select(adjust.compare("ne", zero), r + y, r)
-    return b.select(by_zero, zero, q), b.select(by_zero, zero, r)
-
-
-def _float_divmod(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """floor(x / y) and x - y * floor(x / y), corrected; exact while |x / y| < 2**53 (2**24)."""
-    zero, one = _zero(b, x), b.const(1.0, x.type)
-    ratio = b.emit("div", x.type, x, y)
-    q = b.unary("floor", ratio)
-    endless = _isinf(b, y) & _isfinite(b, x)
-    r = b.select(endless, x, b.fma(-q, y, x))
-    q = b.select(endless, zero, q)
-    positive = y.compare("gt", zero)
-    # The quotient may have been rounded up to the next whole number, never down past one.
-    under = b.select(positive, r, -r).compare("lt", zero)
-    q, r = b.select(under, q - one, q), b.select(under, r + y, r)
-    q = b.select(_isinf(b, x), r, q)  # NaN, as the remainder is
-    return _signed_zero(b, q, ratio), _signed_zero(b, r, y)
-
-
-def _signed_zero(b: Builder, x: Value, like: Value) -> Value:
-    """``x``, a zero taking the sign of ``like``."""
-    word = "uint64" if x.type == "float64" else "uint32"
-    sign = like.bitcast(word) & b.const(1 << (8 * dtypes.itemsize(word) - 1), word)
-    return b.select(x.compare("eq", _zero(b, x)), sign.bitcast(x.type), x)
 
 
 def _shift(op: str) -> Rule:
@@ -212,8 +163,8 @@ RULES: Final[dict[str, Rule]] = {
     "subtract": _simple("sub"),
     "multiply": _multiply,
     "divide": _simple("div"),
-    "floor_divide": _floor_divide,
-    "remainder": _remainder,
+    "floor_divide": floor_divide,
+    "remainder": remainder,
     "minimum": _extremum("lt"),
     "maximum": _extremum("gt"),
     "sqrt": _simple("sqrt"),
