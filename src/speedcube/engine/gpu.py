@@ -5,7 +5,7 @@ CuPy is imported when the first GPU part runs, never before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -50,14 +50,13 @@ class Launcher:
         self.prepared = prepared
         self.kernel, self.resident = gpu_kernel(prepared.program, device)
         self.keep: list[Any] = []
-        self.words = _words(prepared)
         params = prepared.params[: parameter_slots(prepared.program)]
         addresses = [
             np.uint64(self._address(leaf.source, inputs)) for leaf in prepared.space.leaves
         ]
         offsets = [cupy.asarray(table) for table in tables(prepared)]
         self.tail = [*params, *addresses, *offsets]
-        self.row_tiles, self.tile_size = _row_tiles(prepared)
+        self.window(0, prepared.loops[2])
 
     def _address(self, source: Any, inputs: Mapping[int, Array]) -> int:
         """The device address of position 0 (0 for leaves that are computed)."""
@@ -68,11 +67,39 @@ class Launcher:
         self.keep.append(moved)
         return address
 
-    def launch(self, kept: tuple[int, int], tiles: tuple[int, int], pieces: int, out: Any) -> None:
-        """Run kept [begin, end) x tiles [begin, end), each record in ``pieces`` units."""
+    def window(self, begin: int, end: int) -> None:
+        """Take only steps [begin, end) of the tile loop; begin is a whole number of tiles."""
+        prepared, outer = self.prepared, self.prepared.tiling.first
+        self.words = _words(prepared)
+        for at in range(HEADER + outer, len(self.words), outer + 2):
+            self.words[at] += begin * self.words[at + outer + 1]  # an offset, by its tile stride
+        self.words[4] = end - begin
+        self.row_tiles, self.tile_size = _row_tiles(prepared, end - begin)
+
+    def windows(self, count: int) -> Iterator[int]:
+        """Window after window that covers the tile loop; the reduced rows of one launch.
+
+        So that a launch of ``count`` kept positions computes few elements where each may touch
+        the limbs, and never so many that Ctrl-C waits.
+        """
+        terms, inner = self.prepared.program.sink.terms, self.prepared.tiling.inner
+        slow = any(t.bins.mode in ("search", "residual") for t in terms)
+        most = max(1, (SLOW_LAUNCH if slow else LAUNCH) // max(1, count))
+        steps = self.prepared.loops[2]
+        at_once = max(1, most // self.tile_size) * (self.tile_size // inner)
+        for begin in range(0, steps, at_once):
+            if at_once < steps:
+                self.window(begin, min(steps, begin + at_once))
+            yield max(1, most // max(1, self.words[4] * inner))
+
+    def launch(
+        self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int, out: Any
+    ) -> None:
+        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units."""
+        total = (reduced[1] - reduced[0]) * self.row_tiles
         words = list(self.words)
-        words[:4] = [kept[0], kept[1] - kept[0], *tiles]
-        words[7:10] = [pieces, self.row_tiles, -(-(tiles[1] - tiles[0]) // pieces)]
+        words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
+        words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
         grid = (min(units, self.resident),)
@@ -122,9 +149,9 @@ def _words(prepared: Prepared) -> list[int]:
     return words
 
 
-def _row_tiles(prepared: Prepared) -> tuple[int, int]:
-    """(tiles that cover any row, elements in a tile)."""
-    steps, tiling = prepared.loops[2], prepared.tiling
+def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
+    """(tiles that cover ``steps`` of any row, elements in a tile)."""
+    tiling = prepared.tiling
     for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
         if code.mode == "run" and code.stream is not None:
             runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
@@ -135,30 +162,20 @@ def _row_tiles(prepared: Prepared) -> tuple[int, int]:
     return -(-steps // TILE), TILE
 
 
-def _launch_tiles(launcher: Launcher) -> int:
-    """Tiles in one launch; few where each element may touch the limbs."""
-    terms = launcher.prepared.program.sink.terms
-    slow = any(t.bins.mode in ("search", "residual") for t in terms)
-    return max(1, (SLOW_LAUNCH if slow else LAUNCH) // launcher.tile_size)
-
-
 def run_store(
     prepared: Prepared, inputs: Mapping[int, Array], out: Any, device: int, stop: Stop
 ) -> None:
     """Every element of the part into the device array ``out``."""
     import cupy
 
-    launcher = Launcher(prepared, inputs, device)
-    kept, at_once, row = prepared.loops[0], _launch_tiles(launcher), launcher.row_tiles
-    step = max(1, at_once // row)
-    for first in range(0, kept, step):
-        last = min(kept, first + step)
-        for tile in range(0, row, at_once):
+    launcher, kept = Launcher(prepared, inputs, device), prepared.loops[0]
+    for step in launcher.windows(1):
+        for first in range(0, kept, step):
             if stop.is_set():
                 return
-            end = min(row, tile + at_once)
-            units = max(1, min(end - tile, 4 * launcher.resident // (last - first)))
-            launcher.launch((first, last), (tile, end), units, out)
+            last = min(kept, first + step)
+            units = max(1, min(launcher.row_tiles, 4 * launcher.resident // (last - first)))
+            launcher.launch((first, last), (0, 1), units, out)
             cupy.cuda.get_current_stream().synchronize()
 
 
@@ -182,21 +199,22 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
     """Records of kept positions first .. first + count, their pieces merged."""
     import cupy
 
-    program, total = launcher.prepared.program, launcher.prepared.loops[1] * launcher.row_tiles
+    program, reduced = launcher.prepared.program, launcher.prepared.loops[1]
     words, apart = program.sink.words, program.sink.kind == "argmin"
-    step = max(1, _launch_tiles(launcher) // count)
     found: list[Array] = []
-    for first_tile in range(0, total, step):
-        if stop.is_set():
-            break
-        end = min(total, first_tile + step)
-        pieces = max(1, min(end - first_tile, launcher.resident // count))
-        records = count * pieces if apart else count
-        out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
-        launcher.launch((first, first + count), (first_tile, end), pieces, out)
-        # Waiting in the copy would hold the GIL, and the other GPUs' threads could not launch.
-        cupy.cuda.get_current_stream().synchronize()
-        found.append(out.get().view(np.int64).reshape(count, -1, words))
+    for step in launcher.windows(count):
+        for r in range(0, reduced, step):
+            if stop.is_set():
+                break
+            last = min(reduced, r + step)
+            total = (last - r) * launcher.row_tiles
+            pieces = max(1, min(total, launcher.resident // count))
+            records = count * pieces if apart else count
+            out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
+            launcher.launch((first, first + count), (r, last), pieces, out)
+            # Waiting in the copy would hold the GIL, and other GPUs' threads could not launch.
+            cupy.cuda.get_current_stream().synchronize()
+            found.append(out.get().view(np.int64).reshape(count, -1, words))
     if not found:
         raise KeyboardInterrupt
     return merge_pieces(program, np.concatenate(found, axis=1))

@@ -60,6 +60,7 @@ _MULTIPROCESSORS, _CLOCK_KHZ, _FLOAT64_RATIO = 16, 13, 87  # of CUdevice_attribu
 def gpu_rate() -> GpuRate:
     """The rate of GPU 0, asked of the driver without a context."""
     driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+    driver.cuInit(0)
     driver.cuDeviceGet(ctypes.byref(device), 0)
 
     def attribute(number: int) -> int:

@@ -7,11 +7,10 @@ tile of a ``run`` leaf each thread takes whole blocks of the stream: the values 
 W / stride elements apart, so each thread computes that many elements. Otherwise a thread takes
 single elements.
 
-Arguments, all 8 bytes: geometry ``g0 ...`` (kept begin; kept count; begin and end of the tiles,
-which are counted through all reduced rows; tile steps; rows; inner; pieces; tiles of a row; tiles
-of a piece; then, for each leaf and the result: offset, outer strides, tile stride; the outer
-extents before them), parameters ``p0 ...``, leaf addresses ``b0 ...``, offset tables ``t0 ...``,
-the output.
+Arguments, all 8 bytes: geometry ``g0 ...`` (kept begin; kept count; reduced begin, count; tile
+steps; rows; inner; pieces; tiles of a row; tiles of a piece; then, for each leaf and the result:
+offset, outer strides, tile stride; the outer extents before them), parameters ``p0 ...``,
+leaf addresses ``b0 ...``, offset tables ``t0 ...``, the output.
 """
 
 from __future__ import annotations
@@ -83,10 +82,10 @@ class CudaLoops:
         kept, pieces, row_tiles, piece_tiles = "(i64)g1", "(i64)g7", "(i64)g8", "(i64)g9"
         self.open(f"for (i64 u = blockIdx.x; u < {kept} * {pieces}; u += gridDim.x)")
         sink.begin()
-        self.put(f"i64 o = (i64)g0 + u / {pieces}, q = (i64)g2 + (u % {pieces}) * {piece_tiles};")
-        self.put(f"i64 stop = q + {piece_tiles};")
-        self.put("if (stop > (i64)g3) stop = (i64)g3;")
-        self.put(f"i64 r = q / {row_tiles}, t = q % {row_tiles};")
+        self.put(f"i64 o = (i64)g0 + u / {pieces}, q = (u % {pieces}) * {piece_tiles};")
+        self.put(f"i64 stop = q + {piece_tiles}, all = (i64)g3 * {row_tiles};")
+        self.put("if (stop > all) stop = all;")
+        self.put(f"i64 r = (i64)g2 + q / {row_tiles}, t = q % {row_tiles};")
         self.open("while (q < stop)")
         self.bases()
         self.put(f"i64 row_stop = q + ({row_tiles} - t); if (row_stop > stop) row_stop = stop;")
