@@ -473,7 +473,7 @@ def test_where_launches_end_decides_nothing(
 ) -> None:
     """A long computation is many launches, so that Ctrl-C is answered between them."""
     monkeypatch.setattr(gpu, "LAUNCH", 512)
-    monkeypatch.setattr(gpu, "SLOW_LAUNCH", 4096)
+    monkeypatch.setattr(gpu, "SLOWER", dict.fromkeys(gpu.SLOWER, 4096))
     expected = arrays[name].compute(on="core")
     assert_same_bits(arrays[name].compute(on=ONE), expected)
     assert host.launches >= least

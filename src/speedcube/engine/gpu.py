@@ -26,9 +26,10 @@ from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 
-# Elements in one launch: about half a second on an H200, so that Ctrl-C is answered.
+# Elements in one launch, by the mode of a sum's bins: half a second on an H200, so that Ctrl-C is
+# answered; fewer where elements may, or do, go to the limbs one by one.
 LAUNCH: Final = 1 << 37
-SLOW_LAUNCH: Final = 1 << 29
+SLOWER: Final = {"residual": 1 << 33, "search": 1 << 29}
 
 
 @lru_cache(maxsize=512)
@@ -79,12 +80,11 @@ class Launcher:
     def windows(self, count: int) -> Iterator[int]:
         """Window after window that covers the tile loop; the reduced rows of one launch.
 
-        So that a launch of ``count`` kept positions computes few elements where each may touch
-        the limbs, and never so many that Ctrl-C waits.
+        Together they bound the elements that a launch of ``count`` kept positions computes.
         """
         terms, inner = self.prepared.program.sink.terms, self.prepared.tiling.inner
-        slow = any(t.bins.mode in ("search", "residual") for t in terms)
-        most = max(1, (SLOW_LAUNCH if slow else LAUNCH) // max(1, count))
+        most = min([LAUNCH, *(SLOWER.get(t.bins.mode, LAUNCH) for t in terms)])
+        most = max(1, most // max(1, count))
         steps = self.prepared.loops[2]
         at_once = max(1, most // self.tile_size) * (self.tile_size // inner)
         for begin in range(0, steps, at_once):
