@@ -173,8 +173,9 @@ def test_client_persist_leaves_the_values_on_the_workers(client: Any) -> None:
 
 
 @pytest.mark.cluster
-def test_a_scheduler_file(client: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
+@pytest.mark.parametrize("name", ["scheduler.json", "scheduler.cfg", "where it is"])
+def test_a_scheduler_file(client: Any, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
     file.write_text(json.dumps({"type": "Scheduler", "address": client.scheduler.address}))
     x = ARRAYS["sum"]()
     wanted = x.compute(on="core")
@@ -239,8 +240,37 @@ def test_a_scheduler_file_of_a_scheduler_that_is_gone(tmp_path: Path) -> None:
 def test_a_scheduler_file_that_is_none(tmp_path: Path, text: str) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(text)
-    with pytest.raises(SchedulerError, match="check the address and that the scheduler runs"):
+    with pytest.raises(SchedulerError, match=r"is no scheduler file: .*; give the file that"):
         ARRAYS["sum"]().compute(on=str(file))
+
+
+@pytest.mark.parametrize("name", ["absent.json", "absent/scheduler", "../absent"])
+def test_a_scheduler_file_that_is_not_there(tmp_path: Path, name: str) -> None:
+    for file in (name, str(tmp_path / name), tmp_path / name):
+        said = f"no such scheduler file: '.*{Path(name).name}'"
+        with pytest.raises(SchedulerError, match=said) as caught:
+            sc.ones(3).compute(on=file)
+        assert "dask scheduler --scheduler-file" in str(caught.value)
+        with pytest.raises(SchedulerError, match="no such scheduler file"), sc.on(file):
+            pass
+
+
+def test_a_directory_is_no_scheduler_file(tmp_path: Path) -> None:
+    with pytest.raises(SchedulerError, match="is no scheduler file: Is a directory"):
+        sc.ones(3).compute(on=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("address", "cause"),
+    [
+        ("tcp://127.0.0.1:1", "Connection refused"),
+        ("tcp://no-such-host.invalid:80", "Errno|resol"),
+        ("nope://x", "unknown address scheme 'nope'"),
+    ],
+)
+def test_why_a_scheduler_cannot_be_reached_is_said(address: str, cause: str) -> None:
+    with pytest.raises(SchedulerError, match=f"within 5 s: .*({cause}).*; check the address"):
+        sc.ones(3).compute(on=address)
 
 
 def test_a_port_that_accepts_and_says_nothing() -> None:
@@ -250,8 +280,9 @@ def test_a_port_that_accepts_and_says_nothing() -> None:
         listening.listen()
         address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
         begin = time.monotonic()
-        with pytest.raises(SchedulerError, match=re.escape(address)):
+        with pytest.raises(SchedulerError, match=re.escape(address)) as caught:
             ARRAYS["sum"]().compute(on=address)
+        assert "within 5 s: ;" not in str(caught.value)
         assert time.monotonic() - begin < 8, "5 s to wait, the rest for a busy machine"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,8 +31,8 @@ def client_for(where: Any) -> Any:
 
     if isinstance(where, distributed.Client):
         return where
-    if isinstance(where, str) and "://" not in where and os.path.exists(where):
-        return _connect(scheduler_file=where)
+    if isinstance(where, os.PathLike) or names_file(where):
+        return _connect(scheduler_file=os.fspath(where))
     if isinstance(where, str):
         return _connect(address=where)
     if hasattr(where, "scheduler_address"):
@@ -40,6 +41,14 @@ def client_for(where: Any) -> Any:
         f"{where!r} is no rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
         "or the path of a scheduler file"
     )
+
+
+def names_file(where: Any) -> bool:
+    """Whether ``where`` is the path of a scheduler file: absent, it can still be nothing else."""
+    if not isinstance(where, str) or "://" in where:
+        return False
+    path = Path(where)
+    return path.name != where or path.suffix == ".json" or bool(path.suffix and path.exists())
 
 
 _clients: dict[str, Any] = {}
@@ -56,28 +65,69 @@ def _connect(**where: Any) -> Any:
         return known
     try:
         if isinstance(target, str):
+            address = target if kind == "address" else _address_in(target)
             with ThreadPoolExecutor(1) as apart:  # the caller may be inside an event loop
-                apart.submit(asyncio.run, _greet(kind, target)).result()
+                apart.submit(asyncio.run, _greet(address)).result()
         made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+    except SchedulerError:
+        raise
     except (OSError, TimeoutError, ValueError, LookupError, TypeError) as err:
         raise SchedulerError(
-            f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: {err}; "
-            "check the address and that the scheduler runs"
+            f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: "
+            f"{_cause(err)}; check the address and that the scheduler runs"
         ) from err
     _clients[name] = made
     return made
 
 
-async def _greet(kind: str, target: str) -> None:
+def _address_in(file: str) -> str:
+    """The address that a scheduler file holds."""
+    try:
+        found = json.loads(Path(file).read_text())["address"]
+        if isinstance(found, str):
+            return found
+        problem = f"its address is {found!r}"
+    except FileNotFoundError as err:
+        raise SchedulerError(
+            f"no such scheduler file: {file!r}; start the scheduler with "
+            "dask scheduler --scheduler-file PATH, or give its address, 'tcp://host:port'"
+        ) from err
+    except OSError as err:
+        problem = err.strerror or str(err)
+    except (ValueError, LookupError, TypeError) as err:
+        problem = f"no JSON object with an address ({err})"
+    raise SchedulerError(
+        f"{file!r} is no scheduler file: {problem}; give the file that "
+        "dask scheduler --scheduler-file PATH has written, or the scheduler's address"
+    )
+
+
+async def _greet(address: str) -> None:
     """Shake hands with a scheduler; a client would wait for ever on one that only listens."""
+    from distributed.comm.addressing import parse_address, parse_host_port
     from distributed.comm.core import connect
     from distributed.security import Security
 
-    address = json.loads(Path(target).read_text())["address"] if kind != "address" else target
     how = Security().get_connection_args("client")
-    greeting = connect(address, timeout=CONNECT_SECONDS, **how)
-    comm = await asyncio.wait_for(greeting, CONNECT_SECONDS)
+    try:
+        greeting = connect(address, timeout=CONNECT_SECONDS - 1, **how)
+        comm = await asyncio.wait_for(greeting, CONNECT_SECONDS - 0.5)
+    except (OSError, TimeoutError):  # Dask tried until the time was up: once more, to know why
+        host_port = parse_host_port(parse_address(address)[1])
+        socket.create_connection(host_port, timeout=0.5).close()
+        raise
     await comm.close()
+
+
+def _cause(err: BaseException | None) -> str:
+    """What is behind ``err``: what the system says, else the first cause that says anything."""
+    said = []
+    while err is not None:
+        if isinstance(err, OSError) and err.errno is not None:
+            return str(err)
+        said.append(str(err))
+        err = err.__cause__ or err.__context__
+    return next(filter(None, said), "no answer")
 
 
 def worker_addresses(client: Any) -> list[str]:

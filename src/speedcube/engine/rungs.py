@@ -17,7 +17,7 @@ from .. import dtypes
 from ..errors import RungError
 from ..kernel.native import targets
 from . import machine
-from .cluster import client_for, worker_addresses
+from .cluster import client_for, names_file, worker_addresses
 from .cuda_cluster import cuda_client
 
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
@@ -71,7 +71,7 @@ def _missing_gpu() -> str:
 
 def is_name(on: Any) -> bool:
     """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
-    return isinstance(on, str) and "://" not in on and not on.endswith(".json")
+    return isinstance(on, str) and "://" not in on and not names_file(on)
 
 
 def parse(on: str, reason: str) -> Target:
