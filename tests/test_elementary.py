@@ -74,8 +74,42 @@ STRATA: dict[str, Callable[[Reach], list[Any]]] = {
                       r.sizes(high=0), r.even(r.most * 0.999, r.most)],
     "log": lambda r: [abs(r.sizes()), r.even(0.5, 2), r.near(1.0), abs(r.sizes(high=r.least * 0.9)),
                       np.ldexp(1.0, r.rng.integers(-120, 120, COUNT))],
+    "exp2": lambda r: [r.even(r.least, r.most) * 1.4426950408889634, r.even(-1, 1), r.sizes(high=0),
+                       r.even(r.least, r.least * 0.94) * 1.4426950408889634],
+    "expm1": lambda r: [r.even(-45, r.most), r.even(-1, 1), r.sizes(high=0), r.even(30, 50),
+                        r.even(r.most * 0.999, r.most)],
+    "sigmoid": lambda r: [r.even(r.least, 40), r.even(-1, 1), r.sizes(high=0), r.even(-50, -30)],
+    "log1p": lambda r: [abs(r.sizes()), r.even(-0.999, 2), r.sizes(high=0), r.near(-1.0),
+                        -1 + abs(r.sizes(-36 if r.dtype == "float64" else -16, 0))],
+    "log2": lambda r: STRATA["log"](r),
+    "log10": lambda r: [*STRATA["log"](r), 10.0 ** r.rng.integers(-30, 30, COUNT)],
     "sin": _angles,
     "cos": _angles,
+    "tan": _angles,
+    "asin": lambda r: [r.even(-1, 1), r.sizes(high=0), np.clip(r.near(1.0), -1, 1),
+                       r.even(0.4, 0.5)],
+    "acos": lambda r: [r.even(-1, 1), r.sizes(high=0), np.clip(r.near(1.0), -1, 1),
+                       np.clip(r.near(-1.0), -1, 1)],
+    "atan": lambda r: [r.even(-3, 3), r.sizes(), r.near(1.0), r.near(math.tan(math.pi / 8))],
+    "atan2": lambda r: [(r.even(-3, 3), r.even(-3, 3)), (r.sizes(), r.sizes()),
+                        (r.sizes(-9, 9), r.sizes(-9, 9)), (r.near(2.0), r.even(1.9, 2.1)),
+                        (r.sizes(r.least, r.least * 0.87), r.sizes(-40, 40))],
+    "hypot": lambda r: [(r.even(-3, 3), r.even(-3, 3)), (r.sizes(), r.sizes()),
+                        (r.sizes(r.least, r.least * 0.9), r.sizes(r.least, r.least * 0.9)),
+                        (r.sizes(r.most - 2), r.sizes(r.most - 2)),
+                        (r.rng.integers(1, 99, COUNT) * 1.0, r.rng.integers(1, 99, COUNT) * 1.0)],
+    "cbrt": lambda r: [r.even(-9, 9), r.sizes(), r.sizes(r.least, r.least * 0.9),
+                       np.ldexp(1.0, r.rng.integers(-40, 40, COUNT)),
+                       r.rng.integers(1, 999, COUNT) ** 3.0],
+    "sinh": lambda r: [r.even(-1, 1), r.even(-r.most, r.most), r.sizes(high=0), r.even(15, 45),
+                       r.even(r.most, r.most + 0.69)],
+    "cosh": lambda r: [r.even(-1, 1), r.even(-r.most, r.most), r.sizes(high=0), r.even(15, 45),
+                       r.even(r.most, r.most + 0.69)],
+    "asinh": lambda r: [r.even(-2, 2), r.sizes(), r.sizes(high=0), r.near(2.0**28)],
+    "acosh": lambda r: [r.even(1, 3), abs(r.sizes(0)), 1 + abs(r.sizes(-36, 0)),
+                        abs(r.near(2.0**28))],
+    "atanh": lambda r: [r.even(-1, 1), r.sizes(high=0), np.clip(r.near(1.0), -1, 1),
+                        r.even(-0.1, 0.1)],
     "tanh": lambda r: [r.even(-1, 1), r.even(-20, 20), r.sizes(high=0), r.even(8, 10)],
     "power": lambda r: [
         (abs(r.sizes()), r.even(-1.1, 1.1)),
@@ -120,6 +154,11 @@ def arguments(op: str, dtype: str) -> tuple[np.ndarray, ...]:
 # Exact values ------------------------------------------------------------------------------------
 
 
+def _inside(function: Callable[[Any], Any], low: float, high: float) -> Callable[[Any], Any]:
+    """``function`` where it has a finite real value."""
+    return lambda x: function(x) if low < x < high else None
+
+
 def _exact_power(x: Any, y: Any) -> Any:
     if x < 0 and y != mp.floor(y):
         return None
@@ -128,9 +167,27 @@ def _exact_power(x: Any, y: Any) -> Any:
 
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mp.exp,
-    "log": lambda x: mp.log(x) if x > 0 else None,
+    "exp2": lambda x: mp.power(2, x),
+    "expm1": mp.expm1,
+    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "log": _inside(mp.log, 0, INF),
+    "log1p": _inside(mp.log1p, -1, INF),
+    "log2": _inside(lambda x: mp.log(x, 2), 0, INF),
+    "log10": _inside(mp.log10, 0, INF),
     "sin": mp.sin,
     "cos": mp.cos,
+    "tan": mp.tan,
+    "asin": lambda x: mp.asin(x) if abs(x) <= 1 else None,
+    "acos": lambda x: mp.acos(x) if abs(x) <= 1 else None,
+    "atan": mp.atan,
+    "atan2": lambda y, x: mp.atan2(y, x) if y else None,
+    "hypot": mp.hypot,
+    "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    "sinh": mp.sinh,
+    "cosh": mp.cosh,
+    "asinh": mp.asinh,
+    "acosh": lambda x: mp.acosh(x) if x >= 1 else None,
+    "atanh": _inside(mp.atanh, -1, 1),
     "tanh": mp.tanh,
     "power": _exact_power,
 }
@@ -211,6 +268,52 @@ _ODD_EVEN = [
 SPECIAL_CASES: dict[str, list[tuple[tuple[float, ...], float]]] = {
     "exp": [((NAN,), NAN), ((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), INF), ((-INF,), 0.0),
             ((1e5,), INF), ((-1e5,), 0.0)],
+    "exp2": [((NAN,), NAN), ((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), INF), ((-INF,), 0.0),
+             ((1e5,), INF), ((-1e5,), 0.0), ((-149.0,), 2.0**-149), ((10.0,), 1024.0)],
+    "expm1": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), INF), ((-INF,), -1.0),
+              ((1e5,), INF), ((-1e5,), -1.0), ((1e-45,), 1e-45), ((-1e-45,), -1e-45)],
+    "sigmoid": [((NAN,), NAN), ((0.0,), 0.5), ((-0.0,), 0.5), ((INF,), 1.0), ((-INF,), 0.0),
+                ((1e5,), 1.0), ((-1e5,), 0.0)],
+    "log1p": [((NAN,), NAN), ((-2.0,), NAN), ((-INF,), NAN), ((-1.0,), -INF), ((0.0,), 0.0),
+              ((-0.0,), -0.0), ((INF,), INF), ((1e-45,), 1e-45), ((-1e-45,), -1e-45)],
+    "log2": [((NAN,), NAN), ((-1.0,), NAN), ((-INF,), NAN), ((0.0,), -INF), ((-0.0,), -INF),
+             ((1.0,), 0.0), ((INF,), INF), ((8.0,), 3.0), ((2.0**-149,), -149.0),
+             ((2.0**100,), 100.0)],
+    "log10": [((NAN,), NAN), ((-1.0,), NAN), ((-INF,), NAN), ((0.0,), -INF), ((-0.0,), -INF),
+              ((1.0,), 0.0), ((INF,), INF), ((1000.0,), 3.0), ((1e10,), 10.0)],
+    "tan": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), NAN), ((-INF,), NAN),
+            ((1e-45,), 1e-45)],
+    "asin": [((NAN,), NAN), ((1.5,), NAN), ((-1.5,), NAN), ((INF,), NAN), ((0.0,), 0.0),
+             ((-0.0,), -0.0), ((1.0,), math.pi / 2), ((-1.0,), -math.pi / 2), ((1e-45,), 1e-45)],
+    "acos": [((NAN,), NAN), ((1.5,), NAN), ((-1.5,), NAN), ((-INF,), NAN), ((1.0,), 0.0),
+             ((-1.0,), math.pi), ((0.0,), math.pi / 2), ((-0.0,), math.pi / 2)],
+    "atan": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), math.pi / 2),
+             ((-INF,), -math.pi / 2), ((1e-45,), 1e-45)],
+    "atan2": [
+        ((NAN, 1.0), NAN), ((1.0, NAN), NAN), ((NAN, NAN), NAN),
+        ((1.0, 0.0), math.pi / 2), ((1.0, -0.0), math.pi / 2), ((-1.0, 0.0), -math.pi / 2),
+        ((-1.0, -0.0), -math.pi / 2), ((0.0, 1.0), 0.0), ((0.0, 0.0), 0.0), ((0.0, -0.0), math.pi),
+        ((0.0, -1.0), math.pi), ((-0.0, 1.0), -0.0), ((-0.0, 0.0), -0.0), ((-0.0, -0.0), -math.pi),
+        ((-0.0, -1.0), -math.pi), ((1.0, INF), 0.0), ((1.0, -INF), math.pi), ((-1.0, INF), -0.0),
+        ((-1.0, -INF), -math.pi), ((INF, 1.0), math.pi / 2), ((-INF, 1.0), -math.pi / 2),
+        ((INF, INF), math.pi / 4), ((INF, -INF), 3 * math.pi / 4), ((-INF, INF), -math.pi / 4),
+        ((-INF, -INF), -3 * math.pi / 4), ((1e-45, 1.0), 1e-45), ((1e-45, 1e-45), math.pi / 4),
+    ],
+    "hypot": [((INF, NAN), INF), ((NAN, -INF), INF), ((-INF, 1.0), INF), ((NAN, 1.0), NAN),
+              ((1.0, NAN), NAN), ((0.0, 0.0), 0.0), ((-0.0, -0.0), 0.0), ((3.0, -4.0), 5.0),
+              ((-2.5, 0.0), 2.5), ((1e-45, 0.0), 1e-45), ((0.0, -1e-45), 1e-45)],
+    "cbrt": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), INF), ((-INF,), -INF),
+             ((27.0,), 3.0), ((-8.0,), -2.0), ((2.0**-147,), 2.0**-49)],
+    "sinh": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), INF), ((-INF,), -INF),
+             ((1e5,), INF), ((-1e5,), -INF), ((1e-45,), 1e-45)],
+    "cosh": [((NAN,), NAN), ((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), INF), ((-INF,), INF),
+             ((1e5,), INF), ((-1e5,), INF)],
+    "asinh": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), INF), ((-INF,), -INF),
+              ((1e-45,), 1e-45)],
+    "acosh": [((NAN,), NAN), ((0.5,), NAN), ((-1.0,), NAN), ((-INF,), NAN), ((1.0,), 0.0),
+              ((INF,), INF)],
+    "atanh": [((NAN,), NAN), ((1.5,), NAN), ((-1.5,), NAN), ((INF,), NAN), ((1.0,), INF),
+              ((-1.0,), -INF), ((0.0,), 0.0), ((-0.0,), -0.0), ((1e-45,), 1e-45)],
     "log": [((NAN,), NAN), ((-1.0,), NAN), ((-INF,), NAN), ((-1e-45,), NAN), ((0.0,), -INF),
             ((-0.0,), -INF), ((1.0,), 0.0), ((INF,), INF)],
     "sin": [((NAN,), NAN), ((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), NAN), ((-INF,), NAN),
@@ -243,7 +346,7 @@ def test_special_cases(op: str, dtype: str) -> None:
     found = getattr(sc, op)(*map(sc.asarray, spread)).compute(on="core")
     for k, (args, _) in enumerate(cases):
         assert_same_bits(found[7 * k : 7 * k + 1], wanted[k : k + 1], f"{op}{args}")
-    assert len({*found[1::7].tolist()}) == 1
+    assert len({v.tobytes() for v in found[1::7]}) == 1
 
 
 # The same bits -----------------------------------------------------------------------------------
@@ -271,7 +374,9 @@ def test_every_target_gives_the_evaluators_bits(op: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("op", ["sin", "tanh"])
+@pytest.mark.parametrize(
+    "op", ["sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt"]
+)
 def test_odd_functions_are_odd(op: str, dtype: str) -> None:
     (x,) = arguments(op, dtype)
     function = getattr(sc, op)
@@ -283,18 +388,19 @@ def test_odd_functions_are_odd(op: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("op", sorted(ELEMENTARY - {"power"}))
-@pytest.mark.parametrize("dtype", dtypes.ALL)
-def test_integers_become_float64(op: str, dtype: str) -> None:
-    values = np.array([1, 0, 1, 1]).astype(dtype)
-    found = getattr(sc, op)(sc.asarray(values))
-    assert found.dtype == ("float32" if dtype == "float32" else "float64")
-    wanted = getattr(sc, op)(sc.asarray(values.astype(found.dtype)))
+def test_integers_become_float64(op: str) -> None:
+    for dtype in dtypes.ALL:
+        values = np.array([1, 0, 1, 1]).astype(dtype)
+        args = [sc.asarray(values)] * OPS[op].arity
+        found = getattr(sc, op)(*args)
+        assert found.dtype == ("float32" if dtype == "float32" else "float64")
+    wanted = getattr(sc, op)(*(a.astype(found.dtype) for a in args))
     assert_same_bits(found.compute(on="core"), wanted.compute(on="core"))
 
 
-@pytest.mark.parametrize("op", sorted(ELEMENTARY))
+@pytest.mark.parametrize("op", sorted(op for op in ELEMENTARY if hasattr(np, op)))
 def test_numpys_functions_are_ours(op: str) -> None:
-    x = sc.asarray(np.linspace(0.1, 3, 17))
+    x = sc.asarray(np.linspace(0.1, 0.9, 17))
     args = [x] * OPS[op].arity
     found = getattr(np, op)(*args)
     assert isinstance(found, sc.Array)

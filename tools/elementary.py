@@ -146,7 +146,7 @@ def tables() -> list[Table]:
         ),
         Table(
             "CBRT", "cbrt(m) = P(m), m in [0.35, 2.83], relative",
-            mp.cbrt, lambda m: 1 / mp.cbrt(m), (root(2) / 4 - mpf("0.001"), root(8) + mpf("0.01")), 5,
+            mp.cbrt, lambda m: 1 / mp.cbrt(m), (mpf("0.352"), mpf("2.84")), 5,
         ),
     ]  # fmt: skip
 

@@ -43,8 +43,11 @@ OPS: Final[dict[str, Op]] = {
         *_rows("any", 2, "add multiply minimum maximum"),
         *_rows("float", 2, "divide"),
         *_rows("float", 1, "sqrt"),
-        *_rows("float", 1, "exp log sin cos tanh"),
+        *_rows("float", 1, "exp exp2 expm1 log log1p log2 log10 cbrt"),
+        *_rows("float", 1, "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"),
+        *_rows("float", 2, "atan2 hypot"),
         *_rows("same", 2, "power"),
+        Op("sigmoid", 1, "float", lambda x: 1 / (1 + np.exp(x * -1.0))),
         *_rows("same", 1, "negative positive square sign"),
         *_rows("any", 1, "absolute floor ceil trunc rint"),
         *_rows("bits", 2, "bitwise_and bitwise_or bitwise_xor"),
@@ -61,7 +64,14 @@ OPS: Final[dict[str, Op]] = {
 
 # Those that are neither exact nor correctly rounded: ours, within an ulp (float32: 0.502), with the
 # same bits everywhere, and not always the bits of NumPy's.
-ELEMENTARY: Final = frozenset(["exp", "log", "sin", "cos", "tanh", "power"])
+ELEMENTARY: Final = frozenset(
+    {
+        *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10"),
+        *("power", "sigmoid", "cbrt", "hypot"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    }
+)
 
 # NumPy functions that users call under other names.
 ALIASES: Final = {
@@ -70,4 +80,11 @@ ALIASES: Final = {
     "fabs": "absolute",
     "mod": "remainder",
     "pow": "power",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
 }

@@ -179,21 +179,25 @@ def _exp(a: Bounds, dtype: str) -> Bounds:
     return _rounded(low, max(math.exp(a.high), 1e-30), -1074, dtype)
 
 
-def _log(a: Bounds, dtype: str) -> Bounds:
-    if not a.known or a.low <= 0:
-        return unknown(dtype)
-    return _rounded(math.log(a.low), math.log(a.high), -1074, dtype)
-
-
 def _wave(a: Bounds, dtype: str) -> Bounds:
     """Of sin and cos, which never leave -1 .. 1 whatever their rounding."""
     return Bounds(-1.0, 1.0, FINEST[dtype]) if a.known else unknown(dtype)
 
 
-def _tanh(a: Bounds, dtype: str) -> Bounds:
-    if not a.known:
-        return unknown(dtype)
-    return _rounded(math.tanh(a.low), math.tanh(a.high), -1074, dtype)
+def _increasing(function: Callable[[float], float], least: float = -INF) -> Callable[..., Bounds]:
+    """Of a function that grows, of arguments above ``least``."""
+
+    def rule(a: Bounds, dtype: str) -> Bounds:
+        if not a.known or a.low <= least:
+            return unknown(dtype)
+        try:
+            low, high = function(a.low), function(a.high)
+        except OverflowError:
+            return unknown(dtype)
+        slack = 2.0**-50  # of libm's own errors
+        return _rounded(low - abs(low) * slack, high + abs(high) * slack, -1074, dtype)
+
+    return rule
 
 
 def _absolute(a: Bounds, dtype: str) -> Bounds:
@@ -251,10 +255,17 @@ _RULES: Final[dict[str, Callable[..., Bounds]]] = {
     "remainder": _remainder,
     "sqrt": _sqrt,
     "exp": _exp,
-    "log": _log,
+    "log": _increasing(math.log, 0.0),
+    "log2": _increasing(math.log2, 0.0),
+    "log10": _increasing(math.log10, 0.0),
+    "log1p": _increasing(math.log1p, -1.0),
+    "expm1": _increasing(math.expm1),
+    "atan": _increasing(math.atan),
+    "asinh": _increasing(math.asinh),
+    "sinh": _increasing(math.sinh),
     "sin": _wave,
     "cos": _wave,
-    "tanh": _tanh,
+    "tanh": _increasing(math.tanh),
     "absolute": _absolute,
     "negative": _negative,
     "positive": _positive,

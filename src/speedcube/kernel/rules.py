@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from .. import dtypes
 from .division import floor_divide, remainder
-from .elementary import exponential, hyperbolic, logarithm, trigonometric
-from .elementary.power import power
+from .elementary import ELEMENTARY
 from .ir import Builder, Value
 
 Rule = Callable[..., Value]
@@ -168,12 +167,7 @@ RULES: Final[dict[str, Rule]] = {
     "minimum": _extremum("lt"),
     "maximum": _extremum("gt"),
     "sqrt": _simple("sqrt"),
-    "exp": exponential.exp,
-    "log": logarithm.log,
-    "sin": trigonometric.sin,
-    "cos": trigonometric.cos,
-    "tanh": hyperbolic.tanh,
-    "power": power,
+    **ELEMENTARY,
     "negative": lambda b, x: -x,
     "positive": lambda b, x: x,
     "square": lambda b, x: x * x,

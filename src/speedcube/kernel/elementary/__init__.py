@@ -1,1 +1,37 @@
 """Elementary functions as IR, built from correctly rounded operations: the same bits anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ..ir import Value
+from . import exponential, hyperbolic, inverse, logarithm, power, roots, trigonometric
+
+# One rule for each name of `ops.ELEMENTARY`.
+ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
+    "exp": exponential.exp,
+    "exp2": exponential.exp2,
+    "expm1": exponential.expm1,
+    "sigmoid": exponential.sigmoid,
+    "log": logarithm.log,
+    "log1p": logarithm.log1p,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "power": power.power,
+    "hypot": roots.hypot,
+    "cbrt": roots.cbrt,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+    "asin": inverse.asin,
+    "acos": inverse.acos,
+    "atan": inverse.atan,
+    "atan2": inverse.atan2,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
+    "tanh": hyperbolic.tanh,
+    "asinh": hyperbolic.asinh,
+    "acosh": hyperbolic.acosh,
+    "atanh": hyperbolic.atanh,
+}

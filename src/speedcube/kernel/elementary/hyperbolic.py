@@ -13,7 +13,6 @@ from .doubles import (
     F64,
     SHIFTER,
     at_most,
-    fast_two_sum,
     flipped,
     magnitude,
     number,
@@ -46,7 +45,7 @@ def tanh(b: Builder, x: Value) -> Value:
         return _tanh32(b, x)
     size = at_most(b, magnitude(b, x), 20.0)
     m, low = expm1_pair(b, size + size)
-    below, lost = fast_two_sum(number(b, 2.0), m)
+    below, lost = two_sum(number(b, 2.0), m)
     first, second = quotient(b, (m, low), (below, lost + low))
     return flipped(first + second, sign_of(b, x))
 
@@ -63,8 +62,11 @@ def _tanh32(b: Builder, x: Value) -> Value:
     return flipped(ratio, sign_of(b, wide)).cast("float32")
 
 
+FAR: Final = 22.0  # from here on exp(-x) is no part of sinh(x) and cosh(x)
+
+
 def _half_exp(b: Builder, x: Value) -> Value:
-    """exp(x) / 2 for x > 30, which overflows where it must."""
+    """exp(x) / 2 for x >= FAR, which overflows where it must."""
     inside = at_most(b, x, 712.0)
     n, shifted = nearest(b, inside, T.LOG2E[0], TWICE)
     value = grown(b, reduced(b, inside, n))
@@ -75,11 +77,11 @@ def _half_exp(b: Builder, x: Value) -> Value:
 def sinh(b: Builder, x: Value) -> Value:
     """(m + m / (m + 1)) / 2 of m = expm1(|x|); exp(|x|) / 2 far out."""
     size = magnitude(b, x)
-    m = expm1_pair(b, at_most(b, size, 40.0))
+    m = expm1_pair(b, at_most(b, size, FAR))
     below = plus(m, (number(b, 1.0), number(b, 0.0)))
     total, rest = plus(m, quotient(b, m, below))
     near = (total + rest) * number(b, 0.5)
-    far = size.compare("gt", number(b, 40.0))
+    far = size.compare("gt", number(b, FAR))
     return flipped(b.select(far, _half_exp(b, size), near), sign_of(b, x))
 
 
@@ -87,10 +89,10 @@ def sinh(b: Builder, x: Value) -> Value:
 def cosh(b: Builder, x: Value) -> Value:
     """(e + 1 / e) / 2 of e = exp(|x|); exp(|x|) / 2 far out."""
     size = magnitude(b, x)
-    e = exp_near(b, at_most(b, size, 40.0))
+    e = exp_near(b, at_most(b, size, FAR))
     total, rest = plus(e, quotient(b, (number(b, 1.0), number(b, 0.0)), e))
     near = (total + rest) * number(b, 0.5)
-    return b.select(size.compare("gt", number(b, 40.0)), _half_exp(b, size), near)
+    return b.select(size.compare("gt", number(b, FAR)), _half_exp(b, size), near)
 
 
 HUGE: Final = 2.0**28  # beyond it the root of x x + 1 and of x x - 1 is x

@@ -163,12 +163,12 @@ ATAN: Final[tuple[float, ...]] = (
 )
 
 CBRT: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.a91ffccfae90cp-2"),
-    float.fromhex("0x1.0d506ba7f5398p+0"),
-    float.fromhex("-0x1.851fba27f9ddcp-1"),
-    float.fromhex("0x1.8b08f1a337321p-2"),
-    float.fromhex("-0x1.a9ad7fb887c8bp-4"),
-    float.fromhex("0x1.6ed4cfc05b065p-7"),
+    float.fromhex("0x1.a909850e8952ap-2"),
+    float.fromhex("0x1.0d66ff4b614a1p+0"),
+    float.fromhex("-0x1.855cce029e67bp-1"),
+    float.fromhex("0x1.8b4ee068e1005p-2"),
+    float.fromhex("-0x1.a9f07d49719e2p-4"),
+    float.fromhex("0x1.6efcd6724644bp-7"),
 )
 
 LN2: Final[tuple[float, ...]] = (
@@ -213,7 +213,9 @@ QUARTER_PI: Final[tuple[float, ...]] = (
     float.fromhex("0x1.1a62633145c07p-55"),
 )
 
-TWO_OVER_PI: Final[tuple[float, ...]] = (float.fromhex("0x1.45f306dc9c883p-1"),)
+TWO_OVER_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.45f306dc9c883p-1"),
+)
 
 TWO_OVER_PI_BITS: Final[tuple[int, ...]] = (
     0x0000000000000000,

@@ -1,4 +1,4 @@
-"""sin, cos and tan: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial in r.
+"""sin, cos and tan: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial.
 
 Both polynomials are computed and one is chosen, for every lane its own. z = r r takes the low part
 of r with it, so that 1 - z/2 + ... needs no other correction.
