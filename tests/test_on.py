@@ -138,6 +138,44 @@ def test_nested_blocks_unwind_one_by_one() -> None:
         assert sc.ones(3).plan().rung == "cores:2"
 
 
+def test_a_block_can_be_used_again_and_inside_itself() -> None:
+    cores = sc.on("cores:2")
+    assert repr(cores) == "speedcube.on('cores:2')"
+    before = settings()
+    for _ in range(2):
+        with cores:
+            once = settings()
+            with cores, sc.on("core"), cores:
+                assert sc.ones(3).plan().rung == "cores:2"
+                assert dask.config.get("num_workers") == 2
+            assert settings() == once != before
+            assert sc.ones(3).plan().rung == "cores:2"
+        assert settings() == before
+    assert "least predicted time" in sc.ones(3).plan().reason
+
+
+def test_threads_share_a_block() -> None:
+    core = sc.on("core")
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with core:
+            inside.set()
+            assert leave.wait(30)
+        left.append(sc.ones(3).plan().reason)
+
+    left: list[str] = []
+    thread = threading.Thread(target=other)
+    before = settings()
+    with core:
+        thread.start()
+        assert inside.wait(30)
+        leave.set()
+        thread.join(30)
+    assert settings() == before
+    assert len(left) == 1
+
+
 def test_the_block_can_be_a_decorator() -> None:
     @sc.on("core")
     def where() -> set[tuple[int, int]]:

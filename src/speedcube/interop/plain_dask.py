@@ -7,8 +7,9 @@ the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Callable
+from contextlib import ContextDecorator, ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
@@ -24,8 +25,34 @@ from . import cupy_backend
 Settings = dict[str, Any]
 
 
-@contextmanager
-def on(where: Any) -> Iterator[None]:
+class Block(ContextDecorator):
+    """What `on` gives: a ``with`` block or a decorator, as often as wanted, nested too."""
+
+    def __init__(self, where: Any) -> None:
+        self._where = where
+        self._thread = threading.local()  # its ``entered``: one stack for each block of the thread
+
+    def __enter__(self) -> None:
+        with ExitStack() as stack:
+            if rungs.is_name(self._where):
+                _enter_rung(rungs.describe(self._where, "sc.on"), stack)
+            else:
+                _enter_client(client_for(self._where), stack)
+            stack.enter_context(rungs.rung(self._where))
+            self._entered().append(stack.pop_all())
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered().pop().__exit__(*error)
+
+    def _entered(self) -> list[ExitStack]:
+        found: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
+        return found
+
+    def __repr__(self) -> str:
+        return f"speedcube.on({self._where!r})"
+
+
+def on(where: Any) -> Block:
     """Inside the block speedcube's arrays, and plain Dask code, run on ``where``.
 
     ========================== ============================================= =========
@@ -51,16 +78,12 @@ def on(where: Any) -> Iterator[None]:
     want different ones have to take turns. All of it is restored at the end of the block, also
     after an exception; what was changed inside (``dask.config.set``) goes with it.
 
+    What is returned can be kept and used for many blocks, nested too, and as a decorator.
+
     Raises `RungError` at the start of the block where this machine lacks the rung, and
     `SchedulerError` where no scheduler answers.
     """
-    with ExitStack() as stack:
-        if rungs.is_name(where):
-            _enter_rung(rungs.describe(where, "sc.on"), stack)
-        else:
-            _enter_client(client_for(where), stack)
-        stack.enter_context(rungs.rung(where))
-        yield
+    return Block(where)
 
 
 def _enter_client(client: Any, stack: ExitStack) -> None:
