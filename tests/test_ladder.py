@@ -391,6 +391,28 @@ def test_piped_output_is_plain_and_whole(encoding: str) -> None:
     assert lines[3] in {"utf-8": "─" * len(lines[3]), "ascii": "-" * len(lines[3])}[encoding]
 
 
+@pytest.mark.parametrize("args", [SMALL, ["doctor"], ["doctor", "--json"]], ids=" ".join)
+def test_a_reader_that_leaves_is_no_difference_of_bits(args: list[str], tmp_path: Path) -> None:
+    """As with ``speedcube ladder | head -1``: quiet, not exit code 1, and the files are written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    files = [tmp_path / "l.json", tmp_path / "l.svg"] if args is SMALL else []
+    options = ["--json", str(files[0]), "--plot", str(files[1])] if files else []
+    run = subprocess.run(
+        [sys.executable, "-m", "speedcube", *args, *options],
+        stdout=writer, stderr=subprocess.PIPE, check=False, timeout=120,
+    )  # fmt: skip
+    os.close(writer)
+    assert run.stderr == b""
+    assert run.returncode == 141
+    assert all(file.stat().st_size > 100 for file in files)
+
+
+def test_the_version() -> None:
+    result = RUN.invoke(cli.app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"speedcube {sc.__version__}\n")
+
+
 def test_a_narrow_terminal_gets_whole_lines() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .__about__ import __version__
 from .climb import command
 from .climb.doctor import report
 from .errors import SpeedcubeError
@@ -13,8 +14,18 @@ from .errors import SpeedcubeError
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"speedcube {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
     """Arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
 
@@ -40,7 +51,8 @@ def ladder(
 ) -> None:
     """Run one expression on every rung of this machine, beside plain Dask, and compare the bits.
 
-    Exit code: 0 all bits equal, 1 they differ or a rung failed, 2 bad use, 130 interrupted.
+    Exit code: 0 all bits equal, 1 they differ or a rung failed, 2 bad use, 130 interrupted,
+    141 all equal but whoever read the output (``| head``) left before its end.
     """
     try:
         request = command.checked(preset, shape, op, dtype, on, repeat, dask, json, plot, price)

@@ -81,17 +81,22 @@ def run(request: Request) -> int:
         _leave_soon()
     result = _result(request, climbed)
     written = _written(request.json, result.to_json)
-    report(result)
-    if interrupted:
-        print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
-    sys.stdout.flush()
+
+    def say() -> None:
+        report(result)
+        if interrupted:
+            print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
+
+    read = output.printed(say)
     if result.rungs:
         written = _written(request.plot, result.plot) and written
     if interrupted:
         return INTERRUPTED
     if not result.equal_bits or len(climbed.rungs) < len(request.targets):
         return BITS_DIFFER
-    return EQUAL if written else BAD_USE
+    if not written:
+        return BAD_USE
+    return EQUAL if read else output.BROKEN_PIPE
 
 
 def _result(request: Request, climbed: Climbed) -> LadderResult:
@@ -110,7 +115,7 @@ def _result(request: Request, climbed: Climbed) -> LadderResult:
 def report(result: LadderResult) -> None:
     """Print ``result``: fitted to a terminal; in lines as long as they are where it is piped."""
     piped = not sys.stdout.isatty() and not os.environ.get("COLUMNS")
-    show(result, Console(width=UNLIMITED if piped else None))
+    show(result, output.Screen(width=UNLIMITED if piped else None))
 
 
 def _written(path: str | None, write: Callable[[str], object]) -> bool:

@@ -1,16 +1,39 @@
-"""Files that a climb is written to: checked before it starts, replaced as a whole at its end."""
+"""Where a result goes: files, checked before a climb and replaced as a whole, and a reader."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
+
+from rich.console import Console
 
 from ..errors import ParameterError
 
 PICTURES: Final = (".png", ".svg")
+BROKEN_PIPE: Final = 141  # the exit code of a program whose reader left, as shells count it
+
+
+class Screen(Console):
+    """A console that raises `BrokenPipeError`, where rich would end the process with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def printed(show: Callable[[], None]) -> bool:
+    """Whether what ``show()`` prints was read: the reader of a pipe (``| head``) may leave."""
+    try:
+        show()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return False
+    return True
 
 
 def check_output(option: str, path: str | Path) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .. import output
 from .facts import Facts, gather
 from .findings import BROKEN, WARNING, Finding, findings
 from .packages import LISTED, Package
@@ -78,11 +79,17 @@ def show(found: Report, console: Console) -> None:
 def run(as_json: bool) -> int:
     """``speedcube doctor``: print the report on this machine and return the exit code."""
     found = examine()
-    if as_json:
-        print(to_json(found))
-    else:
-        show(found, Console(width=None if sys.stdout.isatty() else 120))
-    return FINE if found.healthy else SOMETHING_BROKEN
+
+    def say() -> None:
+        if as_json:
+            print(to_json(found))
+        else:
+            show(found, output.Screen(width=None if sys.stdout.isatty() else 120))
+
+    read = output.printed(say)
+    if not found.healthy:
+        return SOMETHING_BROKEN
+    return FINE if read else output.BROKEN_PIPE
 
 
 def _grid(lines: Iterator[tuple[str, str]]) -> Table:
