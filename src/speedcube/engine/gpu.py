@@ -29,7 +29,7 @@ Array: TypeAlias = NDArray[Any]
 # Elements in one launch, by the mode of a sum's bins: half a second on an H200, so that Ctrl-C is
 # answered; fewer where elements may, or do, go to the limbs one by one.
 LAUNCH: Final = 1 << 37
-SLOWER: Final = {"residual": 1 << 33, "search": 1 << 29}
+SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
 @lru_cache(maxsize=512)

@@ -19,13 +19,15 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
+from .. import dtypes
 from .cuda import CTYPE, emit
 from .cuda_sinks import SINKS, CudaSink
-from .cuda_support import LIMB_ADD, PRELUDE, THREADS, TILE
+from .cuda_support import PRELUDE, THREADS, TILE
 from .ir import Body
 from .program import LeafCode, Program
 from .streams import RUN, Stream
 
+AHEAD: Final = int(__import__("os").environ.get("AHEAD", "32"))
 HEADER: Final = 10  # geometry words before the extents
 
 
@@ -196,8 +198,40 @@ class CudaLoops:
         else:
             self.put(f"i64 j0 = t * {TILE}, left = (i64)g4 - j0;")
             self.put(f"int high = left > {TILE} ? {TILE} : (int)left;")
-        self.open("for (int e = threadIdx.x; e < high; e += THREADS)")
+        self.put("int e = threadIdx.x;")
+        self.batches(sink)
+        self.open("for (; e < high; e += THREADS)")
         self.element(sink, "j0" if self.program.table else "(j0 + e)", "e", {})
+        self.close()
+
+    def batches(self, sink: CudaSink) -> None:
+        """Elements of stored leaves, as many at a time as keep the memory busy.
+
+        One load in flight for each thread is not enough, and a store may alias the next load.
+        """
+        loaded = [
+            k
+            for k, leaf in enumerate(self.program.leaves)
+            if leaf.kind == "stored" and leaf.mode in ("unit", "strided")
+        ]
+        if not loaded or self.program.table:
+            return
+        size = min(dtypes.itemsize(self.program.leaves[k].dtype) for k in loaded)
+        batch = min(TILE // THREADS, AHEAD // size)
+        self.put("#pragma unroll 1")
+        self.open(f"for (; e + {batch - 1} * THREADS < high; e += {batch} * THREADS)")
+        for k in loaded:
+            self.put(f"{CTYPE[self.program.leaves[k].dtype]} ahead{k}[{batch}];")
+        each = f"for (int a = 0, at = e; a < {batch}; a++, at += THREADS)"
+        self.put("#pragma unroll")
+        self.open(each)
+        for k in loaded:
+            self.put(f"ahead{k}[a] = {self.fetch(k, '(j0 + at)', 'at')};")
+        self.close()
+        self.put("#pragma unroll")
+        self.open(each)
+        self.element(sink, "(j0 + at)", "at", {f"leaf{k}": f"ahead{k}[a]" for k in loaded})
+        self.close()
         self.close()
 
     # Elements ------------------------------------------------------------------------------
@@ -265,7 +299,7 @@ class CudaLoops:
             [
                 PRELUDE,
                 *self.constants(),
-                *([LIMB_ADD] if sink.needs_limbs else []),
+                *sink.support(),
                 head + ", ".join(arguments) + ") {",
                 *self.lines,
                 "}",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from .cuda import CTYPE
-from .cuda_support import THREADS, TILE
+from .cuda_support import LIMB_ADD, SEARCH_CHUNK, THREADS, TILE, WIDEN
 from .program import LIMBS
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ _WAIT: Final = "__syncthreads();"
 class CudaSink:
     """A sink's declarations, what it does as a unit begins, with each element, as a unit ends."""
 
-    needs_limbs: ClassVar[bool] = False
-
     def __init__(self, loops: CudaLoops) -> None:
         self.loops, self.put = loops, loops.put
+
+    def support(self) -> list[str]:
+        """Functions that the kernel calls."""
+        return []
 
     def declare(self) -> None:
         """Shared memory of the kernel."""
@@ -127,9 +129,14 @@ class ArgMinimum(CudaSink):
 
 
 class ExactSum(CudaSink):
-    """Exact sums: a thread's doubles cannot round (`program.Bins`), the limbs are the block's."""
+    """Exact sums: a thread's doubles cannot round (`program.Bins`), the limbs are the block's.
 
-    needs_limbs = True
+    Where the range of a term is unknown each thread widens its units as it meets larger terms.
+    """
+
+    def support(self) -> list[str]:
+        search = any(term.bins.mode == "search" for term in self.loops.program.sink.terms)
+        return [LIMB_ADD, *([WIDEN] if search else [])]
 
     def declare(self) -> None:
         self.put(f"__shared__ u64 limbs[{self.loops.program.sink.words}];")
@@ -138,8 +145,9 @@ class ExactSum(CudaSink):
         sink = self.loops.program.sink
         self.put(f"for (int w = threadIdx.x; w < {sink.words}; w += THREADS) limbs[w] = 0ull;")
         for k, term in enumerate(sink.terms):
-            if term.bins.mode != "search":
-                self.put(f"double high{k} = 0.0, low{k} = 0.0;")
+            self.put(f"double high{k} = 0.0, low{k} = 0.0;")
+            if term.bins.mode == "search":
+                self.put(f"u64 limit{k} = 1ull; double first{k} = 0.0, second{k} = 0.0;")
         self.put("int pending = 0;")
         self.put(_WAIT)
 
@@ -151,15 +159,19 @@ class ExactSum(CudaSink):
         """X into the bins of term ``k``: plain, or high part, low part, and what is left over."""
         put, term = self.put, self.loops.program.sink.terms[k]
         mode, slot, group = term.bins.mode, term.bins.slot, term.group * LIMBS
-        if mode == "search":
-            put(f"if ({x} != 0.0) limb_add(limbs + {group}, {x});")
-            return
         if mode == "plain":
             put(f"high{k} += {x};")
             return
         self.loops.serial += 1
         s = self.loops.serial
         first, second = f"bits_to_double(p{slot})", f"bits_to_double(p{slot + 1})"
+        if mode == "search":
+            first, second = f"first{k}", f"second{k}"
+            state = f"high{k}, low{k}, limit{k}, {first}, {second}"
+            put(f"double x{s} = {x};")
+            put(f"if ((double_to_bits({x}) & 0x7fffffffffffffffull) >= limit{k})")
+            put(f"  x{s} = widen(limbs + {group}, {x}, {state});")
+            x = f"x{s}"
         put(f"double part{s} = ({x} + {first}) - {first};")
         put(f"double rest{s} = {x} - part{s};")
         put(f"high{k} += part{s};")
@@ -173,8 +185,6 @@ class ExactSum(CudaSink):
 
     def flush(self) -> None:
         for k, term in enumerate(self.loops.program.sink.terms):
-            if term.bins.mode == "search":
-                continue
             group = term.group * LIMBS
             self.put(f"limb_add(limbs + {group}, high{k}); high{k} = 0.0;")
             if term.bins.mode != "plain":
@@ -182,12 +192,11 @@ class ExactSum(CudaSink):
 
     def after_tile(self) -> None:
         """Flush before a thread's doubles could round."""
-        bins = [t.bins for t in self.loops.program.sink.terms if t.bins.mode != "search"]
-        if not bins:
-            return
+        bins = [t.bins for t in self.loops.program.sink.terms]
+        chunk = min(SEARCH_CHUNK if b.mode == "search" else b.chunk for b in bins)
         terms = TILE // THREADS * 4  # a thread's in one tile: four values a block at most
         self.put(f"pending += {terms};")
-        self.loops.open(f"if (pending > {(1 << min(b.chunk for b in bins)) - terms})")
+        self.loops.open(f"if (pending > {(1 << chunk) - terms})")
         self.flush()
         self.put("pending = 0;")
         self.loops.close()

@@ -55,3 +55,26 @@ __device__ __noinline__ void limb_add(u64 *limbs, double x) {
   atomicAdd(limbs + digit + 2, d2);
 }
 """
+
+SEARCH_CHUNK: Final = 12  # a thread adds at most 2**12 terms between flushes
+# A thread meets a term that its two doubles have no room for: their sums go to the limbs, and units
+# for four times the term's size are taken. What is left to add: the term, or 0 where it is in the
+# limbs already (near overflow, infinite, NaN).
+WIDEN: Final = f"""\
+__device__ __noinline__ double widen(u64 *limbs, double x, double &high, double &low, u64 &limit,
+                                     double &first, double &second) {{
+  u64 e = (double_to_bits(x) & 0x7fffffffffffffffull) >> 52;
+  if (e > 1900ull) {{
+    limb_add(limbs, x);
+    return 0.0;
+  }}
+  limb_add(limbs, high);
+  limb_add(limbs, low);
+  high = low = 0.0;
+  e = (e < 223ull ? 223ull : e) + 2ull;
+  limit = (e + 1ull) << 52;
+  first = bits_to_double(((e + {SEARCH_CHUNK}ull) << 52) | 0x8000000000000ull);
+  second = bits_to_double(((e + {2 * SEARCH_CHUNK}ull - 54ull) << 52) | 0x8000000000000ull);
+  return x;
+}}
+"""
