@@ -272,13 +272,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "int-plus-2**70": (lambda: INTS + 2**70, errors.DTypeError, str(2**70)),
     "full-300-of-bytes": (lambda: sc.full(3, 300, "uint8"), errors.ParameterError, "300"),
     # Powers
-    "power-0.3": (
-        lambda: A**0.3,
-        errors.ParameterError,
-        "** takes whole exponents from -64 to 64 and 0.5 here, not 0.3",
-    ),
-    "power-100": (lambda: A**100, errors.ParameterError, "not 100"),
-    "power-array": (lambda: A**A, errors.ParameterError, "** takes whole exponents"),
+    "power-of-bytes-300": (lambda: BYTES**300, errors.DTypeError, "300 does not fit"),
     "integer-to-the--1": (
         lambda: INTS**-1,
         errors.ParameterError,
@@ -387,17 +381,29 @@ def test_errors_are_the_built_in_ones_too(ask: Callable[[], Any], kind: type[Exc
     [
         (lambda: A + "x", "unsupported operand type"),
         (lambda: A + None, "unsupported operand type"),
-        (lambda: 2**A, "unsupported operand type"),
+        (lambda: "x" ** A, "unsupported operand type"),
         (lambda: float(A), "only arrays of one element can become a scalar; shape (3, 4)"),
         (lambda: bool(A), "only arrays of one element can become a scalar"),
         (lambda: len(sc.full((), 1)), "len() of a 0-d array"),
         (lambda: hash(A), "unhashable type"),
-        (lambda: np.sin(A), "all returned NotImplemented"),
+        (lambda: np.spacing(A), "all returned NotImplemented"),
         (lambda: np.add(A, 1, out=np.ones((3, 4))), "all returned NotImplemented"),
         (lambda: np.sort(A), "no implementation found for 'numpy.sort'"),
         (lambda: A.__class__.__setitem__, "__setitem__"),
     ],
-    ids=["text", "none", "rpow", "float", "bool", "len", "hash", "sin", "out", "sort", "setitem"],
+    ids=[
+        "text",
+        "none",
+        "rpow",
+        "float",
+        "bool",
+        "len",
+        "hash",
+        "spacing",
+        "out",
+        "sort",
+        "setitem",
+    ],
 )
 def test_pythons_own_type_errors(ask: Callable[[], Any], message: str) -> None:
     with pytest.raises((TypeError, AttributeError), match=re.escape(message)):

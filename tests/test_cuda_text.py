@@ -178,6 +178,11 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "clip": lambda: sc.clip(_x(), -1.0, 1e6),
     "compare": lambda: _pairs(lambda a, b: (a < b) ^ (a >= b) ^ (a == b)),
     "compare more": lambda: _pairs(lambda a, b: (a <= b) ^ (a > b) ^ (a != b), "float32"),
+    "compare integers": lambda: (
+        (_ints("int16") < sc.asarray(_data("uint64", (40, 101), 0, 99)))
+        ^ (sc.asarray(_data("uint64", (40, 101), 0, 99)) == _ints("int64"))
+    ),
+    "integers of bool": lambda: sc.square(_x() > 1) << (_x() < 5),
     "isnan, isfinite": lambda: sc.isnan(_special()) | sc.isfinite(_special("float32")),
     "isinf, signbit": lambda: sc.isinf(_special("float32")) ^ sc.signbit(-(+_special())),
     "where": lambda: sc.where(_x() > 0, sc.sqrt(abs(_x())), -1),

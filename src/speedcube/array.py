@@ -220,7 +220,10 @@ class Array(Collection):
     # Reductions ----------------------------------------------------------------------------
 
     def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
-        """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits."""
+        """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits.
+
+        With an integer ``dtype`` floats are truncated to it before they are summed.
+        """
         kind = self.dtype.kind
         default = {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, self._expr.dtype)
         return _reduce(self, "sum", axis, keepdims, dtypes.check(dtype or default))
@@ -250,12 +253,12 @@ class Array(Collection):
         return _reduce(self, "max", axis, keepdims, self._expr.dtype)
 
     def any(self, axis: Any = None, keepdims: bool = False) -> Array:
-        """Whether any element is true."""
-        return _reduce(self.astype(bool), "max", axis, keepdims, "bool")
+        """Whether any element is true; of nothing, False."""
+        return _reduce(self.astype(bool), "any", axis, keepdims, "bool")
 
     def all(self, axis: Any = None, keepdims: bool = False) -> Array:
-        """Whether every element is true."""
-        return _reduce(self.astype(bool), "min", axis, keepdims, "bool")
+        """Whether every element is true; of nothing, True."""
+        return _reduce(self.astype(bool), "all", axis, keepdims, "bool")
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Array:
         """The place of the first least element (of the first NaN, if there is one)."""
@@ -280,7 +283,10 @@ class Array(Collection):
         name = ALIASES.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or name not in OPS or kwargs:
             return NotImplemented
-        return elementwise(name, *inputs)
+        found = elementwise(name, *inputs)
+        if ufunc is np.fabs and not dtypes.is_float(found._expr.dtype):
+            return found.astype("float64")
+        return found
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         method = _ARRAY_FUNCTIONS.get(func)
@@ -321,8 +327,15 @@ class Array(Collection):
     __hash__ = None  # type: ignore[assignment]
 
     def __pow__(self, exponent: Any) -> Array:
-        """Whole powers from -64 to 64, and 0.5, by multiplication and square root."""
-        return self._view(build.power(self._expr, exponent), self._grid)
+        """Whole powers from -64 to 64, and 0.5, by multiplication and square root.
+
+        Others, and arrays of exponents, are `power`.
+        """
+        if isinstance(exponent, (bool, int, float, np.generic)):
+            return self._view(build.power(self._expr, exponent), self._grid)
+        return _binary("power")(self, exponent)  # type: ignore[no-any-return]
+
+    __rpow__ = _binary("power", swapped=True)
 
 
 def _float_result(array: Array, dtype: Any) -> str:

@@ -72,20 +72,44 @@ def arange(
     *,
     chunks: Any = None,
 ) -> Array:
-    """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's)."""
+    """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's).
+
+    `ParameterError` where an integer dtype cannot hold the numbers.
+    """
     start, stop = (0, start) if stop is None else (start, stop)
     if step == 0:
         raise ParameterError("step must not be 0")
     _finite("arange", start, stop, step)
-    count = builtins.max(0, math.ceil((stop - start) / step))
-    index = _coordinate(build.check_shape(count), 0)
     whole = builtins.all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
+    if whole:
+        start, stop, step = int(start), int(stop), int(step)
+    count = builtins.max(
+        0, -((start - stop) // step) if whole else math.ceil((stop - start) / step)
+    )
+    index = _coordinate(build.check_shape(count), 0)
     name = dtypes.check(dtype or ("int64" if whole else "float64"))
-    if whole and dtypes.is_integer(name):
-        found = (index * int(step) + int(start)).astype(name)
+    if count and dtypes.is_integer(name):
+        _holds(name, start, start + step * (count - 1))
+    if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
+        found = (index * _wrapped(step) + _wrapped(start)).astype(name)
     else:
         found = (index.astype("float64") * float(step) + float(start)).astype(name)
     return Array(found._expr, hint=chunks)
+
+
+def _holds(dtype: str, first: float, last: float) -> None:
+    limits = np.iinfo(dtype)
+    for value in (first, last):
+        if not limits.min <= int(value) <= limits.max:
+            raise ParameterError(
+                f"arange: {value} does not fit {dtype} ({limits.min}..{limits.max}); give another "
+                "dtype, for example dtype='uint64' or 'float64'"
+            )
+
+
+def _wrapped(value: float) -> int:
+    """``value`` modulo 2**64, as an int64."""
+    return (int(value) + 2**63) % 2**64 - 2**63
 
 
 def _finite(name: str, *values: Any) -> None:
@@ -103,7 +127,10 @@ def linspace(
     *,
     chunks: Any = None,
 ) -> Array:
-    """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``."""
+    """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``.
+
+    An integer dtype takes the floor of each.
+    """
     _finite("linspace", start, stop)
     (count,) = build.check_shape(num)
     spaces = count - 1 if endpoint else count
@@ -114,6 +141,8 @@ def linspace(
         values = where(index == count - 1, float(stop), values)
     elif count == 1:
         values = full((1,), float(start))
+    if dtypes.is_integer(dtypes.check(dtype)):
+        values = floor(values)
     return Array(values.astype(dtype)._expr, hint=chunks)
 
 
@@ -158,10 +187,11 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Array:
 
 
 def round(x: Any, decimals: int = 0) -> Array:
-    """To the nearest whole number, ties to even (``decimals`` must be 0)."""
+    """To the nearest whole number, ties to even (``decimals`` must be 0); integers stay as is."""
     if decimals:
         raise ParameterError(f"round takes decimals=0 only, not {decimals}")
-    return elementwise("rint", x)  # type: ignore[no-any-return]
+    array = _like(x)
+    return rint(array) if dtypes.is_float(array._expr.dtype) else array
 
 
 def _like(array: Any) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import threading
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -20,6 +21,8 @@ from .expr.build import check_shape
 from .expr.nodes import Random, whole
 from .interop.cupy_backend import BitGenerator, CupyGenerator
 from .philox import derive_key
+
+_TURN = threading.Lock()  # one for all, so that generators can be copied and pickled
 
 Seed = int | Sequence[int] | np.random.SeedSequence | None
 
@@ -41,8 +44,12 @@ class Generator:
 
     def spawn(self, count: int) -> list[Generator]:
         """``count`` independent generators; different ones at each call."""
-        first = self._children
-        self._children += count
+        count = _whole("count", count)
+        if count < 0:
+            raise ParameterError(f"count must be 0 or more, not {count}")
+        with _TURN:
+            first = self._children
+            self._children += count
         return [
             Generator(self.entropy, (*self.spawn_key, first + k), self._gpu) for k in range(count)
         ]
@@ -56,8 +63,10 @@ class Generator:
         chunks: Any,
     ) -> Array:
         shape = () if size is None else check_shape(size)
-        key = derive_key(self.entropy, self.spawn_key, self._calls)
-        self._calls += 1
+        with _TURN:  # threads that share a generator get a stream each
+            call = self._calls
+            self._calls += 1
+        key = derive_key(self.entropy, self.spawn_key, call)
         source = Random(distribution, key, parameters, dtype)
         return Array(whole(source, shape), gpu=self._gpu, hint=chunks)
 
@@ -94,6 +103,8 @@ class Generator:
         low, high = _number("low", low), _number("high", high)
         if not math.isfinite(high - low):
             raise ParameterError(f"high - low must be finite, not {high} - {low}")
+        if low > high:
+            raise ParameterError(f"low > high: low is {low}, high is {high}")
         return self._draw("uniform", (low, high), size, _float("uniform", dtype), chunks)
 
     def random(self, size: Any = None, dtype: Any = "float64", chunks: Any = None) -> Array:
@@ -244,7 +255,8 @@ def _not_negative(name: str, value: Any) -> float:
 
 
 def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+    fraction = isinstance(value, float) and not value.is_integer()
+    if isinstance(value, (bool, str, bytes)) or fraction:
         raise ParameterError(f"{name} must be an integer, not {value!r}")
     try:
         return int(value)

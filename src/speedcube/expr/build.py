@@ -23,51 +23,95 @@ _ACCEPTS = {
 }
 
 
+# What NumPy computes in int8 where every operand is bool.
+_INT8_OF_BOOL = frozenset(
+    ("floor_divide", "remainder", "power", "square", "left_shift", "right_shift")
+)
+
+
 def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
     row = OPS[op]
     typed = args[1:] if row.rule == "select" else args
-    operands = [a if isinstance(a, (bool, int, float)) else a.dtype for a in typed]
-    common = dtypes.promote(*operands)
-    whole = [int(a) for a in typed if isinstance(a, int) and not isinstance(a, bool)]
-    common = _room_for(op, common, whole)
-    accepted = _ACCEPTS.get(row.rule)
-    if accepted and common not in accepted:
-        raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
-    if row.rule == "float" and not dtypes.is_float(common):
-        common = "float64"
+    common = _common(op, typed)
     shape = views.broadcast_shapes(*(a.shape for a in args if isinstance(a, (Leaf, Map))))
     made: list[Expr] = []
     for k, arg in enumerate(args):
-        if isinstance(arg, (bool, int, float)):
+        if not isinstance(arg, (bool, int, float)):
+            made.append(views.broadcast_to(arg, shape))
+        elif row.rule == "compare":
+            made.append(_compared(arg, common, shape))
+        else:
             weak = "bool" if row.rule == "select" and k == 0 else common
             made.append(_scalar(arg, weak, shape))
-        else:
-            made.append(views.broadcast_to(arg, shape))
     dtype = "bool" if row.rule in ("compare", "logical", "test") else common
     return Map(op, tuple(made), shape, dtype)
 
 
-def _room_for(op: str, common: str, scalars: list[int]) -> str:
-    """``common``, once every Python integer is known to fit it; comparisons may widen it."""
-    if not dtypes.is_integer(common):
+def _common(op: str, typed: Sequence[Expr | Scalar]) -> str:
+    """The dtype that ``op`` computes in, and that its Python scalars take."""
+    rule = OPS[op].rule
+    if rule == "logical":
+        return "bool"
+    # How large a Python integer is does not count; whether it fits is seen below.
+    weak = [0 if _is_whole(a) else a for a in typed]
+    common = dtypes.promote(*(a if isinstance(a, (bool, int, float)) else a.dtype for a in weak))
+    if common == "bool" and op in _INT8_OF_BOOL:
+        common = "int8"
+    if rule == "float" and not dtypes.is_float(common):
+        return "float64"
+    whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
+    if rule == "compare":
+        if len(whole) == len(typed) and not all(-(2**63) <= v < 2**63 for v in whole):
+            raise DTypeError(f"{op} of {whole}: numbers beyond int64 are compared with arrays only")
         return common
-    limits = np.iinfo(common)
-    outside = [v for v in scalars if not int(limits.min) <= v <= int(limits.max)]
-    if not outside:
-        return common
-    if OPS[op].rule == "compare":
-        return "int64" if all(abs(v) < 2**63 for v in outside) else "float64"
-    raise DTypeError(
-        f"{outside[0]} does not fit {common}, the dtype of this {op}; cast the array first, "
-        "for example .astype('int64')"
-    )
+    _fit(op, common, whole)
+    accepted = _ACCEPTS.get(rule)
+    if accepted and common not in accepted:
+        raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
+    return common
+
+
+def _is_whole(value: Expr | Scalar) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _fit(op: str, common: str, scalars: list[int]) -> None:
+    """Refuse Python integers that the dtype of an operation cannot hold."""
+    limits = np.iinfo(common) if dtypes.is_integer(common) else None
+    for v in scalars:
+        if limits is not None and not int(limits.min) <= v <= int(limits.max):
+            raise DTypeError(
+                f"{v} does not fit {common}, the dtype of this {op}; cast the array first, "
+                "for example .astype('int64')"
+            )
+
+
+def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
+    """A scalar that compares with elements of ``dtype`` as its exact value does."""
+    endless = math.inf if value > 0 else -math.inf
+    if not isinstance(value, int) or dtypes.is_float(dtype):
+        return _scalar(value if _is_double(value) else endless, dtype, shape)
+    for name in (dtype, "int64", "uint64"):
+        if dtypes.is_integer(name) and np.iinfo(name).min <= value <= np.iinfo(name).max:
+            return const(int(value), name, shape)
+    return const(endless, "float64", shape)
+
+
+def _is_double(value: Scalar) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_integer(dtype) and isinstance(value, float):
         dtype = "float64"
-    return const(value, dtype, shape)
+    if dtypes.is_float(dtype) and not _is_double(value):
+        raise DTypeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
+    return const(bool(value) if dtype == "bool" else value, dtype, shape)
 
 
 def cast(root: Expr, dtype: str) -> Expr:
@@ -75,20 +119,29 @@ def cast(root: Expr, dtype: str) -> Expr:
     return root if root.dtype == dtype else Map("cast", (root,), root.shape, dtype)
 
 
-def power(base: Expr, exponent: Any) -> Expr:
-    """Whole powers by repeated squaring, 0.5 by square root; `ParameterError` for others."""
+def power(base: Expr, given: Scalar | np.generic) -> Expr:
+    """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
+
+    A NumPy scalar has a dtype that counts; Python's numbers take that of ``base``.
+    """
+    if isinstance(given, np.generic):
+        base = cast(base, dtypes.promote(base.dtype, str(given.dtype)))
+    exponent: Scalar = given.item() if isinstance(given, np.generic) else given
     if isinstance(exponent, float) and exponent == 0.5:
         return elementwise("sqrt", [base])
-    number = isinstance(exponent, (int, float, np.number)) and abs(float(exponent)) <= 64
-    if not number or float(exponent) != int(exponent):
-        raise ParameterError(
-            f"** takes whole exponents from -64 to 64 and 0.5 here, not {exponent!r}"
-        )
-    whole = int(exponent)
-    if whole < 0 and dtypes.is_integer(base.dtype):
-        raise ParameterError("integers to negative integer powers are not allowed")
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
         base = cast(base, "float64")
+    if not abs(exponent) <= 64 or exponent != int(exponent):
+        return elementwise("power", [base, exponent])
+    if base.dtype == "bool":  # NumPy's square of bool is int8
+        base = cast(base, "int8" if exponent == 2 or isinstance(exponent, bool) else "int64")
+    if exponent < 0 and dtypes.is_integer(base.dtype):
+        raise ParameterError("integers to negative integer powers are not allowed")
+    return _multiplied(base, int(exponent))
+
+
+def _multiplied(base: Expr, whole: int) -> Expr:
+    """``base ** whole`` by repeated squaring."""
     result: Expr | None = None
     square, bits = base, abs(whole)
     while bits:
@@ -125,7 +178,9 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
-    """``op`` of ``arg`` over ``axis``."""
+    """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
+    of_nothing = {"any": False, "all": True}.get(op)
+    op = {"any": "max", "all": "min"}.get(op, op)
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
         raise AxisError(f"{op} takes one axis or None, not {axis}")
@@ -135,12 +190,17 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
         if not dtypes.is_float(arg.dtype):
             arg = cast(arg, "float64")
+    if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
+        arg = cast(arg, dtype)  # as NumPy does: the elements first
     source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
+    if of_nothing is not None and source.count == 0:
+        return const(of_nothing, "bool", source.shape)
     return Leaf(source, source.shape, 0, c_strides(source.shape))
 
 
 def check_shape(size: Any) -> Shape:
     """``size`` (an integer or a sequence of them) as a shape; `ShapeError` otherwise."""
+    size = size.tolist() if isinstance(size, np.ndarray) else size
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     shape = []
     for n in given:

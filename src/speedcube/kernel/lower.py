@@ -138,11 +138,8 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
         chosen = [cast(b, a, node.dtype) for a in args[1:]]
         return RULES[node.op](b, cast(b, args[0], "bool"), *chosen)
     if rule == "compare":
-        common = dtypes.promote(*(a.type for a in args))
-    elif rule == "logical":
-        common = "bool"
-    else:
-        common = args[0].type if rule == "test" else node.dtype
+        return RULES[node.op](b, *args)
+    common = "bool" if rule == "logical" else args[0].type if rule == "test" else node.dtype
     return RULES[node.op](b, *(cast(b, a, common) for a in args))
 
 

@@ -25,8 +25,29 @@ def _simple(op: str) -> Rule:
     return lambda b, *args: b.emit(op, args[0].type, *args)
 
 
+_MIRRORED: Final = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
 def _compare(op: str) -> Rule:
-    return lambda b, x, y: x.compare(op, y)
+    """In the common dtype; uint64 and signed integers, which have none that holds both, exactly."""
+
+    def rule(b: Builder, x: Value, y: Value) -> Value:
+        if x.type == "uint64" and y.type in dtypes.SIGNED:
+            return _below(b, _MIRRORED[op], y, x)
+        if y.type == "uint64" and x.type in dtypes.SIGNED:
+            return _below(b, op, x, y)
+        common = dtypes.promote(x.type, y.type)
+        return cast(b, x, common).compare(op, cast(b, y, common))
+
+    return rule
+
+
+def _below(b: Builder, op: str, x: Value, y: Value) -> Value:
+    """A signed integer against a uint64: below it where negative."""
+    wide = cast(b, x, "int64")
+    negative = wide.compare("lt", b.const(0, "int64"))
+    found = wide.bitcast("uint64").compare(op, y)
+    return b.select(negative, b.const(op in ("ne", "lt", "le"), "bool"), found)
 
 
 def _add(b: Builder, x: Value, y: Value) -> Value:

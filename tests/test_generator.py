@@ -1,0 +1,132 @@
+"""Generators: what they refuse, how they are split, copied and shared by threads."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.errors import ParameterError, ShapeError
+
+
+def rng() -> sc.random.Generator:
+    return sc.random.default_rng(7)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "low above high": (
+        lambda: rng().uniform(3, 1, 2),
+        ParameterError,
+        "low > high: low is 3.0, high is 1.0",
+    ),
+    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "count must be 0 or more, not -1"),
+    "spawn text": (lambda: rng().spawn("a"), ParameterError, "count must be an integer, not 'a'"),
+    "spawn '2'": (lambda: rng().spawn("2"), ParameterError, "count must be an integer, not '2'"),
+    "spawn 1.5": (lambda: rng().spawn(1.5), ParameterError, "count must be an integer, not 1.5"),
+    "spawn None": (lambda: rng().spawn(None), ParameterError, "count must be an integer, not None"),
+    "size of floats": (
+        lambda: rng().normal(size=np.array([2.0, 3.0])),
+        ShapeError,
+        "sizes must be integers, not 2.0",
+    ),
+    "size of two axes": (
+        lambda: rng().normal(size=np.array([[2, 3]])),
+        ShapeError,
+        "sizes must be integers, not [2, 3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    ask, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=re.escape(message)):
+        ask()
+
+
+def test_sizes_of_numpy() -> None:
+    for size in (np.array([2, 3]), [np.int64(2), 3], (2, np.uint8(3))):
+        assert rng().normal(size=size).shape == (2, 3)
+    assert rng().normal(size=np.array(4)).shape == (4,)
+    assert sc.zeros(np.array([2, 3])).shape == (2, 3)
+    assert rng().uniform(2, 2, 3).compute().tolist() == [2.0, 2.0, 2.0]
+    assert rng().spawn(0) == []
+    assert len(rng().spawn(np.int64(2))) == 2
+
+
+def streams(generators: list[sc.random.Generator]) -> set[tuple[Any, ...]]:
+    return {(g.entropy, g.spawn_key) for g in generators}
+
+
+def test_threads_that_share_a_generator_get_a_stream_each() -> None:
+    """Every call has its own key and every child its own stream, whoever makes them."""
+    shared, threads, calls = rng(), 8, 400
+
+    def work(_: int) -> tuple[list[int], list[sc.random.Generator]]:
+        keys, children = [], []
+        for _ in range(calls):
+            keys.append(shared.normal(size=3)._expr.source.key)
+            children += shared.spawn(2)
+        return keys, children
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(work, range(threads)))
+    finally:
+        sys.setswitchinterval(before)
+    alone = rng()
+    wanted = {alone.normal(size=3)._expr.source.key for _ in range(threads * calls)}
+    keys = [k for part, _ in found for k in part]
+    assert len(wanted) == threads * calls
+    assert set(keys) == wanted
+    assert len(streams([c for _, part in found for c in part])) == 2 * threads * calls
+
+
+class Yielding(int):
+    """A count that gives other threads their turn in the middle of ``n += 1``."""
+
+    turns = 0
+
+    def __add__(self, other: int) -> Yielding:
+        Yielding.turns += 1
+        time.sleep(0.002)
+        return Yielding(int(self) + other)
+
+
+def test_a_turn_is_not_interrupted() -> None:
+    """The same, where a thread would surely be interrupted between reading and writing."""
+    shared = rng()
+    shared._calls, shared._children = Yielding(0), Yielding(0)
+    with ThreadPoolExecutor(8) as pool:
+        keys = list(pool.map(lambda _: shared.normal(size=3)._expr.source.key, range(40)))
+        children = list(pool.map(lambda _: shared.spawn(1)[0], range(40)))
+    assert Yielding.turns >= 80
+    assert len(set(keys)) == 40
+    assert len(streams(children)) == 40
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
+)
+@pytest.mark.parametrize("make", [rng, lambda: sc.random.RandomState(7)])
+def test_a_copy_goes_on_where_it_was_made(make: Callable[[], Any], again: Any) -> None:
+    first = make()
+    first.normal(size=3)
+    first.spawn(3)
+    second = again(first)
+    assert type(second) is type(first)
+    for _ in range(2):
+        a, b = (g.normal(size=5).compute(on="core").tolist() for g in (first, second))
+        assert a == b
+    assert streams(first.spawn(2)) == streams(second.spawn(2))
