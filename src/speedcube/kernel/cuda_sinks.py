@@ -169,9 +169,9 @@ class ExactSum(CudaSink):
             first, second = f"first{k}", f"second{k}"
             state = f"high{k}, low{k}, limit{k}, {first}, {second}"
             put(f"double x{s} = {x};")
-            put(f"if ((double_to_bits({x}) & 0x7fffffffffffffffull) >= limit{k})")
-            put(f"  x{s} = widen(limbs + {group}, {x}, {state});")
             x = f"x{s}"
+            put(f"if ((double_to_bits({x}) & 0x7fffffffffffffffull) >= limit{k})")
+            put(f"  {x} = widen(limbs + {group}, {x}, {state});")
         put(f"double part{s} = ({x} + {first}) - {first};")
         put(f"double rest{s} = {x} - part{s};")
         put(f"high{k} += part{s};")

@@ -61,8 +61,8 @@ SEARCH_CHUNK: Final = 12  # a thread adds at most 2**12 terms between flushes
 # for four times the term's size are taken. What is left to add: the term, or 0 where it is in the
 # limbs already (near overflow, infinite, NaN).
 WIDEN: Final = f"""\
-__device__ __noinline__ double widen(u64 *limbs, double x, double &high, double &low, u64 &limit,
-                                     double &first, double &second) {{
+__device__ __forceinline__ double widen(u64 *limbs, double x, double &high, double &low,
+                                        u64 &limit, double &first, double &second) {{
   u64 e = (double_to_bits(x) & 0x7fffffffffffffffull) >> 52;
   if (e > 1900ull) {{
     limb_add(limbs, x);
