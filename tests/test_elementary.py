@@ -196,7 +196,7 @@ EXACT: dict[str, Callable[..., Any]] = {
 def exact(op: str, values: tuple[float, ...]) -> Any:
     """The value as an mpf, or None where the function has none."""
     large = max(abs(math.frexp(v)[1]) for v in values)
-    with mp.workprec(300 + (large if op in ("sin", "cos", "tan") else 0)):
+    with mp.workprec(180 + (large if op in ("sin", "cos", "tan") else 0)):
         found = EXACT[op](*map(mp.mpf, values))
         return None if isinstance(found, mpmath.mpc) else found
 

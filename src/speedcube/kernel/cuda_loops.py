@@ -19,7 +19,6 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
-from .. import dtypes
 from .cuda import CTYPE, emit
 from .cuda_sinks import SINKS, CudaSink
 from .cuda_support import PRELUDE, THREADS, TILE
@@ -27,7 +26,6 @@ from .ir import Body
 from .program import LeafCode, Program
 from .streams import RUN, Stream
 
-AHEAD: Final = int(__import__("os").environ.get("AHEAD", "32"))
 HEADER: Final = 10  # geometry words before the extents
 
 
@@ -205,9 +203,11 @@ class CudaLoops:
         self.close()
 
     def batches(self, sink: CudaSink) -> None:
-        """Elements of stored leaves, as many at a time as keep the memory busy.
+        """Elements of stored leaves, a thread's share of a tile at a time: first all loads.
 
-        One load in flight for each thread is not enough, and a store may alias the next load.
+        One load in flight for each thread leaves the memory idle, and a compiler cannot move the
+        next one before a store that might alias it. On an H200 exp of float64 ran at 70 % of a
+        copy's speed with one, at 88 % with eight, as x * x does.
         """
         loaded = [
             k
@@ -216,8 +216,7 @@ class CudaLoops:
         ]
         if not loaded or self.program.table:
             return
-        size = min(dtypes.itemsize(self.program.leaves[k].dtype) for k in loaded)
-        batch = min(TILE // THREADS, AHEAD // size)
+        batch = TILE // THREADS
         self.put("#pragma unroll 1")
         self.open(f"for (; e + {batch - 1} * THREADS < high; e += {batch} * THREADS)")
         for k in loaded:
@@ -245,7 +244,10 @@ class CudaLoops:
 
     def position(self, k: int, j: str, e: str) -> str:
         """The position element (j, e) reads of leaf ``k``."""
-        start = f"base{k} + {j} * {self.word(k, self.outer + 1)}"
+        leaves, sink = self.program.leaves, self.program.sink
+        unit = leaves[k].mode == "unit" if k < len(leaves) else sink.unit_stride
+        stride = "" if unit and not self.program.table else f" * {self.word(k, self.outer + 1)}"
+        start = f"base{k} + {j}{stride}"
         return f"({start} + tables{k}[{e}])" if self.program.table else f"({start})"
 
     def fetch(self, k: int, j: str, e: str) -> str:

@@ -1,0 +1,125 @@
+"""The elementary functions beside NumPy on one core, and beside a copy of the same bytes on a GPU.
+
+python bench/elementary.py [--gpu] [--only exp,log] [--json FILE]. Every figure is a ratio of two
+things measured in turn in this one run; above 1, ours is the faster. On a GPU 1 is the memory's
+speed, and the bits of the first numbers are compared with the CPU's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import speedcube as sc
+from speedcube.engine.tiers import FULL_PAYS
+from speedcube.ops import ELEMENTARY, OPS
+
+CACHED, STORED, ON_GPU = 1_000_000, 20_000_000, 1 << 30
+DTYPES = ("float64", "float32")
+# Where the arguments lie: of pow its base, whose exponents lie in -3 .. 3.
+RANGES = {
+    **dict.fromkeys(("log", "log2", "log10", "power"), (0.1, 10.0)),
+    **dict.fromkeys(("asin", "acos", "atanh"), (-1.0, 1.0)),
+    "log1p": (-0.9, 10.0),
+    "acosh": (1.0, 10.0),
+}
+
+
+def arguments(op: str, dtype: str, count: int) -> list[Any]:
+    rng = np.random.default_rng(0)
+    low, high = RANGES.get(op, (-10.0, 10.0))
+    found = [rng.uniform(low, high, count).astype(dtype)]
+    return [*found, rng.uniform(-3, 3, count).astype(dtype)] if OPS[op].arity == 2 else found
+
+
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> float:
+    """theirs / ours, pair by pair; the median."""
+    ratios = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        ours()
+        middle = time.perf_counter()
+        theirs()
+        ratios.append((time.perf_counter() - middle) / (middle - start))
+    return statistics.median(ratios)
+
+
+def on_core(op: str, dtype: str, count: int) -> float:
+    args = arguments(op, dtype, count)
+    lazy = getattr(sc, op)(*map(sc.asarray, args))
+    for _ in range(FULL_PAYS // count + 1):  # until the full kernel is in use
+        lazy.compute(on="core")
+    repeat = 5 if count == STORED else 25
+    return in_turn(lambda: lazy.compute(on="core"), lambda: OPS[op].numpy(*args), repeat)
+
+
+@cache
+def _held(numbers: bytes, dtype: str) -> Any:
+    """The numbers again and again, on the GPU."""
+    import cupy
+
+    return cupy.tile(cupy.asarray(np.frombuffer(numbers, dtype)), ON_GPU >> 20)
+
+
+def on_gpu(op: str, dtype: str) -> dict[str, Any]:
+    """A copy's time over ours, the bytes moved being equal; and whether the bits are the CPU's."""
+    import cupy
+
+    args = arguments(op, dtype, 1 << 20)
+    held = [_held(a.tobytes(), dtype) for a in args]
+    lazy = getattr(sc, op)(*map(sc.asarray, held))
+    small = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    found = lazy.compute(on="gpu", to="cupy")
+    same = bool((found[: 1 << 20].get().view(np.uint8) == small.view(np.uint8)).all())
+    moved = (len(held) + 1) / 2  # times a copy's bytes
+    found = None
+    other = cupy.empty_like(held[0])
+    wait = cupy.cuda.Device().synchronize
+
+    def ours() -> None:
+        lazy.compute(on="gpu", to="cupy")
+        wait()
+
+    def copy() -> None:
+        cupy.copyto(other, held[0])
+        wait()
+
+    ours(), copy()
+    return {"over copy": in_turn(ours, copy, 9) * moved, "bits of the CPU": same}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--only", default=",".join(sorted(ELEMENTARY)))
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    figures: dict[str, Any] = {}
+    for op in options.only.split(","):
+        for dtype in DTYPES:
+            if options.gpu:
+                found: dict[str, Any] = on_gpu(op, dtype)
+            else:
+                found = {
+                    "in cache": on_core(op, dtype, CACHED),
+                    "from memory": on_core(op, dtype, STORED),
+                }
+            figures[f"{op} {dtype}"] = found
+            shown = (
+                f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in found.items()
+            )
+            print(f"{op:8} {dtype}: {', '.join(shown)}", flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"numpy": np.__version__, "figures": figures}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
