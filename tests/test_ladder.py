@@ -27,7 +27,7 @@ from speedcube import cli
 from speedcube.array import Array
 from speedcube.climb import command, dask_rung, ladder, output, progress
 from speedcube.climb.presets import PRESETS, experiment
-from speedcube.engine import rungs
+from speedcube.engine import machine, rungs
 from speedcube.errors import ParameterError, RungError
 
 RUN = CliRunner()
@@ -454,6 +454,7 @@ def test_estimates_try_a_core_once(monkeypatch: pytest.MonkeyPatch) -> None:
     estimate = progress.Estimate(PRESETS["rocklin"])
     tried: list[str] = []
     monkeypatch.setattr(progress.Estimate, "_tried", lambda self: tried.append("") or 300.0)
+    monkeypatch.setattr(machine, "gpu_rate", lambda: machine.GpuRate(132, 1.98e9, 2))
     describe = lambda name: rungs.Target(name, name.split(":")[0], 2, "")  # noqa: E731
     assert estimate.seconds(rungs.describe("core", "")) == 300
     assert estimate.seconds(rungs.describe("cores:3", "")) == 100

@@ -1,6 +1,7 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
 from . import errors, random
+from . import twins as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .__about__ import __version__ as __version__
 from .array import Array, asarray
 from .climb.ladder import ladder
@@ -44,6 +45,7 @@ from .functions import (
     from_dask_array,
     from_npy,
     full,
+    full_like,
     greater,
     greater_equal,
     hypot,
@@ -73,6 +75,7 @@ from .functions import (
     negative,
     not_equal,
     ones,
+    ones_like,
     permute_dims,
     positive,
     pow,
@@ -100,6 +103,7 @@ from .functions import (
     var,
     where,
     zeros,
+    zeros_like,
 )
 from .interop.plain_dask import on
 
@@ -146,6 +150,7 @@ __all__ = [
     "from_dask_array",
     "from_npy",
     "full",
+    "full_like",
     "greater",
     "greater_equal",
     "hypot",
@@ -177,6 +182,7 @@ __all__ = [
     "not_equal",
     "on",
     "ones",
+    "ones_like",
     "permute_dims",
     "positive",
     "pow",
@@ -205,4 +211,5 @@ __all__ = [
     "var",
     "where",
     "zeros",
+    "zeros_like",
 ]

@@ -6,22 +6,24 @@ Evaluation happens in ``compute``, ``persist``, ``float()`` and friends, and ``n
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from . import dtypes
 from .display import html, summary
 from .engine.compute import compute, plan_for, source_of
-from .errors import AxisError, DTypeError, ShapeError
+from .engine.rungs import with_threads
+from .errors import AxisError, DTypeError, ParameterError, ShapeError
 from .expr import build, views
 from .expr.nodes import Expr, Leaf, Shape, Stored
 from .interop import chunks as grids
 from .interop.buffers import readable
-from .interop.collection import Collection
 from .interop.dask_array import to_dask_array
+from .interop.numpy_calls import REDUCTIONS, check_keywords, refused
+from .interop.numpy_calls import function as numpy_function
+from .interop.values import Values
 from .ops import ALIASES, OPS
 from .plan.plan import Plan
 
@@ -47,7 +49,7 @@ def _unary(op: str) -> Callable[[Any], Any]:
     return lambda self: elementwise(op, self)
 
 
-class Array(Collection):
+class Array(Values):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
@@ -119,51 +121,63 @@ class Array(Collection):
 
     # Evaluation ----------------------------------------------------------------------------
 
-    def compute(self, on: Any = None, *, scheduler: Any = None, to: str = "numpy", **_: Any) -> Any:
+    def compute(
+        self,
+        on: Any = None,
+        *,
+        scheduler: Any = None,
+        to: str = "numpy",
+        num_workers: int | None = None,
+        optimize_graph: bool = True,
+        **unknown: Any,
+    ) -> Any:
         """The values: a NumPy array, a NumPy scalar for 0-d; ``to="cupy"`` leaves them on the GPU.
 
         ``on`` names the rung (``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...);
         ``scheduler`` is Dask's word for it. Without either: the innermost `speedcube.on`, an
         active Client, Dask's configured scheduler, or the rung predicted to be fastest.
-        """
-        return compute(self._expr, on, scheduler, self._gpu, to)
 
-    def persist(self, on: Any = None, *, scheduler: Any = None, **_: Any) -> Array:
-        """The same array with its values in memory (on the GPU, on a GPU rung)."""
-        values = compute(self._expr, on, scheduler, self._gpu, "where it is")
+        ``num_workers`` is Dask's word for the threads of the rung ``cores``; other rungs go
+        without. ``optimize_graph`` is taken because Dask's collections take it, and changes
+        nothing: the graph is made as it should be. `UnsupportedError` for any other keyword.
+        """
+        check_keywords("compute", unknown, "on, scheduler, to, num_workers, optimize_graph")
+        where = self._where(on, scheduler, num_workers)
+        return compute(self._expr, *where, self._gpu, to)
+
+    def persist(
+        self,
+        on: Any = None,
+        *,
+        scheduler: Any = None,
+        num_workers: int | None = None,
+        optimize_graph: bool = True,
+        **unknown: Any,
+    ) -> Array:
+        """The same array with its values in memory (on the GPU, on a GPU rung).
+
+        Where, and what the keywords mean: as in `compute`.
+        """
+        check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
+        where = self._where(on, scheduler, num_workers)
+        values = compute(self._expr, *where, self._gpu, "where it is")
         return asarray(values, chunks=self._grid)
 
-    def plan(self, on: Any = None, *, scheduler: Any = None) -> Plan:
+    def plan(
+        self, on: Any = None, *, scheduler: Any = None, num_workers: int | None = None
+    ) -> Plan:
         """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
-        return plan_for(self._expr, on, scheduler, self._gpu)[0]
+        return plan_for(self._expr, *self._where(on, scheduler, num_workers), self._gpu)[0]
+
+    def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
+        if num_workers is None:
+            return on, scheduler
+        target = plan_for(self._expr, on, scheduler, self._gpu)[1]
+        return with_threads(target, num_workers), None
 
     def source(self, target: str = "cpu") -> str:
         """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""
         return source_of(self._expr, target)
-
-    def _item(self) -> Any:
-        if self.size != 1:
-            raise TypeError(f"only arrays of one element can become a scalar; shape {self.shape}")
-        return np.asarray(self.compute()).reshape(())[()]
-
-    def item(self) -> Any:
-        """The one element as a Python scalar."""
-        return self._item().item()
-
-    def __float__(self) -> float:
-        return float(self._item())
-
-    def __int__(self) -> int:
-        return int(self._item())
-
-    def __bool__(self) -> bool:
-        return bool(self._item())
-
-    def __index__(self) -> int:
-        return operator.index(self._item())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self.compute(), dtype=dtype)
 
     # Views ---------------------------------------------------------------------------------
 
@@ -213,9 +227,29 @@ class Array(Collection):
         )
         return self[item]
 
+    def swapaxes(self, a: int, b: int) -> Array:
+        """Axes ``a`` and ``b`` exchanged."""
+        first, second = (build.check_axis(k, self.ndim) for k in (a, b))
+        order = list(range(self.ndim))
+        order[first], order[second] = second, first
+        return self.transpose(order)
+
     def astype(self, dtype: Any, copy: bool = True) -> Array:
         """Elements converted to ``dtype``."""
         return self._view(build.cast(self._expr, dtypes.check(dtype)), self._grid)
+
+    def round(self, decimals: int = 0) -> Array:
+        """To the nearest whole number, ties to even (``decimals`` must be 0); integers stay."""
+        if decimals:
+            raise ParameterError(f"round takes decimals=0 only, not {decimals}")
+        if not dtypes.is_float(self._expr.dtype):
+            return self
+        return elementwise("rint", self)  # type: ignore[no-any-return]
+
+    def clip(self, min: Any = None, max: Any = None) -> Array:
+        """Elements held between ``min`` and ``max``."""
+        found = self if min is None else elementwise("maximum", self, min)
+        return found if max is None else elementwise("minimum", found, max)
 
     # Reductions ----------------------------------------------------------------------------
 
@@ -281,18 +315,20 @@ class Array(Collection):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = ALIASES.get(ufunc.__name__, ufunc.__name__)
-        if method != "__call__" or name not in OPS or kwargs:
-            return NotImplemented
-        found = elementwise(name, *inputs)
-        if ufunc is np.fabs and not dtypes.is_float(found._expr.dtype):
-            return found.astype("float64")
-        return found
+        if method == "__call__" and name in OPS and not kwargs:
+            found = elementwise(name, *inputs)
+            if ufunc is np.fabs and not dtypes.is_float(found._expr.dtype):
+                return found.astype("float64")
+            return found
+        if method == "reduce" and name in REDUCTIONS and kwargs.keys() <= {"axis", "keepdims"}:
+            return getattr(inputs[0], REDUCTIONS[name])(**{"axis": 0, **kwargs})
+        return refused(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        method = _ARRAY_FUNCTIONS.get(func)
-        if method is None or not isinstance(args[0], Array):
-            return NotImplemented
-        return method(*args, **kwargs)
+        return numpy_function(func, types, args, kwargs)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(elementwise("equal", self, value).any())
 
     __add__ = _binary("add")
     __radd__ = _binary("add", swapped=True)
@@ -386,15 +422,3 @@ def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
     made = Array(leaf, gpu=hasattr(buffer, "__cuda_array_interface__"), hint=chunks)
     return made if dtype is None else made.astype(dtype)
-
-
-_ARRAY_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
-    **{
-        getattr(np, name): getattr(Array, name)
-        for name in (
-            *("sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
-            *("reshape", "transpose", "squeeze"),
-        )
-    },
-    np.ravel: Array.ravel,
-}

@@ -4,6 +4,7 @@
     ├── ShapeError          (ValueError)       shapes, sizes, reshape, broadcast
     ├── AxisError           (IndexError)       an axis or an index out of range
     ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
+    ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
     ├── ParameterError      (ValueError)       a parameter outside its domain
     ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
     ├── RungError           (RuntimeError)     an architecture this machine lacks
@@ -32,6 +33,10 @@ class AxisError(SpeedcubeError, IndexError):
 
 class DTypeError(SpeedcubeError, TypeError):
     """A dtype that is unknown, or that the operation or device cannot take."""
+
+
+class UnsupportedError(SpeedcubeError, TypeError):
+    """A keyword that a function has not, or a NumPy function without a twin here."""
 
 
 class ParameterError(SpeedcubeError, ValueError):

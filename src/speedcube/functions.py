@@ -46,6 +46,23 @@ def ones(shape: Any, dtype: Any = "float64", *, chunks: Any = None) -> Array:
     return full(shape, 1, dtype, chunks=chunks)
 
 
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """``fill_value`` in the shape of ``x``, and in its dtype unless ``dtype`` is given."""
+    array = _like(x)
+    grid = array._grid if chunks is None else chunks
+    return full(array.shape, fill_value, array.dtype if dtype is None else dtype, chunks=grid)
+
+
+def zeros_like(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """Zeros in the shape and dtype of ``x``."""
+    return full_like(x, 0, dtype, chunks=chunks)
+
+
+def ones_like(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """Ones in the shape and dtype of ``x``."""
+    return full_like(x, 1, dtype, chunks=chunks)
+
+
 def _coordinate(shape: Shape, axis: int) -> Array:
     """The index along ``axis``, int64."""
     strides = tuple(int(k == axis) for k in range(len(shape)))
@@ -188,10 +205,7 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Array:
 
 def round(x: Any, decimals: int = 0) -> Array:
     """To the nearest whole number, ties to even (``decimals`` must be 0); integers stay as is."""
-    if decimals:
-        raise ParameterError(f"round takes decimals=0 only, not {decimals}")
-    array = _like(x)
-    return rint(array) if dtypes.is_float(array._expr.dtype) else array
+    return _like(x).round(decimals)
 
 
 def _like(array: Any) -> Array:
@@ -249,11 +263,7 @@ def squeeze(x: Any, axis: Any = None) -> Array:
 
 def swapaxes(x: Any, a: int, b: int) -> Array:
     """Axes ``a`` and ``b`` exchanged."""
-    array = _like(x)
-    first, second = (build.check_axis(k, array.ndim) for k in (a, b))
-    order = list(range(array.ndim))
-    order[first], order[second] = second, first
-    return array.transpose(order)
+    return _like(x).swapaxes(a, b)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Array:

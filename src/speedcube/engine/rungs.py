@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from numbers import Integral
 from typing import Any, Final
 
 import dask
 
 from .. import dtypes
-from ..errors import RungError
+from ..errors import ParameterError, RungError
 from ..kernel.native import targets
 from . import machine
 from .cluster import client_for, names_file, worker_addresses
@@ -165,6 +166,15 @@ def _named(on: Any, reason: str) -> Target:
     if is_name(on):
         return parse(on, reason)
     return _client_target(on, reason)
+
+
+def with_threads(target: Target, count: Any) -> Target:
+    """``target`` with ``count`` threads, Dask's ``num_workers=``; other rungs have no threads."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise ParameterError(f"num_workers={count!r}: give a number of threads, 1 or more")
+    if target.kind != "cores":
+        return target
+    return replace(target, name=f"cores:{count}", workers=int(count))
 
 
 def active_client() -> Any:

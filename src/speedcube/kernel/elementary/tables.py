@@ -213,9 +213,7 @@ QUARTER_PI: Final[tuple[float, ...]] = (
     float.fromhex("0x1.1a62633145c07p-55"),
 )
 
-TWO_OVER_PI: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.45f306dc9c883p-1"),
-)
+TWO_OVER_PI: Final[tuple[float, ...]] = (float.fromhex("0x1.45f306dc9c883p-1"),)
 
 TWO_OVER_PI_BITS: Final[tuple[int, ...]] = (
     0x0000000000000000,

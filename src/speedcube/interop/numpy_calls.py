@@ -1,0 +1,128 @@
+"""NumPy's functions called with our arrays: ``np.sum(x)`` is ``x.sum()``; others say what to do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from .collection import Collection
+
+_VALUES: Final = "compute it first (x.compute())"
+_DASK: Final = "go through Dask (x.to_dask_array(), which has most of NumPy)"
+
+# Twins: NumPy's function to ours, which takes the first argument by position and the others by
+# NumPy's names.
+_TWINS: Final[dict[Any, Callable[..., Any]]] = {}
+
+
+def register(twins: dict[Any, Callable[..., Any]]) -> None:
+    """Let ours be called for NumPy's functions, ``{np.sum: ours, ...}``."""
+    _TWINS.update(twins)
+
+
+def function(func: Any, types: Iterable[type], args: Any, kwargs: Any) -> Any:
+    """What ``func(*args, **kwargs)`` gives: `Collection.__array_function__`'s answer.
+
+    Raises `UnsupportedError` for a function or a keyword without a twin, unless another kind of
+    array among the arguments may know it.
+    """
+    name = f"{func.__module__}.{func.__name__}"
+    twin = _TWINS.get(func)
+    if twin is None:
+        if any(not issubclass(one, (Collection, np.ndarray)) for one in types):
+            return NotImplemented
+        raise UnsupportedError(f"{name} has no twin for speedcube arrays: {_VALUES}, or {_DASK}")
+    first, *others = _given(func, args, kwargs)
+    known = _parameters(twin)
+    for keyword, _ in others:
+        if keyword not in known:
+            said = ", ".join(known[1:]) or "no other argument"
+            raise UnsupportedError(
+                f"{name} of a speedcube array takes {said}, not {keyword}=: leave it out, or "
+                f"{_VALUES}"
+            )
+    return twin(first[1], **dict(others))
+
+
+@cache
+def _parameters(twin: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(twin).parameters)
+
+
+@cache
+def _signature(func: Any) -> inspect.Signature:
+    return inspect.signature(func)
+
+
+def _given(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """The arguments of a call by NumPy's names; what is given as the default is as if left out."""
+    parameters = _signature(func).parameters
+    bound = _signature(func).bind(*args, **kwargs).arguments
+    plain = (bool, int, str, type(None))
+    return [
+        (name, value)
+        for k, (name, value) in enumerate(bound.items())
+        if k == 0
+        or not isinstance(value, plain)
+        or not isinstance(parameters[name].default, plain)
+        or value != parameters[name].default
+    ]
+
+
+# Ufuncs ------------------------------------------------------------------------------------------
+
+# ``np.add.reduce(x)``: the reductions that are some ufunc's, along axis 0 unless told otherwise.
+REDUCTIONS: Final = {
+    "add": "sum",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_or": "any",
+    "logical_and": "all",
+}
+
+
+def refused(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer to a ufunc that we have not: `UnsupportedError` that says what to do instead.
+
+    NotImplemented where another kind of array among ``inputs`` may know it.
+    """
+    if any(map(_is_foreign, inputs)):
+        return NotImplemented
+    name = f"numpy.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
+    if kwargs.get("out") is not None:
+        raise UnsupportedError(
+            f"{name} writes into out= (or +=) at once, and speedcube arrays are computed when "
+            "they are asked for: say out[...] = result.compute(), or a += x.compute()"
+        )
+    if kwargs:
+        _no_keywords(name, kwargs)
+    raise UnsupportedError(f"{name} has no twin for speedcube arrays: {_VALUES}, or {_DASK}")
+
+
+def _no_keywords(name: str, kwargs: dict[str, Any]) -> NoReturn:
+    listed = ", ".join(f"{keyword}=" for keyword in kwargs)
+    raise UnsupportedError(
+        f"{name} of a speedcube array takes no {listed}: leave it out (speedcube.where chooses, "
+        f".astype converts), or {_VALUES}"
+    )
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether ``value`` is an array of another kind that answers ufuncs itself."""
+    return hasattr(value, "__array_ufunc__") and not isinstance(
+        value, (Collection, np.ndarray, np.generic)
+    )
+
+
+# Keywords ----------------------------------------------------------------------------------------
+
+
+def check_keywords(method: str, unknown: dict[str, Any], known: str) -> None:
+    """`UnsupportedError` where ``unknown`` holds a keyword: a misspelt one would change nothing."""
+    for keyword in unknown:
+        raise UnsupportedError(f"{method}() has no keyword {keyword!r}; it takes {known}")

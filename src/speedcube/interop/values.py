@@ -1,0 +1,77 @@
+"""Where Python and NumPy ask an array for its values: float(x), f"{x:.2f}", np.asarray(x) ..."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError, UnsupportedError
+from .collection import Collection
+
+
+class Values(Collection):
+    """An array that is computed by what needs a number or a NumPy array."""
+
+    __slots__ = ()
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The values."""
+        raise NotImplementedError
+
+    def _item(self) -> Any:
+        shape = self._expr.shape
+        if any(n != 1 for n in shape):
+            raise TypeError(f"only arrays of one element can become a scalar; shape {shape}")
+        return np.asarray(self.compute()).reshape(())[()]
+
+    def item(self) -> Any:
+        """The one element as a Python scalar."""
+        return self._item().item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python scalars; a scalar for 0-d."""
+        return self.compute().tolist()
+
+    def __float__(self) -> float:
+        return float(self._item())
+
+    def __int__(self) -> int:
+        return int(self._item())
+
+    def __complex__(self) -> complex:
+        return complex(self._item())
+
+    def __bool__(self) -> bool:
+        return bool(self._item())
+
+    def __index__(self) -> int:
+        return operator.index(self._item())
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if any(n != 1 for n in self._expr.shape):
+            raise UnsupportedError(
+                f"round() is for one number, and this array has shape {self._expr.shape}; "
+                "use speedcube.round, which rounds every element"
+            )
+        return round(self.item(), ndigits)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self._expr.shape:
+            raise UnsupportedError(
+                f"the format {spec!r} is for one number, and this array has shape "
+                f"{self._expr.shape}; format x.item(), a 0-d array such as x.sum(), or elements "
+                "of x.compute()"
+            )
+        return format(self._item(), spec)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if copy is False:
+            raise ParameterError(
+                "copy=False cannot be kept: the values of this array are computed into new "
+                "memory; leave copy out, or use np.asarray(x)"
+            )
+        return np.asarray(self.compute(), dtype=dtype)
