@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -114,6 +116,34 @@ def test_a_turn_is_not_interrupted() -> None:
     assert Yielding.turns >= 80
     assert len(set(keys)) == 40
     assert len(streams(children)) == 40
+
+
+FORK = """
+import os, threading, time
+import speedcube as sc
+rng, turn = sc.random.default_rng(7), sc.random._TURN
+taken = threading.Event()
+def hold():
+    with turn:
+        taken.set()
+        time.sleep(0.3)
+threading.Thread(target=hold).start()
+taken.wait()
+child = os.fork()
+rng.normal(size=3)
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_fork_in_the_middle_of_a_turn() -> None:
+    """The child has none of the threads that could give the lock back."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("7\n", "")
 
 
 @pytest.mark.parametrize(

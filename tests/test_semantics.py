@@ -204,6 +204,12 @@ def test_powers_of_other_exponents() -> None:
     assert (sc.asarray([4, 9]) ** 1.5).compute(on="core").tolist() == [8.0, 27.0]
 
 
+def test_booleans_are_compared_as_such() -> None:
+    made = sc.asarray(B) == True  # noqa: E712
+    assert {arg.dtype for arg in made._expr.args} == {"bool"}
+    same(made, B == True)  # noqa: E712
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "bool minus": (lambda: -sc.asarray(B), DTypeError, "negative takes int8"),
     "bool difference": (lambda: sc.asarray(B) - sc.asarray(B), DTypeError, "subtract takes int8"),
@@ -215,6 +221,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ParameterError,
         "integers to negative integer powers are not allowed",
     ),
+    **{
+        f"{x.dtype}**{y}": (
+            partial(_raised, x, y, sc, sc.asarray),
+            ParameterError,
+            "integers to negative integer powers are not allowed",
+        )
+        for x, y in itertools.product((I1, I4, U8, B), (-1, -100))
+    },
     "an integer beyond floats": (
         lambda: sc.asarray(F4) + 10**400,
         DTypeError,

@@ -7,6 +7,7 @@ counts never change a number. See docs/stream-v1.md for what is promised.
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import threading
 from collections.abc import Sequence
@@ -23,6 +24,10 @@ from .interop.cupy_backend import BitGenerator, CupyGenerator
 from .philox import derive_key
 
 _TURN = threading.Lock()  # one for all, so that generators can be copied and pickled
+if hasattr(os, "register_at_fork"):  # a child never gets it locked by a thread it has not
+    os.register_at_fork(
+        before=_TURN.acquire, after_in_parent=_TURN.release, after_in_child=_TURN.release
+    )
 
 Seed = int | Sequence[int] | np.random.SeedSequence | None
 

@@ -90,7 +90,7 @@ def _fit(op: str, common: str, scalars: list[int]) -> None:
 def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     """A scalar that compares with elements of ``dtype`` as its exact value does."""
     endless = math.inf if value > 0 else -math.inf
-    if not isinstance(value, int) or dtypes.is_float(dtype):
+    if not isinstance(value, int) or dtypes.is_float(dtype) or dtype == "bool":
         return _scalar(value if _is_double(value) else endless, dtype, shape)
     for name in (dtype, "int64", "uint64"):
         if dtypes.is_integer(name) and np.iinfo(name).min <= value <= np.iinfo(name).max:
@@ -131,12 +131,12 @@ def power(base: Expr, given: Scalar | np.generic) -> Expr:
         return elementwise("sqrt", [base])
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
         base = cast(base, "float64")
+    if exponent < 0 and not dtypes.is_float(base.dtype):
+        raise ParameterError("integers to negative integer powers are not allowed")
     if not abs(exponent) <= 64 or exponent != int(exponent):
         return elementwise("power", [base, exponent])
     if base.dtype == "bool":  # NumPy's square of bool is int8
         base = cast(base, "int8" if exponent == 2 or isinstance(exponent, bool) else "int64")
-    if exponent < 0 and dtypes.is_integer(base.dtype):
-        raise ParameterError("integers to negative integer powers are not allowed")
     return _multiplied(base, int(exponent))
 
 
