@@ -6,7 +6,7 @@ Evaluation happens in ``compute``, ``persist``, ``float()`` and friends, and ``n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,33 +23,12 @@ from .interop.buffers import readable
 from .interop.dask_array import to_dask_array
 from .interop.numpy_calls import REDUCTIONS, check_keywords, refused
 from .interop.numpy_calls import function as numpy_function
-from .interop.values import Values
+from .operators import Operators
 from .ops import ALIASES, OPS
 from .plan.plan import Plan
 
 
-def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        return elementwise(op, *((other, self) if swapped else (self, other)))
-
-    return method
-
-
-def _is_operand(value: Any) -> bool:
-    """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
-    protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(value, (bool, int, float, list, tuple)) or any(
-        hasattr(value, name) for name in protocols
-    )
-
-
-def _unary(op: str) -> Callable[[Any], Any]:
-    return lambda self: elementwise(op, self)
-
-
-class Array(Values):
+class Array(Operators):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
@@ -313,6 +292,9 @@ class Array(Values):
 
     # NumPy's protocols ---------------------------------------------------------------------
 
+    def _elementwise(self, op: str, *args: Any) -> Any:
+        return elementwise(op, *args)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = ALIASES.get(ufunc.__name__, ufunc.__name__)
         if method == "__call__" and name in OPS and not kwargs:
@@ -327,41 +309,6 @@ class Array(Values):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return numpy_function(func, types, args, kwargs)
 
-    def __contains__(self, value: Any) -> bool:
-        return bool(elementwise("equal", self, value).any())
-
-    __add__ = _binary("add")
-    __radd__ = _binary("add", swapped=True)
-    __sub__ = _binary("subtract")
-    __rsub__ = _binary("subtract", swapped=True)
-    __mul__ = _binary("multiply")
-    __rmul__ = _binary("multiply", swapped=True)
-    __truediv__ = _binary("divide")
-    __rtruediv__ = _binary("divide", swapped=True)
-    __floordiv__ = _binary("floor_divide")
-    __rfloordiv__ = _binary("floor_divide", swapped=True)
-    __mod__ = _binary("remainder")
-    __rmod__ = _binary("remainder", swapped=True)
-    __and__ = _binary("bitwise_and")
-    __rand__ = _binary("bitwise_and", swapped=True)
-    __or__ = _binary("bitwise_or")
-    __ror__ = _binary("bitwise_or", swapped=True)
-    __xor__ = _binary("bitwise_xor")
-    __rxor__ = _binary("bitwise_xor", swapped=True)
-    __lshift__ = _binary("left_shift")
-    __rshift__ = _binary("right_shift")
-    __eq__ = _binary("equal")
-    __ne__ = _binary("not_equal")
-    __lt__ = _binary("less")
-    __le__ = _binary("less_equal")
-    __gt__ = _binary("greater")
-    __ge__ = _binary("greater_equal")
-    __neg__ = _unary("negative")
-    __pos__ = _unary("positive")
-    __abs__ = _unary("absolute")
-    __invert__ = _unary("invert")
-    __hash__ = None  # type: ignore[assignment]
-
     def __pow__(self, exponent: Any) -> Array:
         """Whole powers from -64 to 64, and 0.5, by multiplication and square root.
 
@@ -369,9 +316,7 @@ class Array(Values):
         """
         if isinstance(exponent, (bool, int, float, np.generic)):
             return self._view(build.power(self._expr, exponent), self._grid)
-        return _binary("power")(self, exponent)  # type: ignore[no-any-return]
-
-    __rpow__ = _binary("power", swapped=True)
+        return super().__pow__(exponent)  # type: ignore[no-any-return]
 
 
 def _float_result(array: Array, dtype: Any) -> str:

@@ -1,0 +1,76 @@
+"""Python's operators: ``x + 1`` and the others, as element-wise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .interop.values import Values
+
+
+def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return self._elementwise(op, *((other, self) if swapped else (self, other)))
+
+    return method
+
+
+def _is_operand(value: Any) -> bool:
+    """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
+    protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
+    return isinstance(value, (bool, int, float, list, tuple)) or any(
+        hasattr(value, name) for name in protocols
+    )
+
+
+def _unary(op: str) -> Callable[[Any], Any]:
+    return lambda self: self._elementwise(op, self)
+
+
+class Operators(Values):
+    """What can be added, compared and so on; `_elementwise` says how."""
+
+    __slots__ = ()
+
+    def _elementwise(self, op: str, *args: Any) -> Any:
+        """``op``, a name of `ops.OPS`, of arrays and numbers."""
+        raise NotImplementedError
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self._elementwise("equal", self, value).any())
+
+    __add__ = _binary("add")
+    __radd__ = _binary("add", swapped=True)
+    __sub__ = _binary("subtract")
+    __rsub__ = _binary("subtract", swapped=True)
+    __mul__ = _binary("multiply")
+    __rmul__ = _binary("multiply", swapped=True)
+    __truediv__ = _binary("divide")
+    __rtruediv__ = _binary("divide", swapped=True)
+    __floordiv__ = _binary("floor_divide")
+    __rfloordiv__ = _binary("floor_divide", swapped=True)
+    __mod__ = _binary("remainder")
+    __rmod__ = _binary("remainder", swapped=True)
+    __and__ = _binary("bitwise_and")
+    __rand__ = _binary("bitwise_and", swapped=True)
+    __or__ = _binary("bitwise_or")
+    __ror__ = _binary("bitwise_or", swapped=True)
+    __xor__ = _binary("bitwise_xor")
+    __rxor__ = _binary("bitwise_xor", swapped=True)
+    __lshift__ = _binary("left_shift")
+    __rshift__ = _binary("right_shift")
+    __eq__ = _binary("equal")
+    __ne__ = _binary("not_equal")
+    __lt__ = _binary("less")
+    __le__ = _binary("less_equal")
+    __gt__ = _binary("greater")
+    __ge__ = _binary("greater_equal")
+    __neg__ = _unary("negative")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("absolute")
+    __invert__ = _unary("invert")
+    __pow__ = _binary("power")
+    __rpow__ = _binary("power", swapped=True)
+    __hash__ = None  # type: ignore[assignment]
