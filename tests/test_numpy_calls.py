@@ -88,6 +88,8 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "not in": lambda a: 7.25 in a,
     "format": lambda a: f"{a.sum():.3f} {a.max():8.2e}",
     "complex": lambda a: complex(a.sum()),
+    "divmod": lambda a: np.asarray(divmod(a, 2)),
+    "divmod, swapped": lambda a: np.asarray(divmod(7, a + 10)),
     "augmented": lambda a: _plus_one(a),
 }
 
@@ -106,7 +108,7 @@ def test_as_numpy(name: str) -> None:
         np.testing.assert_allclose(found.compute(), wanted, rtol=1e-15)
     else:
         assert type(found) is type(wanted)
-        assert found == wanted
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_nothing_is_computed_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +143,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "where alone": (lambda: np.where(X > 0), r"np\.nonzero\(condition\.compute\(\)\)"),
     "ufunc": (lambda: np.nextafter(X, 1), r"numpy\.nextafter has no twin.*to_dask_array"),
     "matmul": (lambda: N.T @ X, r"numpy\.matmul has no twin.*to_dask_array"),
+    "x @ y": (lambda: X @ X.T, r"numpy\.matmul has no twin.*to_dask_array"),
+    "list @ y": (lambda: [1.0, 2.0, 3.0] @ X, r"numpy\.matmul has no twin"),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
     "where=": (lambda: np.add(X, 1, where=N > 0), r"numpy\.add .* takes no where="),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from .interop.numpy_calls import refused
 from .interop.values import Values
 
 
@@ -37,6 +40,18 @@ class Operators(Values):
     def _elementwise(self, op: str, *args: Any) -> Any:
         """``op``, a name of `ops.OPS`, of arrays and numbers."""
         raise NotImplementedError
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+    def __matmul__(self, other: Any) -> Any:
+        return refused(np.matmul, "__call__", (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return refused(np.matmul, "__call__", (other, self), {})
 
     def __contains__(self, value: Any) -> bool:
         return bool(self._elementwise("equal", self, value).any())
