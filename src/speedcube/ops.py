@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,6 +38,24 @@ def _rows(rule: str, arity: int, names: str) -> list[Op]:
     return [Op(name, arity, rule, getattr(np, name)) for name in names.split()]
 
 
+def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """A function of Python's `math`, which NumPy lacks, of each element; inf where it raises."""
+
+    def one(value: float) -> float:
+        try:
+            return function(value)
+        except (OverflowError, ValueError):
+            return math.inf
+
+    def apply(x: Any) -> Any:
+        values = np.asarray(x)
+        dtype = values.dtype if values.dtype.kind == "f" else np.float64
+        found = [one(float(v)) for v in values.ravel().tolist()]
+        return np.array(found).reshape(values.shape).astype(dtype)
+
+    return apply
+
+
 OPS: Final[dict[str, Op]] = {
     op.name: op
     for op in [
@@ -47,6 +67,9 @@ OPS: Final[dict[str, Op]] = {
         *_rows("float", 1, "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"),
         *_rows("float", 2, "atan2 hypot"),
         *_rows("same", 2, "power"),
+        Op("erf", 1, "float", _each(math.erf)),
+        Op("erfc", 1, "float", _each(math.erfc)),
+        Op("gammaln", 1, "float", _each(math.lgamma)),
         Op("sigmoid", 1, "float", lambda x: 1 / (1 + np.exp(x * -1.0))),
         *_rows("same", 1, "negative positive square sign"),
         *_rows("any", 1, "absolute floor ceil trunc"),
@@ -69,6 +92,7 @@ ELEMENTARY: Final = frozenset(
         *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10"),
         *("power", "sigmoid", "cbrt", "hypot"),
         *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+        *("erf", "erfc", "gammaln"),
         *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     }
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..ir import Value
-from . import exponential, hyperbolic, inverse, logarithm, power, roots, trigonometric
+from . import exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
 
 # One rule for each name of `ops.ELEMENTARY`.
 ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
@@ -34,4 +34,7 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "asinh": hyperbolic.asinh,
     "acosh": hyperbolic.acosh,
     "atanh": hyperbolic.atanh,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "gammaln": special.gammaln,
 }

@@ -91,11 +91,17 @@ def expm1_pair(b: Builder, x: Value) -> Pair:
     return total, b.fma(scale, low, rest)
 
 
-def grown(b: Builder, r: Pair) -> Value:
+def grown_pair(b: Builder, r: Pair) -> Pair:
     """exp(r) of a reduced pair."""
     first, second = fast_two_sum(number(b, 1.0), r[0])
     rest = b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1])
-    return first + (second + rest)
+    return first, second + rest
+
+
+def grown(b: Builder, r: Pair) -> Value:
+    """exp(r) of a reduced pair, rounded."""
+    first, second = grown_pair(b, r)
+    return first + second
 
 
 def _tail(b: Builder, r: Pair) -> Pair:

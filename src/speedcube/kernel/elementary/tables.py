@@ -29,6 +29,11 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
     Degree 11, -63.8.
 ``CBRT``: cbrt(m) = P(m), m in [0.35, 2.83], relative.
     Degree 5, -10.4.
+``ERF``: erf(x) = x (2 / sqrt(pi) + z P(z)), z = x x, |x| <= 1/2, relative.
+    Degree 8, -64.2.
+``GAMMALN``: gammaln(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x**2) / x, x >= 8,
+    absolute.
+    Degree 7, -64.5.
 
 Constants are sums of float64 numbers, the largest first; the first part of ``LN2`` and of
 ``LOG10_2`` has 11 low bits zero, so that n times it is exact for |n| <= 1100.
@@ -171,6 +176,29 @@ CBRT: Final[tuple[float, ...]] = (
     float.fromhex("0x1.6efcd6724644bp-7"),
 )
 
+ERF: Final[tuple[float, ...]] = (
+    float.fromhex("-0x1.812746b0379e7p-2"),
+    float.fromhex("0x1.ce2f21a042c23p-4"),
+    float.fromhex("-0x1.b82ce3128909ap-6"),
+    float.fromhex("0x1.565bcd0d96f66p-8"),
+    float.fromhex("-0x1.c02db341d8a6ep-11"),
+    float.fromhex("0x1.f9a2dba679670p-14"),
+    float.fromhex("-0x1.f4c1ff1a09591p-17"),
+    float.fromhex("0x1.b7dff81ddb17bp-20"),
+    float.fromhex("-0x1.3cd823f9dcea1p-23"),
+)
+
+GAMMALN: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.5555555555555p-4"),
+    float.fromhex("-0x1.6c16c16c10778p-9"),
+    float.fromhex("0x1.a01a015b637aap-11"),
+    float.fromhex("-0x1.38132e3a71004p-11"),
+    float.fromhex("0x1.b91e221079a1bp-11"),
+    float.fromhex("-0x1.edeb5751c82eap-10"),
+    float.fromhex("0x1.40997c249c805p-8"),
+    float.fromhex("0x1.aaa209650a4fap-10"),
+)
+
 LN2: Final[tuple[float, ...]] = (
     float.fromhex("0x1.62e42fefa3800p-1"),
     float.fromhex("0x1.ef35793c76730p-45"),
@@ -206,6 +234,26 @@ HALF_PI: Final[tuple[float, ...]] = (
     float.fromhex("0x1.921fb54442d18p+0"),
     float.fromhex("0x1.1a62633145c07p-54"),
     float.fromhex("-0x1.f1976b7ed8fbcp-110"),
+)
+
+PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.921fb54442d18p+1"),
+    float.fromhex("0x1.1a62633145c07p-53"),
+)
+
+LOG_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.250d048e7a1bdp+0"),
+    float.fromhex("0x1.7abf2ad8d5088p-57"),
+)
+
+HALF_LOG_TWO_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.d67f1c864beb5p-1"),
+    float.fromhex("-0x1.65b5a1b7ff5dfp-55"),
+)
+
+TWO_OVER_ROOT_PI: Final[tuple[float, ...]] = (
+    float.fromhex("0x1.20dd750429b6dp+0"),
+    float.fromhex("0x1.1ae3a914fed80p-56"),
 )
 
 QUARTER_PI: Final[tuple[float, ...]] = (

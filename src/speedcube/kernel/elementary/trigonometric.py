@@ -112,14 +112,19 @@ def tan(b: Builder, x: Value) -> Value:
     return b.rare(_too_large(b, x, LIMIT), usual, huge, x)
 
 
-def _ratio(b: Builder, x: Value, r: Pair, n: Value) -> Value:
+def sine_and_cosine(b: Builder, r: Pair) -> tuple[Pair, Pair]:
+    """Of a pair with |r| <= pi/4, as pairs."""
     high, low = r
     z = high * high
     lost = b.fma(high + high, low, b.fma(high, high, -z))
     sine = fast_two_sum(high, b.fma(high * z, polynomial(b, z, T.SIN), low))
     one, rest = fast_two_sum(number(b, 1.0), z * number(b, -0.5))
     tail = b.fma(z * z, polynomial(b, z, T.COS), lost * number(b, -0.5))
-    cosine = fast_two_sum(one, rest + tail)
+    return sine, fast_two_sum(one, rest + tail)
+
+
+def _ratio(b: Builder, x: Value, r: Pair, n: Value) -> Value:
+    sine, cosine = sine_and_cosine(b, r)
     odd = (n & word(b, 1)).compare("ne", word(b, 0))
     first, second = quotient(b, chosen(b, odd, cosine, sine), chosen(b, odd, sine, cosine))
     return flipped(first + second, (n << 63) ^ sign_of(b, x))
