@@ -55,6 +55,14 @@ static inline double root(double x) { return std::sqrt(x); }
 static inline double normal_root(double x) { return std::sqrt(x); }
 static inline float rootf(float x) { return std::sqrt(x); }
 
+static inline unsigned atomicAdd(unsigned *word, unsigned term) {
+  unsigned old;
+  std::memcpy(&old, word, sizeof old); /* it may be half of a u64 */
+  unsigned sum = old + term;
+  std::memcpy(word, &sum, sizeof sum);
+  return old;
+}
+
 static inline u64 atomicAdd(u64 *word, u64 term) {
   u64 before = *word;
   *word += term;

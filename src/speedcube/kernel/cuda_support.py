@@ -37,6 +37,15 @@ __device__ __forceinline__ double normal_root(double x) {
 """
 
 LIMB_ADD: Final = """\
+/* The low and high half of a limb in shared memory, plus or minus a digit. The hardware adds 32-bit
+   words there; 64-bit words it compares and swaps, again and again while threads are in each other's
+   way. */
+__device__ __forceinline__ void digit_add(unsigned *half, unsigned digit, bool negative) {
+  if (digit == 0u) return;
+  unsigned old = atomicAdd(half, negative ? 0u - digit : digit);
+  bool carry = negative ? old < digit : old > ~digit;
+  if (carry) atomicAdd(half + 1, negative ? 0xffffffffu : 1u);
+}
 __device__ __noinline__ void limb_add(u64 *limbs, double x) {
   u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
   unsigned e = (unsigned)(bits >> 52) & 2047u;
@@ -47,12 +56,11 @@ __device__ __noinline__ void limb_add(u64 *limbs, double x) {
   }
   u64 m = e ? fraction | 0x10000000000000ull : fraction;
   unsigned place = e ? e - 1u : 0u, digit = place >> 5, shift = place & 31u;
-  u64 low = m << shift, d2 = shift ? m >> (64u - shift) : 0ull;
-  u64 d0 = low & 0xffffffffull, d1 = low >> 32;
-  if (negative) { d0 = 0ull - d0; d1 = 0ull - d1; d2 = 0ull - d2; }
-  atomicAdd(limbs + digit, d0);
-  atomicAdd(limbs + digit + 1, d1);
-  atomicAdd(limbs + digit + 2, d2);
+  u64 low = m << shift, high = shift ? m >> (64u - shift) : 0ull;
+  unsigned *half = (unsigned *)(limbs + digit);
+  digit_add(half, (unsigned)low, negative);
+  digit_add(half + 2, (unsigned)(low >> 32), negative);
+  digit_add(half + 4, (unsigned)high, negative);
 }
 """
 
