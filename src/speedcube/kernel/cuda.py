@@ -75,7 +75,9 @@ def emit(
                 continue
             if instr.op == "table":
                 entries = ", ".join(literal(entry, instr.type) for entry in instr.imm)
-                lines.append(f"{indent}const {CTYPE[instr.type]} {name}_table[] = {{{entries}}};")
+                lines.append(
+                    f"{indent}static const {CTYPE[instr.type]} {name}_table[] = {{{entries}}};"
+                )
                 args = [f"{name}_table", *args]
             lines.append(
                 f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};"
