@@ -38,8 +38,7 @@ __device__ __forceinline__ double normal_root(double x) {
 
 LIMB_ADD: Final = """\
 /* The low and high half of a limb in shared memory, plus or minus a digit. The hardware adds 32-bit
-   words there; 64-bit words it compares and swaps, again and again while threads are in each other's
-   way. */
+   words there; 64-bit words it compares and swaps, again and again while threads collide. */
 __device__ __forceinline__ void digit_add(unsigned *half, unsigned digit, bool negative) {
   if (digit == 0u) return;
   unsigned old = atomicAdd(half, negative ? 0u - digit : digit);
