@@ -37,6 +37,7 @@ ARRAYS = {
     "two large intermediates": (
         "x = rng.random((40, 200_000)); array = ((x - x.mean(axis=0)) / x.std(axis=0)).max(axis=1)"
     ),
+    "max of very many rows": "array = rng.random((15_000_000, 2)).max(axis=1)",
     "a flat result": "array = sc.arange(5_000_000) * 3 + 1",
     "a small dtype": "array = rng.integers(0, 9, size=(3000, 3000), dtype='int8') + 1",
     "80 GB, a slice": "array = rng.normal(size=(100_000, 100_000))[::100, ::100].sum(axis=1)",

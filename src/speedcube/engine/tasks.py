@@ -108,18 +108,16 @@ class Worker:
         """The part's finished results."""
         assert stage.source is not None
         source, prepared = stage.source, prepare(stage, part, None)
-        found: list[Array] = []
+        flat = np.empty(math.prod(shape), stage.dtype)
 
-        def finish(_: int, records: Array) -> None:
-            found.append(values(source, records))
+        def finish(first: int, records: Array) -> None:
+            flat[first : first + len(records)] = values(source, records)
 
-        if 0 in shape:
-            return np.empty(shape, stage.dtype)
-        if 0 in part.root.shape:
-            finish(0, cpu.initial_records(prepared.program, math.prod(shape)))
-        else:
+        if flat.size and 0 in part.root.shape:
+            finish(0, cpu.initial_records(prepared.program, flat.size))
+        elif flat.size:
             self.records(prepared, inputs, finish)
-        return (found[0] if len(found) == 1 else np.concatenate(found)).reshape(shape)
+        return flat.reshape(shape)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""

@@ -11,8 +11,8 @@ from typing import Final
 
 from .. import dtypes
 from .ir import Builder, Value
+from .signs import WORD, magnitude, sign_of
 
-_WORD: Final = {"float64": "uint64", "float32": "uint32"}
 _EASY: Final = {"float64": 2.0**50, "float32": 2.0**21}
 
 
@@ -54,8 +54,8 @@ def _easy(b: Builder, x: Value, y: Value) -> tuple[Value, Value, Value, Value]:
     """The ratio, whether it is no moderate number of a finite y, floor and remainder if so."""
     zero, one = b.const(0.0, x.type), b.const(1.0, x.type)
     ratio = b.emit("div", x.type, x, y)
-    easy = _size(b, ratio).compare("lt", b.const(_EASY[x.type], x.type))
-    easy = easy & _size(b, y).compare("lt", b.const(float("inf"), x.type))
+    easy = magnitude(b, ratio).compare("lt", b.const(_EASY[x.type], x.type))
+    easy = easy & magnitude(b, y).compare("lt", b.const(float("inf"), x.type))
     q = b.unary("floor", ratio)
     r = b.fma(-q, y, x)
     # The quotient may have been rounded up to the next whole number, never down past one.
@@ -89,11 +89,10 @@ def _opposite(b: Builder, r: Value, y: Value) -> Value:
 
 def _fmod(b: Builder, x: Value, y: Value) -> Value:
     """The remainder of truncation, exact; NaN where x is infinite or y is zero."""
-    a, d = _size(b, x.cast("float64")), _size(b, y.cast("float64"))
+    a, d = magnitude(b, x.cast("float64")), magnitude(b, y.cast("float64"))
     beyond = b.unary("not", a.compare("lt", d))  # NaN too, which the first step hands on
     found = b.loop(beyond, _step, a, d, _exponent(b, d)).cast(x.type)
-    sign = x.bitcast(_WORD[x.type]) & _sign_bit(b, x)
-    return (found.bitcast(_WORD[x.type]) | sign).bitcast(x.type)
+    return (found.bitcast(WORD[x.type]) | sign_of(b, x)).bitcast(x.type)
 
 
 def _step(b: Builder, a: Value, d: Value, exponent: Value) -> tuple[Value, Value]:
@@ -123,19 +122,7 @@ def _two_to(b: Builder, k: Value) -> Value:
     return ((k + b.const(1023, "int64")) << 52).bitcast("float64")
 
 
-def _sign_bit(b: Builder, x: Value) -> Value:
-    word = _WORD[x.type]
-    return b.const(1 << (8 * dtypes.itemsize(word) - 1), word)
-
-
-def _size(b: Builder, x: Value) -> Value:
-    """The magnitude."""
-    word = _WORD[x.type]
-    mask = b.const(2 ** (8 * dtypes.itemsize(word) - 1) - 1, word)
-    return (x.bitcast(word) & mask).bitcast(x.type)
-
-
 def _signed_zero(b: Builder, x: Value, like: Value) -> Value:
     """``x``, a zero taking the sign of ``like``."""
-    sign = (like.bitcast(_WORD[x.type]) & _sign_bit(b, x)).bitcast(x.type)
-    return b.select(x.compare("eq", b.const(0.0, x.type)), sign, x)
+    zero = sign_of(b, like).bitcast(x.type)
+    return b.select(x.compare("eq", b.const(0.0, x.type)), zero, x)

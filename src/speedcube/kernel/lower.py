@@ -19,6 +19,7 @@ from ..philox import round_keys
 from .ir import Builder, Value
 from .program import Bins, LeafCode, Program, Sink, Term
 from .rules import RULES, canonical, cast, order_key
+from .signs import magnitude
 from .streams import RUN, stream
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
@@ -223,7 +224,7 @@ def _squares(b: Builder, x: Value, dtype: str, known: Bounds) -> list[tuple[Valu
         error = math.ldexp(square.high, -53)
         return [(p, 1, square), (b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain))]
     nothing = b.const(0.0, "float64")
-    size = (x.bitcast("uint64") & b.const(2**63 - 1, "uint64")).bitcast("float64")
+    size = magnitude(b, x)
     huge = size.compare("ge", b.const(2.0**400, "float64"))
     tiny = size.compare("lt", b.const(2.0**-400, "float64"))
     wild = Bounds(-math.inf, math.inf, -1074)

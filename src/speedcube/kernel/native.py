@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -123,6 +124,7 @@ _SIGNATURE: Final = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 _numbers = count()
+_lock = threading.Lock()  # kernels do not keep their linker: there must be one, even at a race
 
 
 @cache
@@ -138,7 +140,9 @@ def _linker() -> Any:
 def load_object(machine_code: bytes) -> NativeKernel:
     """Machine code, callable."""
     library = llvm.JITLibraryBuilder().add_current_process().add_object_img(machine_code)
-    memory = library.export_symbol("kernel").link(_linker(), f"kernel{next(_numbers)}")
+    with _lock:
+        linker = _linker()
+    memory = library.export_symbol("kernel").link(linker, f"kernel{next(_numbers)}")
     return NativeKernel(_SIGNATURE(memory["kernel"]), memory)
 
 

@@ -17,6 +17,7 @@ from .. import dtypes
 from .division import floor_divide, remainder
 from .elementary import ELEMENTARY
 from .ir import Builder, Value
+from .signs import WORD, magnitude
 
 Rule = Callable[..., Value]
 
@@ -66,9 +67,7 @@ def _absolute(b: Builder, x: Value) -> Value:
     if x.type == "bool" or x.type in dtypes.UNSIGNED:
         return x
     if dtypes.is_float(x.type):
-        word = "uint64" if x.type == "float64" else "uint32"
-        mask = b.const(2 ** (8 * dtypes.itemsize(word) - 1) - 1, word)
-        return (x.bitcast(word) & mask).bitcast(x.type)
+        return magnitude(b, x)
     return b.select(x.compare("lt", _zero(b, x)), -x, x)
 
 
@@ -139,7 +138,7 @@ def _signbit(b: Builder, x: Value) -> Value:
     return x.compare("lt", _zero(b, x))
 
 
-_NAN: Final = {"float64": ("uint64", 0x7FF8 << 48), "float32": ("uint32", 0x7FC0 << 16)}
+_NAN: Final = {"float64": 0x7FF8 << 48, "float32": 0x7FC0 << 16}
 
 
 def canonical(b: Builder, x: Value) -> Value:
@@ -147,8 +146,8 @@ def canonical(b: Builder, x: Value) -> Value:
 
     The choice is made between integers: between floats a compiler may leave it out.
     """
-    word, quiet = _NAN[x.type]
-    bits = b.select(x.compare("ne", x), b.const(quiet, word), x.bitcast(word))
+    word = WORD[x.type]
+    bits = b.select(x.compare("ne", x), b.const(_NAN[x.type], word), x.bitcast(word))
     return bits.bitcast(x.type)
 
 

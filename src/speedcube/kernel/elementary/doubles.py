@@ -15,7 +15,6 @@ from ..streams import horner
 Pair: TypeAlias = tuple[Value, Value]
 
 F64: Final = "float64"
-SIGN: Final = 1 << 63
 EXPONENT: Final = 0x7FF << 52
 SHIFTER: Final = 1.5 * 2.0**52  # adding it rounds to a whole number, which the low bits then hold
 
@@ -74,15 +73,6 @@ def quotient(b: Builder, x: Pair, y: Pair) -> Pair:
 def low_bits(x: Value) -> Value:
     """The bits of a number that holds a whole number in its lowest ones."""
     return x.bitcast("uint64")
-
-
-def magnitude(b: Builder, x: Value) -> Value:
-    return (x.bitcast("uint64") & word(b, SIGN - 1)).bitcast(F64)
-
-
-def sign_of(b: Builder, x: Value) -> Value:
-    """The sign bit of ``x``, in place."""
-    return x.bitcast("uint64") & word(b, SIGN)
 
 
 def flipped(x: Value, sign: Value) -> Value:

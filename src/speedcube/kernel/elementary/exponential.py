@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from ..signs import magnitude
 from . import tables as T
 from .doubles import (
     F64,
@@ -20,7 +21,6 @@ from .doubles import (
     chosen,
     fast_two_sum,
     low_bits,
-    magnitude,
     number,
     polynomial,
     quotient,

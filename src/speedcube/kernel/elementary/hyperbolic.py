@@ -8,19 +8,18 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     F64,
     SHIFTER,
     at_most,
     flipped,
-    magnitude,
     number,
     plus,
     polynomial,
     quotient,
     root,
-    sign_of,
     times,
     two_product,
     two_sum,

@@ -10,19 +10,18 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     Pair,
     chosen,
     fast_two_sum,
     flipped,
-    magnitude,
     number,
     plus,
     polynomial,
     quotient,
     root,
-    sign_of,
     times,
     two_sum,
     widened,

@@ -11,6 +11,7 @@ from typing import Final
 
 from ... import dtypes
 from ..ir import Builder, Value
+from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     F64,
@@ -19,10 +20,8 @@ from .doubles import (
     at_most,
     flipped,
     low_bits,
-    magnitude,
     number,
     polynomial,
-    sign_of,
     two_product,
     word,
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     F64,
@@ -22,11 +23,9 @@ from .doubles import (
     chosen,
     fast_two_sum,
     flipped,
-    magnitude,
     number,
     plus,
     polynomial,
-    sign_of,
     times,
     two_product,
     two_sum,

@@ -7,6 +7,7 @@ of r with it, so that 1 - z/2 + ... needs no other correction.
 from __future__ import annotations
 
 from ..ir import Builder, Value
+from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     F64,
@@ -14,11 +15,9 @@ from .doubles import (
     chosen,
     fast_two_sum,
     flipped,
-    magnitude,
     number,
     polynomial,
     quotient,
-    sign_of,
     widened,
     word,
 )
