@@ -78,6 +78,30 @@ def measure(name: str, array: Any, on: str, repeat: int) -> dict[str, Any]:
     }
 
 
+def stored(repeat: int) -> list[dict[str, Any]]:
+    """Reductions of 8 GB that lie on one GPU, beside CuPy's sum of them."""
+    import cupy
+
+    data = cupy.random.default_rng(0).standard_normal(10**9)
+    wide = cupy.exp2(cupy.random.default_rng(1).integers(-900, 900, len(data)).astype("f8")) * data
+    x, y = sc.asarray(data), sc.asarray(wide)
+    rows = [
+        measure("stored float64 sum", x.sum(), "gpu", repeat),
+        measure("stored float64 var", x.var(), "gpu", repeat),
+        measure("stored float64 max", x.max(), "gpu", repeat),
+        measure("stored, 1800 binades, sum", y.sum(), "gpu", repeat),
+    ]
+    times = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        value = float(data.sum())
+        times.append(time.perf_counter() - start)
+    rows.append({"name": "CuPy's sum, not exact", "on": "gpu", "repeats": times[1:],
+                 "seconds": statistics.median(times[1:]), "value": value})  # fmt: skip
+    print(f"{rows[-1]['name']:26s} gpu      median {rows[-1]['seconds']:.5f} s")
+    return rows
+
+
 _KERNEL = """
 import time, cupy, speedcube as sc
 from speedcube.engine import gpu, prepare
@@ -140,6 +164,7 @@ def main() -> None:
         for on in options.on.split(";")
         for name, array in _expressions().items()
     ]
+    rows += stored(options.repeat)
     found = kernels(3)
     report = {
         "schema": 1,
