@@ -15,47 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from speedcube import dtypes
-from speedcube.expr import nodes, space
+from speedcube.expr import nodes
 from speedcube.expr.interpret import interpret
-from speedcube.kernel.evaluate import evaluate
+from speedcube.kernel import reference
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm_loops import scratch_bytes
-from speedcube.kernel.lower import lower
 from speedcube.kernel.native import FULL, NativeKernel, compile_object, load_object, source
 from speedcube.kernel.program import LeafCode, Program, Sink
-from speedcube.kernel.streams import stream
-from speedcube.philox import round_keys
+from speedcube.kernel.reference import draw
 
 RUN = 1024
-
-
-def parameter_word(value: float, dtype: str) -> int:
-    """A distribution's parameter as the 8 bytes of a slot."""
-    if dtypes.is_float(dtype):
-        return int.from_bytes(np.array(value, dtype).tobytes().ljust(8, b"\0"), "little")
-    return int(value) % 2**64
-
-
-def draw(source: nodes.Random, positions: Any) -> np.ndarray:
-    """The values of ``source`` at ``positions``, by stream v1's page and the IR evaluator."""
-    a, b = source.parameters
-    plain = dtypes.is_float(source.dtype) and (a, b) == (0.0, 1.0)
-    if source.distribution == "uniform":
-        b = b - a
-    words = [*round_keys(source.key), *(parameter_word(v, source.dtype) for v in (a, b))]
-    params = np.array(words, np.uint64)
-    made = stream(source.distribution, source.dtype, 0, plain)
-    at = np.asarray(positions, np.int64)
-    width = RUN // made.per_block
-    values: dict[str, np.ndarray] = {
-        "block": ((at >> 10) * width + (at & (width - 1))).astype(np.uint64)
-    }
-    for stage in made.bodies:
-        values |= evaluate(stage, values, params)
-    which = (at & (RUN - 1)) // width
-    outputs = [np.broadcast_to(values[f"v{k}"], at.shape) for k in range(made.per_block)]
-    return np.choose(which, outputs).astype(source.dtype, copy=False)
 
 
 def source_of(array: Any) -> nodes.Random:
@@ -175,14 +144,7 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
 
 def elements(root: nodes.Expr) -> np.ndarray:
     """The elements of ``root``: its element body run by the IR evaluator, reductions exact."""
-    plain = exact(root)
-    if math.prod(plain.shape) == 0:
-        return np.empty(plain.shape, plain.dtype)
-    walked = space.build(plain, ())
-    lowered = lower(plain, walked, space.tile(walked), None)
-    inputs = {f"leaf{k}": interpret(leaf, draw) for k, leaf in enumerate(walked.leaves)}
-    found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
-    return np.broadcast_to(found, plain.shape).astype(plain.dtype, copy=False)
+    return reference.elements(exact(root))
 
 
 def numpy_elements(root: nodes.Expr) -> np.ndarray:

@@ -89,6 +89,9 @@ def test_a_cpu_without_fma_or_avx2_works_slowly() -> None:
     assert "works, with the same bits, but slowly" in finding.text
     (finding,) = findings(replace(HEALTHY, cpu=replace(old, fma=True)))
     assert (finding.level, finding.code) == ("warning", "no-avx2")
+    (finding,) = findings(replace(HEALTHY, cpu=replace(old, fma=True, limited=True)))
+    assert (finding.level, finding.command) == ("note", "unset SPEEDCUBE_SIMD")
+    assert "SPEEDCUBE_SIMD=plain keeps kernels from better instructions" in finding.text
 
 
 # (facts, the command for rung gpu, a part of its reason)

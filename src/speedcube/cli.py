@@ -1,4 +1,4 @@
-"""The command line: ``speedcube ladder``, ``speedcube doctor``."""
+"""The command line: ``speedcube ladder``, ``speedcube verify``, ``speedcube doctor``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from .__about__ import __version__
 from .climb import command
 from .climb.doctor import report
+from .climb.verify import command as verification
 from .errors import SpeedcubeError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -57,9 +58,38 @@ def ladder(
     try:
         request = command.checked(preset, shape, op, dtype, on, repeat, dask, json, plot, price)
     except SpeedcubeError as err:
-        command.complain(err)
+        command.complain("ladder", err)
         raise typer.Exit(command.BAD_USE) from err
     raise typer.Exit(command.run(request))
+
+
+@app.command()
+def verify(
+    on: Annotated[
+        str | None,
+        typer.Option(help="rungs, like core,gpus:0,2,cuda-cluster,tcp://host:port (default: all)"),
+    ] = None,
+    simd: Annotated[
+        str | None,
+        typer.Option(help="CPU kernels for avx512, avx2 or plain (no fused multiply-add)"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print JSON (schema 1)")] = False,
+    write: Annotated[
+        str | None, typer.Option(help="write the list anew to this file, computed on core")
+    ] = None,
+) -> None:
+    """Recompute the committed list of hashes on every rung of this machine: are the bits equal?
+
+    Exit code: 0 every result has the committed bits, 1 one has not or a rung failed (the first
+    difference is shown), 2 bad use, 130 interrupted, 141 all equal but whoever read the output
+    left before its end.
+    """
+    try:
+        request = verification.checked(on, simd, json, write)
+    except SpeedcubeError as err:
+        command.complain("verify", err)
+        raise typer.Exit(command.BAD_USE) from err
+    raise typer.Exit(verification.run(request))
 
 
 @app.command()

@@ -124,14 +124,16 @@ def _written(path: str | None, write: Callable[[str], object]) -> bool:
         if path is not None:
             write(path)
     except Exception as err:
-        complain(f"{path!r} could not be written: {_said(err)}; what is printed is complete")
+        complain(
+            "ladder", f"{path!r} could not be written: {_said(err)}; what is printed is complete"
+        )
         return False
     return True
 
 
-def complain(message: object) -> None:
-    """``message`` on the standard error stream."""
-    print(f"speedcube ladder: {message}", file=sys.stderr)
+def complain(program: str, message: object) -> None:
+    """``message`` of the command ``program`` on the standard error stream."""
+    print(f"speedcube {program}: {message}", file=sys.stderr)
 
 
 def climb(request: Request, climbed: Climbed, console: Console) -> None:

@@ -37,14 +37,12 @@ def every_rung() -> list[str]:
     return names + ["cuda-cluster"] * ("gpu" in names and find_spec("dask_cuda") is not None)
 
 
-def targets(on: Sequence[Any]) -> list[Target]:
+def targets(on: Sequence[Any], reason: str = "the ladder") -> list[Target]:
     """The rungs ``on``, checked to exist here; a CUDA cluster is not started yet."""
     if not len(on):
         raise _no_rung(f"on={on!r}")
     return [
-        rungs.describe(one, "the ladder")
-        if rungs.is_name(one)
-        else rungs.resolve(one, None, 0, False)
+        rungs.describe(one, reason) if rungs.is_name(one) else rungs.resolve(one, None, 0, False)
         for one in on
     ]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..kernel.limbs import carry
 from ..kernel.llvm_loops import scratch_bytes
-from ..kernel.native import targets
+from ..kernel.native import has_fma, targets
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, geometry, tables
 from .stop import Stop
@@ -104,11 +106,13 @@ class Frame:
 
 def frame_of(prepared: Prepared, target: str | None) -> Frame:
     """The frame of ``prepared``, made once for each target."""
-    known: dict[str | None, Frame] = prepared.frames
+    known: dict[str, Frame] = prepared.frames
+    target = target or targets()[0]
     if target not in known:
+        _warn_if_slow()
         words, offsets = geometry(prepared), tables(prepared)
         known[target] = Frame(
-            tiers(prepared.program, target or targets()[0]),
+            tiers(prepared.program, target),
             words.tobytes(),
             ctypes.c_int64 * len(words),
             offsets,
@@ -117,6 +121,18 @@ def frame_of(prepared: Prepared, target: str | None) -> Frame:
             scratch_bytes(prepared.program),
         )
     return known[target]
+
+
+@cache
+def _warn_if_slow() -> None:
+    """Say once a process that this machine is no measure of speed."""
+    if not has_fma():
+        warnings.warn(
+            "this CPU has no fused multiply-add: kernels call the C library's, which gives the "
+            "same bits many times slower (speedcube doctor says more)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 class Caller:

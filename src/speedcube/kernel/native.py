@@ -7,9 +7,11 @@ baseline) everywhere. Without FMA hardware ``plain`` calls libm's fma: the same 
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
@@ -17,11 +19,12 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
-from ..errors import KernelError
+from ..errors import KernelError, ParameterError
 from .cache import KernelCache, content_key, generator
 from .llvm_loops import Loops
 from .program import Program
 
+SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
 _AVX2: Final = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+sse4.2,+sse4.1,+ssse3,+sse3"
 _AVX512: Final = f"{_AVX2},+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd"
 # LLVM tunes AVX-512 machines for 256-bit vectors by default; ours want all of the register.
@@ -56,7 +59,7 @@ def host_features() -> frozenset[str]:
 
 
 @cache
-def targets() -> tuple[str, ...]:
+def runnable() -> tuple[str, ...]:
     """The targets this CPU can run, best first."""
     have = host_features()
     found = []
@@ -64,6 +67,34 @@ def targets() -> tuple[str, ...]:
         if all(f[1:] in have for f in FEATURES[name].split(",") if f.startswith("+")):
             found.append(name)
     return (*found, "plain")
+
+
+def targets() -> tuple[str, ...]:
+    """The targets kernels are made for here, best first: `runnable`, from $SPEEDCUBE_SIMD on."""
+    able, best = runnable(), os.environ.get(SIMD)
+    if not best:
+        return able
+    if best not in able:
+        raise ParameterError(
+            f"{SIMD}={best} is no target of this CPU; it has {', '.join(able)}: "
+            f"name one of them, or unset {SIMD}"
+        )
+    return able[able.index(best) :]
+
+
+@contextmanager
+def limited(target: str | None) -> Iterator[None]:
+    """Kernels are made for ``target`` inside (None: as always), in every thread."""
+    before = os.environ.get(SIMD)
+    if target is not None:
+        os.environ[SIMD] = target
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[SIMD] = before
+        elif target is not None:
+            del os.environ[SIMD]
 
 
 def has_fma() -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
+from ...kernel.native import SIMD
 from .facts import Facts
 from .gpus import DRIVERS_PAGE, INIT_ERRORS, NO_DEVICE, Gpus
 from .packages import get, installed_cupy
@@ -42,7 +43,15 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
 
 
 def _cpu(facts: Facts) -> Iterator[Finding]:
-    if not facts.cpu.fma:
+    if facts.cpu.limited:
+        yield Finding(
+            NOTE,
+            "simd-limited",
+            f"{SIMD}={facts.cpu.simd} keeps kernels from better instructions that this CPU has: "
+            "the same bits, but slowly",
+            f"unset {SIMD}",
+        )
+    elif not facts.cpu.fma:
         yield Finding(
             WARNING,
             "no-fma",

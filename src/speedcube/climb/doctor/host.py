@@ -33,6 +33,7 @@ class Cpu:
     simd: str  # the best kernel target
     targets: tuple[str, ...]
     fma: bool
+    limited: bool = False  # to fewer targets than it can run, by SPEEDCUBE_SIMD
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def cpu() -> Cpu:
         simd=native.targets()[0],
         targets=native.targets(),
         fma=native.has_fma(),
+        limited=native.targets() != native.runnable(),
     )
 
 

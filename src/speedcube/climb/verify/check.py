@@ -1,0 +1,119 @@
+"""Every expression of the list on one rung, its hash beside the committed one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...engine import rungs
+from ...engine.rungs import Target
+from ...expr.show import show
+from ...kernel import native
+from ...kernel.reference import elements
+from .expressions import TABLE, Make
+from .listed import digest
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A result with other bits; ``element`` says which element, where that is known."""
+
+    name: str
+    expression: str
+    expected: str
+    found: str
+    element: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One rung: how many results it gave, how many of them equal, and the first that is not."""
+
+    rung: str
+    workers: int
+    results: int
+    equal: int
+    seconds: float
+    first_difference: Difference | None = None
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.equal == self.results and not self.problem
+
+
+def check(target: Target, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> Checked:
+    """Compute ``table`` on ``target`` and compare with ``listed``.
+
+    What a computation raises ends the check of this rung and is its ``problem``.
+    """
+    start, equal, first, name = time.perf_counter(), 0, None, "its start"
+    try:
+        if target.kind == "cuda-cluster":
+            target = rungs.parse(target.name, target.reason)
+        for name, make in table.items():
+            if digest(make().compute(on=target)) == listed[name]:
+                equal += 1
+            elif first is None:
+                first = difference(name, make(), target, listed[name])
+        problem = ""
+    except Exception as err:
+        problem = f"failed at {name}: {type(err).__name__}: {err}"
+    seconds = time.perf_counter() - start
+    return Checked(target.name, target.workers, len(table), equal, seconds, first, problem)
+
+
+def difference(name: str, array: Array, target: Target, expected: str) -> Difference:
+    """What is wrong with ``array`` on ``target``; it is computed again."""
+    value = np.asarray(array.compute(on=target))
+    element = _compared(value, array, expected)
+    return Difference(name, show(array._expr), expected, digest(value), element)
+
+
+def _compared(found: Any, array: Array, expected: str) -> str:
+    """The first element that differs from the right ones: those that have the committed hash."""
+    if digest(found) == expected:
+        return "computed again, it has the committed bits: the rung does not repeat itself"
+    for who, right in _others(array):
+        if digest(right) == expected:
+            return _first(found, right, who)
+    return "no other way of computing it here has the committed bits either"
+
+
+def _others(array: Array) -> Iterator[tuple[str, Any]]:
+    yield "the IR's evaluator in NumPy", elements(array._expr)
+    yield "core", np.asarray(array.compute(on="core"))
+    with native.limited("plain"):
+        yield "core without fused multiply-add", np.asarray(array.compute(on="core"))
+
+
+def _first(found: Any, right: Any, who: str) -> str:
+    if (found.dtype, found.shape) != (right.dtype, right.shape):
+        return f"{found.dtype} of shape {found.shape}, not {right.dtype} of shape {right.shape}"
+    one, other = (np.ascontiguousarray(v).reshape(-1) for v in (found, right))
+    word = f"u{one.dtype.itemsize}"
+    places = np.flatnonzero(one.view(word) != other.view(word))
+    at = tuple(int(k) for k in np.unravel_index(places[0], found.shape))
+    return (
+        f"{len(places)} of {found.size} differ, the first at {at}: "
+        f"{_text(one[places[0]])} instead of {_text(other[places[0]])} ({who})"
+    )
+
+
+def _text(value: Any) -> str:
+    """A number with all of its bits."""
+    item = value.item()
+    if not isinstance(item, float):
+        return repr(item)
+    return f"{item.hex()} ({value!s})"
+
+
+def hashes(on: str, table: Mapping[str, Make] = TABLE) -> tuple[dict[str, str], dict[str, Array]]:
+    """The hash of every expression on the rung ``on``, and the expressions."""
+    arrays = {name: make() for name, make in table.items()}
+    return {name: digest(array.compute(on=on)) for name, array in arrays.items()}, arrays

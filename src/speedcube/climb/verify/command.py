@@ -1,0 +1,131 @@
+"""The command ``speedcube verify``: check every option, verify rung by rung, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from ...__about__ import __version__
+from ...engine import rungs
+from ...engine.rungs import Target
+from ...errors import ParameterError
+from ...kernel import native
+from .. import options, output
+from ..figures import seconds_text
+from ..ladder import this_machine
+from .check import Checked, check, hashes
+from .listed import VERSION, read, written
+
+EQUAL, DIFFERENT, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+SCHEMA: Final = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, every option checked."""
+
+    targets: list[Target]
+    simd: str | None
+    json: bool
+    write: str | None
+
+
+def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    if write is not None:
+        output.check_output("--write", write)
+    if simd is not None and simd not in native.runnable():
+        raise ParameterError(
+            f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
+        )
+    names = _names(simd) if on is None else options.rung_names(on)
+    targets = options.targets(names, "speedcube verify")
+    others = [target.name for target in targets if target.kind not in ("core", "cores")]
+    if simd is not None and others:
+        raise ParameterError(
+            f"--simd {simd} is about the CPU rungs of this process, not about {', '.join(others)}; "
+            "leave one of the two out"
+        )
+    return Request(targets, simd, as_json, write)
+
+
+def _names(simd: str | None) -> list[str]:
+    return [name for name in rungs.available() if simd is None or name.startswith("core")]
+
+
+def run(request: Request) -> int:
+    """Verify and print; the exit code."""
+    with native.limited(request.simd):
+        try:
+            return _write(request.write) if request.write is not None else _verify(request)
+        except KeyboardInterrupt:
+            print("Interrupted.", file=sys.stderr)
+            return INTERRUPTED
+
+
+def _write(path: str) -> int:
+    found, arrays = hashes("core")
+    output.write(path, written(found, arrays))
+    print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
+    return EQUAL
+
+
+def _verify(request: Request) -> int:
+    listed = read()
+    done = list[Checked]()
+    simd = f", kernels for {request.simd}" if request.simd else ""
+    title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
+    told = request.json or output.printed(lambda: print(title))
+    for target in request.targets:
+        done.append(check(target, listed))
+        if not request.json:
+            told = output.printed(lambda: print(_line(done[-1]), flush=True)) and told
+    if request.json:
+        told = output.printed(lambda: print(document(done, len(listed))))
+    else:
+        told = output.printed(lambda: print(_verdict(done))) and told
+    if not all(rung.passed for rung in done):
+        return DIFFERENT
+    return EQUAL if told else output.BROKEN_PIPE
+
+
+def document(done: Sequence[Checked], results: int) -> str:
+    """What was found, as JSON."""
+    found: dict[str, Any] = {"schema": SCHEMA, "list": VERSION, "results": results}
+    found["machine"] = this_machine()
+    found["rungs"] = [asdict(rung) for rung in done]
+    found["equal"] = all(rung.passed for rung in done)
+    return json.dumps(found, indent=1)
+
+
+def _line(rung: Checked) -> str:
+    """A rung in a line, and below it the first difference."""
+    text = f"{rung.rung:12} {rung.equal} of {rung.results} equal, {seconds_text(rung.seconds)}"
+    if rung.problem:
+        text += f"; {rung.problem}"
+    first = rung.first_difference
+    if first is None:
+        return text
+    return "\n".join(
+        [
+            f"{text}; the first that differs:",
+            f"    name        {first.name}",
+            f"    expression  {first.expression}",
+            f"    expected    {first.expected}",
+            f"    found       {first.found}",
+            f"    elements    {first.element}",
+        ]
+    )
+
+
+def _verdict(done: Sequence[Checked]) -> str:
+    wrong = [rung.rung for rung in done if not rung.passed]
+    if wrong:
+        return f"Not equal: {', '.join(wrong)}."
+    count = len(done)
+    return f"Equal: every result has the committed bits on {'all ' * (count > 1)}{count} rung" + (
+        "s." if count > 1 else "."
+    )

@@ -1,0 +1,247 @@
+"""The expressions of the committed list: name -> what makes it.
+
+Small ones, since compiling a kernel takes longer than running it, but of every kind: all random
+sources, all operations, views, reductions over any axes, sums that other libraries get wrong, and
+some of 2**15 elements and more, which all workers of a rung share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ... import functions as sc
+from ...array import Array, asarray
+from ...random import Generator, default_rng
+from . import data
+from .functions import casts, functions, mixed
+
+Make: TypeAlias = Callable[[], Array]
+
+
+def _rng() -> Generator:
+    return default_rng(2026)
+
+
+def _steps(dtype: str, shape: tuple[int, ...]) -> Array:
+    """Multiples of 2**-12 below 2**12, in memory."""
+    flat = np.arange(np.prod(shape), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    steps = (flat >> np.uint64(40)).astype(dtype).reshape(shape)
+    return asarray(steps / np.dtype(dtype).type(1 << 12))
+
+
+def _stored(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Array:
+    return asarray(data.moderate(dtype, int(np.prod(shape)), seed).reshape(shape))
+
+
+def _centred(x: Array) -> Any:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+# Long enough that threads and GPUs share them.
+SHARED: Final[dict[str, Make]] = {
+    "published": lambda: (_rng().normal(10, 1, size=(300, 300)) + 1)[::2, ::2].sum(),
+    "published-mean": lambda: (_rng().normal(10, 1, size=(300, 300)) + 1)[::2, ::2].mean(),
+    "published-elements": lambda: (_rng().normal(10, 1, size=(200, 300)) + 1)[::2, ::2],
+    "normal32": lambda: _rng().normal(size=(250, 201), dtype="float32"),
+    "normal32-sum": lambda: _rng().normal(size=(250, 201), dtype="float32").sum(),
+    "transposed": lambda: _rng().normal(size=(210, 190)).T[::-1, 1:] * 2,
+    "uniform-axis": lambda: _rng().uniform(-1, 1, (400, 120)).sum(axis=0),
+    "uniform32-axis": lambda: _rng().random((120, 400), dtype="float32").mean(axis=1),
+    "exponential-var": lambda: _rng().exponential(2, (60_000,)).var(),
+    "exponential32-std": lambda: _rng().exponential(2, (60_000,), dtype="float32").std(ddof=1),
+    "integers": lambda: _rng().integers(-100, 100, (40_000,)),
+    "integers-sum": lambda: _rng().integers(-(2**62), 2**62, (300, 150)).sum(axis=0),
+    "exp-sum": lambda: sc.exp(_rng().normal(size=(220, 180))).sum(axis=1),
+    "exp32": lambda: sc.exp(_rng().normal(0, 30, size=40_000, dtype="float32")),
+    "division": lambda: (1 / _rng().normal(size=40_000)).sum(),
+    "sqrt-where": lambda: sc.where(_rng().random(40_000) < 0.5, 1.0, sc.sqrt(sc.arange(40_000))),
+    "min-max": lambda: _rng().normal(size=(200, 200)).min(axis=0) + _rng().random((200,)).max(),
+    "argmin": lambda: _rng().integers(0, 50, (200, 200)).argmin(axis=1),
+    "argmax-all": lambda: _rng().integers(0, 50, (50_000,)).argmax(),
+    "any-all": lambda: (_rng().normal(size=(100, 400)) > 3).any(axis=0),
+    "stored-sum": lambda: _steps("float64", (50_000,)).sum(),
+    "stored-a*2+b": lambda: (_steps("float64", (250, 200)) * 2 + 1e-9).sum(),
+    "stored32": lambda: _steps("float32", (250, 200))[:, ::-3].var(axis=1),
+    "centred": lambda: _centred(_rng().normal(3, 2, size=(150, 250))),
+    "wide-range": lambda: (_rng().normal(size=40_000) ** 9 * 1e200).sum(),
+    "int8-wrap": lambda: _rng().integers(-128, 128, 40_000, dtype="int8") * 3,
+    "modulo": lambda: (_rng().uniform(-50, 50, 40_000) % 0.7).sum(),
+    "wild-shared-sum": lambda: asarray(data.wide("float64", 70_000)).sum(),
+    "wild-shared-var": lambda: asarray(data.wide("float32", 70_000)).var(),
+}
+
+SMALL: Final[dict[str, Make]] = {
+    "small-normal": lambda: _rng().normal(1, 2, size=1500),
+    "small-normal-sum": lambda: (_rng().normal(size=(50, 40)) + 1)[::2, ::2].sum(),
+    "small-normal32": lambda: _rng().normal(size=1500, dtype="float32").var(),
+    "small-exponential": lambda: _rng().exponential(size=1500).std(),
+    "small-exponential32": lambda: _rng().exponential(size=1500, dtype="float32"),
+    "small-uniform": lambda: _rng().uniform(-1, 1, (30, 50)).sum(axis=0),
+    "small-integers": lambda: _rng().integers(-9, 9, 1500, dtype="int16") // 4,
+    "small-wide": lambda: _rng().integers(-(2**62), 2**62, 1500).sum(),
+    "small-exp": lambda: sc.exp(_rng().normal(0, 100, size=1500)),
+    "small-exp32": lambda: sc.exp(_rng().normal(0, 30, size=1500, dtype="float32")),
+    "small-modulo": lambda: _rng().uniform(-9, 9, 1500) % 0.7,
+    "small-stored": lambda: _steps("float32", (1500,)).sum(),
+    "small-extremes": lambda: _steps("float64", (30, 50)).argmax(axis=1),
+    "small-bool": lambda: (_rng().random(1500) < 0.5) & (sc.arange(1500) % 3 == 0),
+    "small-rounding": lambda: (
+        sc.rint(_rng().normal(0, 9, 1500)) + sc.floor(_rng().random(1500) * 5)
+    ),
+}
+
+# Random sources: parameters, seeds, and the places of a run, of a block and of a far position.
+_FAR: Final = slice(2**60 - 700, 2**60 + 900)
+STREAMS: Final[dict[str, Make]] = {
+    "normal": lambda: _rng().normal(size=4096),
+    "normal32-strided": lambda: _rng().normal(size=(9, 4096), dtype="float32")[::-2, ::4],
+    "normal-parameters": lambda: _rng().normal(-3.3, 1e-5, size=3000),
+    "uniform": lambda: _rng().random(4096),
+    "uniform-parameters": lambda: _rng().uniform(-7, 1e-3, 3000),
+    "uniform32": lambda: _rng().random(4096, dtype="float32"),
+    "uniform32-parameters": lambda: _rng().uniform(-7, 1e-3, 3000, dtype="float32"),
+    "exponential": lambda: _rng().exponential(size=4096),
+    "exponential-parameters": lambda: _rng().exponential(1e300, size=3000),
+    "exponential32": lambda: _rng().exponential(size=4096, dtype="float32"),
+    "integers-wide": lambda: _rng().integers(-(2**62), 2**62, 3000),
+    "integers-uint8": lambda: _rng().integers(0, 256, 3000, dtype="uint8"),
+    "bits64": lambda: _rng().integers(-(2**63), 2**63, 3000),
+    "bits64-unsigned": lambda: _rng().integers(0, 2**64, 3000, dtype="uint64"),
+    "spawned": lambda: _rng().spawn(3)[2].normal(size=3000),
+    "seed-of-many": lambda: default_rng([1, 2**70, 3]).random(3000),
+    "legacy": lambda: default_rng(0).integers(0, 10, (3, 1000)).T,
+    "far": lambda: _rng().normal(size=2**61)[_FAR],
+    "far-float32": lambda: _rng().normal(size=2**61, dtype="float32")[_FAR],
+    "far-integers": lambda: _rng().integers(0, 1000, 2**61)[_FAR],
+}
+
+_SLICES: Final[dict[str, Any]] = {
+    "step-2": np.s_[:, ::2],
+    "step-3": np.s_[::2, ::3],
+    "step-1024": np.s_[::256, :],
+    "flipped": np.s_[::-1, ::-1],
+    "flipped-step-5": np.s_[3:, ::-5],
+    "row": np.s_[7],
+    "column": np.s_[:, 200],
+    "new-axis": np.s_[None, 3:9, None, ::4],
+    "nothing": np.s_[5:5],
+}
+
+
+def _views() -> dict[str, Make]:
+    sources: dict[str, Make] = {
+        "generated": lambda: _rng().normal(size=(300, 260)),
+        "stored": lambda: _stored("float64", (300, 260)),
+    }
+    sliced: dict[str, Make] = {
+        f"{name}-{view}": partial(_viewed, make, item)
+        for name, make in sources.items()
+        for view, item in _SLICES.items()
+    }
+    return sliced | {
+        f"{name}-{way}": partial(_turned, make, way)
+        for name, make in sources.items()
+        for way in ("transposed", "reshaped", "broadcast")
+    }
+
+
+def _viewed(make: Make, item: Any) -> Array:
+    return make()[item]
+
+
+def _turned(make: Make, way: str) -> Any:
+    x = make()
+    if way == "transposed":
+        return x.T[2:]
+    if way == "reshaped":
+        return x.reshape(52, 5, 300).swapaxes(0, 2)
+    return sc.broadcast_to(x[:4, None, :90], (4, 7, 90)) + 0
+
+
+# Reductions of each dtype, over axes of every place.
+_ALONG: Final[dict[str, Any]] = {"all": None, "last": 2, "first": 0, "outer": (0, 2)}
+_REDUCED: Final[dict[str, tuple[str, ...]]] = {
+    "float64": tuple(_ALONG),
+    "float32": ("all", "last"),
+    "int16": ("all", "last"),
+    "uint64": ("all", "last"),
+    "bool": ("outer",),
+}
+_REDUCTIONS: Final = ("sum", "mean", "var", "std", "min", "max")
+_PLACES: Final = ("argmin", "argmax")
+
+
+def _reductions() -> dict[str, Make]:
+    return {
+        f"{op}-{dtype}-{along}": partial(_reduced, op, dtype, _ALONG[along])
+        for dtype, ways in _REDUCED.items()
+        for along in ways
+        for op in (_REDUCTIONS if along in ("outer", "first") else _REDUCTIONS + _PLACES)
+        if dtype != "uint64" or op not in ("var", "std")  # of floats near those integers
+    }
+
+
+def _reduced(op: str, dtype: str, axis: Any) -> Array:
+    return getattr(_stored(dtype, (6, 31, 17), 2), op)(axis=axis)  # type: ignore[no-any-return]
+
+
+def _terms(*values: float, dtype: str = "float64") -> Make:
+    return lambda: asarray(np.array(values, dtype)).sum()
+
+
+def _cancelling(dtype: str, count: int) -> Array:
+    """Numbers of every size and their negatives, in another order, and one that is left."""
+    half = data.wide(dtype, count, 9)
+    return asarray(np.concatenate([half, np.array([2.0**-140], dtype), -half[::-1]]))
+
+
+# Sums that depend on the order, overflow on the way, or are rounded twice elsewhere.
+SUMS: Final[dict[str, Make]] = {
+    "sum-cancelling": lambda: _cancelling("float64", 3000).sum(),
+    "sum-cancelling32": lambda: _cancelling("float32", 3000).sum(),
+    "sum-wild": lambda: asarray(data.wide("float64", 5000)).sum(),
+    "sum-wild-rows": lambda: asarray(data.wide("float64", 6000).reshape(60, 100)).sum(axis=1),
+    "sum-wild32": lambda: asarray(data.wide("float32", 5000)).sum(),
+    "mean-wild": lambda: asarray(data.wide("float64", 5000)).mean(),
+    "var-wild": lambda: asarray(data.floats("float64", 512, 1535, 5000)).var(),
+    "std-wild32": lambda: asarray(data.wide("float32", 5000)).std(),
+    "sum-subnormals": lambda: asarray(data.floats("float64", 0, 0, 3000)).sum(),
+    "mean-subnormals32": lambda: asarray(data.floats("float32", 0, 0, 3000)).mean(),
+    "sum-equal-terms": lambda: sc.full(1_000_000, 0.1).sum(),
+    "sum-equal-terms32": lambda: sc.full(1_000_000, 0.1, "float32").sum(),
+    "sum-overflow-on-the-way": _terms(1.7e308, 1.7e308, -1.7e308, 1.0),
+    "sum-overflow": _terms(1.7e308, 1.7e308),
+    "sum-rounded-once32": _terms(1.0, 2.0**-24, 2.0**-60, dtype="float32"),
+    "sum-half-way": _terms(1.0, 2.0**-53, 2.0**-1074),
+    "sum-one-below": _terms(2.0**53, 1.0, -(2.0**-1074)),
+    "sum-negative-zeros": _terms(-0.0, -0.0),
+    "sum-cancelled-zeros": _terms(1.0, -1.0, -0.0),
+    "sum-infinity": _terms(1.0, float("inf"), 1.7e308, 1.7e308),
+    "sum-infinities": _terms(float("inf"), float("-inf")),
+    "sum-nan": _terms(1.0, float("nan"), float("inf")),
+    "sum-nothing": lambda: sc.zeros((0, 5)).sum(axis=0),
+    "mean-nothing": lambda: sc.zeros((0, 5)).mean(axis=0),
+    "sum-single": lambda: asarray(data.special("float64").reshape(-1, 1)).sum(axis=1),
+    "mean-single": lambda: asarray(data.special("float64").reshape(-1, 1)).mean(axis=1),
+    "min-of-zeros": lambda: asarray(np.array([0.0, -0.0, 0.0])).min(),
+    "max-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf])).max(),
+    "argmax-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf, np.nan])).argmax(),
+    "sum-integers-wrap": lambda: sc.full(3, 2**63 - 1, "int64").sum(),
+    "mean-integers": lambda: sc.full(3, 2**63 - 1, "int64").mean(),
+}
+
+TABLE: Final[dict[str, Make]] = {
+    **SHARED,
+    **SMALL,
+    **STREAMS,
+    **_views(),
+    **_reductions(),
+    **SUMS,
+    **functions(),
+    **mixed(),
+    **casts(),
+}

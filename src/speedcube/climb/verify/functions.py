@@ -1,0 +1,85 @@
+"""Expressions to verify, made from the table of operations: a new row of `ops.OPS` has some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from ... import dtypes
+from ...array import Array, asarray, elementwise
+from ...ops import OPS, Op
+from . import data
+
+Make: TypeAlias = Callable[[], Array]
+
+# The dtypes that the operations of each rule are verified in.
+_DTYPES: Final = {
+    "same": (*dtypes.FLOATS, "int16", "uint64"),
+    "any": (*dtypes.FLOATS, "bool", "uint8", "int64"),
+    "float": dtypes.FLOATS,
+    "bits": ("bool", "int32", "uint64"),
+    "integer": ("uint8", "int64"),
+    "compare": (*dtypes.FLOATS, "int64"),
+    "logical": ("float64", "bool"),
+    "test": dtypes.FLOATS,
+    "select": (*dtypes.FLOATS, "int8"),
+    "cast": (),
+}
+_NEITHER: Final = {("power", "int16")}  # negative powers of integers are no integers
+_CAST_FROM: Final = (*dtypes.FLOATS, "int64")
+
+
+def functions() -> dict[str, Make]:
+    """Every element-wise operation in its dtypes, over special, wide and moderate values."""
+    return {
+        f"{op.name}-{dtype}": partial(_applied, op, dtype)
+        for op in OPS.values()
+        for dtype in _DTYPES[op.rule]
+        if (op.name, dtype) not in _NEITHER
+    }
+
+
+def mixed() -> dict[str, Make]:
+    """Integers compared where no dtype holds both, and promotion of what differs."""
+    sides = {"float32": "float64", "int64": "uint64", "uint8": "int8", "bool": "float32"}
+    return {
+        f"{op}-{left}-{right}": partial(_of_two, op, left, right)
+        for op in ("less", "add")
+        for left, right in sides.items()
+    }
+
+
+def casts() -> dict[str, Make]:
+    """Conversions, those of NaN and of numbers out of range too."""
+    return {
+        f"cast-{given}-{wanted}": partial(_cast, given, wanted)
+        for given in _CAST_FROM
+        for wanted in dtypes.ALL
+        if given != wanted
+    }
+
+
+def _applied(op: Op, dtype: str) -> Array:
+    return elementwise(op.name, *_arguments(op, dtype))  # type: ignore[no-any-return]
+
+
+def _arguments(op: Op, dtype: str) -> Iterator[Any]:
+    if op.arity == 1:
+        yield data.values(dtype)
+        return
+    first, second = data.pairs(dtype)
+    if op.arity == 3:
+        yield data.moderate("bool", len(first))
+    yield first
+    yield second
+
+
+def _of_two(op: str, left: str, right: str) -> Array:
+    first, second = data.pairs(left)[0], data.pairs(right)[1]
+    count = min(len(first), len(second))
+    return elementwise(op, first[:count], second[:count])  # type: ignore[no-any-return]
+
+
+def _cast(given: str, wanted: str) -> Array:
+    return asarray(data.values(given)).astype(wanted)

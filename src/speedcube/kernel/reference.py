@@ -1,0 +1,57 @@
+"""The right bits without a compiler: sources and elements by the IR's evaluator, slowly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..expr import space
+from ..expr.interpret import interpret
+from ..expr.nodes import Expr, Random
+from ..philox import round_keys
+from .evaluate import evaluate
+from .lower import lower
+from .streams import RUN, stream
+
+Array = NDArray[Any]
+
+
+def _word(value: float, dtype: str) -> int:
+    """A distribution's parameter as the 8 bytes of a slot."""
+    if dtypes.is_float(dtype):
+        return int.from_bytes(np.array(value, dtype).tobytes().ljust(8, b"\0"), "little")
+    return int(value) % 2**64
+
+
+def draw(source: Random, positions: Any) -> Array:
+    """The values of ``source`` at ``positions``, by stream v1's page and the IR evaluator."""
+    a, b = source.parameters
+    plain = dtypes.is_float(source.dtype) and (a, b) == (0.0, 1.0)
+    if source.distribution == "uniform":
+        b = b - a
+    words = [*round_keys(source.key), *(_word(v, source.dtype) for v in (a, b))]
+    params = np.array(words, np.uint64)
+    made = stream(source.distribution, source.dtype, 0, plain)
+    at = np.asarray(positions, np.int64)
+    width = RUN // made.per_block
+    values: dict[str, Any] = {"block": ((at >> 10) * width + (at & (width - 1))).astype(np.uint64)}
+    for stage in made.bodies:
+        values |= evaluate(stage, values, params)
+    which = (at & (RUN - 1)) // width
+    outputs = [np.broadcast_to(values[f"v{k}"], at.shape) for k in range(made.per_block)]
+    return np.choose(which, outputs).astype(source.dtype, copy=False)
+
+
+def elements(root: Expr) -> Array:
+    """The elements of ``root``; reductions that it reads are NumPy's, with NumPy's rounding."""
+    if math.prod(root.shape) == 0:
+        return np.empty(root.shape, root.dtype)
+    walked = space.build(root, ())
+    lowered = lower(root, walked, space.tile(walked), None)
+    inputs = {f"leaf{k}": interpret(leaf, draw) for k, leaf in enumerate(walked.leaves)}
+    found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
+    return np.broadcast_to(found, root.shape).astype(root.dtype, copy=False)

@@ -1,0 +1,296 @@
+"""``speedcube verify``: the committed list, recomputed, and what is said of a wrong bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import elements
+from typer.testing import CliRunner
+
+from speedcube import cli, errors, ops
+from speedcube.climb.verify import check as checking
+from speedcube.climb.verify.check import check
+from speedcube.climb.verify.expressions import SHARED, TABLE
+from speedcube.climb.verify.listed import committed, digest, read
+from speedcube.engine import cpu, prepare, rungs
+from speedcube.expr.nodes import Map, Random, Reduced, walk
+from speedcube.kernel import native
+
+RUN = CliRunner()
+# Exact fractions of these take minutes.
+SLOW = {*SHARED, "sum-equal-terms", "sum-equal-terms32"}
+SOME = {name: TABLE[name] for name in list(TABLE)[::60]}
+
+
+def target(name: str) -> rungs.Target:
+    return rungs.parse(name, "a test")
+
+
+# The list ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", ["core", "cores:2", "cores:3"])
+def test_every_result_has_the_committed_bits(rung: str) -> None:
+    found = check(target(rung), read())
+    assert found.first_difference is None
+    assert found.problem == ""
+    assert (found.results, found.equal) == (len(TABLE), len(TABLE))
+    assert found.passed
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
+@pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")] or ["gpu"])
+def test_every_result_has_the_committed_bits_on_a_gpu(rung: str) -> None:
+    found = check(target(rung), read())
+    assert found.first_difference is None
+    assert found.passed, found.problem
+
+
+@pytest.mark.parametrize("name", [n for n in TABLE if n not in SLOW][::4])
+def test_the_evaluator_and_exact_fractions_agree(name: str) -> None:
+    """No compiler, no superaccumulator: NumPy runs the IR, fractions are summed."""
+    assert digest(elements(TABLE[name]()._expr)) == read()[name]
+
+
+@pytest.mark.parametrize("simd", native.runnable()[1:])
+def test_other_instructions_give_the_same_bits(simd: str) -> None:
+    with native.limited(simd):
+        assert native.targets()[0] == simd
+        assert check(target("core"), read(), {n: TABLE[n] for n in list(TABLE)[5::9]}).passed
+
+
+def test_the_list_is_what_write_makes(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    done = RUN.invoke(cli.app, ["verify", "--write", str(path)])
+    assert done.exit_code == 0, done.output
+    assert done.output == f"{len(TABLE)} hashes of stream v1, computed on core, written to {path}\n"
+    again = "bits changed, or `speedcube verify --write` must make stream-v1.txt anew"
+    assert path.read_text() == committed(), again
+
+
+def test_the_list_has_everything() -> None:
+    nodes: list[Any] = []
+    sources: list[Any] = []
+    todo = [make()._expr for make in TABLE.values()]
+    while todo:
+        for node in walk(todo.pop()):
+            if isinstance(node, Map):
+                nodes.append(node.op)
+                continue
+            sources.append(node.source)
+            if isinstance(node.source, Reduced):
+                todo.append(node.source.arg)
+    assert set(ops.OPS) == set(nodes)
+    assert set(prepare.KERNEL_REDUCTION) == {s.op for s in sources if isinstance(s, Reduced)}
+    drawn = {(s.distribution, s.dtype) for s in sources if isinstance(s, Random)}
+    floats = {(d, t) for d in ("normal", "uniform", "exponential") for t in ("float32", "float64")}
+    whole = {("integers", "int64"), ("integers_wide", "int64"), ("bits64", "uint64")}
+    assert floats | whole <= drawn
+
+
+def test_a_hash_is_of_little_endian_bytes_dtype_and_shape() -> None:
+    values = np.arange(6, dtype="<i4").reshape(2, 3)
+    known = hashlib.sha256(
+        b"int32(2, 3)"
+        + bytes([0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0])
+        + bytes([3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0])
+    ).hexdigest()[:16]
+    assert digest(values) == known
+    assert digest(values.astype(">i4")) == known
+    assert digest(np.asfortranarray(values)) == known
+    others = [values.reshape(3, 2), values.view("<u4"), values[:1], values + 1]
+    assert known not in map(digest, others)
+    assert digest(np.float64(1)) == digest(np.array(1.0)) != digest(np.array([1.0]))
+
+
+# What is said ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command with a short list, which starts with the plain normals."""
+    names = ["normal", *SOME]
+    monkeypatch.setattr(checking.check, "__defaults__", ({n: TABLE[n] for n in names},))
+    return names
+
+
+@pytest.fixture
+def flipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bit of element 2 is wrong wherever 4096 elements are stored in code for the best."""
+    honest, best = cpu.run_store, native.targets()[0]
+
+    def run_store(prepared: Any, inputs: Any, out: Any, stop: Any) -> None:
+        honest(prepared, inputs, out, stop)
+        if out.shape == (4096,) and native.targets()[0] == best:
+            out.view("u8")[2] ^= 1
+
+    monkeypatch.setattr(cpu, "run_store", run_store)
+
+
+def test_a_flipped_bit_is_found(few: list[str], flipped: None) -> None:
+    done = RUN.invoke(cli.app, ["verify", "--on", "core,cores:2"])
+    assert done.exit_code == 1
+    title, *lines, verdict = done.output.splitlines()
+    assert title == f"speedcube 0.1.0: {len(read())} results of stream v1"
+    assert lines[0].startswith(f"core         {len(few) - 1} of {len(few)} equal, ")
+    assert lines[0].endswith("; the first that differs:")
+    right = elements(TABLE["normal"]()._expr)
+    wrong = right.copy()
+    wrong.view("u8")[2] ^= 1
+    (one, other) = (float(v[2]) for v in (wrong, right))
+    assert lines[1:6] == [
+        "    name        normal",
+        "    expression  normal(0, 1)[0 + (1)·i]",
+        f"    expected    {read()['normal']}",
+        f"    found       {digest(wrong)}",
+        f"    elements    1 of 4096 differ, the first at (2,): {one.hex()} ({one}) instead of "
+        f"{other.hex()} ({other}) (the IR's evaluator in NumPy)",
+    ]
+    assert lines[6].startswith(f"cores:2      {len(few) - 1} of {len(few)} equal, ")
+    assert verdict == "Not equal: core, cores:2."
+
+
+def test_a_flipped_bit_in_json(few: list[str], flipped: None) -> None:
+    done = RUN.invoke(cli.app, ["verify", "--on", "core", "--json"])
+    assert done.exit_code == 1
+    found = json.loads(done.output)
+    assert (found["schema"], found["list"], found["equal"]) == (1, "stream v1", False)
+    (rung,) = found["rungs"]
+    assert (rung["rung"], rung["results"], rung["equal"]) == ("core", len(few), len(few) - 1)
+    assert rung["first_difference"]["name"] == "normal"
+    assert rung["first_difference"]["expected"] == read()["normal"]
+
+
+def test_a_wrong_sum_is_compared_with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy rounds sums its own way; kernels for other instructions have the right one."""
+    honest = cpu.run_records
+
+    def run_records(prepared: Any, inputs: Any, stop: Any, consume: Any, *rest: Any) -> None:
+        def wrong(first: int, records: Any) -> None:
+            records[0, 40] += native.targets() == native.runnable()
+            consume(first, records)
+
+        honest(prepared, inputs, stop, wrong, *rest)
+
+    monkeypatch.setattr(cpu, "run_records", run_records)
+    found = check(target("core"), read(), {"published": TABLE["published"]})
+    assert found.first_difference is not None
+    said = found.first_difference.element
+    if len(native.runnable()) > 1:
+        assert said.startswith("1 of 1 differ, the first at (): 0x1.")
+        assert said.endswith("(core without fused multiply-add)")
+    else:
+        assert said == "no other way of computing it here has the committed bits either"
+
+
+def test_a_rung_that_fails_is_not_equal(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_store(*given: Any) -> None:
+        raise errors.KernelError("out of order")
+
+    monkeypatch.setattr(cpu, "run_store", run_store)
+    done = RUN.invoke(cli.app, ["verify", "--on", "core"])
+    assert done.exit_code == 1
+    line, verdict = done.output.splitlines()[1:]
+    assert line.startswith(f"core         0 of {len(few)} equal, ")
+    assert line.endswith("; failed at normal: KernelError: out of order")
+    assert verdict == "Not equal: core."
+
+
+def test_equal_rungs(few: list[str]) -> None:
+    done = RUN.invoke(cli.app, ["verify", "--on", "core,cores:2"])
+    assert done.exit_code == 0
+    _, one, two, verdict = done.output.splitlines()
+    assert one.startswith(f"core         {len(few)} of {len(few)} equal, ")
+    assert two.startswith(f"cores:2      {len(few)} of {len(few)} equal, ")
+    assert verdict == "Equal: every result has the committed bits on all 2 rungs."
+
+
+def test_without_fused_multiply_add(few: list[str]) -> None:
+    done = RUN.invoke(cli.app, ["verify", "--simd", "plain"])
+    assert done.exit_code == 0, done.output
+    title = done.output.splitlines()[0]
+    assert title == f"speedcube 0.1.0: {len(read())} results of stream v1, kernels for plain"
+    assert native.SIMD not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--on", "plane"], "unknown rung 'plane'"),
+        (["--on", ","], "--on ',' names no rung; rungs here: core"),
+        (["--simd", "avx9"], "--simd 'avx9' is no target of this CPU; it has "),
+        (["--write", "/nowhere/list"], "there is no directory '/nowhere'"),
+    ],
+)
+def test_bad_use(options: list[str], said: str) -> None:
+    done = RUN.invoke(cli.app, ["verify", *options])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("speedcube verify: ")
+    assert said in done.stderr
+
+
+def test_simd_is_no_matter_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = rungs.Target("gpu", "gpu", 1, "", (0,))
+    monkeypatch.setattr(rungs, "describe", lambda on, reason: gpu)
+    done = RUN.invoke(cli.app, ["verify", "--on", "gpu", "--simd", "plain"])
+    assert done.exit_code == 2
+    assert "--simd plain is about the CPU rungs of this process, not about gpu" in done.stderr
+
+
+def test_interrupted(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_store(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cpu, "run_store", run_store)
+    done = RUN.invoke(cli.app, ["verify", "--on", "core"])
+    assert done.exit_code == 130
+    assert done.stderr == "Interrupted.\n"
+
+
+# Machines without fused multiply-add -------------------------------------------------------------
+
+_WITHOUT = """
+import speedcube.kernel.native as native
+native.host_features = lambda: frozenset({"sse2"})
+native.platform.machine = lambda: "x86_64"
+from speedcube.climb.verify import check, expressions, listed
+from speedcube.engine import rungs
+assert native.targets() == ("plain",) and not native.has_fma()
+names = ["published", "normal", "exp-float64", "sum-wild", "power-float32", "modulo"]
+few = {name: expressions.TABLE[name] for name in names}
+for rung in ("core", "cores:2"):
+    done = check.check(rungs.parse(rung, ""), listed.read(), few)
+    print(done.rung, done.equal, done.problem)
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="other processors have it always")
+def test_a_cpu_without_fma_says_once_that_it_is_slow() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout == "core 6 \ncores:2 6 \n", done.stderr
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert (
+        "this CPU has no fused multiply-add: kernels call the C library's, which gives the same "
+        "bits many times slower (speedcube doctor says more)"
+    ) in done.stderr
+
+
+def test_the_environment_limits_the_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(native.SIMD, "plain")
+    assert native.targets() == ("plain",)
+    monkeypatch.setenv(native.SIMD, "")
+    assert native.targets() == native.runnable()
+    monkeypatch.setenv(native.SIMD, "avx9")
+    with pytest.raises(errors.ParameterError, match="SPEEDCUBE_SIMD=avx9 is no target of this CPU"):
+        native.targets()
