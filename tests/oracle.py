@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from speedcube.expr import nodes
+from speedcube.expr.build import factors
 from speedcube.expr.interpret import interpret
 from speedcube.kernel import reference
 from speedcube.kernel.ir import Body
@@ -97,6 +98,19 @@ def _spread(op: str, values: list[Any], dtype: str, ddof: float) -> Any:
     return rounded(Fraction(2 * root + sticky, 2 << shift), dtype)
 
 
+def dot_row(x: np.ndarray, y: np.ndarray, dtype: str) -> Any:
+    """The sum of the exact products of two rows, rounded once; integers wrap."""
+    if x.dtype.kind != "f":
+        return reduce_row("sum", x.astype(dtype) * y.astype(dtype), dtype)
+    terms: list[Any] = []
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        terms.append(Fraction(a) * Fraction(b) if math.isfinite(a) and math.isfinite(b) else a * b)
+    odd = {repr(t): t for t in terms if isinstance(t, float)}
+    if odd:
+        return np.dtype(dtype).type(odd.popitem()[1] if len(odd) == 1 else math.nan)
+    return rounded(sum(terms, Fraction(0)), dtype)
+
+
 def _extremum(op: str, row: np.ndarray) -> Any:
     """NaN wins, -0.0 is below 0.0, the first of equals is the place."""
     values = row.tolist()
@@ -113,15 +127,22 @@ def _extremum(op: str, row: np.ndarray) -> Any:
     return np.int64(place) if op.startswith("arg") else row[place]
 
 
-def reduced(source: nodes.Reduced, arg: np.ndarray) -> np.ndarray:
-    """All results of ``source``, in C order."""
-    kept = [k for k in range(arg.ndim) if k not in source.axes]
-    rows = np.transpose(arg, (*kept, *source.axes))
-    rows = rows.reshape(math.prod(arg.shape[k] for k in kept), -1) if arg.size else rows
-    if not arg.size:
-        rows = np.empty((math.prod(arg.shape[k] for k in kept), 0), arg.dtype)
-    found = [reduce_row(source.op, row, source.dtype, source.ddof) for row in rows]
+def reduced(source: nodes.Reduced, give: Callable[[nodes.Expr], np.ndarray]) -> np.ndarray:
+    """All results of ``source``, in C order; ``give`` gives the elements of an expression."""
+    if source.op == "dot":
+        pairs = zip(*(_rows(give(x), source.axes) for x in factors(source.arg)), strict=True)
+        found = [dot_row(x, y, source.dtype) for x, y in pairs]
+    else:
+        rows = _rows(give(source.arg), source.axes)
+        found = [reduce_row(source.op, row, source.dtype, source.ddof) for row in rows]
     return np.array(found, source.dtype).reshape(-1)
+
+
+def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """One row for each result of a reduction over ``axes``."""
+    kept = [k for k in range(arg.ndim) if k not in axes]
+    shape = [math.prod(arg.shape[k] for k in which) for which in (kept, axes)]
+    return np.transpose(arg, (*kept, *axes)).reshape(shape)
 
 
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
@@ -136,7 +157,7 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
         if not isinstance(source, nodes.Reduced):
             return node
         if id(source) not in done:
-            done[id(source)] = nodes.Stored(reduced(source, give(source.arg)), source.dtype)
+            done[id(source)] = nodes.Stored(reduced(source, give), source.dtype)
         return nodes.Leaf(done[id(source)], node.shape, node.offset, node.strides)
 
     return visit(root)

@@ -70,6 +70,7 @@ def _wild(dtype: str, shape: tuple[int, ...], decades: int) -> np.ndarray:
 
 
 WILD, WILD32 = _wild("float64", (90, 211), 30), _wild("float32", (90, 211), 12)
+SIZES = np.array([0.0, np.inf, 5e-324, -2e-308, 1.5, -2.5, 1e308, 1e200, -1e-200, -1.7e308])
 SPECIAL = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -2e-308, 1.5, -2.5, 1e308, 0.5, 2.0**53 + 2]
 )
@@ -151,6 +152,14 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "var": lambda: _rng().normal(size=(90, 401)).var(),
     "float32 var of rows": lambda: _rng().normal(3, 2, (90, 401), dtype="float32").var(axis=1),
     "std of columns": lambda: _x().std(axis=0, ddof=1),
+    "wild dot": lambda: (_x() ** 9)[0] @ (_x() ** -9)[2],
+    "dots, products out of range": lambda: sc.vecdot(
+        sc.asarray(np.stack([SIZES.repeat(10), np.ones(100)], 1)),
+        sc.asarray(np.stack([np.tile(SIZES, 10), np.full(100, 1e-300)], 1)),
+    ),
+    "float32 dot": lambda: _x("float32")[0] @ _x("float32")[1],
+    "dot of normals": lambda: _rng().normal(size=9000) @ _rng().normal(3, 2, size=9000),
+    "wild var": lambda: (_x() ** 9).var(axis=1),
     "centred": lambda: _centred(_rng().normal(3, 2, size=(90, 121))),
     "wide range": lambda: (_rng().normal(size=9000) ** 9 * 1e200).sum(),
     "int64 sum of rows": lambda: _rng().integers(-(2**62), 2**62, (30, 301)).sum(axis=1),
@@ -265,7 +274,7 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
     assert used["ops"] == set(OPS)
     assert used["modes"] == {"run", "single", "splat", "unit", "strided", "table"}
     assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
-    assert used["bins"] == {"plain", "split", "residual", "search"}
+    assert used["bins"] == {"plain", "split", "residual", "search", "rare"}
 
 
 # nvcc ------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import rounded
 
 from speedcube.kernel.digits import _square_root, many
-from speedcube.kernel.limbs import FINISH, LEAST, read
+from speedcube.kernel.limbs import FINISH, LEAST
 from speedcube.kernel.program import LIMBS
 
 
@@ -28,7 +29,7 @@ def limbs_of(numbers: list[int]) -> np.ndarray:
 def agree(op: str, groups: np.ndarray, dtype: str, count: int, ddof: int = 0) -> None:
     found = many(op, groups, dtype, count, ddof)
     assert found is not None
-    alone = [FINISH[op]([read(g) for g in record], dtype, count, ddof) for record in groups]
+    alone = [FINISH[op](record, dtype, count, ddof) for record in groups]
     assert found.tolist() == alone
 
 
@@ -89,6 +90,15 @@ wild = st.builds(
 )
 
 
+def groups_of(products: list[Fraction]) -> list[int]:
+    """The sums of ordinary products, of tiny ones times 2**1216, of huge ones by as much."""
+    groups = [Fraction(0)] * 3
+    for value in products:
+        k = 2 if abs(value) >= 2**900 else 1 if abs(value) < Fraction(2) ** -900 else 0
+        groups[k] += value * Fraction(2) ** (0, 1216, -1216)[k]
+    return [whole(value) for value in groups]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.lists(wild, min_size=2, max_size=4), min_size=1, max_size=4),
@@ -96,26 +106,30 @@ wild = st.builds(
     st.integers(0, 1),
 )
 def test_variances_of_any_magnitude(data: list[list[float]], dtype: str, ddof: int) -> None:
-    """Squares in three groups: moderate, huge (times 2**-1200), tiny (times 2**1200)."""
-    scale = Fraction(2) ** 1200
-    sums: list[list[int]] = [[], [], [], []]
+    sums = []
     for row in data:
         terms = [Fraction(x) for x in row]
-        groups = [Fraction(0)] * 4
-        for x in terms:
-            groups[0] += x
-            if abs(x) >= 2**400:
-                groups[2] += x * x / scale
-            elif abs(x) < Fraction(2) ** -400:
-                groups[3] += x * x * scale
-            else:
-                groups[1] += x * x
-        for k, value in enumerate(groups):
-            sums[k].append(whole(value))
-    records = np.stack([limbs_of(one) for one in sums], axis=1)
+        sums.append([whole(sum(terms, Fraction(0))), *groups_of([x * x for x in terms])])
+    records = np.stack([limbs_of(list(one)) for one in zip(*sums, strict=True)], axis=1)
     count = max(map(len, data))
     agree("var", records, dtype, count, ddof)
     agree("std", records, dtype, count, ddof)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(wild, wild), max_size=4), min_size=1, max_size=4),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_dots_of_any_magnitude(data: list[list[tuple[float, float]]], dtype: str) -> None:
+    exact = [[Fraction(x) * Fraction(y) for x, y in row] for row in data]
+    sums = [groups_of(row) for row in exact]
+    records = np.stack([limbs_of(list(one)) for one in zip(*sums, strict=True)], axis=1)
+    agree("dot", records, dtype, 4)
+    found = [FINISH["dot"](record, dtype, 4, 0) for record in records]
+    wanted = [rounded(sum(row, Fraction(0)), dtype) for row in exact]
+    word = f"u{np.dtype(dtype).itemsize}"
+    assert found == [int(np.asarray(value).view(word)) for value in wanted]
 
 
 @settings(max_examples=300, deadline=None)
@@ -156,3 +170,14 @@ def test_out_of_reach_goes_alone() -> None:
     groups = limbs_of([1, 2])[:, None]
     assert many("mean", groups, "float64", 2**31, 0) is None
     assert many("var", np.repeat(groups, 2, axis=1), "float64", 5, 0.5) is None
+
+
+@pytest.mark.parametrize("words", [(69, 70), (69, 69), (70, 70), (68, 69)])
+def test_specials_meet_across_the_groups_of_products(words: tuple[int, int]) -> None:
+    groups = np.stack([limbs_of([3 << 1074] * 2)] * 3, axis=1)
+    for group, word in zip((0, 2), words, strict=True):
+        groups[1, group, word] = 1
+    agree("dot", groups, "float64", 2)
+    (value,) = np.array(FINISH["dot"](groups[1], "float64", 2, 0), np.uint64)[None].view("f8")
+    sums = {(69, 69): math.inf, (70, 70): -math.inf}
+    assert value == sums[words] if words in sums else math.isnan(value)

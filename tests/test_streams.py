@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, draw, source_of
 
 import speedcube as sc
+from speedcube.expr.bounds import analyse
+from speedcube.expr.nodes import Leaf, Random
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.streams import stream
 from speedcube.philox import philox4x32
@@ -376,3 +378,23 @@ def test_largest_normals() -> None:
         out = evaluate(made.bodies[2], {n: {**radius, **extra}[n] for n in wanted})
         found = max(float(abs(v).max()) for v in out.values())
         assert most - 0.02 < round(found, 2) <= most, f"{dtype}: {found}"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("distribution", ["normal", "exponential", "uniform"])
+def test_no_bits_below_the_grain(distribution: str, dtype: str) -> None:
+    """Also of the words next to those that give zero: what exact sums take for granted."""
+    made = stream(distribution, dtype, 0, True)
+    word = np.uint64 if dtype == "float64" else np.uint32
+    top, step = (1 << 52, 1) if dtype == "float64" else (1 << 32, 1 << 9)
+    near = np.arange(-12, 12) * step
+    ends = np.concatenate([near, top // 2 + near, top + near]) % top
+    values = {n: ends.astype(word).repeat(len(ends)) for n, _ in made.bodies[1].inputs}
+    values |= {n: np.tile(ends.astype(word), len(ends)) for n in ("B", "w1", "w3")}
+    for body in made.bodies[1:]:
+        values |= evaluate(body, {n: values[n] for n, _ in body.inputs})
+    grain = analyse(Leaf(Random(distribution, 0, (0.0, 1.0), dtype), (1,), 0, (1,))).grain
+    found = np.concatenate([values[f"v{k}"] for k in range(made.per_block)]).astype("float64")
+    units = np.ldexp(found, -grain)
+    assert (units == np.rint(units)).all()
+    assert (abs(found[found != 0]) < 2.0**-20).any(), "the words do come close to zero"

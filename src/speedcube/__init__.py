@@ -108,6 +108,7 @@ from .functions import (
     zeros,
     zeros_like,
 )
+from .inner import dot, matmul, vdot, vecdot
 from .interop.plain_dask import on
 
 __all__ = [
@@ -140,6 +141,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "divide",
+    "dot",
     "equal",
     "erf",
     "erfc",
@@ -177,6 +179,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "max",
     "maximum",
     "mean",
@@ -215,6 +218,8 @@ __all__ = [
     "tanh",
     "trunc",
     "var",
+    "vdot",
+    "vecdot",
     "where",
     "zeros",
     "zeros_like",

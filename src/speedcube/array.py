@@ -21,7 +21,7 @@ from .expr.nodes import Expr, Leaf, Shape, Stored
 from .interop import chunks as grids
 from .interop.buffers import readable
 from .interop.dask_array import to_dask_array
-from .interop.numpy_calls import REDUCTIONS, check_keywords, refused
+from .interop.numpy_calls import REDUCTIONS, check_keywords, other_ufunc
 from .interop.numpy_calls import function as numpy_function
 from .operators import Operators
 from .ops import ALIASES, OPS
@@ -281,6 +281,10 @@ class Array(Operators):
         """The place of the first greatest element (of the first NaN, if there is one)."""
         return _reduce(self, "argmax", axis, keepdims, "int64")
 
+    def dot(self, other: Any) -> Array:
+        """The `speedcube.dot` of this vector and ``other``."""
+        return np.dot(self, other)  # type: ignore[no-any-return]
+
     # Dask -----------------------------------------------------------------------------------
 
     def to_dask_array(self) -> Any:
@@ -304,7 +308,7 @@ class Array(Operators):
             return found
         if method == "reduce" and name in REDUCTIONS and kwargs.keys() <= {"axis", "keepdims"}:
             return getattr(inputs[0], REDUCTIONS[name])(**{"axis": 0, **kwargs})
-        return refused(ufunc, method, inputs, kwargs)
+        return other_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return numpy_function(func, types, args, kwargs)

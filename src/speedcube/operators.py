@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .interop.numpy_calls import refused
 from .interop.values import Values
 
 
@@ -48,10 +47,10 @@ class Operators(Values):
         return other // self, other % self
 
     def __matmul__(self, other: Any) -> Any:
-        return refused(np.matmul, "__call__", (self, other), {})
+        return np.matmul(self, other) if _is_operand(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return refused(np.matmul, "__call__", (other, self), {})
+        return np.matmul(other, self) if _is_operand(other) else NotImplemented
 
     def __contains__(self, value: Any) -> bool:
         return bool(self._elementwise("equal", self, value).any())

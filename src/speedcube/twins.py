@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import functions
+from . import functions, inner
 from .array import Array
 from .errors import UnsupportedError
 from .interop.numpy_calls import register
@@ -66,9 +66,12 @@ register(
         np.around: functions.round,
         np.clip: _clip,
         np.copy: lambda a: a,
+        np.dot: inner.dot,
         np.empty_like: functions.zeros_like,
         np.fliplr: lambda m: functions.flip(m, 1),
         np.flipud: lambda m: functions.flip(m, 0),
+        np.linalg.vecdot: inner.vecdot,
+        np.matmul: inner.matmul,
         np.matrix_transpose: lambda x: x.swapaxes(-1, -2),
         np.ndim: lambda a: a.ndim,
         np.ravel: _ravel,
@@ -76,6 +79,8 @@ register(
         np.size: _size,
         np.swapaxes: _swapaxes,
         np.transpose: _transpose,
+        np.vdot: inner.vdot,
+        np.vecdot: inner.vecdot,
         np.where: _where,
     }
 )

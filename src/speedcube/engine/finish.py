@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ShapeError
 from ..expr.nodes import Reduced
 from ..kernel.digits import many
-from ..kernel.limbs import FINISH, carry, read
+from ..kernel.limbs import FINISH, carry
 from ..kernel.program import LIMBS
 from ..kernel.rules import key_values
 
@@ -61,10 +61,7 @@ def _bits(source: Reduced, groups: Array, dtype: str) -> Array:
         if found is not None:
             return found
     finish = FINISH[source.op]
-    one_by_one = [
-        finish([read(group) for group in record], dtype, source.count, source.ddof)
-        for record in groups
-    ]
+    one_by_one = [finish(record, dtype, source.count, source.ddof) for record in groups]
     return np.array(one_by_one, np.uint64)
 
 

@@ -21,7 +21,7 @@ KERNEL_REDUCTION: Final = {
     "mean": "mean",
     "var": "moments",
     "std": "moments",
-    **{name: name for name in ("min", "max", "argmin", "argmax")},
+    **{name: name for name in ("dot", "min", "max", "argmin", "argmax")},
 }
 
 

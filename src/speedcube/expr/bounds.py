@@ -51,13 +51,15 @@ def unknown(dtype: str) -> Bounds:
     return Bounds(float(info.min), float(info.max), 0)
 
 
-# The furthest a stream-v1 variate can lie from zero (kernel/streams.py), rounded up.
-_UNIT: Final[dict[str, dict[str, tuple[float, float]]]] = {
-    "normal": {"float64": (-8.6, 8.6), "float32": (-6.7, 6.7)},
-    "exponential": {"float64": (0.0, 36.8), "float32": (0.0, 22.2)},
-    "uniform": {"float64": (0.0, 1.0), "float32": (0.0, 1.0)},
+# Of stream-v1 variates (kernel/streams.py): the least and the largest, rounded outwards, and their
+# grain. A normal is r * (c - s) where r is 0 or at least 2**-27 (float32: 2**-13) and c - s is 0 or
+# at least 2**-53 (2**-24): as rounded it has no bit below 2**-133 (2**-61). An exponential is 0 or
+# at least 2**-54 (2**-25), a uniform a multiple of 2**-52 (2**-24).
+_UNIT: Final[dict[str, dict[str, tuple[float, float, int]]]] = {
+    "normal": {"float64": (-8.6, 8.6, -140), "float32": (-6.7, 6.7, -70)},
+    "exponential": {"float64": (0.0, 36.8, -110), "float32": (0.0, 22.2, -60)},
+    "uniform": {"float64": (0.0, 1.0, -52), "float32": (0.0, 1.0, -24)},
 }
-_UNIFORM_GRAIN: Final = {"float64": -52, "float32": -24}
 
 
 def _grain_of(value: float) -> int:
@@ -97,13 +99,11 @@ def _random(source: Random) -> Bounds:
         return _whole(first, first + count - 1, 0, source.dtype)
     if source.distribution not in _UNIT:
         return unknown(source.dtype)
-    low, high = _UNIT[source.distribution][source.dtype]
+    low, high, grain = _UNIT[source.distribution][source.dtype]
     a, b = (float(p) for p in source.parameters)
     if source.distribution == "uniform":  # a + (b - a) * u
-        a, b = a, b - a
-        grain = min(_grain_of(a), _grain_of(b) + _UNIFORM_GRAIN[source.dtype])
-    else:  # a + b * z, grain of z unknown
-        grain = FINEST[source.dtype]
+        b -= a
+    grain = min(_grain_of(a), _grain_of(b) + grain)
     ends = sorted((a + b * low, a + b * high))
     return _rounded(ends[0], ends[1], grain, source.dtype)
 

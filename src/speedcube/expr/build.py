@@ -198,6 +198,21 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     return Leaf(source, source.shape, 0, c_strides(source.shape))
 
 
+def dot(product: Expr, axis: Any) -> Leaf:
+    """The sum over ``axis`` of a product as `elementwise` made it; of floats with no rounding."""
+    if not dtypes.is_float(product.dtype):
+        return reduction("sum", product, axis, False, product.dtype)
+    return reduction("dot", product, axis, False, product.dtype)
+
+
+def factors(product: Expr) -> tuple[Expr, Expr]:
+    """The operands of the product that a dot sums, in its dtype."""
+    assert isinstance(product, Map)
+    assert product.op == "multiply"
+    x, y = product.args
+    return cast(x, product.dtype), cast(y, product.dtype)
+
+
 def check_shape(size: Any) -> Shape:
     """``size`` (an integer or a sequence of them) as a shape; `ShapeError` otherwise."""
     size = size.tolist() if isinstance(size, np.ndarray) else size

@@ -6,13 +6,16 @@ nothing of kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import OPS
+from .build import factors
 from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Stored
 
 Array: TypeAlias = NDArray[Any]
@@ -59,6 +62,9 @@ def _leaf(leaf: Leaf, draw: Draw) -> Array:
     if isinstance(source, Random):
         return draw(source, at)
     if isinstance(source, Reduced):
+        if source.op == "dot":
+            x, y = (interpret(factor, draw) for factor in factors(source.arg))
+            return _dot(source, x, y).reshape(-1)[at]
         return _reduced(source, interpret(source.arg, draw)).reshape(-1)[at]
     if isinstance(source, Deferred):
         return np.asarray(source.collection.compute()).reshape(-1)[at]
@@ -90,3 +96,35 @@ def _reduced(source: Reduced, arg: Array) -> Array:
     with np.errstate(all="ignore"):
         found = getattr(np, source.op)(arg, axis=axes, **options)
     return np.asarray(found).astype(source.dtype)
+
+
+def _dot(source: Reduced, x: Array, y: Array) -> Array:
+    """The exact sums of the exact products, which NumPy has not."""
+    kept = [k for k in range(x.ndim) if k not in source.axes]
+    shape = (*(x.shape[k] for k in kept), source.count)
+    rows = (np.transpose(a, (*kept, *source.axes)).reshape(shape) for a in (x, y))
+    pairs = zip(*(row.reshape(-1, source.count) for row in rows), strict=True)
+    found = [_dot_of_rows(a, b, source.dtype) for a, b in pairs]
+    return np.array(found, source.dtype).reshape(source.shape)
+
+
+def _dot_of_rows(x: Array, y: Array, dtype: str) -> Any:
+    finite = np.isfinite(x) & np.isfinite(y)
+    with np.errstate(all="ignore"):
+        if not finite.all():
+            return (x[~finite] * y[~finite]).sum()
+    exact = sum(map(lambda a, b: Fraction(a) * Fraction(b), x.tolist(), y.tolist()), Fraction(0))
+    return _nearest(exact, dtype)
+
+
+def _nearest(value: Fraction, dtype: str) -> Any:
+    """``value`` rounded once: to float32 through a float64 rounded to odd where it is inexact."""
+    try:
+        near = value.numerator / value.denominator
+    except OverflowError:
+        near = math.inf if value > 0 else -math.inf
+    if dtype == "float32" and math.isfinite(near) and Fraction(near) != value:
+        below = math.nextafter(near, math.inf if value > Fraction(near) else -math.inf)
+        near = near if np.float64(near).view(np.uint64) & 1 else below
+    with np.errstate(all="ignore"):
+        return np.dtype(dtype).type(near)

@@ -78,7 +78,11 @@ class Deferred:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A reduction of ``arg`` over ``axes``; its elements are in C order."""
+    """A reduction of ``arg`` over ``axes``; its elements are in C order.
+
+    A ``dot`` sums the products of the two arguments of ``arg``, a "multiply", before they are
+    rounded.
+    """
 
     op: str
     arg: Expr

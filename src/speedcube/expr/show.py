@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .build import factors
 from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Stored
 
 _INFIX = {
@@ -43,6 +44,9 @@ def _leaf(leaf: Leaf, depth: int) -> str:
         return f"{source.value!r}"
     if isinstance(source, Reduced):
         axis = "" if len(source.axes) == len(source.arg.shape) else f"axis={source.axes}"
+        if source.op == "dot":
+            x, y = (show(arg, depth - 1) if depth else "..." for arg in factors(source.arg))
+            return f"dot({x}, {y}, {axis})" if axis else f"dot({x}, {y})"
         inner = show(source.arg, depth - 1) if depth else "..."
         return f"{inner}.{source.op}({axis})"
     steps = ", ".join(map(str, leaf.strides))

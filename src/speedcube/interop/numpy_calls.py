@@ -86,13 +86,17 @@ REDUCTIONS: Final = {
 }
 
 
-def refused(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The answer to a ufunc that we have not: `UnsupportedError` that says what to do instead.
+def other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer to a ufunc that is no element-wise operation of ours: its twin's.
 
-    NotImplemented where another kind of array among ``inputs`` may know it.
+    `UnsupportedError` that says what to do instead where there is none; NotImplemented where
+    another kind of array among ``inputs`` may know it.
     """
     if any(map(_is_foreign, inputs)):
         return NotImplemented
+    twin = _TWINS.get(ufunc)
+    if twin is not None and method == "__call__" and kwargs.keys() <= set(_parameters(twin)):
+        return twin(*inputs, **kwargs)
     name = f"numpy.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
     if kwargs.get("out") is not None:
         raise UnsupportedError(

@@ -145,7 +145,8 @@ class ExactSum(CudaSink):
         sink = self.loops.program.sink
         self.put(f"for (int w = threadIdx.x; w < {sink.words}; w += THREADS) limbs[w] = 0ull;")
         for k, term in enumerate(sink.terms):
-            self.put(f"double high{k} = 0.0, low{k} = 0.0;")
+            if term.bins.mode != "rare":
+                self.put(f"double high{k} = 0.0, low{k} = 0.0;")
             if term.bins.mode == "search":
                 self.put(f"u64 limit{k} = 1ull; double first{k} = 0.0, second{k} = 0.0;")
         self.put("int pending = 0;")
@@ -161,6 +162,9 @@ class ExactSum(CudaSink):
         mode, slot, group = term.bins.mode, term.bins.slot, term.group * LIMBS
         if mode == "plain":
             put(f"high{k} += {x};")
+            return
+        if mode == "rare":
+            put(f"if ({x} != 0.0) limb_add(limbs + {group}, {x});")
             return
         self.loops.serial += 1
         s = self.loops.serial
@@ -185,6 +189,8 @@ class ExactSum(CudaSink):
 
     def flush(self) -> None:
         for k, term in enumerate(self.loops.program.sink.terms):
+            if term.bins.mode == "rare":
+                continue
             group = term.group * LIMBS
             self.put(f"limb_add(limbs + {group}, high{k}); high{k} = 0.0;")
             if term.bins.mode != "plain":
@@ -192,7 +198,7 @@ class ExactSum(CudaSink):
 
     def after_tile(self) -> None:
         """Flush before a thread's doubles could round."""
-        bins = [t.bins for t in self.loops.program.sink.terms]
+        bins = [t.bins for t in self.loops.program.sink.terms if t.bins.mode != "rare"]
         chunk = min(SEARCH_CHUNK if b.mode == "search" else b.chunk for b in bins)
         terms = TILE // THREADS * 4  # a thread's in one tile: four values a block at most
         self.put(f"pending += {terms};")

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .limbs import DIGITS, FORMATS, LEAST, special_bits
+from .limbs import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
 from .program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -31,12 +31,13 @@ class Digits:
     scale: int
 
 
-def magnitudes(limbs: NDArray[np.int64]) -> tuple[Digits, NDArray[np.bool_]]:
-    """The sums in ``limbs`` (records, words): their sizes, and which are negative."""
-    used = np.flatnonzero(np.bitwise_or.reduce(limbs, axis=0)[:DIGITS])
+def magnitudes(groups: NDArray[np.int64]) -> tuple[Digits, NDArray[np.bool_]]:
+    """The sums in ``groups`` (records, groups, words): their sizes, and which are negative."""
+    digits, least = _in_a_row(groups)
+    used = np.flatnonzero(np.bitwise_or.reduce(digits, axis=0))
     first, last = (int(used[0]), int(used[-1])) if len(used) else (0, 0)
-    columns = [np.ascontiguousarray(limbs[:, k]) for k in range(first, last + 1)]
-    nothing = np.zeros(len(limbs), np.int64)
+    columns = [np.ascontiguousarray(digits[:, k]) for k in range(first, last + 1)]
+    nothing = np.zeros(len(digits), np.int64)
     words, carry = [], nothing
     for column in [*columns, nothing, nothing]:
         total = column + carry
@@ -48,7 +49,18 @@ def magnitudes(limbs: NDArray[np.int64]) -> tuple[Digits, NDArray[np.bool_]]:
     for k, word in enumerate(words):
         total_ = (word ^ flip) + one
         words[k], one = total_ & _LOW, total_ >> _32
-    return Digits(words, 32 * first + LEAST), negative
+    return Digits(words, 32 * first + least), negative
+
+
+def _in_a_row(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """The digits of one group, or of the groups of products together; the first one's exponent."""
+    if not groups[:, 1:].any():
+        return groups[:, 0, :DIGITS], LEAST
+    digits = np.zeros((len(groups), DIGITS + SHIFTS[-1] // 32), np.int64)
+    for k in range(groups.shape[1]):
+        at = SHIFTS[k] // 32
+        digits[:, at : at + DIGITS] += groups[:, k, :DIGITS]
+    return digits, LEAST - SHIFTS[0]
 
 
 def times(a: Digits, factor: int) -> Digits:
@@ -204,9 +216,12 @@ def signed(bits: Words, negative: NDArray[np.bool_], dtype: str) -> Words:
     return bits | np.where(negative, sign, np.uint64(0))
 
 
-def specials(limbs: NDArray[np.int64], bits: Words, dtype: str, deviation: bool = False) -> Words:
+def specials(groups: NDArray[np.int64], bits: Words, dtype: str, deviation: bool = False) -> Words:
     """``bits``, but NaN or an infinity where such a term decides (in a deviation: NaN)."""
-    nans, up, down = (limbs[:, w] != 0 for w in (NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD))
+    counts = groups[:, :, NAN_WORD:].sum(axis=1)
+    nans, up, down = (
+        counts[:, w - NAN_WORD] != 0 for w in (NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD)
+    )
     if not (nans | up | down).any():
         return bits
     infinity, nan = (np.uint64(special_bits(v, dtype)) for v in (math.inf, math.nan))
@@ -217,39 +232,29 @@ def specials(limbs: NDArray[np.int64], bits: Words, dtype: str, deviation: bool 
     return np.where(nans | (up & down), nan, bits)
 
 
-def _total(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
-    sizes, negative = magnitudes(limbs[:, 0])
-    bits = rounded(sizes, np.zeros(len(limbs), bool), dtype)
-    return specials(limbs[:, 0], signed(bits, negative, dtype), dtype)
+def _total(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+    sizes, negative = magnitudes(groups)
+    bits = rounded(sizes, np.zeros(len(groups), bool), dtype)
+    return specials(groups, signed(bits, negative, dtype), dtype)
 
 
-def _mean(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
-    sizes, negative = magnitudes(limbs[:, 0])
+def _mean(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+    sizes, negative = magnitudes(groups)
     quotient, inexact = divided(extended(sizes, 3), count)
     bits = rounded(quotient, inexact, dtype)
-    return specials(limbs[:, 0], signed(bits, negative, dtype), dtype)
-
-
-# Groups of squares beside the moderate ones: huge terms were scaled by 2**-600, tiny by 2**600.
-_SCALED: Final = ((2, 1200), (3, -1200))
+    return specials(groups, signed(bits, negative, dtype), dtype)
 
 
 def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: int) -> _Finish:
-    def finish(limbs: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+    def finish(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
         """(count * sum of squares - square of sum) / (count * freedom), or its root."""
-        sums, _ = magnitudes(limbs[:, 0])
-        squares, _ = magnitudes(limbs[:, 1])
-        for group, scale in _SCALED[: limbs.shape[1] - 2]:
-            if limbs[:, group].any():
-                more, _ = magnitudes(limbs[:, group])
-                squares = plus(squares, Digits(more.words, more.scale + scale))
+        sums, _ = magnitudes(groups[:, :1])
+        squares, _ = magnitudes(groups[:, 1:])
         spread = plus(times(squares, count), squared(sums), -1)
         quotient, lost = divided(extended(spread, room), count)
         quotient, also = divided(quotient, freedom)
         bits = rounding(quotient, lost | also, dtype)
-        for group in range(limbs.shape[1]):
-            bits = specials(limbs[:, group], bits, dtype, deviation=True)
-        return bits
+        return specials(groups, bits, dtype, deviation=True)
 
     return finish
 
@@ -257,6 +262,7 @@ def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: 
 _Finish: TypeAlias = Callable[[NDArray[Any], str, int, int], Words]
 FINISH_MANY: Final[dict[str, _Finish]] = {
     "sum": _total,
+    "dot": _total,
     "mean": _mean,
     # The divisors are below 2**62; a variance needs 66 bits, its root 130.
     "var": _moments(rounded, 4),

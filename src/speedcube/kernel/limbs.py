@@ -10,11 +10,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .program import LIMBS, NAN_WORD
+from .program import LIMBS, NAN_WORD, SCALE
 
 DIGITS: Final = 68
 LEAST: Final = -1074  # exponent of the least digit's unit
-_SCALE: Final = 1 << -LEAST
+_UNITS: Final = 1 << -LEAST  # in one
+# How far a group's limbs stand above those of tiny products: ordinary ones, tiny, huge.
+SHIFTS: Final = (2 * SCALE, 0, 4 * SCALE)
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
 FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
 
@@ -45,14 +47,6 @@ class Exact:
             return math.inf if self.positive else -math.inf
         return None
 
-    def __add__(self, other: Exact) -> Exact:
-        return Exact(
-            self.units + other.units,
-            self.nans + other.nans,
-            self.positive + other.positive,
-            self.negative + other.negative,
-        )
-
 
 def read(limbs: NDArray[np.int64]) -> Exact:
     """The sum held in one group of limbs."""
@@ -63,6 +57,16 @@ def read(limbs: NDArray[np.int64]) -> Exact:
         else:
             odd[k - NAN_WORD] = int(limbs[k])
     return Exact(units, *odd[:3])
+
+
+def read_all(groups: NDArray[np.int64]) -> tuple[Exact, int]:
+    """The sum held in one group, or in the groups of products; and how many units make one."""
+    if len(groups) == 1:
+        return read(groups[0]), _UNITS
+    found = [read(group) for group in groups]
+    units = sum(f.units << SHIFTS[k] for k, f in enumerate(found))
+    counts = (sum(getattr(f, name) for f in found) for name in ("nans", "positive", "negative"))
+    return Exact(units, *counts), _UNITS << SHIFTS[0]
 
 
 def round_once(numerator: int, denominator: int, dtype: str) -> int:
@@ -99,52 +103,46 @@ def special_bits(value: float, dtype: str) -> int:
     return int(np.array(value, dtype).view(word)[()])
 
 
-def total(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
-    """The sum, rounded once."""
-    special = sums[0].special
-    if special is not None:
-        return special_bits(special, dtype)
-    return round_once(sums[0].units, _SCALE, dtype)
+def total(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
+    """The sum, of elements or of products, rounded once."""
+    found, units = read_all(limbs)
+    if found.special is not None:
+        return special_bits(found.special, dtype)
+    return round_once(found.units, units, dtype)
 
 
-def mean(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
+def mean(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The exact quotient, rounded once; NaN of nothing."""
-    special = math.nan if count == 0 else sums[0].special
+    found, units = read_all(limbs)
+    special = math.nan if count == 0 else found.special
     if special is not None:
         return special_bits(special, dtype)
-    return round_once(sums[0].units, _SCALE * count, dtype)
+    return round_once(found.units, units * count, dtype)
 
 
-def _quotient(sums: list[Exact], count: int, ddof: float) -> tuple[int, int] | float:
-    """(sum of squares - square of sum / n) / (n - ddof): a ratio, or NaN or infinity.
-
-    Squares come in one group, or in three: of moderate terms, of huge ones scaled by 2**-600, of
-    tiny ones scaled by 2**600.
-    """
-    if count == 0 or any(s.special is not None for s in sums):
+def _quotient(limbs: NDArray[np.int64], count: int, ddof: float) -> tuple[int, int] | float:
+    """(sum of squares - square of sum / n) / (n - ddof): a ratio, or NaN or infinity."""
+    (first, unit), (second, units) = read_all(limbs[:1]), read_all(limbs[1:])
+    if count == 0 or first.special is not None or second.special is not None:
         return math.nan
-    first, second, unit = sums[0].units, sums[1].units, _SCALE
-    if len(sums) > 2:  # in units 2**-1200 times finer
-        second = (second << 1200) + (sums[2].units << 2400) + sums[3].units
-        first, unit = first << 1200, unit << 1200
-    spread = count * second * unit - first * first
+    spread = count * second.units * unit * unit - first.units * first.units * units
     freedom = Fraction(count) - Fraction(ddof)
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
-    return spread * freedom.denominator, unit * unit * count * freedom.numerator
+    return spread * freedom.denominator, unit * unit * units * count * freedom.numerator
 
 
-def variance(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
+def variance(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The variance, rounded once."""
-    found = _quotient(sums, count, ddof)
+    found = _quotient(limbs, count, ddof)
     if isinstance(found, float):
         return special_bits(found, dtype)
     return round_once(*found, dtype)
 
 
-def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
+def deviation(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The square root of the variance: of integers with 128 bits to spare, then rounded once."""
-    found = _quotient(sums, count, ddof)
+    found = _quotient(limbs, count, ddof)
     if isinstance(found, float):
         return special_bits(found, dtype)
     numerator, denominator = found
@@ -155,4 +153,11 @@ def deviation(sums: list[Exact], dtype: str, count: int, ddof: float) -> int:
     return round_once(2 * root + inexact, 2 << shift, dtype)
 
 
-FINISH: Final[dict[str, Any]] = {"sum": total, "mean": mean, "var": variance, "std": deviation}
+# From the limbs of one record (groups, words) to the bits of the result.
+FINISH: Final[dict[str, Any]] = {
+    "sum": total,
+    "dot": total,
+    "mean": mean,
+    "var": variance,
+    "std": deviation,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..expr.space import TILE
@@ -64,19 +65,24 @@ class ExactSum:
         count = t.i64("add", t.load("i64", self.pending), tile.count)
         t.store("i64", count, self.pending)
         # A lane sees at most every term since the last flush: leave room for one more tile.
-        chunks = [b.term.bins.chunk for b in self.bins if b.term.bins.mode != "search"]
+        chunks = [b.term.bins.chunk for b in self.bins if b.term.bins.flushed]
         if chunks:
             with t.when(t.op(f"icmp sgt i64 {count}, {(1 << min(chunks)) - TILE}")):
                 self.flush()
 
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.loops.text
+        rare = []
         for bin in self.bins:
             x = kept(t, "double", mask, outputs[bin.term.output], "zeroinitializer")
             if bin.term.bins.mode == "search":
                 self.remember(bin, x, j)
+            elif bin.term.bins.mode == "rare":
+                rare.append((bin, x))
             else:
                 self.accumulate(bin, x, j)
+        if rare:
+            self.lane_by_lane(rare)
 
     def accumulate(self, bin: _Bin, x: str, j: str) -> None:
         """X into the bins: plain, or high part, low part, and what is left over."""
@@ -129,10 +135,23 @@ class ExactSum:
     def one_by_one(self, bin: _Bin, tile: Tile) -> None:
         t = self.loops.text
         with t.loop(0, tile.count) as j:
-            x = t.load("double", t.at(bin.buffer, j, "double"))
-            nonzero = t.op(f"fcmp une double {x}, 0.0")
-            with t.when(nonzero):
-                t.line(f"call void @limb_add(ptr {bin.limbs}, double {x})")
+            self.add_one(bin, t.load("double", t.at(bin.buffer, j, "double")))
+
+    def add_one(self, bin: _Bin, x: str) -> None:
+        t = self.loops.text
+        with t.when(t.op(f"fcmp une double {x}, 0.0")):
+            t.line(f"call void @limb_add(ptr {bin.limbs}, double {x})")
+
+    def lane_by_lane(self, rare: list[tuple[_Bin, str]]) -> None:
+        """Terms that are nearly always zero: where one is not, all to the limbs."""
+        t = self.loops.text
+        v, ones = t.vector("double"), t.vector("i1")
+        some = [t.op(f"fcmp une {v} {x}, zeroinitializer") for _, x in rare]
+        found = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), some)
+        any_lane = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, found)
+        with t.when(any_lane, rarely=True), t.loop(0, str(t.lanes)) as lane:
+            for bin, x in rare:
+                self.add_one(bin, t.op(f"extractelement {v} {x}, i64 {lane}"))
 
     # Range unknown: first find the tile's largest magnitude, then choose units by it.
 
@@ -189,7 +208,7 @@ class ExactSum:
 
     def flush(self) -> None:
         for bin in self.bins:
-            if bin.term.bins.mode != "search":
+            if bin.term.bins.flushed:
                 self.flush_bin(bin)
         self.loops.text.store("i64", "0", self.pending)
 

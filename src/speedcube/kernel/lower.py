@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +13,15 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..errors import KernelError
 from ..expr.bounds import Bounds, analyse
+from ..expr.build import factors
 from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
 from ..expr.space import Space, Tiling
 from ..ops import OPS
 from ..philox import round_keys
 from .ir import Builder, Value
+from .products import Summand, products
 from .program import Bins, LeafCode, Program, Sink, Term
 from .rules import RULES, canonical, cast, order_key
-from .signs import magnitude
 from .streams import RUN, stream
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
@@ -53,8 +55,9 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
     slots = Slots()
     codes = _leaf_codes(space, tiling, slots)
     b = Builder()
-    value = _element(b, root, space, slots)
-    sink = _sink(b, value, root, space, tiling, reduction, slots)
+    roots = factors(root) if reduction == "dot" else (root,)
+    values = _elements(b, roots, space, slots)
+    sink = _sink(b, values, roots, space, reduction, slots)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table)
     return Lowered(program, slots.array())
@@ -115,18 +118,20 @@ def _random_code(
     return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
 
 
-def _element(b: Builder, root: Expr, space: Space, slots: Slots) -> Value:
-    """The instructions that compute one element of ``root`` from its leaves."""
+def _elements(b: Builder, roots: Sequence[Expr], space: Space, slots: Slots) -> list[Value]:
+    """The instructions that compute one element of each root from the leaves."""
     place = {id(leaf): k for k, leaf in enumerate(space.leaves)}
     values: dict[int, Value] = {}
-    for node in walk(root):
+    for node in [node for root in roots for node in walk(root)]:
+        if id(node) in values:
+            continue
         if isinstance(node, Map):
             values[id(node)] = _operation(b, node, [values[id(arg)] for arg in node.args])
         elif isinstance(node.source, Const):
             values[id(node)] = b.param(slots.add(node.source.value, node.dtype), node.dtype)
         else:
             values[id(node)] = b.input(f"leaf{place[id(node)]}", node.dtype)
-    return values[id(root)]
+    return [values[id(root)] for root in roots]
 
 
 def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
@@ -146,32 +151,28 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
 
 def _sink(
     b: Builder,
-    value: Value,
-    root: Expr,
+    values: Sequence[Value],
+    roots: Sequence[Expr],
     space: Space,
-    tiling: Tiling,
     reduction: str | None,
     slots: Slots,
 ) -> Sink:
+    value = values[0]
     if reduction is None:
-        b.output("x", _one_nan(b, value, root))
+        b.output("x", _one_nan(b, value, roots[0]))
         return Sink("store", value.type, unit_stride=space.out_strides[-1] == 1)
-    if reduction in ("sum", "mean", "moments") and dtypes.is_float(value.type):
-        return _exact(b, value, analyse(root), reduction, slots)
-    if reduction == "mean":
-        return _integer_mean(b, value, slots)
-    if reduction == "sum":
-        b.output("x", cast(b, value, "int64"))
-        return Sink("isum", "int64")
-    if reduction == "moments":
-        return _exact(b, cast(b, value, "float64"), analyse(root), reduction, slots)
     if reduction in ("min", "max", "argmin", "argmax"):
         b.output("x", order_key(b, value, reduction.endswith("max")))
         if reduction.startswith("arg"):
             b.output("at", b.input(f"leaf{len(space.leaves) - 1}", "int64"))
             return Sink("argmin", value.type)
         return Sink("min", value.type)
-    raise KernelError(f"no kernel for reduction {reduction!r}")
+    if reduction == "sum" and not dtypes.is_float(value.type):
+        b.output("x", cast(b, value, "int64"))
+        return Sink("isum", "int64")
+    if reduction == "mean" and not dtypes.is_float(value.type):
+        return _exact(b, "float64", _halves(b, value), slots)
+    return _exact(b, value.type, _summands(b, values, roots, reduction), slots)
 
 
 def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
@@ -181,62 +182,43 @@ def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
     return canonical(b, value)
 
 
-def _integer_mean(b: Builder, value: Value, slots: Slots) -> Sink:
-    """The exact sum of integers: their high and low halves are doubles without rounding."""
-    if value.type == "uint64":
-        low = (value & b.const(0xFFFF_FFFF, "uint64")).cast("float64")
-        high = (value >> 32).cast("float64")
-    else:
-        wide = cast(b, value, "int64")
-        low = (wide & b.const(0xFFFF_FFFF, "int64")).cast("float64")
-        high = (wide >> 32).cast("float64")
-    b.output("t0", low)
-    b.output("t1", high * b.const(2.0**32, "float64"))
-    terms = (
-        Term("t0", 0, choose_bins(Bounds(0.0, 2.0**32, 0), slots)),
-        Term("t1", 0, choose_bins(Bounds(-(2.0**63), 2.0**64, 32), slots)),
-    )
-    return Sink("exact", "float64", terms)
+def _halves(b: Builder, value: Value) -> list[Summand]:
+    """The high and low halves of an integer: doubles without rounding."""
+    wide = value if value.type == "uint64" else cast(b, value, "int64")
+    low = (wide & b.const(0xFFFF_FFFF, wide.type)).cast("float64")
+    high = (wide >> 32).cast("float64") * b.const(2.0**32, "float64")
+    return [
+        Summand(low, 0, Bounds(0.0, 2.0**32, 0)),
+        Summand(high, 0, Bounds(-(2.0**63), 2.0**64, 32)),
+    ]
 
 
-def _exact(b: Builder, value: Value, known: Bounds, reduction: str, slots: Slots) -> Sink:
-    """Sum of x, and for moments of x * x too, a product split by fma into two exact terms."""
-    x = value.cast("float64")
-    terms = [(x, 0, known)]
+def _summands(
+    b: Builder, values: Sequence[Value], roots: Sequence[Expr], reduction: str
+) -> list[Summand]:
+    """What is summed for a sum or mean of x, its moments (x * x too), or a dot of x and y."""
+    single = values[0].type == "float32"
+    x, y = (cast(b, v, "float64") for v in (values[0], values[-1]))
+    known = analyse(roots[0]), analyse(roots[-1])
+    if reduction == "dot":
+        return products(b, x, y, known, single, 0)
+    terms = [Summand(x, 0, known[0])]
     if reduction == "moments":
-        terms += _squares(b, x, value.type, known)
-    made = []
-    for k, (term, group, bounds) in enumerate(terms):
-        b.output(f"t{k}", term)
-        made.append(Term(f"t{k}", group, choose_bins(bounds, slots)))
-    return Sink("exact", value.type, tuple(made))
-
-
-def _squares(b: Builder, x: Value, dtype: str, known: Bounds) -> list[tuple[Value, int, Bounds]]:
-    """Terms whose exact sum is that of x * x: (value, limb group, bounds)."""
-    moderate = known.known and -400 < known.exponent < 400
-    most = max(abs(known.low), abs(known.high)) if moderate else math.inf
-    square = Bounds(0.0 if moderate else -math.inf, most * most, 2 * known.grain)
-    if dtype == "float32":  # 24 bits squared fit in 53
-        return [(x * x, 1, square)]
-    if moderate:
-        p = x * x
-        error = math.ldexp(square.high, -53)
-        return [(p, 1, square), (b.fma(x, x, -p), 1, Bounds(-error, error, 2 * known.grain))]
-    nothing = b.const(0.0, "float64")
-    size = magnitude(b, x)
-    huge = size.compare("ge", b.const(2.0**400, "float64"))
-    tiny = size.compare("lt", b.const(2.0**-400, "float64"))
-    wild = Bounds(-math.inf, math.inf, -1074)
-    terms: list[tuple[Value, int, Bounds]] = []
-    for group, part in (
-        (1, b.select(huge | tiny, nothing, x)),
-        (2, b.select(huge, x * b.const(2.0**-600, "float64"), nothing)),
-        (3, b.select(tiny, x * b.const(2.0**600, "float64"), nothing)),
-    ):
-        p = part * part
-        terms += [(p, group, wild), (b.fma(part, part, -p), group, wild)]
+        terms += products(b, x, x, known, single, 1)
+    elif reduction not in ("sum", "mean"):
+        raise KernelError(f"no kernel for reduction {reduction!r}")
     return terms
+
+
+def _exact(b: Builder, dtype: str, summands: Sequence[Summand], slots: Slots) -> Sink:
+    """The sink that sums ``summands`` exactly."""
+    terms = []
+    for k, summand in enumerate(summands):
+        b.output(f"t{k}", summand.value)
+        bounds = summand.bounds
+        bins = Bins("rare") if bounds is None else choose_bins(bounds, slots)
+        terms.append(Term(f"t{k}", summand.group, bins))
+    return Sink("exact", dtype, tuple(terms))
 
 
 def choose_bins(bounds: Bounds, slots: Slots) -> Bins:

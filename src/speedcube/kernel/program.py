@@ -18,6 +18,9 @@ from .streams import Stream
 
 LIMBS: Final = 72  # int64 words of an exact sum: 68 digits of 32 bits, then NaN, +inf, -inf counts
 NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD = 68, 69, 70
+# Products are summed in groups of limbs: as they are, tiny ones with both operands scaled by
+# 2**SCALE, those that overflow by 2**-SCALE. Twice SCALE is 38 digits.
+SCALE: Final = 608
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,17 @@ class Bins:
     chosen by adding and subtracting the parameter at ``slot``. ``residual``: two, and the bits
     finer than the second unit (parameter ``slot + 1``) go to the limbs one by one.
     ``search``: as residual, the units chosen for each tile by its largest magnitude.
+    ``rare``: none; a term that is not zero goes to the limbs.
     """
 
     mode: str
-    chunk: int
+    chunk: int = 0
     slot: int = 0
+
+    @property
+    def flushed(self) -> bool:
+        """Whether doubles hold sums from one tile to the next."""
+        return self.mode in ("plain", "split", "residual")
 
 
 @dataclass(frozen=True)

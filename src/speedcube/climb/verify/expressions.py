@@ -87,6 +87,8 @@ SMALL: Final[dict[str, Make]] = {
     "small-exp32": lambda: sc.exp(_rng().normal(0, 30, size=1500, dtype="float32")),
     "small-modulo": lambda: _rng().uniform(-9, 9, 1500) % 0.7,
     "small-stored": lambda: _steps("float32", (1500,)).sum(),
+    "small-dot": lambda: _rng().normal(size=1500) @ _steps("float64", (1500,)),
+    "small-dot-wild": lambda: _out_of_range("float64", 1500),
     "small-extremes": lambda: _steps("float64", (30, 50)).argmax(axis=1),
     "small-bool": lambda: (_rng().random(1500) < 0.5) & (sc.arange(1500) % 3 == 0),
     "small-rounding": lambda: (
@@ -234,6 +236,32 @@ SUMS: Final[dict[str, Make]] = {
     "mean-integers": lambda: sc.full(3, 2**63 - 1, "int64").mean(),
 }
 
+
+def _out_of_range(dtype: str, count: int) -> Any:
+    """A dot whose products overflow and vanish: every exponent times every exponent."""
+    return asarray(data.wide(dtype, count)) @ asarray(data.wide(dtype, count, 5))
+
+
+def _products(*pairs: tuple[float, float]) -> Make:
+    return lambda: sc.dot(*(np.array([pair[k] for pair in pairs]) for k in (0, 1)))
+
+
+DOTS: Final[dict[str, Make]] = {
+    "dot-normals": lambda: _rng().normal(size=3000) @ _rng().exponential(size=3000),
+    "dot32": lambda: _rng().normal(size=3000, dtype="float32") @ _stored("float32", (3000,)),
+    "dot-wild": lambda: _out_of_range("float64", 5000),
+    "dot-wild32": lambda: _out_of_range("float32", 5000),
+    "dot-rows": lambda: sc.vecdot(_stored("float64", (40, 90)), _stored("float64", (90,), 3)),
+    "dot-columns": lambda: sc.vecdot(
+        asarray(data.wide("float64", 3600).reshape(90, 40)), _stored("float64", (90, 40)), axis=0
+    ),
+    "dot-integers": lambda: _stored("int16", (3000,)) @ _stored("int16", (3000,), 1),
+    "dot-overflow-on-the-way": _products((1e308, 1e308), (1e308, -1e308), (3.0, 2.0)),
+    "dot-below-the-least": _products((1.0, 1.0), (2.0**-53, 1.0), (2.0**-1074, 2.0**-1074)),
+    "dot-infinities": _products((float("inf"), 2.0**-1074), (1e200, -1e200)),
+    "dot-nan": _products((float("inf"), 0.0), (1.0, 1.0)),
+}
+
 TABLE: Final[dict[str, Make]] = {
     **SHARED,
     **SMALL,
@@ -241,6 +269,7 @@ TABLE: Final[dict[str, Make]] = {
     **_views(),
     **_reductions(),
     **SUMS,
+    **DOTS,
     **functions(),
     **mixed(),
     **casts(),

@@ -1,0 +1,69 @@
+"""Inner products of vectors: the exact sum of the exact products, rounded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .array import Array, asarray, elementwise, operand
+from .errors import ShapeError
+from .expr import build
+from .interop.chunks import reduced
+
+
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
+    """The dot products of the vectors along ``axis``; the other axes broadcast.
+
+    Of floats each is the exact sum of the exact products, rounded once to their common dtype: no
+    product overflows or vanishes on the way, and no order, split or device can change a bit.
+    Integers wrap in their common dtype; of bool it is whether any pair is true.
+
+    Raises `ShapeError` where the vectors differ in length, `AxisError` for an axis that one of the
+    arrays has not.
+    """
+    x, y = (_last(_array(given), axis) for given in (x1, x2))
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(
+            f"vectors of {x.shape[-1]} and {y.shape[-1]} elements have no dot product: give both "
+            "the same length, by slicing or broadcast_to"
+        )
+    product = elementwise("multiply", x, y)
+    grid = reduced(product._grid, (product.ndim - 1,), False)
+    return Array(build.dot(product._expr, -1), gpu=product._gpu, hint=grid)
+
+
+def dot(a: Any, b: Any) -> Array:
+    """The dot product of two vectors (see `vecdot`); ``a * b`` where one of them is a number."""
+    x, y = _array(a), _array(b)
+    if not x.shape or not y.shape:
+        return elementwise("multiply", a, b)  # type: ignore[no-any-return]
+    return _of_vectors("dot", x, y)
+
+
+def vdot(a: Any, b: Any) -> Array:
+    """The dot product of all elements of ``a`` and ``b``, in C order (see `vecdot`)."""
+    return vecdot(_array(a).ravel(), _array(b).ravel())
+
+
+def matmul(x1: Any, x2: Any) -> Array:
+    """``x1 @ x2`` of two vectors: their dot product (see `vecdot`)."""
+    return _of_vectors("@ (matmul)", _array(x1), _array(x2))
+
+
+def _array(value: Any) -> Array:
+    return asarray(operand(value))
+
+
+def _last(x: Array, axis: int) -> Array:
+    """``x`` with ``axis`` last."""
+    k = build.check_axis(axis, x.ndim)
+    return x.transpose([*(j for j in range(x.ndim) if j != k), k])
+
+
+def _of_vectors(name: str, x: Array, y: Array) -> Array:
+    if x.ndim == y.ndim == 1:
+        return vecdot(x, y)
+    raise ShapeError(
+        f"{name} of shapes {x.shape} and {y.shape}: it takes two vectors, arrays of one axis. "
+        "speedcube.vecdot(x, y, axis=-1) gives the dot products of many vectors at once; products "
+        "of matrices go through Dask: x.to_dask_array() @ y.to_dask_array()"
+    )
