@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import functions as sc
 from ...array import Array, asarray
+from ...inner import dot, vecdot
 from ...random import Generator, default_rng
 from . import data
 from .functions import casts, functions, mixed
@@ -243,7 +244,7 @@ def _out_of_range(dtype: str, count: int) -> Any:
 
 
 def _products(*pairs: tuple[float, float]) -> Make:
-    return lambda: sc.dot(*(np.array([pair[k] for pair in pairs]) for k in (0, 1)))
+    return lambda: dot(*(np.array([pair[k] for pair in pairs]) for k in (0, 1)))
 
 
 DOTS: Final[dict[str, Make]] = {
@@ -251,8 +252,8 @@ DOTS: Final[dict[str, Make]] = {
     "dot32": lambda: _rng().normal(size=3000, dtype="float32") @ _stored("float32", (3000,)),
     "dot-wild": lambda: _out_of_range("float64", 5000),
     "dot-wild32": lambda: _out_of_range("float32", 5000),
-    "dot-rows": lambda: sc.vecdot(_stored("float64", (40, 90)), _stored("float64", (90,), 3)),
-    "dot-columns": lambda: sc.vecdot(
+    "dot-rows": lambda: vecdot(_stored("float64", (40, 90)), _stored("float64", (90,), 3)),
+    "dot-columns": lambda: vecdot(
         asarray(data.wide("float64", 3600).reshape(90, 40)), _stored("float64", (90, 40)), axis=0
     ),
     "dot-integers": lambda: _stored("int16", (3000,)) @ _stored("int16", (3000,), 1),
