@@ -105,9 +105,9 @@ def dot_row(x: np.ndarray, y: np.ndarray, dtype: str) -> Any:
     terms: list[Any] = []
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         terms.append(Fraction(a) * Fraction(b) if math.isfinite(a) and math.isfinite(b) else a * b)
-    odd = {repr(t): t for t in terms if isinstance(t, float)}
+    odd = {t if t == t else math.nan for t in terms if isinstance(t, float)}
     if odd:
-        return np.dtype(dtype).type(odd.popitem()[1] if len(odd) == 1 else math.nan)
+        return np.dtype(dtype).type(odd.pop() if len(odd) == 1 else math.nan)
     return rounded(sum(terms, Fraction(0)), dtype)
 
 
