@@ -223,6 +223,36 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         errors.ParameterError,
         "pass the seed it was made from",
     ),
+    "mean-of-integers": (
+        lambda: A.mean(dtype=int),
+        errors.DTypeError,
+        "mean has no dtype int64: its result is a fraction, in float32 or float64; convert that, "
+        "for example speedcube.rint(x.mean()).astype('int64')",
+    ),
+    "var-of-bool": (lambda: A.var(dtype=bool), errors.DTypeError, "var has no dtype bool"),
+    "sum-of-objects": (
+        lambda: sc.sum(np.array([1, None])),
+        errors.DTypeError,
+        "object arrays are not supported; convert to a number dtype first",
+    ),
+    "sum-of-text": (
+        lambda: sc.sum(np.array(["a", "b"])),
+        errors.DTypeError,
+        "dtype 'str32' is not supported; supported: bool, int8",
+    ),
+    "sum-to-objects": (lambda: A.sum(dtype=object), errors.DTypeError, "'object' is not supported"),
+    "max-of-complex": (lambda: sc.max([1j, 2]), errors.DTypeError, "'complex128' is not supported"),
+    "argmin-of-text": (
+        lambda: sc.argmin(np.array(["b", "a"])),
+        errors.DTypeError,
+        "'str32' is not supported",
+    ),
+    "less-than-complex": (
+        lambda: sc.less(A, np.array(1j)),
+        errors.DTypeError,
+        "'complex128' is not supported",
+    ),
+    "less-than-text": (lambda: sc.less(A, "a"), errors.DTypeError, "'a' is no number"),
     "ddof": (lambda: A.var(ddof=-1), errors.ParameterError, "ddof must be 0 or more, not -1"),
     "round-decimals": (
         lambda: sc.round(A, 2),

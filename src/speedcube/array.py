@@ -235,7 +235,8 @@ class Array(Operators):
     def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
         """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits.
 
-        With an integer ``dtype`` floats are truncated to it before they are summed.
+        An exact zero is +0.0, that of negative zeros too, as from `math.fsum`. With an integer
+        ``dtype`` floats are truncated to it before they are summed.
         """
         kind = self.dtype.kind
         default = {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, self._expr.dtype)
@@ -243,19 +244,19 @@ class Array(Operators):
 
     def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
         """The exact sum over the count, rounded once; float64 of integers."""
-        return _reduce(self, "mean", axis, keepdims, _float_result(self, dtype))
+        return _reduce(self, "mean", axis, keepdims, _float_result(self, "mean", dtype))
 
     def var(
         self, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
     ) -> Array:
         """The variance from the exact sums of x and x*x, rounded once."""
-        return _reduce(self, "var", axis, keepdims, _float_result(self, dtype), ddof)
+        return _reduce(self, "var", axis, keepdims, _float_result(self, "var", dtype), ddof)
 
     def std(
         self, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
     ) -> Array:
         """The square root of `var`."""
-        return _reduce(self, "std", axis, keepdims, _float_result(self, dtype), ddof)
+        return _reduce(self, "std", axis, keepdims, _float_result(self, "std", dtype), ddof)
 
     def min(self, axis: Any = None, keepdims: bool = False) -> Array:
         """The least element; NaN if there is one; -0.0 is below 0.0."""
@@ -323,10 +324,17 @@ class Array(Operators):
         return super().__pow__(exponent)  # type: ignore[no-any-return]
 
 
-def _float_result(array: Array, dtype: Any) -> str:
-    if dtype is not None:
-        return dtypes.check(dtype)
-    return array._expr.dtype if dtypes.is_float(array._expr.dtype) else "float64"
+def _float_result(array: Array, op: str, dtype: Any) -> str:
+    """The dtype of a mean or a spread, which is one of floats."""
+    if dtype is None:
+        return array._expr.dtype if dtypes.is_float(array._expr.dtype) else "float64"
+    name = dtypes.check(dtype)
+    if not dtypes.is_float(name):
+        raise DTypeError(
+            f"{op} has no dtype {name}: its result is a fraction, in {' or '.join(dtypes.FLOATS)}; "
+            f"convert that, for example speedcube.rint(x.{op}()).astype('{name}')"
+        )
+    return name
 
 
 def _reduce(
