@@ -14,6 +14,7 @@ import numpy as np
 from . import dtypes
 from .display import html, summary
 from .engine.compute import compute, plan_for, source_of
+from .engine.explain import Explanation, explain
 from .engine.rungs import with_threads
 from .errors import AxisError, DTypeError, ParameterError, ShapeError
 from .expr import build, views
@@ -147,6 +148,14 @@ class Array(Operators):
     ) -> Plan:
         """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
         return plan_for(self._expr, *self._where(on, scheduler, num_workers), self._gpu)[0]
+
+    def explain(self) -> Explanation:
+        """Which law covers each step of the computation, and how; nothing is computed.
+
+        ``.covered`` says whether every step has the same bits on every rung; ``.steps`` are the
+        rows that ``repr`` shows. What is not covered: a Dask array, which Dask computes.
+        """
+        return explain(self._expr)
 
     def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
         if num_workers is None:

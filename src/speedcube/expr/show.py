@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .build import factors
-from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Stored
+from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Source, Stored
 
 _INFIX = {
     "add": "+",
@@ -39,7 +39,12 @@ def show(root: Expr, depth: int = 8) -> str:
 
 
 def _leaf(leaf: Leaf, depth: int) -> str:
-    source = leaf.source
+    text = source_text(leaf.source, depth)
+    return text if isinstance(leaf.source, (Const, Reduced)) else text + places(leaf)
+
+
+def source_text(source: Source, depth: int = 8) -> str:
+    """A source without the positions that are read."""
     if isinstance(source, Const):
         return f"{source.value!r}"
     if isinstance(source, Reduced):
@@ -49,10 +54,14 @@ def _leaf(leaf: Leaf, depth: int) -> str:
             return f"dot({x}, {y}, {axis})" if axis else f"dot({x}, {y})"
         inner = show(source.arg, depth - 1) if depth else "..."
         return f"{inner}.{source.op}({axis})"
-    steps = ", ".join(map(str, leaf.strides))
-    where = f"[{leaf.offset} + ({steps})·i]" if leaf.shape else ""
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)
-        return f"{source.distribution}({values}){where}"
+        return f"{source.distribution}({values})"
     names = {Position: "position", Stored: "stored", Deferred: "dask"}
-    return f"{names[type(source)]}{where}"
+    return names[type(source)]
+
+
+def places(leaf: Leaf) -> str:
+    """The positions that ``leaf`` reads: an offset, and a step for each axis; of a scalar none."""
+    steps = ", ".join(map(str, leaf.strides))
+    return f"[{leaf.offset} + ({steps})·i]" if leaf.shape else ""
