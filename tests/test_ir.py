@@ -25,6 +25,7 @@ I = Instr("input", "int32", imm="i")  # noqa: E741
 B = Instr("input", "bool", imm="b")
 
 L = Instr("input", "int64", imm="l")
+U = Instr("input", "uint32", imm="u")
 P = Instr("param", "float64", imm=0)
 NEGATED = Body((F, Instr("neg", "float64", (0,))), (("x", 1),))
 HALVED = Body((F, Instr("ne", "bool", (0, 0))), (("x", 0), ("more", 1)))
@@ -57,6 +58,9 @@ REFUSED = {
     "table-of-floats": ([L, Instr("table", "float64", (0,), (1, 2))], "is for integers"),
     "table-without-entries": ([L, Instr("table", "uint64", (0,), ())], "wants entries"),
     "table-at-int32": ([I, Instr("table", "uint64", (0,), (1, 2))], "wants entries"),
+    "pick-of-doubles": ([U, Instr("pick", "float64", (0,), (1.0,) * 16)], "wants 16 float32"),
+    "pick-from-eight": ([U, Instr("pick", "float32", (0,), (1.0,) * 8)], "wants 16 float32"),
+    "pick-at-int32": ([I, Instr("pick", "float32", (0,), (1.0,) * 16)], "wants 16 float32"),
     "rare-without-inputs": ([B, F, Instr("rare", "float64", (0, 1), NEGATED)], "takes 3 operands"),
     "rare-without-bool": ([F, Instr("rare", "float64", (0, 0, 0), NEGATED)], "wants operands"),
     "rare-of-another-type": ([B, F, I, Instr("rare", "int32", (0, 2, 1), NEGATED)], "wants operan"),
@@ -292,6 +296,9 @@ def loop_case(dtype: str, behind: bool) -> tuple[Body, dict[str, np.ndarray]]:
     return b.body(), {"leaf0": start.astype(dtype), "leaf1": np.arange(4000).astype(dtype) % 41}
 
 
+SIXTEEN = tuple(float(v) for v in np.float32(1) / np.arange(-7, 9).astype("float32").clip(0.1))
+
+
 def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
     cases: dict[str, tuple[Body, dict[str, np.ndarray]]] = {}
 
@@ -359,6 +366,7 @@ def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
     for dtype in ("uint64", "int32"):
         entries = tuple(int(v) for v in special_values(dtype)[:21])
         add("table", dtype, ["int64"], [np.arange(200) * 13 % 21], entries)
+    add("pick", "float32", ["uint32"], [np.arange(200, dtype=np.uint32) * 2654435761], SIXTEEN)
     for dtype, least in (("float64", 9e9), ("float32", 1.0), ("int64", 2**62), ("uint8", 9)):
         cases[f"rare-{dtype}"] = rare_case(dtype, least)
     for dtype in ("float64", "float32", "int64", "uint8"):
@@ -407,6 +415,12 @@ def test_other_targets_give_the_same_bits(target: str) -> None:
         b.output("x", mixed)
         body, inputs = b.body(), {"leaf0": x, "leaf1": y}
         assert_same_bits(run_body(body, inputs, target), evaluate(body, inputs)["x"], dtype)
+
+
+@pytest.mark.parametrize("target", targets()[1:])
+def test_other_targets_pick_the_same(target: str) -> None:
+    body, inputs = CASES["pick-uint32-float32"]
+    assert_same_bits(run_body(body, inputs, target), evaluate(body, inputs)["x"])
 
 
 def test_params_are_read_as_their_type() -> None:

@@ -40,6 +40,7 @@ class Table:
     weight: Callable[[Real], Real]
     interval: tuple[Real, Real]
     degree: int
+    bits: int = 53
 
 
 def grid(table: Table, points: int) -> list[Real]:
@@ -49,8 +50,8 @@ def grid(table: Table, points: int) -> list[Real]:
     return [x for x in found if x]
 
 
-def rounded(x: Real) -> float:
-    with mp.workprec(53):
+def rounded(x: Real, bits: int = 53) -> float:
+    with mp.workprec(bits):
         return float(+x)
 
 
@@ -69,7 +70,7 @@ def fit(table: Table) -> tuple[tuple[float, ...], float]:
             w * (t - mp.polyval([mpf(c) for c in held[::-1]], x)) if held else w * t
             for x, w, t in zip(xs, weights, truths, strict=True)
         ]
-        held.append(rounded(minimax(rows, rest, warm)[0]))
+        held.append(rounded(minimax(rows, rest, warm)[0], table.bits))
     exact = [mpf(c) for c in held[::-1]]
     errors = [
         abs(table.weight(x) * (mp.polyval(exact, x) - table.truth(x))) for x in grid(table, CHECKED)
@@ -98,10 +99,6 @@ def tables() -> list[Table]:
         Table(
             "EXP", "exp(r) = 1 + r + r r P(r), |r| <= ln(2)/2, relative",
             lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), (-reduced, reduced), 9,
-        ),
-        Table(
-            "EXPM1_32", "exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative to expm1(r)",
-            lambda r: mp.expm1(r) / r, lambda r: r / mp.expm1(r), (-reduced, reduced), 7,
         ),
         Table(
             "EXP_32", "exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative",
@@ -134,13 +131,9 @@ def tables() -> list[Table]:
             (0, eighth), 5,
         ),
         Table(
-            "SIN_32", "sin(r) = r + r z P(z), z = r r, |r| <= pi/4, relative",
+            "SIN_32", "sin(r) = r + r z P(z), z = r r, |r| <= pi/2, relative",
             lambda z: (mp.sin(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.sin(root(z)),
-            (0, eighth), 3,
-        ),
-        Table(
-            "COS_32", "cos(r) = 1 + z P(z), z = r r, |r| <= pi/4, relative",
-            lambda z: (mp.cos(root(z)) - 1) / z, lambda z: z / mp.cos(root(z)), (0, eighth), 3,
+            (0, 4 * eighth), 4,
         ),
         Table(
             "ATAN", "atan(t) = t + t z P(z), z = t t, |t| <= tan(pi/8), relative",
@@ -246,6 +239,7 @@ def constants() -> dict[str, list[float]]:
         "HALF_LOG_TWO_PI": parts(mp.log(2 * mp.pi) / 2, whole),
         "TWO_OVER_ROOT_PI": parts(2 / mp.sqrt(mp.pi), whole),
         "QUARTER_PI": parts(mp.pi / 4, (3, 0)),  # times 0 .. 4 the first is exact
+        "PER_PI": parts(1 / mp.pi, (0,)),
         "TWO_OVER_PI": parts(2 / mp.pi, (0,)),
     }
 

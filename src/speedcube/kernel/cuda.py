@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .. import dtypes
-from .ir import Body, Instr
+from .ir import PICKED, Body, Instr
 
 CTYPE: Final = {
     "bool": "bool",
@@ -73,8 +73,8 @@ def emit(
             if instr.op in _INNER:
                 _INNER[instr.op](lines, instr, args, name, indent, pool)
                 continue
-            if instr.op == "table":
-                entries = ", ".join(literal(entry, instr.type) for entry in instr.imm)
+            if instr.op in ("table", "pick"):
+                entries = ", ".join(_entry(entry, instr.type) for entry in instr.imm)
                 lines.append(
                     f"{indent}static const {CTYPE[instr.type]} {name}_table[] = {{{entries}}};"
                 )
@@ -83,6 +83,11 @@ def emit(
                 f"{indent}{CTYPE[instr.type]} {name} = {_C[instr.op](instr, types, args)};"
             )
     return {name: names[v] for name, v in body.outputs}
+
+
+def _entry(value: Any, dtype: str) -> str:
+    """A constant that may stand in an array: floats in C's hexadecimal notation."""
+    return f"{value.hex()}f" if dtype == "float32" else literal(value, dtype)
 
 
 def _rare(
@@ -231,4 +236,5 @@ _C: Final[dict[str, _Printer]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "table": lambda i, types, a: f"{a[0]}[{a[1]}]",
+    "pick": lambda i, types, a: f"{a[0]}[{a[1]} & {PICKED - 1}u]",
 }

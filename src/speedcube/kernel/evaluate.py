@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .ir import Body, Instr
+from .ir import PICKED, Body, Instr
 
 Array = NDArray[Any]
 
@@ -144,6 +144,8 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
         return np.asarray(shift(args[0], np.asarray(instr.imm, instr.type)))
     if instr.op == "table":
         return np.array(instr.imm, instr.type)[args[0]]
+    if instr.op == "pick":
+        return np.asarray(np.array(instr.imm, instr.type)[args[0] & np.uint32(PICKED - 1)])
     if instr.op == "rare":
         return _rare(instr, args)
     if instr.op == "loop":

@@ -17,6 +17,7 @@
     eq ne lt le gt ge      bool; float comparisons are false on NaN, except ne
     select cast bitcast    cast float -> integer needs a value in range (the rules guard it)
     table  imm=entries     integers: the entry at an int64 index in range (the rules guard it)
+    pick   imm=16 entries  float32: the entry at a uint32's low four bits, from one register
     rare   imm=Body        (condition, otherwise, inputs...): the body's output "x" where the
                            condition holds, else otherwise; skipped where no element needs it,
                            so the body must be harmless for every input
@@ -43,13 +44,15 @@ COMPARE: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(("input", "const", "param"), 0),
     **dict.fromkeys(("neg", "sqrt", "nsqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
-    **dict.fromkeys(("shl", "shr", "cast", "bitcast", "table"), 1),
+    **dict.fromkeys(("shl", "shr", "cast", "bitcast", "table", "pick"), 1),
     **dict.fromkeys(("add", "sub", "mul", "div", "idiv", "irem", "and", "or", "xor"), 2),
     **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),
     **dict.fromkeys(("fma", "select"), 3),
     "rare": 2,  # and the body's inputs
     "loop": 1,  # and the body's inputs, x the first
 }
+
+PICKED: Final = 16  # entries of a pick
 
 OUTPUTS: Final = {"rare": ("x",), "loop": ("x", "more")}  # of the bodies inside
 
@@ -204,6 +207,9 @@ class Builder:
     def table(self, entries: tuple[int, ...], index: Value, dtype: str = "uint64") -> Value:
         return self.emit("table", dtype, index, imm=entries)
 
+    def pick(self, entries: tuple[float, ...], index: Value) -> Value:
+        return self.emit("pick", "float32", index, imm=entries)
+
     def rare(
         self, condition: Value, otherwise: Value, rule: Callable[..., Value], *args: Value
     ) -> Value:
@@ -291,6 +297,9 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
         return None if same else "changes the size"
     if instr.op == "table":
         return None if types == ["int64"] and instr.imm else "wants entries and an int64 index"
+    if instr.op == "pick":
+        ok = instr.type == "float32" and types == ["uint32"] and len(instr.imm) == PICKED
+        return None if ok else f"wants {PICKED} float32 entries and a uint32"
     if instr.op in OUTPUTS:
         return _inner_problem(instr, types)
     if instr.op in ("shl", "shr") and not 0 <= instr.imm < 8 * dtypes.itemsize(instr.type):

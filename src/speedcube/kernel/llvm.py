@@ -41,6 +41,7 @@ class Text:
     """The text of one function under construction."""
 
     lanes: int
+    permuted: int = 16  # float32 numbers that one permutation chooses from
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
     declares: set[str] = field(default_factory=set)
@@ -277,6 +278,31 @@ def _table(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     return t.op(f"call {v} @{intrinsic}({args})")
 
 
+def _pick(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
+    """Lane by lane, which LLVM knows to be a permutation of one register where there is one.
+
+    AVX2's register holds eight entries: there each half gives one, and the index's fourth bit says
+    which of them it is.
+    """
+    v, words = t.vector("float"), t.vector("i32")
+    size = min(t.permuted, len(i.imm))
+    low = t.op(f"and {words} {a[0]}, {t.constant(size - 1, 'uint32')}")
+    indices = [t.op(f"extractelement {words} {low}, i64 {lane}") for lane in range(t.lanes)]
+    parts = []
+    for first in range(0, len(i.imm), size):
+        numbers = (f"float {literal(x, i.type)}" for x in i.imm[first : first + size])
+        table, value = f"<{size} x float> <{', '.join(numbers)}>", "poison"
+        for lane, index in enumerate(indices):
+            one = t.op(f"extractelement {table}, i32 {index}")
+            value = t.op(f"insertelement {v} {value}, float {one}, i64 {lane}")
+        parts.append(value)
+    if len(parts) == 1:
+        return parts[0]
+    fourth = t.op(f"and {words} {a[0]}, {t.constant(size, 'uint32')}")
+    upper = t.op(f"icmp ne {words} {fourth}, zeroinitializer")
+    return t.op(f"select {t.vector('i1')} {upper}, {v} {parts[1]}, {v} {parts[0]}")
+
+
 def _rare(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     """The body behind a branch that is taken where any lane needs it."""
     v, ones = t.vector(SCALAR[i.type]), t.vector("i1")
@@ -338,6 +364,7 @@ _EMIT: Final[dict[str, _Emitter]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "table": _table,
+    "pick": _pick,
     "rare": _rare,
     "loop": _loop,
 }

@@ -66,12 +66,16 @@ class Tile:
 
 
 class Loops:
-    """Emits one kernel of vectors of ``lanes`` elements; ``rolled``: rounds stay loops."""
+    """Emits one kernel of vectors of ``lanes`` elements; ``rolled``: rounds stay loops;
+    ``permuted``: float32 numbers that one permutation chooses from (8 or 16).
+    """
 
-    def __init__(self, program: Program, lanes: int, rolled: bool = False) -> None:
+    def __init__(
+        self, program: Program, lanes: int, rolled: bool = False, permuted: int = 16
+    ) -> None:
         self.program = program
         self.rolled = rolled
-        self.text = Text(lanes)
+        self.text = Text(lanes, permuted)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         self.strides: list[str] = []  # of each leaf and the result along the tile loop

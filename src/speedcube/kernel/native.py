@@ -37,18 +37,21 @@ FEATURES: Final = {
 
 @dataclass(frozen=True)
 class Style:
-    """How a kernel is written: elements in a vector, and whether rounds of a stream stay loops."""
+    """How a kernel is written: elements in a vector, whether rounds of a stream stay loops, and how
+    many float32 numbers one permutation chooses from.
+    """
 
     lanes: int
     rolled: bool
+    permuted: int = 8
 
 
 # A quick kernel is short text, compiled in a third of the time; a full one has enough independent
 # chains in a vector to hide latencies, but few enough to stay in registers. Measured on the
 # published expression, ms to compile and ns a normal: AVX-512 44 and 4.6 against 127 and 3.2 (with
 # 16 lanes 82 and 3.7), AVX2 44 and 6.4 against 152 and 5.0 (with 32 lanes 226 and 6.1).
-QUICK: Final = {"avx512": Style(8, True), "avx2": Style(8, True), "plain": Style(4, True)}
-FULL: Final = {"avx512": Style(32, False), "avx2": Style(16, False), "plain": Style(8, False)}
+QUICK: Final = {"avx512": Style(8, True, 16), "avx2": Style(8, True), "plain": Style(4, True)}
+FULL: Final = {"avx512": Style(32, False, 16), "avx2": Style(16, False), "plain": Style(8, False)}
 
 
 @cache
@@ -188,7 +191,7 @@ def _is_object(code: bytes) -> bool:
 @lru_cache(maxsize=64)
 def source(program: Program, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
-    return Loops(program, style.lanes, style.rolled).emit()
+    return Loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
 def _key(program: Program, target: str, style: Style) -> bytes:

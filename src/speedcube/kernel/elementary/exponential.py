@@ -11,6 +11,7 @@ from typing import Final
 
 from ..ir import Builder, Value
 from ..signs import magnitude
+from . import single
 from . import tables as T
 from .doubles import (
     F64,
@@ -62,7 +63,7 @@ def power_of_two(shifted: Value) -> Value:
 
 
 def exp(b: Builder, x: Value) -> Value:
-    return _exp32(b, x) if x.type == "float32" else _exp64(b, x)
+    return single.exp(b, x, _exp32) if x.type == "float32" else _exp64(b, x)
 
 
 def _exp64(b: Builder, x: Value) -> Value:

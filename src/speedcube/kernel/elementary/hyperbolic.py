@@ -9,15 +9,13 @@ from typing import Final
 
 from ..ir import Builder, Value
 from ..signs import magnitude, sign_of
+from . import single
 from . import tables as T
 from .doubles import (
-    F64,
-    SHIFTER,
     at_most,
     flipped,
     number,
     plus,
-    polynomial,
     quotient,
     root,
     times,
@@ -26,14 +24,12 @@ from .doubles import (
     widened,
 )
 from .exponential import (
-    BIAS,
     TWICE,
     by_power,
     exp_near,
     expm1_pair,
     grown,
     nearest,
-    power_of_two,
     reduced,
 )
 from .logarithm import log1p_pair, log_pair
@@ -41,24 +37,12 @@ from .logarithm import log1p_pair, log_pair
 
 def tanh(b: Builder, x: Value) -> Value:
     if x.type == "float32":
-        return _tanh32(b, x)
+        return single.tanh(b, x)
     size = at_most(b, magnitude(b, x), 20.0)
     m, low = expm1_pair(b, size + size)
     below, lost = two_sum(number(b, 2.0), m)
     first, second = quotient(b, (m, low), (below, lost + low))
     return flipped(first + second, sign_of(b, x))
-
-
-def _tanh32(b: Builder, x: Value) -> Value:
-    wide = x.cast(F64)
-    size = at_most(b, magnitude(b, wide), 10.0)
-    double = size + size
-    n, shifted = nearest(b, double, T.LOG2E[0], SHIFTER + BIAS)
-    r = b.fma(n, number(b, -(T.LN2[0] + T.LN2[1])), double)
-    scale = power_of_two(shifted)
-    m = b.fma(scale, r * polynomial(b, r, T.EXPM1_32), scale - number(b, 1.0))
-    ratio = b.emit("div", F64, m, m + number(b, 2.0))
-    return flipped(ratio, sign_of(b, wide)).cast("float32")
 
 
 FAR: Final = 22.0  # from here on exp(-x) is no part of sinh(x) and cosh(x)

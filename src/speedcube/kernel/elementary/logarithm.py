@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from . import single
 from . import tables as T
 from .doubles import (
     EXPONENT,
@@ -28,6 +29,7 @@ from .doubles import (
 
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000  # 0.70710..., low word zero
 WHOLE: Final = 0x4330_0000_0000_0000  # 2**52: an integer OR-ed into its low bits is added
+INF: Final = float("inf")
 LEAST: Final = 1 << 52  # bits of the least normal number
 INFINITE: Final = 0x7FF << 52
 
@@ -50,7 +52,7 @@ def split(b: Builder, x: Value) -> tuple[Value, Value]:
 
 def log(b: Builder, x: Value) -> Value:
     if x.type == "float32":
-        return _log32(b, x)
+        return single.log(b, x, _log32)
     return b.rare(unusual(b, x), _log_normal(b, x), _log_unusual, x)
 
 
@@ -83,9 +85,8 @@ def _log32(b: Builder, x: Value) -> Value:
     f, e = split(b, x.cast(F64))
     g = f - number(b, 1.0)
     value = b.fma(g, polynomial(b, g, T.LOG_32), e * number(b, T.LN2[0] + T.LN2[1]))
-    bits = x.bitcast("uint32") - b.const(1, "uint32")
-    odd = bits.compare("ge", b.const(0x7F7F_FFFF, "uint32"))
-    return b.rare(odd, value.cast("float32"), lambda b, x: beyond(b, x, x), x)
+    usual = x.compare("gt", b.const(0.0, "float32")) & x.compare("lt", b.const(INF, "float32"))
+    return b.select(usual, value.cast("float32"), beyond(b, x, x))
 
 
 def log_pair(b: Builder, x: Value, more: Value | None = None) -> Pair:

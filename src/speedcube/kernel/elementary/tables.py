@@ -5,8 +5,6 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
 
 ``EXP``: exp(r) = 1 + r + r r P(r), |r| <= ln(2)/2, relative.
     Degree 9, -57.9.
-``EXPM1_32``: exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative to expm1(r).
-    Degree 7, -37.7.
 ``EXP_32``: exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative.
     Degree 6, -34.3.
 ``LOG``: log(f) = 2 s + s z P(z), s = (f - 1) / (f + 1), z = s s, relative.
@@ -21,18 +19,16 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
     Degree 5, -57.9.
 ``COS``: cos(r) = 1 - z / 2 + z z P(z), z = r r, |r| <= pi/4, relative.
     Degree 5, -63.9.
-``SIN_32``: sin(r) = r + r z P(z), z = r r, |r| <= pi/4, relative.
-    Degree 3, -37.5.
-``COS_32``: cos(r) = 1 + z P(z), z = r r, |r| <= pi/4, relative.
-    Degree 3, -33.9.
+``SIN_32``: sin(r) = r + r z P(z), z = r r, |r| <= pi/2, relative.
+    Degree 4, -35.3.
 ``ATAN``: atan(t) = t + t z P(z), z = t t, |t| <= tan(pi/8), relative.
     Degree 11, -63.8.
 ``CBRT``: cbrt(m) = P(m), m in [0.35, 2.83], relative.
     Degree 5, -10.4.
 ``ERF``: erf(x) = x (2 / sqrt(pi) + z P(z)), z = x x, |x| <= 1/2, relative.
     Degree 8, -64.2.
-``GAMMALN``: gammaln(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x**2) / x, x >= 8,
-    absolute.
+``GAMMALN``: gammaln(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x**2) / x,
+    x >= 8, absolute.
     Degree 7, -64.5.
 
 Constants are sums of float64 numbers, the largest first; the first part of ``LN2`` and of
@@ -53,17 +49,6 @@ EXP: Final[tuple[float, ...]] = (
     float.fromhex("0x1.71df0da66aa58p-19"),
     float.fromhex("0x1.28ad493cb5410p-22"),
     float.fromhex("0x1.ad9d5d557b3dfp-26"),
-)
-
-EXPM1_32: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.fffffffff63fdp-1"),
-    float.fromhex("0x1.000000001a89ep-1"),
-    float.fromhex("0x1.5555557e25bcep-3"),
-    float.fromhex("0x1.555554f2f9d03p-5"),
-    float.fromhex("0x1.1110a68ab18b6p-7"),
-    float.fromhex("0x1.6c175b1a34512p-10"),
-    float.fromhex("0x1.a17d62be57623p-13"),
-    float.fromhex("0x1.a019fdad02610p-16"),
 )
 
 EXP_32: Final[tuple[float, ...]] = (
@@ -139,17 +124,11 @@ COS: Final[tuple[float, ...]] = (
 )
 
 SIN_32: Final[tuple[float, ...]] = (
-    float.fromhex("-0x1.5555554c70d15p-3"),
-    float.fromhex("0x1.11110869bf1cep-7"),
-    float.fromhex("-0x1.a00f7eb027a69p-13"),
-    float.fromhex("0x1.6cd1d725008ccp-19"),
-)
-
-COS_32: Final[tuple[float, ...]] = (
-    float.fromhex("-0x1.ffffffcb7f343p-2"),
-    float.fromhex("0x1.55553c77131aap-5"),
-    float.fromhex("-0x1.6c07f0c6a0155p-10"),
-    float.fromhex("0x1.991678aa0ae78p-16"),
+    float.fromhex("-0x1.5555554767bc1p-3"),
+    float.fromhex("0x1.11110c49a274dp-7"),
+    float.fromhex("-0x1.a017d981b6556p-13"),
+    float.fromhex("0x1.71707c1e90c7ep-19"),
+    float.fromhex("-0x1.9a6829e9e210ap-26"),
 )
 
 ATAN: Final[tuple[float, ...]] = (
@@ -260,6 +239,8 @@ QUARTER_PI: Final[tuple[float, ...]] = (
     float.fromhex("0x1.921fb54442d18p-1"),
     float.fromhex("0x1.1a62633145c07p-55"),
 )
+
+PER_PI: Final[tuple[float, ...]] = (float.fromhex("0x1.45f306dc9c883p-2"),)
 
 TWO_OVER_PI: Final[tuple[float, ...]] = (float.fromhex("0x1.45f306dc9c883p-1"),)
 

@@ -11,17 +11,18 @@ from ..signs import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     F64,
+    SHIFTER,
     Pair,
     chosen,
     fast_two_sum,
     flipped,
+    low_bits,
     number,
     polynomial,
     quotient,
     widened,
     word,
 )
-from .exponential import nearest
 from .reduction import LIMIT, far, near
 
 
@@ -80,17 +81,20 @@ def _signed(b: Builder, x: Value, n: Value, turn: int, size: Value) -> Value:
 
 
 def _wave32(b: Builder, x: Value, turn: int) -> Value:
-    """In float64, rounded once; two parts of pi/2 are enough below 2**30."""
+    """In float64, rounded once: (-1)**n sin(r), r = x - n pi, for cos x - (n - 1/2) pi.
+
+    One polynomial for |r| <= pi/2 costs less than two and a choice. Two parts of pi are enough
+    below 2**30.
+    """
     wide = x.cast(F64)
-    size = magnitude(b, wide)
-    n, shifted = nearest(b, size, T.TWO_OVER_PI[0])
-    r = b.fma(-n, number(b, T.HALF_PI[0]), size)
-    r = b.fma(-n, number(b, T.HALF_PI[1]), r)
+    shifted = b.fma(wide, number(b, T.PER_PI[0]), number(b, 0.5 if turn else SHIFTER))
+    shifted = shifted + number(b, SHIFTER) if turn else shifted
+    n = shifted - number(b, SHIFTER)
+    n = n - number(b, 0.5) if turn else n
+    r = b.fma(n, number(b, -T.PI[1]), b.fma(n, number(b, -T.PI[0]), wide))
     z = r * r
-    sine = b.fma(r * z, polynomial(b, z, T.SIN_32), r)
-    cosine = b.fma(z, polynomial(b, z, T.COS_32), number(b, 1.0))
-    n = shifted.bitcast("uint64")
-    usual = _signed(b, wide, n, turn, _chosen(b, n, turn, sine, cosine)).cast("float32")
+    value = r * polynomial(b, z, (1.0, *T.SIN_32))  # a product keeps the sign of a zero
+    usual = flipped(value, low_bits(shifted) << 63).cast("float32")
     large = _too_large(b, x, LIMIT)
     return b.rare(large, usual, lambda b, x: _far(b, x.cast(F64), turn).cast("float32"), x)
 
