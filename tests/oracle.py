@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from speedcube.expr import nodes
+from speedcube.expr import nodes, ordered
 from speedcube.expr.build import factors
 from speedcube.expr.interpret import interpret
 from speedcube.kernel import reference
@@ -64,6 +64,8 @@ def exact_sum(row: Sequence[float], dtype: str = "float64", power: int = 1) -> A
 
 def reduce_row(op: str, row: np.ndarray, dtype: str, ddof: float = 0.0) -> Any:
     """One result: ``op`` of the elements of ``row``."""
+    if op == "prod":
+        return ordered.product(row)
     if op in ("min", "max", "argmin", "argmax"):
         return _extremum(op, row)
     if op == "sum" and row.dtype.kind != "f":
@@ -146,7 +148,7 @@ def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
 
 
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
-    """``root`` with every reduction below it replaced by its exact values in memory."""
+    """``root`` with every reduction and scan below it replaced by its exact values in memory."""
     give = value or elements
     done: dict[int, nodes.Stored] = {}
 
@@ -154,10 +156,14 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
         if isinstance(node, nodes.Map):
             return nodes.Map(node.op, tuple(map(visit, node.args)), node.shape, node.dtype)
         source = node.source
-        if not isinstance(source, nodes.Reduced):
+        if not isinstance(source, nodes.Reduced | nodes.Scanned):
             return node
         if id(source) not in done:
-            done[id(source)] = nodes.Stored(reduced(source, give), source.dtype)
+            if isinstance(source, nodes.Reduced):
+                values = reduced(source, give)
+            else:
+                values = ordered.scanned(source, give(source.arg)).reshape(-1)
+            done[id(source)] = nodes.Stored(values, source.dtype)
         return nodes.Leaf(done[id(source)], node.shape, node.offset, node.strides)
 
     return visit(root)

@@ -36,6 +36,13 @@ EXPRESSIONS = {
     "stored sum of columns": lambda: sc.asarray(_DATA).sum(axis=0),
     "argmin": lambda: sc.asarray(_DATA).argmin(),
     "centred": lambda: (lambda x: ((x - x.mean()) ** 2).sum())(_normal(300, 700)),
+    "running sum": lambda: sc.asarray(_DATA).cumsum() + 1,
+    "running sums from nothing": lambda: sc.cumulative_sum(
+        sc.asarray(_DATA).reshape(-1)[:100_000], include_initial=True
+    ),
+    "running products": lambda: (_normal(2, 40_000) / 1000).cumprod(axis=1),
+    "product": lambda: (_normal(300, 700) / 11).prod(),
+    "products": lambda: (_normal(300, 700) / 11).prod(axis=0),
     "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
 }
 

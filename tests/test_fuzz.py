@@ -168,7 +168,7 @@ class Chain:
 
 
 _SOURCES = ["normal", "uniform", "exponential", "integers", "stored", "arange", "full"]
-_STEPS = ["unary", "binary", "scalar", "other", "where", "slice", "view", "cast", "reduce"]
+_STEPS = ["unary", "binary", "scalar", "other", "where", "slice", "view", "cast", "reduce", "scan"]
 _SHAPES = [
     (),
     (1,),
@@ -216,7 +216,8 @@ def source(draw: Any) -> Chain:
 
 _UNARY = [o for o, r in OPS.items() if r.arity == 1 and r.rule != "cast"]
 _BINARY = [o for o, r in OPS.items() if r.arity == 2]
-_REDUCE = ["sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"]
+_REDUCE = ["sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax", "prod"]
+_SCAN = ["cumsum", "cumprod"]
 
 
 def _sliced(draw: Any, chain: Chain) -> Chain:
@@ -267,6 +268,10 @@ def _step(draw: Any, chain: Chain, other: st.SearchStrategy[Chain]) -> Chain:
         if dtypes.is_float(a.dtype.name) and dtypes.is_integer(dtype):
             a = sc.clip(sc.where(sc.isnan(a), 0.0, a), 0, 100)  # others are the platform's
         return chain.then(a.astype(dtype), f"astype({dtype})")
+    if kind == "scan":
+        op = draw(st.sampled_from(_SCAN))
+        axis = draw(st.sampled_from([None, *range(a.ndim)]))
+        return chain.then(getattr(a, op)(axis=axis), f"{op}(axis={axis})")
     op = draw(st.sampled_from(_REDUCE))
     axis = draw(st.sampled_from([None, *range(a.ndim)]))
     keep = draw(st.booleans())

@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
     "where=": (lambda: np.add(X, 1, where=N > 0), r"numpy\.add .* takes no where="),
     "dtype=": (lambda: np.add(X, 1, dtype="f4"), r"takes no dtype=: .*\.astype converts"),
-    "accumulate": (lambda: np.add.accumulate(X), r"numpy\.add\.accumulate has no twin"),
+    "accumulate": (lambda: np.maximum.accumulate(X), r"numpy\.maximum\.accumulate has no twin"),
     "outer": (lambda: np.multiply.outer(X, X), r"numpy\.multiply\.outer has no twin"),
     "reduce initial": (lambda: np.add.reduce(X, initial=1), r"add\.reduce .* takes no initial="),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),

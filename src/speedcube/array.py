@@ -22,7 +22,7 @@ from .expr.nodes import Expr, Leaf, Shape, Stored
 from .interop import chunks as grids
 from .interop.buffers import readable
 from .interop.dask_array import to_dask_array
-from .interop.numpy_calls import REDUCTIONS, check_keywords, other_ufunc
+from .interop.numpy_calls import REDUCTIONS, SCANS, check_keywords, other_ufunc
 from .interop.numpy_calls import function as numpy_function
 from .operators import Operators
 from .ops import ALIASES, OPS
@@ -247,9 +247,34 @@ class Array(Operators):
         An exact zero is +0.0, that of negative zeros too, as from `math.fsum`. With an integer
         ``dtype`` floats are truncated to it before they are summed.
         """
-        kind = self.dtype.kind
-        default = {"b": "int64", "i": "int64", "u": "uint64"}.get(kind, self._expr.dtype)
-        return _reduce(self, "sum", axis, keepdims, dtypes.check(dtype or default))
+        return _reduce(self, "sum", axis, keepdims, _total_dtype(self, dtype))
+
+    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """The product, by a balanced tree: neighbours 2k and 2k + 1, then their products, ...
+
+        Places count in C order over the axes. Floats are multiplied in float64 and rounded once to
+        the result's dtype; integers and bool wrap in 64 bits. Integers are first cast to ``dtype``.
+        """
+        expr = build.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
+        axes = build.normalise_axes(axis, self.ndim)
+        return self._view(expr, grids.reduced(self._grid, axes, keepdims))
+
+    def cumsum(self, axis: Any = None, dtype: Any = None) -> Array:
+        """Running sums along ``axis`` (None: of all elements in C order).
+
+        Each is the exact sum of the elements so far, rounded once to the result's dtype, as `sum`
+        is; integers and bool wrap in 64 bits.
+        """
+        return running(self, "cumsum", axis, dtype)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
+        """Running products along ``axis`` (None: of all elements in C order).
+
+        With t the greatest multiple of 1024 that is not above i, element i is ``x[:t].prod()``
+        times ``x[t] * x[t + 1] * ... * x[i]`` multiplied from the left: in float64, rounded once
+        to the result's dtype. Integers and bool wrap in 64 bits.
+        """
+        return running(self, "cumprod", axis, dtype)
 
     def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
         """The exact sum over the count, rounded once; float64 of integers."""
@@ -318,6 +343,8 @@ class Array(Operators):
             return found
         if method == "reduce" and name in REDUCTIONS and kwargs.keys() <= {"axis", "keepdims"}:
             return getattr(inputs[0], REDUCTIONS[name])(**{"axis": 0, **kwargs})
+        if method == "accumulate" and name in SCANS and kwargs.keys() <= {"axis", "dtype"}:
+            return getattr(inputs[0], SCANS[name])(**{"axis": 0, **kwargs})
         return other_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -331,6 +358,12 @@ class Array(Operators):
         if isinstance(exponent, (bool, int, float, np.generic)):
             return self._view(build.power(self._expr, exponent), self._grid)
         return super().__pow__(exponent)  # type: ignore[no-any-return]
+
+
+def _total_dtype(array: Array, dtype: Any) -> str:
+    """The dtype of sums and products: integers become int64 or uint64."""
+    default = {"b": "int64", "i": "int64", "u": "uint64"}.get(array.dtype.kind, array._expr.dtype)
+    return dtypes.check(dtype or default)
 
 
 def _float_result(array: Array, op: str, dtype: Any) -> str:
@@ -352,6 +385,16 @@ def _reduce(
     expr = build.reduction(op, array._expr, axis, keepdims, dtype, ddof)
     axes = build.normalise_axes(axis, array.ndim)
     return Array(expr, gpu=array._gpu, hint=grids.reduced(array._grid, axes, keepdims))
+
+
+def running(array: Array, op: str, axis: Any, dtype: Any, initial: bool = False) -> Array:
+    """Running sums or products of ``array``: `Array.cumsum` and `Array.cumprod`.
+
+    With ``initial`` each line begins with the value of nothing.
+    """
+    expr = build.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
+    grid = array._grid if expr.shape == array.shape else None
+    return Array(expr, gpu=array._gpu, hint=grid)
 
 
 def operand(value: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .array import Array, asarray, elementwise, operand
-from .errors import DTypeError, ParameterError, ShapeError, UnsafeFileError
+from .array import Array, asarray, elementwise, operand, running
+from .errors import AxisError, DTypeError, ParameterError, ShapeError, UnsafeFileError
 from .expr import build, views
 from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
 from .interop.chunks import broadcast, eye_grid, reshaped
@@ -271,6 +271,37 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
     return _like(x).astype(bool).sum(axis, keepdims=keepdims)
 
 
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The Array API's `cumsum`: ``axis`` may be left out for one axis only.
+
+    With ``include_initial`` each line begins with 0, the sum of nothing.
+    """
+    return _cumulative("cumsum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The Array API's `cumprod`: ``axis`` may be left out for one axis only.
+
+    With ``include_initial`` each line begins with 1, the product of nothing.
+    """
+    return _cumulative("cumprod", x, axis, dtype, include_initial)
+
+
+def _cumulative(op: str, x: Any, axis: Any, dtype: Any, initial: bool) -> Array:
+    array = _like(x)
+    if axis is None and array.ndim != 1:
+        name = {"cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}[op]
+        raise AxisError(
+            f"{name} of an array of {array.ndim} dimensions needs axis=; {op} runs through all of "
+            "them"
+        )
+    return running(array, op, axis, dtype, initial)
+
+
 def _unary(op: str) -> Callable[[Any], Array]:
     def function(x: Any) -> Array:
         return elementwise(op, x)  # type: ignore[no-any-return]
@@ -321,6 +352,7 @@ greater, greater_equal = map(_binary, ("greater", "greater_equal"))
 logical_and, logical_or, logical_xor = map(_binary, ("logical_and", "logical_or", "logical_xor"))
 bitwise_and, bitwise_or, bitwise_xor = map(_binary, ("bitwise_and", "bitwise_or", "bitwise_xor"))
 left_shift, right_shift = map(_binary, ("left_shift", "right_shift"))
-sum, mean, var, std = map(_reduction, ("sum", "mean", "var", "std"))
+sum, prod, mean, var, std = map(_reduction, ("sum", "prod", "mean", "var", "std"))
+cumsum, cumprod = map(_reduction, ("cumsum", "cumprod"))
 min, max, any, all = map(_reduction, ("min", "max", "any", "all"))
 argmin, argmax = map(_reduction, ("argmin", "argmax"))

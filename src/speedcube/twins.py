@@ -50,7 +50,21 @@ register(
         **{
             getattr(np, name): getattr(Array, name)
             for name in (
-                *("sum", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
+                *(
+                    "sum",
+                    "prod",
+                    "cumsum",
+                    "cumprod",
+                    "mean",
+                    "var",
+                    "std",
+                    "min",
+                    "max",
+                    "any",
+                    "all",
+                    "argmin",
+                    "argmax",
+                ),
                 *("squeeze", "astype"),
             )
         },
@@ -58,6 +72,7 @@ register(
             getattr(np, name): getattr(functions, name)
             for name in (
                 *("broadcast_to", "count_nonzero", "expand_dims", "flip", "moveaxis", "reshape"),
+                *("cumulative_prod", "cumulative_sum"),
                 *("round", "zeros_like", "ones_like", "full_like"),
             )
         },

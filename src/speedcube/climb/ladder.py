@@ -21,7 +21,7 @@ from ..array import Array
 from ..engine import machine, rungs
 from ..engine.rungs import Target
 from ..errors import ParameterError
-from ..expr.nodes import Const, Expr, Position, Reduced, leaves
+from ..expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
 from ..kernel.native import targets as simd_targets
 from . import options
 from .dask_rung import DaskTime
@@ -205,7 +205,7 @@ def source_points(root: Expr) -> int:
     """Elements of sources (random or stored) that ``root`` reads, repeats not counted."""
     total, sums = 0, {}
     for leaf in leaves(root):
-        if isinstance(leaf.source, Reduced):
+        if isinstance(leaf.source, Reduced | Scanned):
             sums[id(leaf.source)] = leaf.source.arg
         elif not isinstance(leaf.source, Const | Position):
             total += math.prod(n for n, s in zip(leaf.shape, leaf.strides, strict=True) if s)

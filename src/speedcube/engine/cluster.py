@@ -18,9 +18,11 @@ from dask._task_spec import Task, TaskRef
 
 from .. import __about__
 from ..errors import SchedulerError, WorkerError
+from ..expr.nodes import Reduced
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .remote import final_shape, job_of, join_parts, merge_parts, run_job
+from .ordered import carries, merged_products, shared
+from .remote import carry_job, chain_parts, final_shape, job_of, join_parts, merge_parts, run_job
 
 CONNECT_SECONDS: Final = 5
 
@@ -197,9 +199,16 @@ def _stage(
         job = job_of(stage, stage.parts[0])
         tasks[key] = Task(key, run_job, job, gpu, threads, *arrays)
         return
-    names = [f"{key}-part-{k}" for k in range(len(stage.parts))]
-    for name, part in zip(names, stage.parts, strict=True):
-        tasks[name] = Task(name, run_job, job_of(stage, part), gpu, threads, *arrays)
+    jobs = [job_of(stage, part) for part in stage.parts]
+    names = [f"{key}-part-{k}" for k in range(len(jobs))]
+    for name, job in zip(names, jobs, strict=True):
+        tasks[name] = Task(name, run_job, job, gpu, threads, *arrays)
+    if stage.join == "carry":
+        before = f"{key}-before"
+        tasks[before] = Task(before, carries, shared(stage), *(TaskRef(name) for name in names))
+        names = [f"{key}-carried-{k}" for k in range(len(jobs))]
+        for name, job in zip(names, jobs, strict=True):
+            tasks[name] = Task(name, carry_job, job, gpu, threads, TaskRef(before), *arrays)
     function, arguments = _joining(stage)
     tasks[key] = Task(key, function, *arguments, *(TaskRef(name) for name in names))
 
@@ -231,10 +240,17 @@ def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any
 
 def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) -> Any:
     arrays = [ready[id(need)] for need in stage.needs]
+    jobs = [job_of(stage, part) for part in stage.parts]
     parts = [
-        submit(f"{key}-part-{k}", k, run_job, job_of(stage, part), None, None, *arrays)
-        for k, part in enumerate(stage.parts)
+        submit(f"{key}-part-{k}", k, run_job, job, None, None, *arrays)
+        for k, job in enumerate(jobs)
     ]
+    if stage.join == "carry":
+        before = submit(f"{key}-before", 0, carries, shared(stage), *parts)
+        parts = [
+            submit(f"{key}-carried-{k}", k, carry_job, job, None, None, before, *arrays)
+            for k, job in enumerate(jobs)
+        ]
     if stage.join == "one":
         return parts[0]
     function, arguments = _joining(stage)
@@ -243,9 +259,13 @@ def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) ->
 
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
     """The task that puts the parts of ``stage`` together, and its first arguments."""
+    if stage.join == "carry":
+        return chain_parts, (stage.shape,)
+    if stage.block:
+        return merged_products, (shared(stage),)
     if stage.join == "merge":
         source = stage.source
-        assert source is not None
+        assert isinstance(source, Reduced)
         return merge_parts, (source, stage.shape)
     axis = stage.parts[0].axis
     assert axis is not None

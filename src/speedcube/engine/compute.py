@@ -12,7 +12,7 @@ import dask.local
 import dask.threaded
 
 from ..errors import ParameterError, RungError
-from ..expr.nodes import Expr, Leaf, Reduced
+from ..expr.nodes import Expr, Leaf, Reduced, Scanned
 from ..expr.space import TILE
 from ..kernel import native, nvrtc
 from ..kernel.program import Program
@@ -43,7 +43,7 @@ def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Pl
 
 def _visited(root: Expr) -> Expr:
     """The expression whose elements are computed."""
-    if isinstance(root, Leaf) and isinstance(root.source, Reduced):
+    if isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned)):
         return root.source.arg
     return root
 

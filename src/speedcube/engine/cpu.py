@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DTypeError
 from ..expr.nodes import Stored
+from ..expr.space import TILE
 from ..kernel.limbs import carry
 from ..kernel.llvm_loops import scratch_bytes
 from ..kernel.native import has_fma, targets
@@ -30,6 +31,8 @@ Box: TypeAlias = tuple[int, ...]  # begin and end of kept, of reduced, of tile s
 
 # Elements in one call: about a tenth of a second, so that Ctrl-C and other threads get a turn.
 CALL: Final = 1 << 25
+# Elements in memory at once where they are taken in their order: they stay in the cache.
+BLOCK: Final = 1 << 15
 # Records in memory at once; an exact sum's record is 576 bytes.
 RECORDS: Final = 1 << 12
 # Calls (of at most CALL elements and one tile step) before carries must move on: a limb has room
@@ -56,6 +59,27 @@ def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iter
         step = max(1, limit // max(1, row * reduced))
         for o in range(0, kept, step):
             yield o, min(o + step, kept), 0, reduced, 0, steps
+
+
+def span_boxes(
+    loops: tuple[int, int, int], per_step: int, start: int, stop: int, limit: int
+) -> Iterator[tuple[int, int, Box]]:
+    """Boxes that hold elements [start, stop) of a stored part: (first element, last, box).
+
+    About ``limit`` elements each; the first and the last may hold a few more than asked for.
+    """
+    row, at = loops[2] * per_step, start
+    while at < stop:
+        o, within = divmod(at, row)
+        o_end = min(o + max(1, limit // row), stop // row)
+        if within == 0 and row <= limit and o_end > o:
+            yield o * row, o_end * row, (o, o_end, 0, 1, 0, loops[2])
+            at = o_end * row
+            continue
+        j = within // per_step
+        j_end = min(loops[2], j + max(1, limit // per_step), -(-(stop - o * row) // per_step))
+        yield o * row + j * per_step, o * row + j_end * per_step, (o, o + 1, 0, 1, j, j_end)
+        at = o * row + j_end * per_step
 
 
 def initial_records(program: Program, count: int) -> Array:
@@ -211,6 +235,21 @@ def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop:
             if stop.is_set():
                 return
             call(box, target)
+
+
+def blocks(
+    prepared: Prepared, inputs: Mapping[int, Array], start: int, stop: int, until: Stop
+) -> Iterator[Array]:
+    """Elements [start, stop) of a stored part in C order; each block is gone with the next."""
+    inner = prepared.tiling.inner
+    dtype = np.dtype(prepared.program.element.output_type("x"))
+    memory = np.empty(BLOCK + 2 * inner + TILE, dtype)
+    with calling(prepared, inputs) as call:
+        for first, last, box in span_boxes(prepared.loops, inner, start, stop, BLOCK):
+            if until.is_set():
+                return
+            call(box, _address(memory) - first * dtype.itemsize)
+            yield memory[max(start, first) - first : min(stop, last) - first]
 
 
 def run_records(

@@ -11,7 +11,7 @@ from typing import Final
 from .. import dtypes
 from ..expr.bounds import analyse
 from ..expr.build import factors
-from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, c_strides, walk
+from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, Scanned, Staged, c_strides, walk
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
 from ..plan.plan import Plan, Rung, make_plan
@@ -100,13 +100,13 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
             yield Step(number, name, laws.BITS, f"{node.op}: {laws.OPERATIONS[node.op]}")
     if stage.source is not None:
         law, how = _reduction(stage, stage.source)
-        yield Step(number, f"{stage.op} over axes {stage.axes}", law, how)
+        yield Step(number, f"{stage.op} over axes {stage.source.axes}", law, how)
 
 
 def _source(number: int, leaf: Leaf, made: dict[int, int]) -> Step:
     source = leaf.source
     law, how = laws.SOURCES[type(source)]
-    if isinstance(source, Reduced):
+    if isinstance(source, (Reduced, Scanned)):
         return Step(number, f"{source.op} of stage {made[id(source)]}", law, how)
     if isinstance(source, Random):
         how += f", {laws.DISTRIBUTIONS[source.distribution]}"
@@ -120,12 +120,12 @@ def _is_whole(leaf: Leaf) -> bool:
     return straight or (still and isinstance(leaf.source, Const))
 
 
-def _reduction(stage: Stage, source: Reduced) -> tuple[str, str]:
+def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
-    if source.op == "sum" and not is_float:
+    if source.op in ("sum", "prod", "cumsum", "cumprod") and not is_float:
         return laws.WRAPPING
     law, how = laws.REDUCTIONS[source.op]
-    if law != laws.EXACT:
+    if law != laws.EXACT or isinstance(source, Scanned):
         return law, how
     sink = prepare(stage, stage.parts[0], None).program.sink
     modes = dict.fromkeys(term.bins.mode for term in sink.terms)

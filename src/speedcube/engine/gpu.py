@@ -20,7 +20,7 @@ from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
 from ..kernel.streams import RUN
-from .cpu import RECORDS, Consume, initial_records
+from .cpu import RECORDS, Consume, initial_records, span_boxes
 from .prepare import Prepared, tables
 from .stop import Stop
 
@@ -29,6 +29,8 @@ Array: TypeAlias = NDArray[Any]
 # Elements in one launch, by the mode of a sum's bins: half a second on an H200, so that Ctrl-C is
 # answered; fewer where elements may, or do, go to the limbs one by one.
 LAUNCH: Final = 1 << 37
+# Elements copied to the host at once, where they are taken in their order.
+BLOCK: Final = 1 << 22
 SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
@@ -177,6 +179,33 @@ def run_store(
             units = max(1, min(launcher.row_tiles, 4 * launcher.resident // (last - first)))
             launcher.launch((first, last), (0, 1), units, out)
             cupy.cuda.get_current_stream().synchronize()
+
+
+def blocks(
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    start: int,
+    stop: int,
+    device: int,
+    until: Stop,
+) -> Iterator[Array]:
+    """Elements [start, stop) in C order, block after block in host memory, as `cpu.blocks`."""
+    import cupy
+
+    inner = prepared.tiling.inner
+    launcher = Launcher(prepared, inputs, device)
+    dtype = np.dtype(prepared.program.element.output_type("x"))
+    for first, last, box in span_boxes(prepared.loops, inner, start, stop, BLOCK):
+        if until.is_set():
+            return
+        out = cupy.empty(last - first, dtype)
+        launcher.window(*box[4:])
+        kept = box[1] - box[0]
+        units = max(1, min(launcher.row_tiles, 4 * launcher.resident // kept))
+        place = np.uint64((int(out.data.ptr) - first * dtype.itemsize) % 2**64)
+        launcher.launch((box[0], box[1]), (0, 1), units, place)
+        cupy.cuda.get_current_stream().synchronize()
+        yield out.get()[max(start, first) - first : min(stop, last) - first]
 
 
 def run_records(

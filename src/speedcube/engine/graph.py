@@ -12,8 +12,9 @@ from dask._task_spec import Task, TaskRef
 from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
+from .ordered import carries, shared
 from .stop import Stop
-from .tasks import Destination, Worker, joined, merged, run_joined, run_partial
+from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 
 _serial = count()  # keys need to differ only within one call of a scheduler
 
@@ -75,11 +76,20 @@ def _stage_tasks(
     for k, part in enumerate(stage.parts):
         name, worker = f"{key}-part-{k}", workers[k % len(workers)]
         refs.append(TaskRef(name))
-        if stage.join == "merge":
+        if stage.join in ("merge", "carry"):
             run = partial(run_partial, worker, stage, part, needs)
         else:
             run = partial(run_joined, worker, stage, part, out, needs)
         tasks[name] = Task(name, run, *arrays)
+    if stage.join == "carry":
+        before = f"{key}-before"
+        tasks[before] = Task(before, partial(carries, shared(stage)), *refs)
+        refs = []
+        for k, part in enumerate(stage.parts):
+            name, worker = f"{key}-carried-{k}", workers[k % len(workers)]
+            refs.append(TaskRef(name))
+            go_on = partial(run_carried, worker, stage, part, out, needs)
+            tasks[name] = Task(name, go_on, TaskRef(before), *arrays)
     if stage.join == "merge":
         tasks[key] = Task(key, partial(merged, stage), *refs)
     else:

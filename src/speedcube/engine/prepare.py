@@ -49,16 +49,20 @@ _memo: weakref.WeakKeyDictionary[Expr, dict[Any, Prepared]] = weakref.WeakKeyDic
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
     """``part`` of ``stage`` ready to run; remembered as long as its expression lives."""
     known = _memo.setdefault(part.root, {})
-    key = (stage.axes, stage.op, out_strides)
+    # An ordered stage's elements are stored, in C order, before they are taken.
+    axes, op = ((), None) if stage.ordered else (stage.axes, stage.op)
+    key = (axes, op, out_strides)
     if key not in known:
-        known[key] = _prepare(stage, part, out_strides)
+        known[key] = _prepare(part, axes, op, out_strides)
     return known[key]
 
 
-def _prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
-    space = build(part.root, stage.axes, part.extra, out_strides, reduction=stage.op is not None)
+def _prepare(
+    part: Part, axes: tuple[int, ...], op: str | None, out_strides: tuple[int, ...] | None
+) -> Prepared:
+    space = build(part.root, axes, part.extra, out_strides, reduction=op is not None)
     tiling = tile(space)
-    reduction = None if stage.op is None else KERNEL_REDUCTION[stage.op]
+    reduction = None if op is None else KERNEL_REDUCTION[op]
     lowered = lower(part.root, space, tiling, reduction)
     outer = list(zip(space.extents, space.reduced, strict=True))[: tiling.first]
     kept = reduced = 1

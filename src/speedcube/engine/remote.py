@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WorkerError
-from ..expr.nodes import Expr, Leaf, Reduced
-from ..plan.stages import Part, Stage, cut_stage
+from ..expr.nodes import Reduced, Staged
+from ..plan.stages import Part, Stage, cut_stage, make_stage
 from . import machine
 from .finish import merge, values
+from .ordered import carries, shared
 from .stop import Stop
-from .tasks import Destination, Worker, inputs_of, is_exact_sum
+from .tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
 
 Array: TypeAlias = NDArray[Any]
 Result = TypeVar("Result")
@@ -32,19 +33,29 @@ Result = TypeVar("Result")
 class Job:
     """A part of a stage, on its own: what to compute and how its result joins others."""
 
-    root: Expr
-    extra: tuple[Leaf, ...]
-    source: Reduced | None
+    part: Part
+    source: Staged | None
     axes: tuple[int, ...]
     join: str
+    block: int
+
+    @property
+    def ordered(self) -> bool:
+        return self.alone().ordered
+
+    def alone(self) -> Stage:
+        """A stage that has this part only."""
+        return Stage(self.part.root, self.source, self.axes, (self.part,), self.join, self.block)
 
 
 def job_of(stage: Stage, part: Part) -> Job:
     """``part`` of ``stage`` as something that can be sent."""
     source = stage.source
-    if source is not None:
-        source = Reduced(source.op, part.root, source.axes, False, source.dtype, source.ddof)
-    return Job(part.root, part.extra, source, stage.axes, stage.join)
+    if isinstance(source, Reduced):
+        source = replace(source, arg=part.root, keepdims=False)
+    elif source is not None:
+        source = replace(source, arg=part.root)
+    return Job(part, source, stage.axes, stage.join, stage.block)
 
 
 def worker_threads() -> int:
@@ -109,20 +120,30 @@ def _each(
     return found
 
 
+def _worker(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
+    """Threads to use, and what runs parts on them."""
+    on_gpu = use_gpu() if gpu is None else gpu
+    count = 1 if on_gpu else worker_threads() if threads is None else threads
+    return count, Worker(TaskStop(), 0 if on_gpu else None)
+
+
 def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
     """Task: the results of a part, or its records where others share its reduction.
 
     ``gpu`` None: where the worker has one; ``threads`` None: as many as the worker has.
     """
-    on_gpu = use_gpu() if gpu is None else gpu
-    count = 1 if on_gpu else worker_threads() if threads is None else threads
-    stage = cut_stage(job.root, job.source, job.axes, job.extra, count)
-    stop = TaskStop()
-    worker = Worker(stop, 0 if on_gpu else None)
+    count, worker = _worker(gpu, threads)
+    if job.block:
+        stage = job.alone()
+        return worker.partial(stage, job.part, inputs_of(stage.needs, arrays))
+    if job.ordered:
+        return _ordered(make_stage(job.part.root, job.source, count), worker, count, arrays)
+    stage = cut_stage(job.part.root, job.source, job.axes, job.part.extra, count)
+    stop = worker.stop
     inputs = inputs_of(stage.needs, arrays)
     if job.join == "merge" or stage.join == "merge":
         records = _each(lambda part: worker.partial(stage, part, inputs), stage.parts, count, stop)
-        assert job.source is not None
+        assert isinstance(job.source, Reduced)
         whole = merge(job.source.op, is_exact_sum(job.source), records)
         if job.join == "merge":
             return whole
@@ -131,6 +152,36 @@ def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Ar
     run = worker.store if job.source is None else worker.reduce
     _each(lambda part: run(stage, part, out, inputs), stage.parts, count, stop)
     return np.asarray(out.array())
+
+
+def _ordered(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:
+    """All of a stage whose elements have an order, on this worker's threads."""
+    inputs, stop, parts = inputs_of(stage.needs, arrays), worker.stop, stage.parts
+    out = Destination(stage.shape, stage.dtype)
+    records: list[Array] = []
+    if stage.block:
+        records = _each(lambda part: worker.partial(stage, part, inputs), parts, count, stop)
+    if stage.join == "merge":
+        return merged(stage, *records)
+    before = carries(shared(stage), *records) if records else {}
+    _each(lambda part: worker.ordered(stage, part, out, inputs, before), parts, count, stop)
+    return np.asarray(out.array())
+
+
+def carry_job(
+    job: Job, gpu: bool | None, threads: int | None, before: dict[int, Array], *arrays: Any
+) -> Array:
+    """Task: the results of a part of a scan that goes on where the parts before it end."""
+    stage, (_, worker) = job.alone(), _worker(gpu, threads)
+    found = np.empty(part_width(stage, job.part), stage.dtype)
+    inputs = inputs_of(stage.needs, arrays)
+    worker.scan(stage, job.part, found, inputs, before.get(job.part.start))
+    return found
+
+
+def chain_parts(shape: tuple[int, ...], *parts: Array) -> Array:
+    """Task: parts of lines, one after the other."""
+    return np.concatenate(parts).reshape(shape)
 
 
 def join_parts(axis: int, *parts: Array) -> Array:

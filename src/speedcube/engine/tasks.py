@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..expr.nodes import Deferred, Reduced
+from ..expr.nodes import Deferred, Reduced, Scanned, Staged
 from ..plan.stages import Part, Stage
-from . import cpu, gpu
+from . import cpu, gpu, ordered
 from .finish import merge, values
 from .prepare import Prepared, prepare
 from .stop import Stop
@@ -106,7 +106,9 @@ class Worker:
 
     def reduced(self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]) -> Array:
         """The part's finished results."""
-        assert stage.source is not None
+        if stage.op == "prod":
+            return self.products(stage, part, inputs).reshape(shape)
+        assert isinstance(stage.source, Reduced)
         source, prepared = stage.source, prepare(stage, part, None)
         flat = np.empty(math.prod(shape), stage.dtype)
 
@@ -121,6 +123,10 @@ class Worker:
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
+        if stage.ordered:
+            assert stage.source is not None
+            made = self.elements(stage, part, inputs)
+            return ordered.fold(stage.source, stage.block, part.start % stage.source.count, made)
         prepared: Prepared = prepare(stage, part, None)
         found: list[Array] = []
 
@@ -130,9 +136,70 @@ class Worker:
         self.records(prepared, inputs, keep, prepared.loops[0])
         return found[0] if found else cpu.initial_records(prepared.program, 0)
 
+    def elements(self, stage: Stage, part: Part, inputs: Inputs) -> Iterator[Array]:
+        """The part's elements in C order, block after block."""
+        prepared = prepare(stage, part, None)
+        whole = 0, math.prod(part.root.shape)
+        start, stop = whole if part.axis is not None else (part.start, part.stop)
+        if self.device is None:
+            yield from cpu.blocks(prepared, inputs, start, stop, self.stop)
+            return
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            yield from gpu.blocks(prepared, inputs, start, stop, self.device, self.stop)
+
+    def products(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
+        """The products of the part's lines."""
+        source = stage.source
+        assert source is not None
+        if source.count == 0:
+            kept = (n for k, n in enumerate(part.root.shape) if k not in stage.axes)
+            return np.ones(math.prod(kept), stage.dtype)
+        return ordered.products(self.elements(stage, part, inputs), source.count, stage.dtype)
+
+    def ordered(
+        self,
+        stage: Stage,
+        part: Part,
+        out: Destination,
+        inputs: Inputs,
+        before: Mapping[int, Array],
+    ) -> None:
+        """An ordered part's results into its slice of ``out``."""
+        if isinstance(stage.source, Scanned):
+            target = _slice(stage, part, out.array())
+            self.scan(stage, part, target, inputs, before.get(part.start))
+        else:
+            self.reduce(stage, part, out, inputs)
+
+    def scan(
+        self, stage: Stage, part: Part, target: Any, inputs: Inputs, before: Array | None = None
+    ) -> None:
+        """The part's running results into ``target``; ``before`` is what its line has had."""
+        source = stage.source
+        assert isinstance(source, Scanned)
+        on_host = isinstance(target, np.ndarray)
+        direct = on_host and target.flags.c_contiguous
+        mine = target if direct else np.empty(target.shape, stage.dtype)
+        if mine.size:
+            place = part.start % source.count if stage.join == "carry" else 0
+            lines = mine.reshape(-1, mine.shape[-1])
+            made = self.elements(stage, part, inputs)
+            ordered.scan(source, stage.block, place, lines, made, before)
+        if not on_host:
+            target.set(mine)
+        elif not direct:
+            target[...] = mine
+
 
 def _slice(stage: Stage, part: Part, whole: Any) -> Any:
     """The elements of a stage's result that ``part`` produces."""
+    if stage.join == "carry":
+        assert isinstance(stage.source, Scanned)
+        line, place = divmod(part.start, stage.source.count)
+        end = place + part_width(stage, part) + (stage.source.initial and place > 0)
+        return whole.reshape(-1, stage.shape[-1])[line, end - part_width(stage, part) : end]
     if part.axis is None:
         return whole
     kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
@@ -141,7 +208,14 @@ def _slice(stage: Stage, part: Part, whole: Any) -> Any:
     return whole[tuple(item)]
 
 
-Needs: TypeAlias = Sequence[Reduced | Deferred]
+def part_width(stage: Stage, part: Part) -> int:
+    """Results of a part that shares a line: its elements, and what the line begins with."""
+    assert isinstance(stage.source, Scanned)
+    begins = part.start % stage.source.count == 0
+    return part.stop - part.start + (stage.source.initial and begins)
+
+
+Needs: TypeAlias = Sequence[Staged | Deferred]
 
 
 def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
@@ -160,6 +234,8 @@ def run_joined(
     inputs = inputs_of(needs, arrays)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
+    elif isinstance(stage.source, Scanned):
+        worker.ordered(stage, part, out, inputs, {})
     elif stage.join == "one" and out.device is None:
         return worker.reduced(stage, part, inputs, stage.shape)
     else:
@@ -172,6 +248,19 @@ def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays:
     return worker.partial(stage, part, inputs_of(needs, arrays))
 
 
+def run_carried(
+    worker: Worker,
+    stage: Stage,
+    part: Part,
+    out: Destination,
+    needs: Needs,
+    before: Mapping[int, Array],
+    *arrays: Any,
+) -> None:
+    """Task: a part of a scan that goes on where the parts before it end."""
+    worker.ordered(stage, part, out, inputs_of(needs, arrays), before)
+
+
 def joined(out: Destination, *parts: Any) -> Any:
     """Task: the destination, once every part has been written."""
     return out.array()
@@ -180,7 +269,9 @@ def joined(out: Destination, *parts: Any) -> Any:
 def merged(stage: Stage, *records: Array) -> Array:
     """Task: the results of a reduction from the records of its parts."""
     source = stage.source
-    assert source is not None
+    if stage.op == "prod":
+        return ordered.merged_products(ordered.shared(stage), *records)
+    assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
 

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError
 from ..ops import OPS
 from . import views
-from .nodes import Expr, Leaf, Map, Reduced, Shape, c_strides, const, countable
+from .nodes import Expr, Leaf, Map, Reduced, Scanned, Shape, c_strides, const, countable, whole
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -211,6 +211,54 @@ def factors(product: Expr) -> tuple[Expr, Expr]:
     assert product.op == "multiply"
     x, y = product.args
     return cast(x, product.dtype), cast(y, product.dtype)
+
+
+def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
+    """The product of ``arg`` over ``axis``: in float64, int64 or uint64, then given as ``dtype``.
+
+    The reduced axes go last, so that their C order is the order of the product.
+    """
+    axes = normalise_axes(axis, len(arg.shape))
+    kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
+    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
+    last = tuple(range(len(kept), len(arg.shape)))
+    source = Reduced("prod", lines, last, False, _wide(dtype))
+    found = cast(whole(source, source.shape), dtype)
+    if not keepdims:
+        return found
+    return views.index(
+        found, tuple(None if k in axes else slice(None) for k in range(len(arg.shape)))
+    )
+
+
+def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) -> Expr:
+    """Running sums or products (``op``) along ``axis`` (None: of all elements, in C order)."""
+    if not arg.shape:
+        arg = views.index(arg, None)
+    ndim = len(arg.shape)
+    axes = tuple(range(ndim)) if axis is None else (check_axis(axis, ndim),)
+    kept = tuple(k for k in range(ndim) if k not in axes)
+    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
+    given = dtype if dtype in ("float32", "float64") else _wide(dtype)
+    source = Scanned(op, lines, len(axes), given, initial)
+    found = cast(whole(source, source.shape), dtype)
+    if axis is None:
+        return found
+    order = list(range(ndim - 1))
+    order.insert(axes[0], ndim - 1)
+    return views.transpose(found, tuple(order))
+
+
+def _widened(arg: Expr, dtype: str) -> Expr:
+    """The elements that make a result of ``dtype``: integers first wrap to it, as in NumPy."""
+    return cast(arg if dtypes.is_float(dtype) else cast(arg, dtype), _wide(dtype))
+
+
+def _wide(dtype: str) -> str:
+    """What products and running sums that are given as ``dtype`` are computed in."""
+    if dtypes.is_float(dtype):
+        return "float64"
+    return "uint64" if dtype == "uint64" else "int64"
 
 
 def check_shape(size: Any) -> Shape:

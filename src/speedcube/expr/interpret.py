@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import OPS
+from . import ordered
 from .build import factors
-from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Stored
+from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Scanned, Stored
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
@@ -66,6 +67,8 @@ def _leaf(leaf: Leaf, draw: Draw) -> Array:
             x, y = (interpret(factor, draw) for factor in factors(source.arg))
             return _dot(source, x, y).reshape(-1)[at]
         return _reduced(source, interpret(source.arg, draw)).reshape(-1)[at]
+    if isinstance(source, Scanned):
+        return ordered.scanned(source, interpret(source.arg, draw)).reshape(-1)[at]
     if isinstance(source, Deferred):
         return np.asarray(source.collection.compute()).reshape(-1)[at]
     assert isinstance(source, Stored)
@@ -87,6 +90,11 @@ def _stored(leaf: Leaf, source: Stored) -> Array:
 
 
 def _reduced(source: Reduced, arg: Array) -> Array:
+    if source.op == "prod":
+        lines = arg.reshape(*source.shape, source.count)
+        return (
+            np.apply_along_axis(ordered.product, -1, lines) if lines.size else np.ones(source.shape)
+        )
     options: dict[str, Any] = {"keepdims": source.keepdims}
     if source.op in ("var", "std"):
         options["ddof"] = source.ddof

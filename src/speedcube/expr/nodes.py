@@ -1,4 +1,4 @@
-"""The expression: two kinds of node over six kinds of source.
+"""The expression: two kinds of node over seven kinds of source.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
@@ -8,6 +8,7 @@
              | Stored(buffer)                           an array in memory, flat
              | Deferred(collection)                     an array another library will hand over
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
+             | Scanned(op, arg, lines, dtype)           running sums or products, the same
 
 A view never appears as a node: it changes the offset and strides of the leaves it reaches
 (`views.py`), so slices are pushed down to the sources by construction.
@@ -105,7 +106,39 @@ class Reduced:
         return math.prod(self.arg.shape[k] for k in self.axes)
 
 
-Source: TypeAlias = Const | Position | Random | Stored | Deferred | Reduced
+@dataclass(frozen=True, eq=False)
+class Scanned:
+    """Running sums or products (``cumsum``, ``cumprod``) of ``arg``; its elements are in C order.
+
+    The last ``lines`` axes of ``arg`` are one line, in C order; ``initial`` says whether each
+    result begins with the value of nothing.
+    """
+
+    op: str
+    arg: Expr
+    lines: int
+    dtype: str
+    initial: bool = False
+
+    @cached_property
+    def shape(self) -> Shape:
+        return (*self.arg.shape[: -self.lines], self.count + self.initial)
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of a line."""
+        ndim = len(self.arg.shape)
+        return tuple(range(ndim - self.lines, ndim))
+
+    @cached_property
+    def count(self) -> int:
+        """How many elements a line has."""
+        return math.prod(self.arg.shape[-self.lines :])
+
+
+# What is computed to memory by a stage of its own, where something else reads it.
+Staged: TypeAlias = Reduced | Scanned
+Source: TypeAlias = Const | Position | Random | Stored | Deferred | Staged
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .build import factors
-from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Source, Stored
+from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Scanned, Source, Stored
 
 _INFIX = {
     "add": "+",
@@ -53,6 +53,10 @@ def source_text(source: Source, depth: int = 8) -> str:
             x, y = (show(arg, depth - 1) if depth else "..." for arg in factors(source.arg))
             return f"dot({x}, {y}, {axis})" if axis else f"dot({x}, {y})"
         inner = show(source.arg, depth - 1) if depth else "..."
+        return f"{inner}.{source.op}({axis})"
+    if isinstance(source, Scanned):
+        inner = show(source.arg, depth - 1) if depth else "..."
+        axis = "" if source.lines == len(source.arg.shape) else "axis=-1"
         return f"{inner}.{source.op}({axis})"
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)

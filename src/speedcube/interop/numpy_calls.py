@@ -79,11 +79,15 @@ def _given(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
 # ``np.add.reduce(x)``: the reductions that are some ufunc's, along axis 0 unless told otherwise.
 REDUCTIONS: Final = {
     "add": "sum",
+    "multiply": "prod",
     "maximum": "max",
     "minimum": "min",
     "logical_or": "any",
     "logical_and": "all",
 }
+
+# ``np.add.accumulate(x)``, in the same way.
+SCANS: Final = {"add": "cumsum", "multiply": "cumprod"}
 
 
 def other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

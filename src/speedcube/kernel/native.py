@@ -22,7 +22,8 @@ import llvmlite.binding as llvm
 from ..errors import KernelError, ParameterError
 from .cache import KernelCache, content_key, generator
 from .llvm_loops import Loops
-from .program import Program
+from .llvm_ordered import OrderedLoops
+from .program import Ordered, Program
 
 SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
 _AVX2: Final = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+sse4.2,+sse4.1,+ssse3,+sse3"
@@ -189,23 +190,27 @@ def _is_object(code: bytes) -> bool:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program, target: str, style: Style) -> str:
+def source(program: Program | Ordered, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
+    if isinstance(program, Ordered):
+        return OrderedLoops(program, style.lanes).emit()
     return Loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
-def _key(program: Program, target: str, style: Style) -> bytes:
+def _key(program: Program | Ordered, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm.llvm_version_info
     return content_key("llvm", version, generator(), target, FEATURES[target], style, program)
 
 
-def is_stored(program: Program, target: str, style: Style, store: KernelCache) -> bool:
+def is_stored(program: Program | Ordered, target: str, style: Style, store: KernelCache) -> bool:
     """Whether `load` may find it; this is not counted as a miss of the cache."""
     return store.holds(_key(program, target, style))
 
 
-def load(program: Program, target: str, style: Style, store: KernelCache) -> NativeKernel | None:
+def load(
+    program: Program | Ordered, target: str, style: Style, store: KernelCache
+) -> NativeKernel | None:
     """The kernel from the cache, or None; an entry that cannot be loaded is removed."""
     key = _key(program, target, style)
     machine_code = store.get(key)
@@ -220,7 +225,9 @@ def load(program: Program, target: str, style: Style, store: KernelCache) -> Nat
     return None
 
 
-def build(program: Program, target: str, style: Style, store: KernelCache) -> NativeKernel:
+def build(
+    program: Program | Ordered, target: str, style: Style, store: KernelCache
+) -> NativeKernel:
     """The kernel, compiled and put into the cache."""
     machine_code = compile_object(source(program, target, style), target)
     store.put(_key(program, target, style), machine_code)

@@ -109,3 +109,16 @@ class Program:
         terms = [f"  {t.output} -> group {t.group}, {t.bins}" for t in self.sink.terms]
         loops = f"loops: {self.kept} kept, {self.reduced} reduced, tile" + " (table)" * self.table
         return "\n".join([loops, *fetched, str(self.element), f"sink: {self.sink.kind}", *terms])
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A kernel for operations whose order counts, over elements that lie in memory one by one.
+
+    ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
+    gives ``out``, to which floats are rounded once.
+    """
+
+    op: str
+    dtype: str
+    out: str

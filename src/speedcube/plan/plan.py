@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Reduced
+from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Scanned, Staged, whole
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
@@ -45,7 +45,8 @@ class Plan:
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
         ]
         for k, stage in enumerate(self.stages):
-            what = "store" if stage.op is None else f"{stage.op} over axes {stage.axes}"
+            axes = stage.axes if stage.source is None else stage.source.axes
+            what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
             lines.append(
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
                 f"{_count(len(stage.parts), 'part')}, {stage.join}"
@@ -65,7 +66,7 @@ def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
     stages: list[Stage] = []
     deferred: list[Deferred] = []
     _collect(root, rung.workers, stages, deferred, {})
-    tasks = sum(len(s.parts) + (s.join != "one") for s in stages) + len(deferred)
+    tasks = sum(_tasks(s) for s in stages) + len(deferred)
     peak = max(_stage_bytes(s, rung) for s in stages)
     return Plan(
         rung.name,
@@ -89,7 +90,7 @@ def _collect(
     seen: dict[int, bool],
 ) -> None:
     """Stages below ``root`` first, then its own."""
-    source = _own_reduction(root)
+    source = _own_source(root)
     stage = make_stage(root if source is None else source.arg, source, workers)
     for need in stage.needs:
         if id(need) in seen:
@@ -98,26 +99,23 @@ def _collect(
         if isinstance(need, Deferred):
             deferred.append(need)
         else:
-            _collect(whole_reduction(need), workers, stages, deferred, seen)
+            _collect(whole(need, need.shape), workers, stages, deferred, seen)
     stages.append(stage)
 
 
-def whole_reduction(source: Reduced) -> Leaf:
-    """A reduction read as it is: the leaf whose stage is the reduction itself."""
-    from_shape = source.shape
-    strides = [1] * len(from_shape)
-    for k in range(len(from_shape) - 2, -1, -1):
-        strides[k] = strides[k + 1] * from_shape[k + 1]
-    return Leaf(source, from_shape, 0, tuple(strides))
+def _tasks(stage: Stage) -> int:
+    """A task a part, twice where parts carry on; one that joins them, one that carries."""
+    parts = len(stage.parts)
+    return {"one": parts, "carry": 2 * parts + 2}.get(stage.join, parts + 1)
 
 
-def _own_reduction(root: Expr) -> Reduced | None:
-    """The reduction that ``root`` is, when it is one read whole and in order."""
-    if not (isinstance(root, Leaf) and isinstance(root.source, Reduced)):
+def _own_source(root: Expr) -> Staged | None:
+    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
         return None
-    same = whole_reduction(root.source)
-    whole = (root.shape, root.offset, root.strides) == (same.shape, same.offset, same.strides)
-    return root.source if whole else None
+    same = whole(root.source, root.source.shape)
+    as_it_is = (root.shape, root.offset, root.strides) == (same.shape, same.offset, same.strides)
+    return root.source if as_it_is else None
 
 
 def _stage_bytes(stage: Stage, rung: Rung) -> int:

@@ -3,6 +3,8 @@
 A stage stores an expression or reduces it. It is cut by slicing the expression along one axis:
 a part is the same expression with a shorter axis, so nothing about a part is special. Parts of
 a stored result (or of kept axes) are disjoint and joined; parts of a reduction are merged.
+Products, running products and running sums have an order: where lines are cut, a part is a range
+of positions (`cut_ordered`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from itertools import pairwise
 
 from .. import dtypes
 from ..expr import views
-from ..expr.nodes import Deferred, Expr, Leaf, Position, Reduced, c_strides, leaves
+from ..expr.nodes import Deferred, Expr, Leaf, Position, Reduced, Scanned, Staged, c_strides, leaves
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -22,7 +24,10 @@ WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one afte
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One worker's share: ``root`` sliced to [start, stop) of axis ``axis`` (None: all of it)."""
+    """One worker's share: ``root`` sliced to [start, stop) of axis ``axis``.
+
+    Without an axis: all of it, or elements [start, stop) in C order of an ordered stage.
+    """
 
     root: Expr
     extra: tuple[Leaf, ...]
@@ -35,15 +40,18 @@ class Part:
 class Stage:
     """One kernel over one expression.
 
-    ``reduction`` is None (store) or the `Reduced` that asked for it; ``join`` says how parts come
-    together: ``one`` part, ``concatenate`` along the cut axis, or ``merge`` of partial results.
+    ``source`` is None (store) or what asked for it; ``join`` says how parts come together:
+    ``one`` part, ``concatenate`` along the cut axis, ``merge`` of partial results, or ``carry``:
+    each part goes on where the ones before it in its line end. Ordered parts that share a line
+    begin at multiples of ``block`` elements of it.
     """
 
     root: Expr
-    source: Reduced | None
+    source: Staged | None
     axes: tuple[int, ...]
     parts: tuple[Part, ...]
     join: str
+    block: int = 0
 
     @property
     def op(self) -> str | None:
@@ -56,6 +64,9 @@ class Stage:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The result's shape, without reduced axes."""
+        if isinstance(self.source, Scanned):
+            lines = self.root.shape[: -self.source.lines]
+            return (*lines, self.source.count + self.source.initial)
         return tuple(n for k, n in enumerate(self.root.shape) if k not in self.axes)
 
     @property
@@ -63,18 +74,25 @@ class Stage:
         return math.prod(self.shape) * dtypes.itemsize(self.dtype)
 
     @cached_property
-    def needs(self) -> tuple[Reduced | Deferred, ...]:
+    def ordered(self) -> bool:
+        """Whether elements are taken in their order."""
+        return isinstance(self.source, Scanned) or self.op == "prod"
+
+    @cached_property
+    def needs(self) -> tuple[Staged | Deferred, ...]:
         """Sources that must be in memory before this stage runs."""
         found = {
             id(leaf.source): leaf.source
             for leaf in leaves(self.root)
-            if isinstance(leaf.source, (Reduced, Deferred))
+            if isinstance(leaf.source, (Reduced, Scanned, Deferred))
         }
         return tuple(found.values())
 
 
-def make_stage(root: Expr, source: Reduced | None, workers: int) -> Stage:
-    """The stage that stores ``root``, or reduces it as ``source`` says, for ``workers``."""
+def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
+    """The stage that stores ``root``, or makes of it what ``source`` says, for ``workers``."""
+    if isinstance(source, Scanned) or (source is not None and source.op == "prod"):
+        return cut_ordered(root, source, workers)
     axes = () if source is None else source.axes
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):
@@ -84,7 +102,7 @@ def make_stage(root: Expr, source: Reduced | None, workers: int) -> Stage:
 
 def cut_stage(
     root: Expr,
-    source: Reduced | None,
+    source: Staged | None,
     axes: tuple[int, ...],
     extra: tuple[Leaf, ...],
     workers: int,
@@ -93,6 +111,19 @@ def cut_stage(
     axis, join = _cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")
+    return _sliced(root, source, axes, extra, workers, axis, join)
+
+
+def _sliced(
+    root: Expr,
+    source: Staged | None,
+    axes: tuple[int, ...],
+    extra: tuple[Leaf, ...],
+    workers: int,
+    axis: int,
+    join: str,
+) -> Stage:
+    """The stage with a part for each slice of ``axis``."""
     extent = root.shape[axis]
     pieces = min(workers, extent)
     bounds = [extent * k // pieces for k in range(pieces + 1)]
@@ -103,6 +134,40 @@ def cut_stage(
         assert all(isinstance(leaf, Leaf) for leaf in more)
         parts.append(Part(views.index(root, item), more, axis, start, stop))  # type: ignore[arg-type]
     return Stage(root, source, axes, tuple(parts), join)
+
+
+_LEAST_BLOCK = 1 << 10  # elements: the pieces in which products are made
+_BLOCKS = 64  # about so many of them in a part
+
+
+def cut_ordered(root: Expr, source: Staged, workers: int) -> Stage:
+    """A stage whose elements have an order: cut between lines, else within them.
+
+    The parts of a line begin at multiples of a power of two of its elements.
+    """
+    axes = source.axes if isinstance(source, Reduced) else ()
+    size, length = math.prod(root.shape), source.count
+    axis, join = _cut(root.shape, source.axes, workers)
+    if axis is None:
+        return Stage(root, source, axes, (Part(root, (), None, 0, size),), "one")
+    lines = size // length
+    pieces = min(workers // lines, -(-length // _LEAST_BLOCK))
+    if join == "concatenate" or pieces < 2:
+        between = max(range(len(root.shape) - len(source.axes)), key=lambda k: root.shape[k])
+        return _sliced(root, source, axes, (), workers, between, "concatenate")
+    block = _LEAST_BLOCK
+    while block * _BLOCKS * pieces < length:
+        block *= 2
+    count = -(-length // block)
+    pieces = min(pieces, count)
+    bounds = [min(length, count * k // pieces * block) for k in range(pieces + 1)]
+    parts = [
+        Part(root, (), None, line * length + start, line * length + stop)
+        for line in range(lines)
+        for start, stop in pairwise(bounds)
+    ]
+    join = "carry" if isinstance(source, Scanned) else "merge"
+    return Stage(root, source, axes, tuple(parts), join, block)
 
 
 def _places(root: Expr, axes: tuple[int, ...]) -> Leaf:

@@ -1,0 +1,363 @@
+"""Products, running products and running sums: a part's elements taken in their order.
+
+The elements are made by the part's own kernel, block after block in C order; a small kernel
+(`kernel/llvm_ordered.py`) takes them from memory. On a GPU rung they are made there and taken
+here, by the CPU's kernel.
+
+Parts that share a line are first folded, each to a record: the exact sum (limbs; one word for
+integers), or the products of its blocks. A part then goes on from what the records before it say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..expr.nodes import Scanned, Staged
+from ..expr.space import TILE
+from ..kernel import prefix
+from ..kernel.cache import kernel_cache
+from ..kernel.limbs import carry, read
+from ..kernel.llvm_ordered import LAST, MADE, PARTS, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.native import QUICK, NativeKernel, build, load, targets
+from ..kernel.program import LIMBS, Ordered
+from ..plan.stages import Stage
+
+Array: TypeAlias = NDArray[Any]
+Blocks: TypeAlias = Iterator[Array]
+
+
+@lru_cache(maxsize=64)
+def _kernel(program: Ordered) -> NativeKernel:
+    target = targets()[0]
+    what = (program, target, QUICK[target], kernel_cache())
+    return load(*what) or build(*what)
+
+
+class _Call:
+    """An ordered kernel with its arguments in place, for one thread."""
+
+    def __init__(self, op: str, dtype: str, out: str) -> None:
+        self.kernel = _kernel(Ordered(op, dtype, out))
+        self.words = np.zeros(WORDS, np.int64)
+        self.state = np.zeros(STATE, dtype)
+        self.scratch = np.empty(SCRATCH + 64, np.uint8)
+        self.aligned = (self.scratch.ctypes.data + 63) & ~63
+
+    def __call__(
+        self, values: Array, position: int, length: int, out: Array, last: bool
+    ) -> tuple[int, int]:
+        """How many elements were taken, how many results made."""
+        self.words[: LAST + 1] = len(values), position, length, last
+        self.kernel.function(
+            self.words.ctypes.data,
+            values.ctypes.data,
+            self.state.ctypes.data,
+            self.aligned,
+            out.ctypes.data,
+        )
+        return int(self.words[TAKEN]), int(self.words[MADE])
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+class Products:
+    """The products of lines of ``length`` elements that come one after the other.
+
+    A long line is cut into pieces of `TILE`; their products are lines of their own.
+    """
+
+    def __init__(self, length: int, dtype: str) -> None:
+        self.length = length
+        self.call = _Call("prod", dtype, dtype)
+        self.rest = np.empty(0, dtype)
+        self.position = 0
+        self.found: list[Array] = []
+        self.above = Products(-(-length // TILE), dtype) if length > TILE else None
+
+    def feed(self, values: Array, last: bool = False) -> None:
+        """Take ``values``; those of a piece that is not whole wait for more."""
+        if len(self.rest):
+            values = np.concatenate([self.rest, values])
+        if len(values) < TILE and not last:
+            self.rest = values.copy()
+            return
+        # Fewer than TILE per line, and per piece of one.
+        made = np.empty(len(values), values.dtype)
+        taken, count = self.call(values, self.position, self.length, made, last)
+        self.position = (self.position + taken) % self.length
+        self.rest = values[taken:].copy()
+        if self.above is not None:
+            self.above.feed(made[:count], last)
+        elif count:
+            self.found.append(made[:count])
+
+    def finish(self) -> Array:
+        """The products of the lines; the last may be shorter."""
+        self.feed(np.empty(0, self.rest.dtype), last=True)
+        found = self.above.finish() if self.above is not None else None
+        return np.concatenate([self.rest[:0], *self.found]) if found is None else found
+
+
+def products(blocks: Blocks, length: int, dtype: str) -> Array:
+    """The product of each ``length`` elements of ``blocks``."""
+    if length == 0:
+        return np.empty(0, dtype)
+    lines = Products(length, dtype)
+    for values in blocks:
+        lines.feed(values)
+    return lines.finish()
+
+
+# Running sums and products -----------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Results:
+    """Where a scan's results go: lines in ``whole``, from element ``at`` of the scan's on.
+
+    Each line of ``whole`` may begin with the value of nothing, which is there already.
+    """
+
+    whole: Array  # (lines, elements), contiguous
+    length: int  # of a line of elements
+    at: int = 0
+
+    def room(self, count: int) -> Array:
+        """An array for the next ``count`` results, to be handed to `put`."""
+        if self.whole.shape[1] == self.length:
+            return self.whole.reshape(-1)[self.at : self.at + count]
+        return np.empty(count, self.whole.dtype)
+
+    def put(self, results: Array) -> None:
+        lead = self.whole.shape[1] - self.length
+        if not lead:
+            self.at += len(results)
+            return
+        while len(results):
+            line, place = divmod(self.at, self.length)
+            lines = len(results) // self.length if place == 0 else 0
+            count = lines * self.length or min(self.length - place, len(results))
+            if lines:
+                target = self.whole[line : line + lines, lead:]
+            else:
+                target = self.whole[line : line + 1, lead + place : lead + place + count]
+            target[...] = results[:count].reshape(target.shape)
+            self.at, results = self.at + count, results[count:]
+
+
+class Nowhere:
+    """Results that nobody asked for."""
+
+    def __init__(self, dtype: str) -> None:
+        self.memory = np.empty(0, dtype)
+
+    def room(self, count: int) -> Array:
+        if len(self.memory) < count:
+            self.memory = np.empty(count, self.memory.dtype)
+        return self.memory[:count]
+
+    def put(self, results: Array) -> None:
+        pass
+
+
+@dataclass(eq=False)
+class Line:
+    """Elements of lines of ``length``: the next one's position in its line."""
+
+    source: Scanned
+    length: int
+    position: int
+    call: _Call = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.call = _Call(self.source.op, self.source.arg.dtype, self.source.dtype)
+
+    def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
+        for values in blocks:
+            self.feed(values, results)
+
+    def feed(self, values: Array, results: Results | Nowhere, last: bool = False) -> int:
+        """Hand ``values`` to the kernel; how many it took."""
+        room = results.room(len(values))
+        taken, _ = self.call(values, self.position, self.length, room, last)
+        self.position = (self.position + taken) % self.length
+        results.put(room[:taken])
+        return taken
+
+
+class WrappingSums(Line):
+    """Running sums of integers. The record is the sum of the line so far."""
+
+    def start(self, record: Array) -> None:
+        self.call.state[:1] = record
+
+    def record(self) -> Array:
+        return self.call.state[:1].copy()
+
+
+class ExactSums(Line):
+    """Running sums of floats. The record is the exact sum of the line so far, as limbs.
+
+    ``limbs`` holds it where the kernel's state cannot.
+    """
+
+    limbs: Array | None = None
+
+    def start(self, record: Array) -> None:
+        state = prefix.state_of_limbs(record, PARTS)
+        self.limbs = record if state is None else None
+        if state is not None:
+            self.call.state[:PARTS] = state
+
+    def record(self) -> Array:
+        return prefix.limbs_of_state(self.call.state[:PARTS]) if self.limbs is None else self.limbs
+
+    def feed(self, values: Array, results: Results | Nowhere, last: bool = False) -> int:
+        count = len(values)
+        while len(values):
+            if self.limbs is None:
+                values = values[super().feed(values, results) :]
+            if len(values):
+                values = values[self.slowly(values, results) :]
+        return count
+
+    def slowly(self, values: Array, results: Results | Nowhere) -> int:
+        """A tile that the kernel does not take."""
+        before, dtype = self.record(), self.source.dtype
+        left = self.length - self.position
+        if read(before).special is not None:
+            values = values[:left]
+            found, after = prefix.special_sums(values, before, dtype)
+            if len(values) == left:
+                after = np.zeros(LIMBS, np.int64)
+        else:
+            values = values[:TILE]
+            found, after = prefix.running_sums(values, before, left, self.length, dtype)
+        room = results.room(len(values))
+        room[...] = found
+        results.put(room)
+        self.position = (self.position + len(values)) % self.length
+        self.start(after)
+        return len(values)
+
+
+class RunningProducts(Line):
+    """Running products. ``start`` takes the products of the blocks before, ``block`` long."""
+
+    block: int = TILE
+
+    def start(self, record: Array) -> None:
+        pieces = len(record) * (self.block // TILE)
+        state, per_block = self.call.state, self.block // TILE
+        state[:1].view(np.int64)[0] = pieces
+        for level in range(pieces.bit_length()):
+            if pieces >> level & 1:  # the group of 2**level pieces before the smaller ones
+                first = (pieces >> (level + 1) << (level + 1)) // per_block
+                group = record[first : first + (1 << level) // per_block]
+                state[1 + level] = products(iter([group]), len(group), group.dtype.name)[0]
+
+    def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
+        rest = np.empty(0, self.call.state.dtype)
+        for values in blocks:
+            whole = np.concatenate([rest, values]) if len(rest) else values
+            rest = whole[self.feed(whole, results) :].copy()
+        self.feed(rest, results, last=True)
+
+
+def _line(source: Scanned, position: int, block: int) -> Any:
+    if source.op == "cumprod":
+        made = RunningProducts(source, source.count, position)
+        made.block = block or TILE
+        return made
+    kind = ExactSums if dtypes.is_float(source.arg.dtype) else WrappingSums
+    return kind(source, source.count, position)
+
+
+# Parts -------------------------------------------------------------------------------------------
+
+
+def fold(source: Staged, block: int, place: int, blocks: Blocks) -> Array:
+    """The record of elements of one line, the first at ``place``."""
+    if not isinstance(source, Scanned) or source.op == "cumprod":
+        return products(blocks, block, source.arg.dtype)
+    line = _line(source, place, block)
+    line.scan(blocks, Nowhere(source.dtype))
+    return np.asarray(line.record())
+
+
+def scan(
+    source: Scanned, block: int, place: int, lines: Array, blocks: Blocks, before: Array | None
+) -> None:
+    """The results of ``blocks``, the first at ``place`` of its line, into ``lines`` (contiguous).
+
+    ``before`` is what the first line has had.
+    """
+    lead = int(source.initial and place == 0)
+    lines[:, :lead] = 0 if source.op == "cumsum" else 1
+    if source.count == 0:
+        return
+    line = _line(source, place, block)
+    if before is not None:
+        line.start(before)
+    line.scan(blocks, Results(lines, lines.shape[1] - lead))
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Lines that parts share: what it takes to put the parts' records together."""
+
+    op: str
+    dtype: str  # of the elements
+    length: int  # of a line
+    starts: tuple[int, ...]  # of the parts
+    shape: tuple[int, ...]  # of the result
+
+
+def shared(stage: Stage) -> Shared:
+    """What is shared between the parts of ``stage``."""
+    source = stage.source
+    assert source is not None
+    starts = tuple(part.start for part in stage.parts)
+    return Shared(source.op, source.arg.dtype, source.count, starts, stage.shape)
+
+
+def carries(lines: Shared, *records: Array) -> dict[int, Array]:
+    """What each part that does not begin a line goes on from, by its start: the records before."""
+    found: dict[int, Array] = {}
+    before: list[Array] = []
+    for start, record in zip(lines.starts, records, strict=True):
+        if start % lines.length == 0:
+            before = []
+        else:
+            found[start] = _joined(lines, before)
+        before.append(record)
+    return found
+
+
+def _joined(lines: Shared, records: list[Array]) -> Array:
+    if lines.op != "cumsum":
+        return np.concatenate(records)
+    total = np.asarray(np.sum(records, axis=0, dtype=records[0].dtype))
+    if dtypes.is_float(lines.dtype):
+        carry(total)
+    return total
+
+
+def merged_products(lines: Shared, *records: Array) -> Array:
+    """The products of lines from the records of their parts."""
+    found: dict[int, list[Array]] = {}
+    for start, record in zip(lines.starts, records, strict=True):
+        found.setdefault(start // lines.length, []).append(record)
+    each = []
+    for parts in found.values():
+        line = np.concatenate(parts)
+        each.append(products(iter([line]), len(line), lines.dtype)[0])
+    return np.array(each, lines.dtype).reshape(lines.shape)

@@ -1,0 +1,313 @@
+"""Products, running products and running sums: fixed by position, the same bits however cut."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import assert_same_bits, elements
+
+import speedcube as sc
+from speedcube import dtypes
+from speedcube.errors import AxisError, DTypeError, UnsupportedError
+from speedcube.expr import ordered
+from speedcube.kernel import llvm_ordered, native, prefix
+from speedcube.kernel.program import LIMBS, Ordered
+
+RNG = np.random.default_rng(11)
+WIDE = RNG.normal(size=5000) * np.exp(RNG.normal(size=5000) * 100)  # hundreds of binades
+SPECIAL = np.array([1.0, -0.0, np.inf, 2.0, 1e308, -np.inf, 3.0, np.nan, 1.0])
+
+
+def prefix_sums(values: np.ndarray) -> np.ndarray:
+    return np.array([math.fsum(values[: k + 1]) for k in range(len(values))])
+
+
+def defined(x: sc.Array) -> np.ndarray:
+    """By `speedcube.expr.ordered`, of elements by the IR evaluator."""
+    return elements(x._expr)
+
+
+# Definitions ------------------------------------------------------------------------------------
+
+
+def test_running_sums_are_fsums() -> None:
+    for values in (RNG.normal(size=1500), WIDE[:1100], np.array([1e16, 1.0, -1e16, 2.0**-60])):
+        assert_same_bits(sc.cumsum(values).compute(), prefix_sums(values))
+
+
+def test_the_last_running_sum_is_the_sum() -> None:
+    for x in (sc.random.default_rng(3).normal(size=200_001), sc.asarray(WIDE)):
+        for y in (x, x.astype("float32")):
+            assert_same_bits(y.cumsum()[-1].compute(), y.sum().compute())
+
+
+def test_float32_is_rounded_once() -> None:
+    values = np.array([1.0, 2.0**-24, 2.0**-60], "float32")
+    found = sc.cumsum(values).compute()
+    assert_same_bits(found, np.array([1.0, 1.0, 1.0 + 2.0**-23], "float32"))
+
+
+def test_an_overflow_on_the_way_comes_back() -> None:
+    values = np.array([1.7e308, 1.7e308, -1.7e308, -1.7e308, 5e-324])
+    assert_same_bits(sc.cumsum(values).compute(), np.array([1.7e308, np.inf, 1.7e308, 0.0, 5e-324]))
+
+
+def test_products_are_a_tree_of_neighbours() -> None:
+    a, b, c, d, e = RNG.normal(size=5).tolist()
+    assert sc.prod([a, b, c, d, e]).compute() == ((a * b) * (c * d)) * e
+    assert sc.prod([[a, b, c], [d, e, a]], axis=1).compute().tolist() == [a * b * c, d * e * a]
+
+
+def test_a_running_product_starts_anew_every_1024() -> None:
+    values = 1 + RNG.normal(size=2500) / 30
+    found = sc.cumprod(values).compute()
+    inside = np.multiply.accumulate(values[2048:])
+    assert_same_bits(found[2048:], sc.prod(values[:2048]).compute() * inside)
+    assert_same_bits(found[:1024], np.multiply.accumulate(values[:1024]))
+
+
+def test_float32_products_are_made_in_float64() -> None:
+    values = np.array([1e30, 1e30, 1e-30, 1e-30], "float32")
+    wanted = np.prod(values.astype("float64")).astype("float32")
+    assert_same_bits(sc.prod(values).compute(), wanted)
+    assert sc.cumprod(values).compute()[-1] == wanted
+
+
+def test_nothing() -> None:
+    empty = sc.zeros((3, 0))
+    assert_same_bits(empty.prod(axis=1).compute(), np.ones(3))
+    assert empty.cumsum(axis=1).compute().shape == (3, 0)
+    assert empty.cumsum(axis=0).compute().shape == (3, 0)
+    assert empty.cumprod().compute().shape == (0,)
+    found = sc.cumulative_prod(empty, axis=1, include_initial=True).compute()
+    assert_same_bits(found, np.ones((3, 1)))
+    assert_same_bits(sc.full((), 3.0).cumsum().compute(), np.array([3.0]))
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL)
+def test_numpys_dtypes_and_values(dtype: str) -> None:
+    values = RNG.integers(0, 2 if dtype == "bool" else 4, (3, 40, 5)).astype(dtype)
+    for axis in (None, 0, 1, -1):
+        for name in ("cumsum", "cumprod", "prod"):
+            found = getattr(sc, name)(values, axis=axis).compute()
+            with np.errstate(all="ignore"):
+                wanted = getattr(np, name)(values, axis=axis)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, 1e-4 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "uint64", "float32", "bool"])
+def test_a_dtype_is_honoured(dtype: str) -> None:
+    values = RNG.integers(-100, 100, (7, 9))
+    for name in ("cumsum", "cumprod", "prod"):
+        found = getattr(sc, name)(values, axis=1, dtype=dtype).compute()
+        wanted = getattr(np, name)(values, axis=1, dtype=dtype)
+        if name == "cumsum" and dtype == "bool":
+            wanted = np.logical_or.accumulate(values, axis=1)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, 1e-5)
+
+
+def test_floats_are_truncated_to_an_integer_dtype_first() -> None:
+    assert sc.cumsum([1.7, 1.7, -1.7], dtype="int64").compute().tolist() == [1, 2, 1]
+
+
+# Special values ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", range(len(SPECIAL)))
+def test_nan_and_infinities_in_running_sums(start: int) -> None:
+    values = np.concatenate([RNG.normal(size=1500), SPECIAL[start:], RNG.normal(size=1500)])
+    found = sc.cumsum(np.stack([values, np.ones_like(values)]), axis=1).compute()
+    with np.errstate(invalid="ignore"):
+        wanted = np.add.accumulate(np.where(np.isfinite(values), 0.0, values))
+    assert_same_bits(found[0][~np.isfinite(wanted)], wanted[~np.isfinite(wanted)])
+    assert np.isfinite(found[0][:1500]).all()
+    assert_same_bits(found[1], np.arange(1.0, len(values) + 1))  # the next line is not touched
+
+
+def test_sums_of_zeros_are_positive() -> None:
+    assert_same_bits(sc.cumsum([-0.0, -0.0, 1.0, -1.0]).compute(), np.array([0.0, 0.0, 1.0, 0.0]))
+
+
+def test_every_nan_of_a_product_is_numpys() -> None:
+    odd = np.array([0x7FF0_0000_0000_0001, 0xFFF8_0000_0000_0007], np.uint64).view("f8")
+    for values in (odd, np.array([np.inf, 0.0, -1.0])):
+        for found in (sc.prod(values).compute(), sc.cumprod(values).compute()[-1]):
+            assert np.float64(found).tobytes() == np.float64(np.nan).tobytes()
+
+
+# The same bits, however cut ---------------------------------------------------------------------
+
+CASES: dict[str, Any] = {
+    "running sum": lambda x: x.cumsum(),
+    "float32 running sum": lambda x: x.astype("float32").cumsum(),
+    "running sums of columns": lambda x: x.reshape(-1, 3).cumsum(axis=0),
+    "running sums of few lines": lambda x: x.reshape(2, -1).cumsum(axis=1),
+    "running sums of many lines": lambda x: x.reshape(-1, 7).cumsum(axis=1),
+    "running sums from nothing": lambda x: sc.cumulative_sum(
+        x.reshape(2, -1), axis=1, include_initial=True
+    ),
+    "from nothing, in columns": lambda x: sc.cumulative_sum(
+        x.reshape(-1, 7), axis=0, include_initial=True
+    ),
+    "from nothing, in rows": lambda x: sc.cumulative_prod(
+        x.reshape(-1, 7), axis=1, include_initial=True
+    ),
+    "running product": lambda x: (x / 100 + 1).cumprod(),
+    "running products of few lines": lambda x: (x / 100 + 1).reshape(3, -1).cumprod(axis=1),
+    "product": lambda x: (x / 100 + 1).prod(),
+    "products of few lines": lambda x: (x / 100 + 1).reshape(-1, 3).prod(axis=0),
+    "products of many lines": lambda x: x.reshape(-1, 9).prod(axis=1),
+    "products over axes": lambda x: (x / 100 + 1).reshape(21, -1, 50).prod(axis=(0, 2)),
+    "integers": lambda x: (x * 1e18).astype("int64").cumsum(),
+    "integer products": lambda x: ((x * 1e18).astype("uint64") | 1).cumprod(),
+    "of a view": lambda x: x[::-3].cumsum()[5::2] * 2 + 1,
+    "in further arithmetic": lambda x: x.cumsum() / (x + 3).cumsum() - x.mean(),
+    "of a running sum": lambda x: x.cumsum().cumsum().reshape(7, -1).prod(axis=1),
+    "wide": lambda x: (x * sc.exp(x * 100)).cumsum(),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_bits_on_any_number_of_workers(name: str) -> None:
+    x = sc.random.default_rng(5).normal(size=37_800)
+    y = CASES[name](x)
+    wanted = y.compute(on="core")
+    assert_same_bits(wanted, defined(y))
+    for workers in range(2, 6):
+        assert_same_bits(y.compute(on=f"cores:{workers}"), wanted, workers)
+
+
+@pytest.mark.parametrize("block", [1, 700, 1025])
+def test_same_bits_in_any_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that end inside of pieces, tiles and lines."""
+    x = sc.random.default_rng(6).normal(size=(3, 1400)) / 30 + 1
+    made = [x.cumsum(), x.cumprod(axis=1), x.prod(), x.prod(axis=1), x[:, :7].cumprod()]
+    made += [x.reshape(-1, 7).cumsum(axis=1), x.reshape(-1, 7).prod(axis=1), x.cumprod()]
+    wanted = [y.compute(on="core") for y in made]
+    monkeypatch.setattr("speedcube.engine.cpu.BLOCK", block)
+    for y, values in zip(made, wanted, strict=True):
+        assert_same_bits(y.compute(on="core"), values, y)
+
+
+@pytest.mark.parametrize("target", native.targets())
+def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of another length and no vectors at all."""
+    values = RNG.normal(size=4000) * np.exp(RNG.normal(size=4000) * 3)
+    for op, dtype in (("cumsum", "float64"), ("prod", "float64"), ("cumprod", "float64")):
+        program = Ordered(op, dtype, dtype)
+        text = native.source(program, target, native.QUICK[target])
+        kernel = native.load_object(native.compile_object(text, target))
+        words = np.array([len(values), 0, 1500, 1, 0, 0], np.int64)
+        state, out = np.zeros(llvm_ordered.STATE), np.empty_like(values)
+        scratch = np.empty(llvm_ordered.SCRATCH + 64, np.uint8)
+        kernel.function(
+            *(a.ctypes.data for a in (words, values, state)),
+            (scratch.ctypes.data + 63) & ~63,
+            out.ctypes.data,
+        )
+        lines = [values[k : k + 1500] for k in range(0, len(values), 1500)]
+        if op == "cumsum":
+            wanted = np.concatenate([prefix_sums(line) for line in lines])
+        elif op == "cumprod":
+            wanted = np.concatenate([ordered.running_products(line) for line in lines])
+        else:
+            pieces = [line[k : k + 1024] for line in lines for k in range(0, len(line), 1024)]
+            wanted = np.array([ordered.product(piece) for piece in pieces])
+        assert_same_bits(out[: len(wanted)], wanted, (target, op))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    shape=st.sampled_from([(7,), (1,), (2, 1030), (1500,), (3, 4, 5), (40, 30), (2, 3, 700)]),
+    dtype=st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]),
+    name=st.sampled_from(["cumsum", "cumprod", "prod"]),
+    spread=st.sampled_from([0.0, 1.0, 20.0, 300.0]),
+    order=st.randoms(use_true_random=False),
+    seed=st.integers(0, 9),
+)
+def test_any_shape_axis_view_and_dtype(
+    shape: tuple[int, ...], dtype: str, name: str, spread: float, order: Any, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        values = (rng.normal(size=shape) * np.exp(spread * rng.normal(size=shape))).astype(dtype)
+    x = sc.asarray(values)
+    axes = list(range(x.ndim))
+    order.shuffle(axes)
+    x = x.transpose(axes)[tuple(slice(None, None, order.choice([1, -1, 2])) for _ in axes)]
+    axis = order.choice([None, *range(x.ndim)])
+    y = getattr(x, name)(axis=axis)
+    assert_same_bits(y.compute(on="core"), defined(y), f"{name} {axis} of {x}")
+    assert_same_bits(y.compute(on="cores:3"), defined(y))
+
+
+def test_slow_sums_of_lines() -> None:
+    """What the kernel does not take, with lines that end inside."""
+    for left, length in ((900, 900), (7, 10), (1, 1), (900, 3000), (100, 850)):
+        values, at, wanted = WIDE[:900], left, []
+        starts = [0, *range(at, 900, length)]
+        for start, stop in pairwise([*starts, 900]):
+            wanted.append(prefix_sums(values[start:stop]))
+        found, _ = prefix.running_sums(values, np.zeros(LIMBS, np.int64), left, length, "float64")
+        assert_same_bits(found, np.concatenate(wanted), (left, length))
+
+
+# How they behave --------------------------------------------------------------------------------
+
+
+def test_numpys_functions_are_ours() -> None:
+    values = RNG.normal(size=(4, 6))
+    x = sc.asarray(values)
+    for function, keywords in (
+        (np.cumsum, {"axis": 1}),
+        (np.cumprod, {"axis": 0}),
+        (np.prod, {"axis": (0, 1), "keepdims": True}),
+        (np.cumulative_sum, {"axis": 0, "include_initial": True}),
+        (np.cumulative_prod, {"axis": 1, "include_initial": True}),
+        (np.add.accumulate, {"axis": 1}),
+        (np.multiply.accumulate, {}),
+        (np.multiply.reduce, {"axis": 1}),
+    ):
+        found = function(x, **keywords)
+        assert isinstance(found, sc.Array)
+        np.testing.assert_allclose(found.compute(), function(values, **keywords), 1e-13)
+
+
+def test_plans_are_small_and_nothing_is_computed() -> None:
+    x = sc.random.default_rng(1).normal(size=2**40)
+    plan = x.prod().plan(on="cores:4")
+    assert (plan.tasks, plan.result_bytes) == (5, 8)
+    assert plan.peak_bytes < 1 << 27
+    y = sc.random.default_rng(1).normal(size=2**20).cumsum()
+    assert y.plan(on="cores:4").tasks == 10
+    assert y.reshape(2**10, 2**10)[::2].shape == (512, 1024)
+    assert repr(y).startswith("<speedcube.Array (1048576,) float64: normal(0, 1)[0 + (1)·i].cumsum")
+    with pytest.raises(sc.errors.MemoryLimitError, match="bytes per worker"):
+        x.cumsum().compute()
+
+
+def test_bad_requests() -> None:
+    x = sc.ones((3, 4))
+    for bad in (2, -3):
+        with pytest.raises(AxisError, match="out of range"):
+            x.cumsum(axis=bad)
+        with pytest.raises(AxisError, match="out of range"):
+            x.prod(axis=bad)
+    with pytest.raises(AxisError, match="must be an integer"):
+        x.cumprod(axis=(0, 1))
+    with pytest.raises(AxisError, match="given twice"):
+        x.prod(axis=(0, 0))
+    with pytest.raises(AxisError, match="cumulative_sum of an array of 2 dimensions needs axis="):
+        sc.cumulative_sum(x)
+    with pytest.raises(DTypeError, match="not supported"):
+        x.cumsum(dtype="complex128")
+    with pytest.raises(UnsupportedError, match="out="):
+        np.cumsum(x, out=np.empty(12))
