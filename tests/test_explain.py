@@ -13,7 +13,7 @@ from speedcube.climb.verify.expressions import TABLE
 from speedcube.engine import laws
 from speedcube.engine.prepare import KERNEL_REDUCTION
 from speedcube.expr import nodes
-from speedcube.kernel import streams
+from speedcube.kernel import llvm_ordered, streams
 from speedcube.ops import OPS
 
 
@@ -31,6 +31,7 @@ def rows(array: sc.Array) -> list[tuple[str, str]]:
 def test_every_operation_and_reduction_has_a_row() -> None:
     assert set(laws.OPERATIONS) == set(OPS)
     assert set(laws.REDUCTIONS) == set(KERNEL_REDUCTION)
+    assert set(laws.ORDERED) == {op for op, _ in llvm_ordered.BODIES}
 
 
 def test_every_source_and_distribution_has_a_row() -> None:

@@ -122,10 +122,12 @@ def _is_whole(leaf: Leaf) -> bool:
 
 def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
-    if source.op in ("sum", "prod", "cumsum", "cumprod") and not is_float:
+    if not is_float and (source.op == "sum" or stage.ordered):
         return laws.WRAPPING
+    if isinstance(source, Scanned) or stage.ordered:
+        return laws.ORDERED[source.op]
     law, how = laws.REDUCTIONS[source.op]
-    if law != laws.EXACT or isinstance(source, Scanned):
+    if law != laws.EXACT:
         return law, how
     sink = prepare(stage, stage.parts[0], None).program.sink
     modes = dict.fromkeys(term.bins.mode for term in sink.terms)

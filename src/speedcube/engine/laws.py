@@ -48,23 +48,25 @@ OPERATIONS: Final[dict[str, str]] = {
 }
 
 _KEYS: Final = "by integer keys that order like the numbers, NaN first, -0 below +0: in any order"
-_TREE: Final = "neighbours 2k and 2k + 1 first, then their products, by place"
-
-# Law and way of each reduction and scan; how a reduction's sums are kept is `BINS`.
+# Law and way of each reduction; how a reduction's sums are kept is `BINS`.
 REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     "sum": (EXACT, "the exact sum, rounded once"),
     "mean": (EXACT, "the exact sum over the count, rounded once"),
     "dot": (EXACT, "the exact sum of the products, split exactly by fma, rounded once"),
     "var": (EXACT, "from the exact sums of x and of x*x, split exactly by fma, rounded once"),
     "std": (EXACT, "the root of the variance from exact sums, rounded once"),
+    **dict.fromkeys(("min", "max"), (BITS, _KEYS)),
+    **dict.fromkeys(("argmin", "argmax"), (BITS, f"{_KEYS}, then by place")),
+}
+_TREE: Final = "neighbours 2k and 2k + 1 first, then their products, by place"
+# And of what takes its elements in their order.
+ORDERED: Final[dict[str, tuple[str, str]]] = {
     "prod": (BITS, f"{_TREE}; in float64, rounded once"),
     "cumsum": (
         EXACT,
         "exact sums, each rounded once: in doubles with room for every bit, or limbs",
     ),
     "cumprod": (BITS, f"what is before each 1024th: {_TREE}; then one by one; in float64"),
-    **dict.fromkeys(("min", "max"), (BITS, _KEYS)),
-    **dict.fromkeys(("argmin", "argmax"), (BITS, f"{_KEYS}, then by place")),
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # What the exact sums of integers are of.

@@ -65,7 +65,7 @@ class OrderedLoops:
         t = self.text
         self.count, self.length, last = (self.word(k) for k in (COUNT, LENGTH, LAST))
         self.last = t.op(f"icmp ne i64 {last}, 0")
-        _BODIES[self.program.op, self.float](self)
+        BODIES[self.program.op, self.float](self)
         return self.function()
 
     def function(self) -> str:
@@ -468,7 +468,7 @@ def _every_second(lanes: int, start: int) -> str:
     return f"<{lanes} x i32> <{places}>"
 
 
-_BODIES: Final[dict[tuple[str, bool], Callable[[OrderedLoops], None]]] = {
+BODIES: Final[dict[tuple[str, bool], Callable[[OrderedLoops], None]]] = {
     ("prod", True): OrderedLoops.products,
     ("prod", False): OrderedLoops.products,
     ("cumprod", True): OrderedLoops.running_products,
