@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -63,3 +64,22 @@ def test_the_readmes_first_program_runs() -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_same_bits_shows_is_there() -> None:
+    """Every measurement that the page names exists, and says equal."""
+    page = (DOCS / "same-bits.md").read_text()
+    named = re.findall(r"`([\w-]+\.json)`", page)
+    assert len(named) >= 4
+    found = {name: json.loads((ROOT / "measurements" / name).read_text()) for name in named}
+    runs = found["verify-2cores.json"]["runs"]
+    assert [run["machine"]["simd"] for run in runs] == ["avx512", "avx2", "plain"]
+    assert all(run["equal"] and run["list"] == "stream v1" for run in runs)
+    figures = found["h200-elementary.json"]["figures"].values()
+    assert all(figure["bits of the CPU"] for figure in figures)
+    by_name: dict[str, set[str]] = {}
+    for row in found["h200x4-bench-gpu.json"]["rows"]:
+        by_name.setdefault(row["name"], set()).add(row["bits"])
+    assert all(len(bits) == 1 for bits in by_name.values())
+    for target in re.findall(r"\]\(([^)]+)\)", page):
+        assert (DOCS / target).exists(), target
