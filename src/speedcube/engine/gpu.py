@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..expr.nodes import Stored
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda_loops import HEADER, parameter_slots
-from ..kernel.cuda_support import THREADS, TILE
+from ..kernel.cuda_support import ELEMENTS, THREADS, TILE
 from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
@@ -161,7 +161,7 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
             return -(-runs // per_tile), per_tile * (RUN >> code.lg)
     if tiling.table:
         return -(-steps // tiling.rows), tiling.rows * tiling.inner
-    return -(-steps // TILE), TILE
+    return -(-steps // ELEMENTS), ELEMENTS
 
 
 def run_store(

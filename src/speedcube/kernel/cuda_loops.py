@@ -19,9 +19,10 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
+from .. import dtypes
 from .cuda import CTYPE, emit
 from .cuda_sinks import SINKS, CudaSink
-from .cuda_support import PRELUDE, THREADS, TILE
+from .cuda_support import ELEMENTS, PRELUDE, THREADS, TILE
 from .ir import Body
 from .program import LeafCode, Program
 from .streams import RUN, Stream
@@ -160,6 +161,7 @@ class CudaLoops:
         self.put(f"int e = run * {elements} + k;")
         self.put(f"u64 block = block0 + (u64)(unsigned)(run * {width} + (k << {lg}));")
         values = self.twins(leaf)
+        sink.batch(stream.per_block)
         for q in range(stream.per_block):
             self.put(f"int e{q} = e + {q * blocks};")
             if guarded:
@@ -167,8 +169,9 @@ class CudaLoops:
             else:
                 self.open("")
             fetched = {name: outputs[f"v{q}"] for name, outputs in values.items()}
-            self.element(sink, f"(j0 + e{q})", f"e{q}", fetched)
+            self.element(sink, f"(j0 + e{q})", f"e{q}", fetched, str(q))
             self.close()
+        sink.after_batch(stream.per_block)
         self.close()
         if blocks > THREADS:
             self.close()
@@ -194,12 +197,14 @@ class CudaLoops:
             self.put("i64 take = left > (i64)g5 ? (i64)g5 : left;")
             self.put("int high = (int)(take * (i64)g6);")
         else:
-            self.put(f"i64 j0 = t * {TILE}, left = (i64)g4 - j0;")
-            self.put(f"int high = left > {TILE} ? {TILE} : (int)left;")
+            self.put(f"i64 j0 = t * {ELEMENTS}, left = (i64)g4 - j0;")
+            self.put(f"int high = left > {ELEMENTS} ? {ELEMENTS} : (int)left;")
         self.put("int e = threadIdx.x;")
         self.batches(sink)
         self.open("for (; e < high; e += THREADS)")
+        sink.batch(1)
         self.element(sink, "j0" if self.program.table else "(j0 + e)", "e", {})
+        sink.after_batch(1)
         self.close()
 
     def batches(self, sink: CudaSink) -> None:
@@ -216,9 +221,10 @@ class CudaLoops:
         ]
         if not loaded or self.program.table:
             return
-        batch = TILE // THREADS
+        batch = self.batch_size(loaded)
         self.put("#pragma unroll 1")
-        self.open(f"for (; e + {batch - 1} * THREADS < high; e += {batch} * THREADS)")
+        # The same for all threads of a warp, which must meet below.
+        self.open(f"for (; (e | 31) + {(batch - 1)} * THREADS < high; e += {batch} * THREADS)")
         for k in loaded:
             self.put(f"{CTYPE[self.program.leaves[k].dtype]} ahead{k}[{batch}];")
         each = f"for (int a = 0, at = e; a < {batch}; a++, at += THREADS)"
@@ -227,20 +233,35 @@ class CudaLoops:
         for k in loaded:
             self.put(f"ahead{k}[a] = {self.fetch(k, '(j0 + at)', 'at')};")
         self.close()
+        self.put("__syncwarp();  /* or the compiler puts half of the loads off */")
+        sink.batch(batch)
         self.put("#pragma unroll")
         self.open(each)
-        self.element(sink, "(j0 + at)", "at", {f"leaf{k}": f"ahead{k}[a]" for k in loaded})
+        self.element(sink, "(j0 + at)", "at", {f"leaf{k}": f"ahead{k}[a]" for k in loaded}, "a")
         self.close()
+        sink.after_batch(batch)
         self.close()
+
+    def batch_size(self, loaded: list[int]) -> int:
+        """Elements of a batch: 64 bytes of each leaf, fewer where much is kept of each element."""
+        widest = max(dtypes.itemsize(self.program.leaves[k].dtype) for k in loaded)
+        short = len(self.program.element.instrs) <= 2 * len(loaded)
+        kept = sum(
+            term.bins.mode in ("residual", "search", "rare") for term in self.program.sink.terms
+        )
+        return max(1, min(64 // widest, 16 if short else 8) // max(1, kept))
 
     # Elements ------------------------------------------------------------------------------
 
-    def element(self, sink: CudaSink, j: str, e: str, fetched: dict[str, str]) -> None:
+    def element(
+        self, sink: CudaSink, j: str, e: str, fetched: dict[str, str], a: str = "0"
+    ) -> None:
+        """Element (j, e), number ``a`` of its batch."""
         inputs = dict(fetched)
         for name, _ in self.program.element.inputs:
             if name not in inputs:
                 inputs[name] = self.fetch(int(name.removeprefix("leaf")), j, e)
-        sink.consume(self.body(self.program.element, inputs), j, e)
+        sink.consume(self.body(self.program.element, inputs), j, e, a)
 
     def position(self, k: int, j: str, e: str) -> str:
         """The position element (j, e) reads of leaf ``k``."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from .program import FOUND_UNIT, LEAST_FOUND, MOST_FOUND, SECOND_UNIT
+
 THREADS: Final = 256
-TILE: Final = 2048  # stream blocks (or elements) a thread block takes before its next tile
+TILE: Final = 2048  # stream blocks a thread block takes before its next tile
+ELEMENTS: Final = 8192  # or elements, where they are taken one by one
 
 PRELUDE: Final = """\
 typedef long long i64;
@@ -45,43 +48,70 @@ __device__ __forceinline__ void digit_add(unsigned *half, unsigned digit, bool n
   bool carry = negative ? old < digit : old > ~digit;
   if (carry) atomicAdd(half + 1, negative ? 0xffffffffu : 1u);
 }
-__device__ __noinline__ void limb_add(u64 *limbs, double x) {
-  u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
-  unsigned e = (unsigned)(bits >> 52) & 2047u;
-  bool negative = (bits >> 63) != 0;
-  if (e == 2047u) {
-    atomicAdd(limbs + (fraction ? 68 : negative ? 70 : 69), 1ull);
-    return;
-  }
-  u64 m = e ? fraction | 0x10000000000000ull : fraction;
-  unsigned place = e ? e - 1u : 0u, digit = place >> 5, shift = place & 31u;
+/* m * 2**(place - 1074), or less that. */
+__device__ __noinline__ void limb_put(u64 *limbs, u64 m, unsigned place, bool negative) {
+  unsigned digit = place >> 5, shift = place & 31u;
   u64 low = m << shift, high = shift ? m >> (64u - shift) : 0ull;
   unsigned *half = (unsigned *)(limbs + digit);
   digit_add(half, (unsigned)low, negative);
   digit_add(half + 2, (unsigned)(low >> 32), negative);
   digit_add(half + 4, (unsigned)high, negative);
 }
+__device__ __noinline__ void limb_add(u64 *limbs, double x) {
+  u64 bits = double_to_bits(x), fraction = bits & 0xfffffffffffffull;
+  unsigned e = (unsigned)(bits >> 52) & 2047u;
+  bool negative = (bits >> 63) != 0;
+  if (e == 2047u)
+    atomicAdd(limbs + (fraction ? 68 : negative ? 70 : 69), 1ull);
+  else
+    limb_put(limbs, e ? fraction | 0x10000000000000ull : fraction, e ? e - 1u : 0u, negative);
+}
 """
 
-SEARCH_CHUNK: Final = 12  # a thread adds at most 2**12 terms between flushes
-# A thread meets a term that its two doubles have no room for: their sums go to the limbs, and units
-# for four times the term's size are taken. What is left to add: the term, or 0 where it is in the
-# limbs already (near overflow, infinite, NaN).
-WIDEN: Final = f"""\
-__device__ __forceinline__ double widen(u64 *limbs, double x, double &high, double &low,
-                                        u64 &limit, double &first, double &second) {{
-  u64 e = (double_to_bits(x) & 0x7fffffffffffffffull) >> 52;
-  if (e > 1900ull) {{
-    limb_add(limbs, x);
-    return 0.0;
+# Sums in doubles that do not leave their binade (`llvm_exact.py` tells how).
+BINS: Final = """\
+/* Adds x to an accumulator: what of x is in it. */
+__device__ __forceinline__ double absorb(double &total, double x) {
+  double before = total;
+  total = before + x;
+  return total - before;
+}
+/* What an accumulator holds that began at unit: in one binade bits count steps. */
+__device__ __forceinline__ void empty(u64 *limbs, double &total, double unit) {
+  i64 steps = (i64)(double_to_bits(total) - double_to_bits(unit));
+  if (steps != 0)
+    limb_put(limbs, (u64)(steps < 0 ? -steps : steps),
+             (unsigned)(double_to_bits(unit) >> 52) - 1u, steps < 0);
+  total = unit;
+}
+"""
+
+# Units that nothing but zeros and subnormals go with: 1.5 * 2**-1022.
+NO_UNIT: Final = "0x18000000000000ull"
+# Terms that do not go with a thread's units: it takes units for the largest of them. What is too
+# large for any, infinite, NaN, or left over goes to the limbs.
+SEARCH: Final = f"""\
+template <int N>
+__device__ __forceinline__ void refit(u64 *limbs, double (&x)[N], double &high, double &low,
+                                      double &first, double &second) {{
+  u64 most = {LEAST_FOUND}ull;
+#pragma unroll
+  for (int a = 0; a < N; a++) {{
+    u64 e = (double_to_bits(x[a]) >> 52) & 2047ull;
+    if (e > {MOST_FOUND}ull) {{
+      limb_add(limbs, x[a]);
+      x[a] = 0.0;
+    }} else if (e > most)
+      most = e;
   }}
-  limb_add(limbs, high);
-  limb_add(limbs, low);
-  high = low = 0.0;
-  e = (e < 223ull ? 223ull : e) + 2ull;
-  limit = (e + 1ull) << 52;
-  first = bits_to_double(((e + {SEARCH_CHUNK}ull) << 52) | 0x8000000000000ull);
-  second = bits_to_double(((e + {2 * SEARCH_CHUNK}ull - 54ull) << 52) | 0x8000000000000ull);
-  return x;
+  empty(limbs, high, first);
+  empty(limbs, low, second);
+  high = first = bits_to_double((most + {FOUND_UNIT}ull) << 52 | 0x8000000000000ull);
+  low = second = bits_to_double((most - {SECOND_UNIT - FOUND_UNIT}ull) << 52 | 0x8000000000000ull);
+#pragma unroll
+  for (int a = 0; a < N; a++) {{
+    double rest = x[a] - absorb(high, x[a]), fine = absorb(low, rest);
+    if (fine != rest) limb_add(limbs, rest - fine);
+  }}
 }}
 """

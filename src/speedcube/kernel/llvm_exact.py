@@ -1,4 +1,10 @@
-"""The sink of exact sums: doubles that cannot round, and a superaccumulator behind them."""
+"""The sink of exact sums: doubles that cannot round, and a superaccumulator behind them.
+
+Adding x to a double ``a`` that stays in one binade rounds x to a step of that binade; what was
+rounded away is ``x - ((a + x) - a)``, exactly (Dekker 1971), and goes to a second such double. A
+tile in which a double would leave its binade, or in which the second one rounds too, is added once
+more from a buffer: with other units, and what is left over one by one.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +14,37 @@ from typing import TYPE_CHECKING
 
 from ..expr.space import TILE
 from .llvm import kept
-from .program import LIMBS, Term
+from .program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
 
 if TYPE_CHECKING:
     from .llvm_loops import Loops, Tile
 
+_NO_UNIT = "0x0018000000000000"  # 1.5 * 2**-1022: a normal number added to it leaves its binade
+_SIZE = 2**63 - 1  # the bits of a double without its sign
+
 
 @dataclass
 class _Bin:
-    """The accumulators of one term."""
+    """Names of one term's variables, and of what a tile sets up while it is emitted."""
 
     term: Term
-    high: str = ""
-    low: str = ""
-    units: tuple[str, str] = ("", "")
-    buffer: str = ""
-    flag: str = ""
-    limbs: str = ""
+    limbs: str
+    buffer: str
+    totals: tuple[str, ...]  # the accumulators: the sum, or the high part and the low part
+    units: tuple[str, ...]  # what each begins at
+    left: str = ""  # bits of what the low accumulator rounded away
+    out: str = ""  # bits in which the high accumulator differed from its unit
+    unit: str = ""  # the high unit in every lane
+    saved: tuple[str, ...] = ()
+
+    @property
+    def again(self) -> bool:
+        """Whether a tile may have to be added again."""
+        return self.term.bins.mode in ("residual", "search")
+
+    @property
+    def search(self) -> bool:
+        return self.term.bins.mode == "search"
 
 
 @dataclass
@@ -36,111 +56,91 @@ class ExactSum:
     pending: str = ""
 
     def begin(self, record: str) -> None:
-        t, sink = self.loops.text, self.loops.program.sink
+        t = self.loops.text
         self.bins = []
-        v = t.vector("double")
-        for k, term in enumerate(sink.terms):
-            bin = _Bin(term, limbs=t.at(record, term.group * LIMBS))
-            bin.high = t.variable(v, "zeroinitializer", "high")
-            bin.low = t.variable(v, "zeroinitializer", "low")
-            bin.flag = t.variable(t.vector("i64"), "zeroinitializer", "flag")
-            bin.buffer = self.loops.buffer(self.loops.layout.sink + k)
-            if term.bins.mode in ("split", "residual"):
-                bin.units = (self.unit(term.bins.slot), self.unit(term.bins.slot + 1))
+        for k, term in enumerate(self.loops.program.sink.terms):
+            units = [t.variable("double", unit, "unit") for unit in self.starts(term)]
+            totals = [t.variable(t.vector("double"), "zeroinitializer", "total") for _ in units]
+            limbs = t.at(record, term.group * LIMBS)
+            buffer = self.loops.buffer(self.loops.layout.sink + k)
+            bin = _Bin(term, limbs, buffer, tuple(totals), tuple(units))
+            bin.left, bin.out = (
+                t.variable(t.vector("i64"), "zeroinitializer", hint) for hint in ("left", "out")
+            )
+            self.restart(bin)
             self.bins.append(bin)
         self.pending = t.variable("i64", "0", "pending")
 
-    def unit(self, slot: int) -> str:
+    def starts(self, term: Term) -> tuple[str, ...]:
+        """What the accumulators of ``term`` begin at."""
         t = self.loops.text
-        return t.splat("double", t.load("double", t.at("%params", slot)))
+        if term.bins.mode == "rare":
+            return ()
+        if term.bins.mode == "plain":
+            return ("0.0",)
+        if term.bins.mode == "search":
+            return _NO_UNIT, _NO_UNIT
+        slots = (term.bins.slot, term.bins.slot + 1)
+        return tuple(t.load("double", t.at("%params", slot)) for slot in slots)
+
+    def restart(self, bin: _Bin) -> None:
+        """Empty accumulators."""
+        t = self.loops.text
+        for unit, total in zip(bin.units, bin.totals, strict=True):
+            t.store(t.vector("double"), t.splat("double", t.load("double", unit)), total)
+
+    # A tile --------------------------------------------------------------------------------
 
     def tile(self, tile: Tile) -> None:
         t = self.loops.text
+        again = [bin for bin in self.bins if bin.again]
+        for bin in again:
+            bin.saved = tuple(t.load(t.vector("double"), total) for total in bin.totals)
+            bin.unit = t.splat("double", t.load("double", bin.units[0]))
         self.loops.element_loop(tile, self.consume)
-        for bin in self.bins:
-            if bin.term.bins.mode == "search":
-                self.search(bin, tile)
-            elif bin.term.bins.mode == "residual":
-                self.residuals(bin, tile)
-        count = t.i64("add", t.load("i64", self.pending), tile.count)
+        for bin in again:
+            self.settle(bin, tile)
+        padded = t.i64("and", t.i64("add", tile.count, t.lanes - 1), -t.lanes)
+        count = t.i64("add", t.load("i64", self.pending), padded)
         t.store("i64", count, self.pending)
-        # A lane sees at most every term since the last flush: leave room for one more tile.
-        chunks = [b.term.bins.chunk for b in self.bins if b.term.bins.flushed]
-        if chunks:
-            with t.when(t.op(f"icmp sgt i64 {count}, {(1 << min(chunks)) - TILE}")):
-                self.flush()
+        # Leave room for one more tile. A plain sum is that of all lanes together.
+        room = min(
+            (1 if bin.term.bins.mode == "plain" else t.lanes) << bin.term.bins.chunk
+            for bin in self.bins
+            if bin.totals
+        )
+        with t.when(t.op(f"icmp sgt i64 {count}, {room - TILE}")):
+            self.flush()
 
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.loops.text
         rare = []
         for bin in self.bins:
             x = kept(t, "double", mask, outputs[bin.term.output], "zeroinitializer")
-            if bin.term.bins.mode == "search":
-                self.remember(bin, x, j)
-            elif bin.term.bins.mode == "rare":
-                rare.append((bin, x))
+            if bin.again:
+                t.store(t.vector("double"), x, t.at(bin.buffer, j, "double"), 8)
+            if bin.totals:
+                self.accumulate(bin, x)
             else:
-                self.accumulate(bin, x, j)
+                rare.append((bin, x))
         if rare:
             self.lane_by_lane(rare)
 
-    def accumulate(self, bin: _Bin, x: str, j: str) -> None:
-        """X into the bins: plain, or high part, low part, and what is left over."""
-        t, v, mode = self.loops.text, self.loops.text.vector("double"), bin.term.bins.mode
-        if mode == "plain":
-            self.add(bin.high, x)
-            return
-        rest = self.split(bin.high, bin.units[0], x)
-        if mode == "split":
-            self.add(bin.low, rest)
-            return
-        left = self.split(bin.low, bin.units[1], rest)
-        t.store(v, left, t.at(bin.buffer, j, "double"), 8)
-        self.raise_flag(bin, left)
-
-    def raise_flag(self, bin: _Bin, left: str) -> None:
-        t = self.loops.text
-        v = t.vector("i64")
-        bits = t.op(f"bitcast {t.vector('double')} {left} to {v}")
-        bits = t.op(f"and {v} {bits}, {t.constant(2**63 - 1, 'int64')}")
-        t.store(v, t.op(f"or {v} {t.load(v, bin.flag)}, {bits}"), bin.flag)
-
-    def add(self, total: str, x: str) -> None:
+    def accumulate(self, bin: _Bin, x: str) -> str:
+        """Add x to the accumulators; what is left of it (nobody may ask: then LLVM drops it)."""
         t = self.loops.text
         v = t.vector("double")
-        t.store(v, t.op(f"fadd {v} {t.load(v, total)}, {x}"), total)
-
-    def split(self, total: str, unit: str, x: str) -> str:
-        """Add to ``total`` the part of x that is a multiple of the unit's last place; the rest."""
-        t = self.loops.text
-        v = t.vector("double")
-        shifted = t.op(f"fadd {v} {x}, {unit}")
-        part = t.op(f"fsub {v} {shifted}, {unit}")
-        self.add(total, part)
-        return t.op(f"fsub {v} {x}, {part}")
-
-    def residuals(self, bin: _Bin, tile: Tile) -> None:
-        """Where a bit was left over, add the left-over terms one by one."""
-        t = self.loops.text
-        with t.when(self.flagged(bin)):
-            self.one_by_one(bin, tile)
-            t.store(t.vector("i64"), "zeroinitializer", bin.flag)
-
-    def flagged(self, bin: _Bin) -> str:
-        t = self.loops.text
-        v = t.vector("i64")
-        flags = t.call("i64", f"llvm.vector.reduce.or.v{t.lanes}i64", v, t.load(v, bin.flag))
-        return t.op(f"icmp ne i64 {flags}, 0")
-
-    def one_by_one(self, bin: _Bin, tile: Tile) -> None:
-        t = self.loops.text
-        with t.loop(0, tile.count) as j:
-            self.add_one(bin, t.load("double", t.at(bin.buffer, j, "double")))
-
-    def add_one(self, bin: _Bin, x: str) -> None:
-        t = self.loops.text
-        with t.when(t.op(f"fcmp une double {x}, 0.0")):
-            t.line(f"call void @limb_add(ptr {bin.limbs}, double {x})")
+        for total in bin.totals:
+            before = t.load(v, total)
+            after = t.op(f"fadd {v} {before}, {x}")
+            t.store(v, after, total)
+            part = t.op(f"fsub {v} {after}, {before}")
+            if bin.search and total == bin.totals[0]:
+                self.note(bin.out, after, bin.unit)
+            if bin.again and total == bin.totals[-1]:
+                self.note(bin.left, x, part)
+            x = t.op(f"fsub {v} {x}, {part}")
+        return x
 
     def lane_by_lane(self, rare: list[tuple[_Bin, str]]) -> None:
         """Terms that are nearly always zero: where one is not, all to the limbs."""
@@ -153,77 +153,112 @@ class ExactSum:
             for bin, x in rare:
                 self.add_one(bin, t.op(f"extractelement {v} {x}, i64 {lane}"))
 
-    # Range unknown: first find the tile's largest magnitude, then choose units by it.
-
-    def remember(self, bin: _Bin, x: str, j: str) -> None:
+    def add_one(self, bin: _Bin, x: str) -> None:
         t = self.loops.text
-        v, i = t.vector("double"), t.vector("i64")
-        t.store(v, x, t.at(bin.buffer, j, "double"), 8)
-        bits = t.op(f"bitcast {v} {x} to {i}")
-        size = t.op(f"and {i} {bits}, {t.constant(2**63 - 1, 'int64')}")
-        name = f"llvm.smax.v{t.lanes}i64"
-        t.store(i, t.call(i, name, i, t.load(i, bin.flag), size), bin.flag)
+        with t.when(t.op(f"fcmp une double {x}, 0.0")):
+            t.line(f"call void @limb_add(ptr {bin.limbs}, double {x})")
 
-    def search(self, bin: _Bin, tile: Tile) -> None:
+    def note(self, flag: str, a: str, b: str) -> None:
+        """Set in ``flag`` the bits in which a and b differ."""
         t = self.loops.text
-        i = t.vector("i64")
-        name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
-        largest = t.call("i64", name, i, t.load(i, bin.flag))
-        t.store(i, "zeroinitializer", bin.flag)
-        exponent = t.i64("lshr", largest, 52)
-        # Units need room on both sides of the exponent: 223 .. 1922 (biased) is ample.
-        shifted = t.i64("sub", exponent, 223)
-        moderate = t.op(f"icmp ult i64 {shifted}, 1700")
-        wild = t.op(f"xor i1 {moderate}, true")
-        some = t.op(f"icmp ne i64 {largest}, 0")
-        with t.when(moderate):
-            self.searched(bin, tile, exponent)
-        with t.when(t.op(f"and i1 {wild}, {some}")):
-            self.one_by_one(bin, tile)
+        v = t.vector("i64")
+        bits = [t.op(f"bitcast {t.vector('double')} {x} to {v}") for x in (a, b)]
+        different = t.op(f"xor {v} {bits[0]}, {bits[1]}")
+        t.store(v, t.op(f"or {v} {t.load(v, flag)}, {different}"), flag)
 
-    def searched(self, bin: _Bin, tile: Tile, exponent: str) -> None:
-        """Two bins with units for |x| < 2**(exponent - 1022), at most 2**11 terms."""
+    # A tile once more ----------------------------------------------------------------------
+
+    def settle(self, bin: _Bin, tile: Tile) -> None:
+        """Look at the flags, and add the tile once more if one is up."""
         t = self.loops.text
-        chunk = 11
-        half = 1 << 51
-        # 1.5 * 2**(E + chunk - 1), E = exponent - 1022, has biased exponent exponent + chunk.
-        first = t.i64("add", exponent, chunk)
-        second = t.i64("add", exponent, 2 * chunk - 54)
-        units = []
-        for biased in (first, second):
-            bits = t.i64("or", t.i64("shl", biased, 52), half)
-            units.append(t.splat("double", t.op(f"bitcast i64 {bits} to double")))
-        bin.units = (units[0], units[1])
-        v = t.vector("double")
+        wrong = self.some(bin.left, _SIZE)  # -0.0 and 0.0 differ in sign alone
+        if bin.search:
+            wrong = t.op(f"or i1 {wrong}, {self.some(bin.out, -1 << 52)}")
+            t.store(t.vector("i64"), "zeroinitializer", bin.out)
+        with t.when(wrong, rarely=True):
+            for total, value in zip(bin.totals, bin.saved, strict=True):
+                t.store(t.vector("double"), value, total)
+            if bin.search:
+                self.flush_bin(bin)
+                self.find_units(bin, tile)
+                bin.unit = t.splat("double", t.load("double", bin.units[0]))
+            self.repeat(bin, tile)
+
+    def some(self, flag: str, mask: int) -> str:
+        """Whether a bit of ``mask`` is set in some lane."""
+        t = self.loops.text
+        v = t.vector("i64")
+        bits = t.call("i64", f"llvm.vector.reduce.or.v{t.lanes}i64", v, t.load(v, flag))
+        return t.op(f"icmp ne i64 {t.i64('and', bits, mask)}, 0")
+
+    def find_units(self, bin: _Bin, tile: Tile) -> None:
+        """Units for the tile's largest magnitude (`program.FOUND_UNIT`)."""
+        t = self.loops.text
+        v = t.vector("i64")
+        largest = t.variable(v, "zeroinitializer", "largest")
         with t.loop(0, tile.count, t.lanes) as j:
-            x = t.load(v, t.at(bin.buffer, j, "double"), 8)
-            rest = self.split(bin.high, bin.units[0], x)
-            left = self.split(bin.low, bin.units[1], rest)
-            t.store(v, left, t.at(bin.buffer, j, "double"), 8)
-            self.raise_flag(bin, left)
-        self.residuals(bin, tile)
-        self.flush_bin(bin)
+            bits = t.load(v, t.at(bin.buffer, j), 8)
+            size = t.op(f"and {v} {bits}, {t.constant(_SIZE, 'int64')}")
+            most = t.call(v, f"llvm.smax.v{t.lanes}i64", v, t.load(v, largest), size)
+            t.store(v, most, largest)
+        name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
+        exponent = t.i64("lshr", t.call("i64", name, v, t.load(v, largest)), 52)
+        low = t.op(f"icmp slt i64 {exponent}, {LEAST_FOUND}")
+        exponent = t.op(f"select i1 {low}, i64 {LEAST_FOUND}, i64 {exponent}")
+        high = t.op(f"icmp sgt i64 {exponent}, {MOST_FOUND}")
+        first = t.i64("add", exponent, FOUND_UNIT)
+        for unit, biased in zip(bin.units, (first, t.i64("sub", first, SECOND_UNIT)), strict=True):
+            bits = t.i64("or", t.i64("shl", biased, 52), 1 << 51)  # 1.5 times a power of two
+            found = t.op(f"bitcast i64 {bits} to double")
+            t.store("double", t.op(f"select i1 {high}, double {_NO_UNIT}, double {found}"), unit)
+        self.restart(bin)
+
+    def repeat(self, bin: _Bin, tile: Tile) -> None:
+        """Add the buffer with the units that now hold, and what is left one by one."""
+        t = self.loops.text
+        v = t.vector("double")
+        unit = t.load("double", bin.units[0])
+        t.store(t.vector("i64"), t.constant(-1, "int64"), bin.left)  # all of the buffer
+        with t.when(t.op(f"fcmp une double {unit}, {_NO_UNIT}")):
+            t.store(t.vector("i64"), "zeroinitializer", bin.left)
+            with t.loop(0, tile.count, t.lanes) as j:
+                place = t.at(bin.buffer, j, "double")
+                t.store(v, self.accumulate(bin, t.load(v, place, 8)), place, 8)
+            if bin.search:
+                t.store(t.vector("i64"), "zeroinitializer", bin.out)
+        with t.when(self.some(bin.left, _SIZE)), t.loop(0, tile.count) as j:
+            self.add_one(bin, t.load("double", t.at(bin.buffer, j, "double")))
+        t.store(t.vector("i64"), "zeroinitializer", bin.left)
 
     # Flushing ------------------------------------------------------------------------------
 
     def flush(self) -> None:
         for bin in self.bins:
-            if bin.term.bins.flushed:
-                self.flush_bin(bin)
+            self.flush_bin(bin)
+            self.restart(bin)
         self.loops.text.store("i64", "0", self.pending)
 
     def flush_bin(self, bin: _Bin) -> None:
-        """The lanes' totals, whose sum is exact by the choice of units, into the limbs."""
+        """What the accumulators hold, into the limbs."""
         t = self.loops.text
-        v = t.vector("double")
-        totals = (bin.high,) if bin.term.bins.mode == "plain" else (bin.high, bin.low)
-        name = f"llvm.vector.reduce.fadd.v{t.lanes}f64"
-        t.declares.add(f"declare double @{name}(double, {v})")
-        for total in totals:
-            lanes = t.load(v, total)
-            whole = t.op(f"call reassoc double @{name}(double 0.0, {v} {lanes})")
+        v, i = t.vector("double"), t.vector("i64")
+        if bin.term.bins.mode == "plain":
+            name = f"llvm.vector.reduce.fadd.v{t.lanes}f64"
+            t.declares.add(f"declare double @{name}(double, {v})")
+            lanes = t.load(v, bin.totals[0])
+            whole = t.op(f"call reassoc double @{name}(double 0.0, {v} {lanes})")  # no rounding
             t.line(f"call void @limb_add(ptr {bin.limbs}, double {whole})")
-            t.store(v, "zeroinitializer", total)
+            return
+        for unit, total in zip(bin.units, bin.totals, strict=True):
+            # In one binade bits count steps.
+            start = t.op(f"bitcast double {t.load('double', unit)} to i64")
+            lanes = t.op(f"bitcast {v} {t.load(v, total)} to {i}")
+            steps = t.op(f"sub {i} {lanes}, {t.splat('i64', start)}")
+            count = t.call("i64", f"llvm.vector.reduce.add.v{t.lanes}i64", i, steps)
+            sign = t.i64("ashr", count, 63)
+            size = t.i64("sub", t.i64("xor", count, sign), sign)
+            place = t.i64("sub", t.i64("lshr", start, 52), 1)
+            t.line(f"call void @limb_put(ptr {bin.limbs}, i64 {size}, i64 {place}, i64 {sign})")
 
     def end(self) -> None:
         self.flush()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ..expr.space import TILE
 from .llvm import SCALAR, Text, emit
-from .llvm_memory import ALIGN, gather, masked_load
+from .llvm_memory import ALIGN, gather, masked_load, prefetch
 from .llvm_random import generate
 from .llvm_sinks import SINKS, Consume, SinkLoops
 from .llvm_support import LIMB_ADD, floating_point_mode
@@ -205,7 +205,9 @@ class Loops:
         if leaf.mode == "splat":
             raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
         elif leaf.mode == "unit" and mask is None:
-            raw = t.load(v, t.at(data, t.i64("add", start, j), memory), ALIGN[memory])
+            pointer = t.at(data, t.i64("add", start, j), memory)
+            prefetch(t, pointer, t.lanes * ALIGN[memory])
+            raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
             raw = masked_load(t, memory, pointer, str(mask))

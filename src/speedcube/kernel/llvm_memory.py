@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .llvm import Text
 
 ALIGN = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 _SUFFIX = {"float": "f32", "double": "f64"}
+# Bytes between what is read and what is asked for. The processor stops guessing at the end of each
+# page: a sum from memory ran at 80 % of the speed of loads alone without this, at 97 % with it
+# (512 bytes: 94 %, 4096: 93 %).
+_AHEAD: Final = 2048
+_LINE: Final = 64
 
 
 def _overload(text: Text, scalar: str) -> str:
@@ -44,3 +51,11 @@ def scatter(text: Text, scalar: str, value: str, pointers: str, mask: str) -> No
     name = f"llvm.masked.scatter.{_overload(text, scalar)}.v{text.lanes}p0"
     text.declares.add(f"declare void @{name}({v}, {p}, i32, {ones})")
     text.line(f"call void @{name}({v} {value}, {p} {pointers}, i32 {ALIGN[scalar]}, {ones} {mask})")
+
+
+def prefetch(t: Text, pointer: str, size: int) -> None:
+    """Ask for the ``size`` bytes that will be read some vectors later."""
+    t.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    for offset in range(0, size, _LINE):
+        ahead = t.at(pointer, _AHEAD + offset, "i8")
+        t.line(f"call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 3, i32 1)")

@@ -2,7 +2,8 @@
 
 `limb_add` adds one double to a fixed-point number of 68 digits of 32 bits (least digit 2**-1074)
 held in int64 words, carries left for later: 2**31 additions cannot overflow. NaN and infinities
-are counted in words 68-70. It is the superaccumulator of Kulisch (1971) in carry-save form.
+are counted in words 68-70. `limb_put` adds mantissa * 2**(place - 1074), or subtracts it where sign
+is -1. It is the superaccumulator of Kulisch (1971) in carry-save form.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ finite:
   %mantissa = or i64 %fraction, %hidden
   %e1 = sub i64 %e, 1
   %place = select i1 %normal, i64 %e1, i64 0
+  %sign = ashr i64 %bits, 63
+  call void @limb_put(ptr %limbs, i64 %mantissa, i64 %place, i64 %sign)
+  ret void
+}
+define internal void @limb_put(ptr %limbs, i64 %mantissa, i64 %place, i64 %sign) noinline nounwind {
+entry:
   %digit = lshr i64 %place, 5
   %shift = and i64 %place, 31
   %wide = zext i64 %mantissa to i128
@@ -46,7 +53,6 @@ finite:
   %d2 = trunc i128 %high128 to i64
   %d0 = and i64 %low64, 4294967295
   %d1 = lshr i64 %low64, 32
-  %sign = ashr i64 %bits, 63
   %x0 = xor i64 %d0, %sign
   %x1 = xor i64 %d1, %sign
   %x2 = xor i64 %d2, %sign

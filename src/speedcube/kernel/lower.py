@@ -20,7 +20,7 @@ from ..ops import OPS
 from ..philox import round_keys
 from .ir import Builder, Value
 from .products import Summand, products
-from .program import Bins, LeafCode, Program, Sink, Term
+from .program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .rules import RULES, canonical, cast, order_key
 from .streams import RUN, stream
 
@@ -225,14 +225,14 @@ def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
     """The cheapest bins that lose nothing of terms below 2**E that are multiples of 2**G."""
     e = bounds.exponent
     if not bounds.known or not -800 < e < 900:
-        return Bins("search", 10)
+        return Bins("search", SEARCH_CHUNK)
     width = max(0, e - bounds.grain)
     if 53 - width >= 14:  # 2**chunk terms of `width` bits fit the 53 of a double
         return Bins("plain", min(30, 53 - width))
-    chunk = (107 - width) // 2  # two doubles, the second starting one bit below the first's unit
+    chunk = (103 - width) // 2
     mode = "split" if chunk >= 12 else "residual"
     chunk = min(30, chunk) if mode == "split" else 12
-    high = e + chunk - 53
-    slot = slots.add(math.ldexp(1.5, high + 52), "float64")
-    slots.add(math.ldexp(1.5, high - 1 + chunk - 53 + 52), "float64")
+    high = e + chunk + 1  # 2**chunk terms below 2**e move a double in [2**high, 2**(high + 1))
+    slot = slots.add(math.ldexp(1.5, high), "float64")
+    slots.add(math.ldexp(1.5, high - 52 + chunk), "float64")  # by halves of its last place
     return Bins(mode, chunk, slot)

@@ -22,6 +22,14 @@ NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD = 68, 69, 70
 # 2**SCALE, those that overflow by 2**-SCALE. Twice SCALE is 38 digits.
 SCALE: Final = 608
 
+# Units found at run time, for terms with a biased exponent in LEAST_FOUND .. MOST_FOUND, leave room
+# for four times the largest term met and 2**SEARCH_CHUNK terms: the first unit's biased exponent is
+# the term's + FOUND_UNIT, the second's SECOND_UNIT less.
+SEARCH_CHUNK = 12
+LEAST_FOUND, MOST_FOUND = 223, 1900
+FOUND_UNIT = SEARCH_CHUNK + 4
+SECOND_UNIT = 52 - SEARCH_CHUNK
+
 
 @dataclass(frozen=True)
 class LeafCode:
@@ -42,23 +50,19 @@ class LeafCode:
 
 @dataclass(frozen=True)
 class Bins:
-    """How exact partial sums of one term are kept between flushes of at most 2**chunk terms.
+    """How exact partial sums of one term are kept between flushes of 2**chunk terms a lane.
 
-    ``plain``: one double holds the sum. ``split``: two, the high one a multiple of a coarse unit
-    chosen by adding and subtracting the parameter at ``slot``. ``residual``: two, and the bits
-    finer than the second unit (parameter ``slot + 1``) go to the limbs one by one.
-    ``search``: as residual, the units chosen for each tile by its largest magnitude.
-    ``rare``: none; a term that is not zero goes to the limbs.
+    ``plain``: one double holds the sum of 2**chunk terms. The others add to a double that starts
+    at a unit, 1.5 * 2**k, and stays so near it that it counts in steps of 2**(k - 52); what an
+    addition rounds away goes to a second such double. ``split``: nothing is finer than the second's
+    steps. ``residual``: something may be, and is added to the limbs. ``search``: as residual, with
+    units for the terms that are met. Parameters ``slot`` and ``slot + 1`` are the two units.
+    ``rare``: nearly always zero; a term that is not goes to the limbs.
     """
 
     mode: str
     chunk: int = 0
     slot: int = 0
-
-    @property
-    def flushed(self) -> bool:
-        """Whether doubles hold sums from one tile to the next."""
-        return self.mode in ("plain", "split", "residual")
 
 
 @dataclass(frozen=True)
