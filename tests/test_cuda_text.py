@@ -228,6 +228,13 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "int to float32": lambda: _rng().integers(-(2**62), 2**62, size=3000).astype("float32"),
     "float64 to float32": lambda: _x().astype("float32"),
     "bool sum": lambda: (_x() > 1).sum(axis=1),
+    # what has an order: elements made on the device, taken on the host
+    "running sum": lambda: _rng().normal(size=40_000).cumsum() * 2,
+    "running sums of rows": lambda: sc.cumulative_sum(_x("float32"), axis=1, include_initial=True),
+    "running sums of columns": lambda: _ints("int16").cumsum(axis=0),
+    "running products": lambda: (_rng().normal(size=(2, 20_000)) / 50 + 1).cumprod(axis=1),
+    "product": lambda: (_rng().normal(size=(3, 101, 130)) / 50 + 1)[:, ::-1].prod(axis=(0, 2)),
+    "product of all": lambda: (_rng().normal(size=40_000) / 50 + 1).prod(),
     # shapes
     "scalar": lambda: sc.asarray(3.0) + 1,
     "empty": lambda: _rng().normal(size=(0, 5)).sum(axis=0),
@@ -469,6 +476,17 @@ def test_host_gives_the_cpus_bits(
     assert_same_bits(arrays[name].compute(on=ONE), expected, "one device")
     assert_same_bits(arrays[name].compute(on=THREE), expected, "three devices")
     assert host.launches >= (name != "empty")
+
+
+@pytest.mark.parametrize("name", ["running sum", "running sums of rows", "product"])
+def test_where_blocks_end_decides_nothing(
+    host: HostKernels, arrays: dict[str, sc.Array], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(gpu, "BLOCK", 700)
+    expected = arrays[name].compute(on="core")
+    assert_same_bits(arrays[name].compute(on=ONE), expected)
+    assert_same_bits(arrays[name].compute(on=THREE), expected)
+    assert host.launches >= 13
 
 
 @pytest.mark.parametrize(
