@@ -258,7 +258,10 @@ def texts(array: sc.Array, target: Target) -> list[str]:
     """The CUDA C of every kernel of ``array`` on ``target``."""
     plan, _ = plan_for(array._expr, target, None, False)
     return [
-        source(prepare(stage, part, None).program) for stage in plan.stages for part in stage.parts
+        source(prepare(whole, part, None).program)
+        for stage in plan.stages
+        for whole in (stage, *stage.totals)
+        for part in whole.parts
     ]
 
 

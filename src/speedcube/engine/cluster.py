@@ -200,8 +200,9 @@ def _stage(
         tasks[key] = Task(key, run_job, job, gpu, threads, *arrays)
         return
     jobs = [job_of(stage, part) for part in stage.parts]
+    folds = [job_of(*stage.folded(k)) for k in range(len(jobs))]
     names = [f"{key}-part-{k}" for k in range(len(jobs))]
-    for name, job in zip(names, jobs, strict=True):
+    for name, job in zip(names, folds, strict=True):
         tasks[name] = Task(name, run_job, job, gpu, threads, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
@@ -242,8 +243,8 @@ def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) ->
     arrays = [ready[id(need)] for need in stage.needs]
     jobs = [job_of(stage, part) for part in stage.parts]
     parts = [
-        submit(f"{key}-part-{k}", k, run_job, job, None, None, *arrays)
-        for k, job in enumerate(jobs)
+        submit(f"{key}-part-{k}", k, run_job, job_of(*stage.folded(k)), None, None, *arrays)
+        for k in range(len(jobs))
     ]
     if stage.join == "carry":
         before = submit(f"{key}-before", 0, carries, shared(stage), *parts)

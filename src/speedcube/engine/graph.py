@@ -77,7 +77,7 @@ def _stage_tasks(
         name, worker = f"{key}-part-{k}", workers[k % len(workers)]
         refs.append(TaskRef(name))
         if stage.join in ("merge", "carry"):
-            run = partial(run_partial, worker, stage, part, needs)
+            run = partial(run_partial, worker, *stage.folded(k), needs)
         else:
             run = partial(run_joined, worker, stage, part, out, needs)
         tasks[name] = Task(name, run, *arrays)

@@ -345,10 +345,10 @@ def carries(lines: Shared, *records: Array) -> dict[int, Array]:
 def _joined(lines: Shared, records: list[Array]) -> Array:
     if lines.op != "cumsum":
         return np.concatenate(records)
-    total = np.asarray(np.sum(records, axis=0, dtype=records[0].dtype))
+    total = np.sum(records, axis=0, dtype=records[0].dtype).reshape(-1)
     if dtypes.is_float(lines.dtype):
         carry(total)
-    return total
+    return np.asarray(total)
 
 
 def merged_products(lines: Shared, *records: Array) -> Array:

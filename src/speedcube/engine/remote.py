@@ -26,6 +26,7 @@ from .stop import Stop
 from .tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
 
 Array: TypeAlias = NDArray[Any]
+Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
@@ -106,7 +107,7 @@ def _current_task() -> Any:
 
 
 def _each(
-    run: Callable[[Part], Result], parts: Iterable[Part], threads: int, stop: Stop
+    run: Callable[[Given], Result], parts: Iterable[Given], threads: int, stop: Stop
 ) -> list[Result]:
     """``run`` of every part on ``threads`` threads; all leave when one fails or ``stop`` is set."""
     with ThreadPoolExecutor(threads) as pool:
@@ -160,7 +161,8 @@ def _ordered(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) ->
     out = Destination(stage.shape, stage.dtype)
     records: list[Array] = []
     if stage.block:
-        records = _each(lambda part: worker.partial(stage, part, inputs), parts, count, stop)
+        folds = [stage.folded(k) for k in range(len(parts))]
+        records = _each(lambda fold: worker.partial(*fold, inputs), folds, count, stop)
     if stage.join == "merge":
         return merged(stage, *records)
     before = carries(shared(stage), *records) if records else {}

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from .. import dtypes
+from ..errors import ShapeError
 from ..expr import views
 from ..expr.nodes import Deferred, Expr, Leaf, Position, Reduced, Scanned, Staged, c_strides, leaves
 
@@ -43,7 +44,8 @@ class Stage:
     ``source`` is None (store) or what asked for it; ``join`` says how parts come together:
     ``one`` part, ``concatenate`` along the cut axis, ``merge`` of partial results, or ``carry``:
     each part goes on where the ones before it in its line end. Ordered parts that share a line
-    begin at multiples of ``block`` elements of it.
+    begin at multiples of ``block`` elements of it; ``totals`` give each one's sum, where that is
+    an exact sum in any order.
     """
 
     root: Expr
@@ -52,6 +54,13 @@ class Stage:
     parts: tuple[Part, ...]
     join: str
     block: int = 0
+    totals: tuple[Stage, ...] = ()
+
+    def folded(self, number: int) -> tuple[Stage, Part]:
+        """What gives the record of a part that shares a line: its total, or the part itself."""
+        if self.totals:
+            return self.totals[number], self.totals[number].parts[0]
+        return self, self.parts[number]
 
     @property
     def op(self) -> str | None:
@@ -167,7 +176,24 @@ def cut_ordered(root: Expr, source: Staged, workers: int) -> Stage:
         for start, stop in pairwise(bounds)
     ]
     join = "carry" if isinstance(source, Scanned) else "merge"
-    return Stage(root, source, axes, tuple(parts), join, block)
+    totals = _totals(root, source, parts) if source.op == "cumsum" else ()
+    return Stage(root, source, axes, tuple(parts), join, block, totals)
+
+
+def _totals(root: Expr, source: Staged, parts: list[Part]) -> tuple[Stage, ...]:
+    """A sum for each part; none where the lines of ``root`` cannot be sliced."""
+    length = source.count
+    try:
+        lines = views.reshape(root, (math.prod(root.shape) // length, length))
+    except ShapeError:
+        return ()
+    found = []
+    for part in parts:
+        line, place = divmod(part.start, length)
+        mine = views.index(lines, (line, slice(place, place + part.stop - part.start)))
+        total = Reduced("sum", mine, (0,), False, mine.dtype)
+        found.append(Stage(mine, total, (0,), (Part(mine, (), None, 0, 0),), "merge"))
+    return tuple(found)
 
 
 def _places(root: Expr, axes: tuple[int, ...]) -> Leaf:
