@@ -3,7 +3,7 @@
 Adding x to a double ``a`` that stays in one binade rounds x to a step of that binade; what was
 rounded away is ``x - ((a + x) - a)``, exactly (Dekker 1971), and goes to a second such double. A
 tile in which a double would leave its binade, or in which the second one rounds too, is added once
-more from a buffer: with other units, and what is left over one by one.
+more from a buffer: with other units, and what is left over goes to the limbs.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ExactSum:
             else:
                 rare.append((bin, x))
         if rare:
-            self.lane_by_lane(rare)
+            self.seldom(rare)
 
     def accumulate(self, bin: _Bin, x: str) -> str:
         """Add x to the accumulators; what is left of it (nobody may ask: then LLVM drops it)."""
@@ -142,21 +142,25 @@ class ExactSum:
             x = t.op(f"fsub {v} {x}, {part}")
         return x
 
-    def lane_by_lane(self, rare: list[tuple[_Bin, str]]) -> None:
+    def seldom(self, rare: list[tuple[_Bin, str]]) -> None:
         """Terms that are nearly always zero: where one is not, all to the limbs."""
         t = self.loops.text
-        v, ones = t.vector("double"), t.vector("i1")
-        some = [t.op(f"fcmp une {v} {x}, zeroinitializer") for _, x in rare]
-        found = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), some)
-        any_lane = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, found)
-        with t.when(any_lane, rarely=True), t.loop(0, str(t.lanes)) as lane:
+        with t.when(self.nonzero(*(x for _, x in rare)), rarely=True):
             for bin, x in rare:
-                self.add_one(bin, t.op(f"extractelement {v} {x}, i64 {lane}"))
+                t.store(t.vector("double"), x, bin.buffer, 8)
+                self.to_limbs(bin, bin.buffer, t.lanes)
 
-    def add_one(self, bin: _Bin, x: str) -> None:
+    def nonzero(self, *vectors: str) -> str:
+        """Whether a lane of ``vectors`` is not zero."""
         t = self.loops.text
-        with t.when(t.op(f"fcmp une double {x}, 0.0")):
-            t.line(f"call void @limb_add(ptr {bin.limbs}, double {x})")
+        ones = t.vector("i1")
+        lanes = [t.op(f"fcmp une {t.vector('double')} {x}, zeroinitializer") for x in vectors]
+        found = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), lanes)
+        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, found)
+
+    def to_limbs(self, bin: _Bin, terms: str, count: int) -> None:
+        """``count`` doubles in memory, each at its digits."""
+        self.loops.text.line(f"call void @limbs_add(ptr {bin.limbs}, ptr {terms}, i64 {count})")
 
     def note(self, flag: str, a: str, b: str) -> None:
         """Set in ``flag`` the bits in which a and b differ."""
@@ -214,7 +218,7 @@ class ExactSum:
         self.restart(bin)
 
     def repeat(self, bin: _Bin, tile: Tile) -> None:
-        """Add the buffer with the units that now hold, and what is left one by one."""
+        """Add the buffer with the units that now hold, and what is left to the limbs."""
         t = self.loops.text
         v = t.vector("double")
         unit = t.load("double", bin.units[0])
@@ -226,8 +230,10 @@ class ExactSum:
                 t.store(v, self.accumulate(bin, t.load(v, place, 8)), place, 8)
             if bin.search:
                 t.store(t.vector("i64"), "zeroinitializer", bin.out)
-        with t.when(self.some(bin.left, _SIZE)), t.loop(0, tile.count) as j:
-            self.add_one(bin, t.load("double", t.at(bin.buffer, j, "double")))
+        with t.when(self.some(bin.left, _SIZE)), t.loop(0, tile.count, t.lanes) as j:
+            place = t.at(bin.buffer, j, "double")
+            with t.when(self.nonzero(t.load(v, place, 8))):
+                self.to_limbs(bin, place, t.lanes)
         t.store(t.vector("i64"), "zeroinitializer", bin.left)
 
     # Flushing ------------------------------------------------------------------------------
@@ -247,7 +253,8 @@ class ExactSum:
             t.declares.add(f"declare double @{name}(double, {v})")
             lanes = t.load(v, bin.totals[0])
             whole = t.op(f"call reassoc double @{name}(double 0.0, {v} {lanes})")  # no rounding
-            t.line(f"call void @limb_add(ptr {bin.limbs}, double {whole})")
+            t.store("double", whole, bin.buffer)
+            self.to_limbs(bin, bin.buffer, 1)
             return
         for unit, total in zip(bin.units, bin.totals, strict=True):
             # In one binade bits count steps.
@@ -255,10 +262,8 @@ class ExactSum:
             lanes = t.op(f"bitcast {v} {t.load(v, total)} to {i}")
             steps = t.op(f"sub {i} {lanes}, {t.splat('i64', start)}")
             count = t.call("i64", f"llvm.vector.reduce.add.v{t.lanes}i64", i, steps)
-            sign = t.i64("ashr", count, 63)
-            size = t.i64("sub", t.i64("xor", count, sign), sign)
             place = t.i64("sub", t.i64("lshr", start, 52), 1)
-            t.line(f"call void @limb_put(ptr {bin.limbs}, i64 {size}, i64 {place}, i64 {sign})")
+            t.line(f"call void @limb_put(ptr {bin.limbs}, i64 {count}, i64 {place})")
 
     def end(self) -> None:
         self.flush()

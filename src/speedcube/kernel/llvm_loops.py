@@ -20,7 +20,7 @@ from .llvm import SCALAR, Text, emit
 from .llvm_memory import ALIGN, gather, masked_load, prefetch
 from .llvm_random import generate
 from .llvm_sinks import SINKS, Consume, SinkLoops
-from .llvm_support import LIMB_ADD, floating_point_mode
+from .llvm_support import LIMBS_ADD, floating_point_mode
 from .program import LeafCode, Program
 
 HEADER = 8  # geometry words before the extents
@@ -246,7 +246,7 @@ class Loops:
         return "\n".join(
             [
                 *sorted({*text.declares, *declares}),
-                *([LIMB_ADD] if self.program.sink.kind == "exact" else []),
+                *([LIMBS_ADD] if self.program.sink.kind == "exact" else []),
                 "define void @kernel(ptr %geometry, ptr %buffers, ptr %params, ptr %scratch, "
                 "ptr %out) #0 {",
                 "entry:",
