@@ -299,6 +299,17 @@ def test_means_of_integers_are_exact(op: str, dtype: str) -> None:
     assert_same_bits(found, reduce_row(op, data, "float64"))
 
 
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_spreads_of_integers_that_float64_cannot_tell_apart(dtype: str, rung: str) -> None:
+    near = np.array([2**53 + 1, 2**53 + 3], dtype)
+    assert sc.asarray(near).var().compute(on=rung) == 1.0
+    many = _rng.integers(0, 2**64, 40_000, np.uint64, endpoint=False).view(dtype)
+    for op in ("var", "std"):
+        found = getattr(sc.asarray(many), op)().compute(on=rung)
+        assert_same_bits(found, reduce_row(op, many, "float64"), op)
+
+
 def test_mean_of_wrapping_integers() -> None:
     data = np.full(1000, 2**62, np.int64)
     assert sc.asarray(data).mean().compute() == 2.0**62

@@ -140,8 +140,7 @@ def _terms(source: Reduced) -> str:
     if source.op == "dot":
         return "Products"
     if not dtypes.is_float(source.arg.dtype):
-        wide = dtypes.itemsize(source.arg.dtype) == 8 and source.op in ("var", "std")
-        return laws.INTEGERS_ROUNDED if wide else laws.INTEGERS
+        return "Integers, in halves where a double cannot hold them"
     known = analyse(source.arg)
     if not known.known:
         return "Terms of any size"

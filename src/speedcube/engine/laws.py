@@ -69,10 +69,6 @@ ORDERED: Final[dict[str, tuple[str, str]]] = {
     "cumprod": (BITS, f"what is before each 1024th: {_TREE}; then one by one; in float64"),
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
-# What the exact sums of integers are of.
-INTEGERS: Final = "Integers"
-INTEGERS_ROUNDED: Final = "Integers, beyond 2**53 the float64 next to each"
-
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.
 BINS: Final[dict[str, str]] = {
     "plain": "a double, which has room for every bit",

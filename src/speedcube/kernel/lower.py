@@ -170,8 +170,8 @@ def _sink(
     if reduction == "sum" and not dtypes.is_float(value.type):
         b.output("x", cast(b, value, "int64"))
         return Sink("isum", "int64")
-    if reduction == "mean" and not dtypes.is_float(value.type):
-        return _exact(b, "float64", _halves(b, value), slots)
+    if not dtypes.is_float(value.type):
+        return _exact(b, "float64", _of_integers(b, value, analyse(roots[0]), reduction), slots)
     return _exact(b, value.type, _summands(b, values, roots, reduction), slots)
 
 
@@ -182,15 +182,31 @@ def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
     return canonical(b, value)
 
 
-def _halves(b: Builder, value: Value) -> list[Summand]:
-    """The high and low halves of an integer: doubles without rounding."""
+_Part = tuple[Value, Bounds]
+
+
+def _of_integers(b: Builder, value: Value, known: Bounds, reduction: str) -> list[Summand]:
+    """What is summed for a mean of integers, or for their moments: doubles without rounding."""
+    if max(abs(known.low), abs(known.high)) <= 2.0**53:
+        x = cast(b, value, "float64"), known
+        parts, squares = [x], [(x, x)]
+    else:
+        high, low = parts = _halves(b, value)
+        twice = high[0] * b.const(2.0, "float64"), Bounds(-(2.0**64), 2.0**65, 33)
+        squares = [(high, high), (twice, low), (low, low)]
+    found = [Summand(part, 0, bounds) for part, bounds in parts]
+    if reduction == "moments":
+        for (left, of_left), (right, of_right) in squares:
+            found += products(b, left, right, (of_left, of_right), False, 1)
+    return found
+
+
+def _halves(b: Builder, value: Value) -> list[_Part]:
+    """The high and the low half of a 64-bit integer."""
     wide = value if value.type == "uint64" else cast(b, value, "int64")
     low = (wide & b.const(0xFFFF_FFFF, wide.type)).cast("float64")
     high = (wide >> 32).cast("float64") * b.const(2.0**32, "float64")
-    return [
-        Summand(low, 0, Bounds(0.0, 2.0**32, 0)),
-        Summand(high, 0, Bounds(-(2.0**63), 2.0**64, 32)),
-    ]
+    return [(high, Bounds(-(2.0**63), 2.0**64, 32)), (low, Bounds(0.0, 2.0**32, 0))]
 
 
 def _summands(

@@ -184,7 +184,6 @@ def _reductions() -> dict[str, Make]:
         for dtype, ways in _REDUCED.items()
         for along in ways
         for op in (_REDUCTIONS if along in ("outer", "first") else _REDUCTIONS + _PLACES)
-        if dtype != "uint64" or op not in ("var", "std")  # of floats near those integers
     }
 
 
