@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, UnsupportedError
 from speedcube.expr import ordered
-from speedcube.kernel import llvm_ordered, native, prefix
-from speedcube.kernel.program import LIMBS, Ordered
+from speedcube.kernel import llvm_ordered, native
+from speedcube.kernel.program import Ordered
 
 RNG = np.random.default_rng(11)
 WIDE = RNG.normal(size=5000) * np.exp(RNG.normal(size=5000) * 100)  # hundreds of binades
@@ -201,6 +200,7 @@ def test_same_bits_in_any_block(block: int, monkeypatch: pytest.MonkeyPatch) -> 
 def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of another length and no vectors at all."""
     values = RNG.normal(size=4000) * np.exp(RNG.normal(size=4000) * 3)
+    values[1600:1700] *= 2.0 ** -np.arange(100)
     for op, dtype in (("cumsum", "float64"), ("prod", "float64"), ("cumprod", "float64")):
         program = Ordered(op, dtype, dtype)
         text = native.source(program, target, native.QUICK[target])
@@ -249,15 +249,20 @@ def test_any_shape_axis_view_and_dtype(
     assert_same_bits(y.compute(on="cores:3"), defined(y))
 
 
-def test_slow_sums_of_lines() -> None:
-    """What the kernel does not take, with lines that end inside."""
-    for left, length in ((900, 900), (7, 10), (1, 1), (900, 3000), (100, 850)):
-        values, at, wanted = WIDE[:900], left, []
-        starts = [0, *range(at, 900, length)]
-        for start, stop in pairwise([*starts, 900]):
-            wanted.append(prefix_sums(values[start:stop]))
-        found, _ = prefix.running_sums(values, np.zeros(LIMBS, np.int64), left, length, "float64")
-        assert_same_bits(found, np.concatenate(wanted), (left, length))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("length", [1, 10, 850, 3000])
+def test_sums_that_need_limbs(dtype: str, length: int) -> None:
+    """Every exponent, cancellation, ties, what overflows and what is least, in lines."""
+    info = np.finfo(dtype)
+    exponents = RNG.integers(info.minexp - info.nmant, info.maxexp, 3000)
+    with np.errstate(over="ignore", under="ignore"):
+        values = np.ldexp(RNG.integers(-(2**24), 2**24, 3000) * 2.0**-24, exponents).astype(dtype)
+        tie = np.array([1.0, 2.0**-info.nmant / 2, info.smallest_subnormal], dtype)
+    values[1::3] = -values[::3]
+    values[300:303], values[903:906] = tie, [info.max, info.max, -info.max]
+    x = sc.asarray(values)[: 3000 // length * length].reshape(-1, length)
+    assert_same_bits(x.cumsum(axis=1).compute(on="core"), defined(x.cumsum(axis=1)))
+    assert_same_bits(x.cumsum(axis=1)[:, -1].compute(), x.sum(axis=1).compute())
 
 
 # How they behave --------------------------------------------------------------------------------

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
-from ..kernel import prefix
 from ..kernel.cache import kernel_cache
-from ..kernel.limbs import carry, read
-from ..kernel.llvm_ordered import LAST, MADE, PARTS, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.limbs import carry
+from ..kernel.llvm_ordered import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
 from ..kernel.native import QUICK, NativeKernel, build, load, targets
-from ..kernel.program import LIMBS, Ordered
+from ..kernel.program import Ordered
 from ..plan.stages import Stage
 
 Array: TypeAlias = NDArray[Any]
@@ -204,49 +203,17 @@ class WrappingSums(Line):
 
 
 class ExactSums(Line):
-    """Running sums of floats. The record is the exact sum of the line so far, as limbs.
-
-    ``limbs`` holds it where the kernel's state cannot.
-    """
-
-    limbs: Array | None = None
+    """Running sums of floats. The record is the exact sum of the line so far, as limbs."""
 
     def start(self, record: Array) -> None:
-        state = prefix.state_of_limbs(record, PARTS)
-        self.limbs = record if state is None else None
-        if state is not None:
-            self.call.state[:PARTS] = state
+        words = self.call.state.view(np.int64)
+        words[0], words[LIMBS_AT:] = 1, record  # the kernel takes them to parts when it can
 
     def record(self) -> Array:
-        return prefix.limbs_of_state(self.call.state[:PARTS]) if self.limbs is None else self.limbs
-
-    def feed(self, values: Array, results: Results | Nowhere, last: bool = False) -> int:
-        count = len(values)
-        while len(values):
-            if self.limbs is None:
-                values = values[super().feed(values, results) :]
-            if len(values):
-                values = values[self.slowly(values, results) :]
-        return count
-
-    def slowly(self, values: Array, results: Results | Nowhere) -> int:
-        """A tile that the kernel does not take."""
-        before, dtype = self.record(), self.source.dtype
-        left = self.length - self.position
-        if read(before).special is not None:
-            values = values[:left]
-            found, after = prefix.special_sums(values, before, dtype)
-            if len(values) == left:
-                after = np.zeros(LIMBS, np.int64)
-        else:
-            values = values[:TILE]
-            found, after = prefix.running_sums(values, before, left, self.length, dtype)
-        room = results.room(len(values))
-        room[...] = found
-        results.put(room)
-        self.position = (self.position + len(values)) % self.length
-        self.start(after)
-        return len(values)
+        """By a call that has no more elements, after which the limbs hold the sum."""
+        nothing = np.empty(0)
+        self.call(nothing, self.position, self.length, nothing, last=True)
+        return self.call.state.view(np.int64)[LIMBS_AT:].copy()
 
 
 class RunningProducts(Line):

@@ -15,9 +15,9 @@ call to the next is in ``state``.
   of the aligned groups of 2**k pieces that they make up.
 * A running sum is exact. With the tile's largest magnitude below 2**E three units are chosen, 43
   bits apart; x is split into a multiple of each, by adding and subtracting 1.5 * 2**k. The three
-  running sums cannot round, and their sum is rounded once. ``state`` is the sum so far, the three
-  parts. A tile that is too wide (a bit is left over: 2**-128 of the largest), too large, or has
-  infinities or NaNs is not taken: `prefix.py` does it.
+  running sums cannot round, and their sum is rounded once. A tile that is too wide (a bit is left
+  over: 2**-128 of the largest), too large, or has infinities or NaNs goes to limbs, one by one.
+  ``state`` is whether the sum so far is in limbs, its three parts, its limbs.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ from .. import dtypes
 from ..expr.space import TILE
 from .llvm import SCALAR, Text, kept, literal
 from .llvm_memory import ALIGN, masked_load, masked_store
-from .llvm_support import floating_point_mode
-from .program import Ordered
+from .llvm_support import LIMB_ADD, floating_point_mode
+from .llvm_wide import LIMB_CARRY, LIMB_ROUND
+from .program import LIMBS, Ordered
 
 COUNT, POSITION, LENGTH, LAST, TAKEN, MADE = range(6)
 WORDS: Final = 6
 PARTS: Final = 3  # parts of a running sum
-STATE: Final = 64  # 8-byte words
+LIMBS_AT: Final = 4  # of a state
+STATE: Final = LIMBS_AT + LIMBS  # 8-byte words
 SCRATCH: Final = (PARTS * TILE + 256) * 8  # bytes
 
 _CHUNK: Final = 11  # a tile and what came before it are fewer than 2**11 terms
@@ -59,6 +61,7 @@ class OrderedLoops:
         self.scalar = SCALAR[program.dtype]
         self.out = SCALAR[program.out]
         self.one = literal(1, program.dtype)
+        self.limbs = ""  # a pointer, where they are needed
 
     def emit(self) -> str:
         """The whole function."""
@@ -74,6 +77,7 @@ class OrderedLoops:
         return "\n".join(
             [
                 *sorted({*self.text.declares, *declares}),
+                *((LIMB_ADD, LIMB_CARRY, LIMB_ROUND) if self.limbs else ()),
                 head + " {",
                 "entry:",
                 *self.text.allocas,
@@ -284,12 +288,17 @@ class OrderedLoops:
         t = self.text
         with t.loop(first, t.i64("add", first, size)) as j:
             body(j)
-            after = t.i64("add", t.load("i64", position), 1)
-            ended = t.op(f"icmp eq i64 {after}, {self.length}")
-            t.store("i64", t.op(f"select i1 {ended}, i64 0, i64 {after}"), position)
-            with t.when(ended, rarely=True):
+            with t.when(self.step(position), rarely=True):
                 for variable in reset:
                     t.store(self.scalar, literal(0, self.program.dtype), variable)
+
+    def step(self, position: str) -> str:
+        """One element on; whether a line ended."""
+        t = self.text
+        after = t.i64("add", t.load("i64", position), 1)
+        ended = t.op(f"icmp eq i64 {after}, {self.length}")
+        t.store("i64", t.op(f"select i1 {ended}, i64 0, i64 {after}"), position)
+        return ended
 
     def wrapping_sums(self) -> None:
         """Running sums of integers."""
@@ -307,35 +316,102 @@ class OrderedLoops:
         self.answer(TAKEN, self.count)
 
     def exact_sums(self) -> None:
-        """Running sums of floats, a tile at a time, for as long as the tiles are not too wide."""
+        """Running sums of floats, a tile at a time."""
         t = self.text
-        at = t.variable("i64", "0", "at")
+        self.limbs = t.at("%state", LIMBS_AT)
+        parts = [t.at("%state", 1 + k) for k in range(PARTS)]
         position = t.variable("i64", self.word(POSITION), "position")
-        head, begun, split, body, done = (
-            t.name(h) for h in ("tile", "begun", "split", "tilebody", "tiledone")
-        )
-        t.line(f"br label %{head}")
-        t.label(head)
-        first = t.load("i64", at)
-        size = t.minimum(str(TILE), t.i64("sub", self.count, first))
-        t.line(f"br i1 {t.op(f'icmp sgt i64 {size}, 0')}, label %{begun}, label %{done}")
-        t.label(begun)
-        before = [t.load("double", t.at("%state", k)) for k in range(PARTS)]
-        exponent = self.exponent(first, size, before)
-        fits = t.op(f"icmp sle i64 {exponent}, {_MOST}")
-        t.line(f"br i1 {fits}, label %{split}, label %{done}")
-        t.label(split)
-        totals, left = self.split_tile(first, size, before, exponent)
-        t.line(f"br i1 {t.op(f'icmp eq i64 {left}, 0')}, label %{body}, label %{done}")
-        t.label(body)
-        self.accumulate(size, position, totals)
-        self.round_tile(first, size)
-        for k, total in enumerate(totals):
-            t.store("double", t.load("double", total), t.at("%state", k))
-        t.store("i64", t.i64("add", first, size), at)
-        t.line(f"br label %{head}")
-        t.label(done)
-        self.answer(TAKEN, t.load("i64", at))
+        with t.loop(0, self.count, TILE) as first:
+            size = t.minimum(str(TILE), t.i64("sub", self.count, first))
+            wide = t.variable("i64", t.load("i64", "%state"), "wide")
+            with t.when(t.op(f"icmp eq i64 {t.load('i64', wide)}, 0")):
+                before = [t.load("double", part) for part in parts]
+                exponent = self.exponent(first, size, before)
+                t.store("i64", "1", wide)
+                with t.when(t.op(f"icmp sle i64 {exponent}, {_MOST}")):
+                    totals, left = self.split_tile(first, size, before, exponent)
+                    with t.when(t.op(f"icmp eq i64 {left}, 0")):
+                        t.store("i64", "0", wide)
+                        self.accumulate(size, position, totals)
+                        self.round_tile(first, size)
+                        for part, total in zip(parts, totals, strict=True):
+                            t.store("double", t.load("double", total), part)
+            with t.when(t.op(f"icmp ne i64 {t.load('i64', wide)}, 0"), rarely=True):
+                self.to_limbs(parts)
+                self.one_by_one(first, size, position)
+                self.from_limbs(parts)
+        with t.when(self.last):
+            self.to_limbs(parts)
+        self.answer(TAKEN, self.count)
+
+    # The slow way: limbs -------------------------------------------------------------------
+
+    def limb_add(self, x: str) -> None:
+        self.text.line(f"call void @limb_add(ptr {self.limbs}, double {x})")
+
+    def limb_carry(self, first: str | int, last: str | int) -> None:
+        args = f"ptr {self.limbs}, i64 {first}, i64 {last}"
+        self.text.line(f"call void @limb_carry({args})")
+
+    def to_limbs(self, parts: list[str]) -> None:
+        """The sum so far in limbs, where it is not."""
+        t = self.text
+        with t.when(t.op(f"icmp eq i64 {t.load('i64', '%state')}, 0")):
+            self.clear()
+            for part in parts:
+                self.limb_add(t.load("double", part))
+                t.store("double", "0.0", part)
+            self.limb_carry(0, LIMBS)
+            t.store("i64", "1", "%state")
+
+    def clear(self) -> None:
+        with self.text.loop(0, str(LIMBS)) as k:
+            self.text.store("i64", "0", self.text.at(self.limbs, k))
+
+    def one_by_one(self, first: str, size: str, position: str) -> None:
+        """Add each element to the limbs, and round."""
+        t = self.text
+        odd = "true" if self.out == "float" else "false"
+        with t.loop(first, t.i64("add", first, size)) as j:
+            x = t.load("double", self.value(j))
+            self.limb_add(x)
+            biased = t.i64("and", t.i64("lshr", t.op(f"bitcast double {x} to i64"), 52), 2047)
+            digit = t.i64("lshr", biased, 5)  # the one it begins in, or the next
+            digit = t.i64("sub", digit, t.op(f"zext i1 {t.op(f'icmp ne i64 {digit}, 0')} to i64"))
+            self.limb_carry(digit, t.i64("add", digit, 4))
+            found = t.op(f"call double @limb_round(ptr {self.limbs}, i1 {odd})")
+            if self.out == "float":
+                found = t.op(f"fptrunc double {found} to float")
+            t.store(self.out, found, t.at("%out", j, self.out))
+            with t.when(self.step(position), rarely=True):
+                self.clear()
+
+    def from_limbs(self, parts: list[str]) -> None:
+        """The sum in parts again, if they can hold it."""
+        t = self.text
+        nearest = t.op(f"call double @limb_round(ptr {self.limbs}, i1 false)")
+        bits = t.i64("and", t.op(f"bitcast double {nearest} to i64"), _SIGNLESS)
+        with t.when(t.op(f"icmp ult i64 {bits}, {2047 << 52}")):
+            for k, part in enumerate(parts):
+                x = nearest
+                if k:
+                    x = t.op(f"call double @limb_round(ptr {self.limbs}, i1 false)")
+                t.store("double", x, part)
+                self.limb_add(t.op(f"fneg double {x}"))
+                self.limb_carry(0, LIMBS)
+            left = t.variable("i64", "0", "left")
+            with t.loop(0, str(LIMBS)) as k_:
+                digit = t.load("i64", t.at(self.limbs, k_))
+                t.store("i64", t.i64("or", t.load("i64", left), digit), left)
+            held = t.op(f"icmp eq i64 {t.load('i64', left)}, 0")
+            with t.when(held):
+                t.store("i64", "0", "%state")
+            with t.when(t.op(f"xor i1 {held}, true")):
+                for part in parts:
+                    self.limb_add(t.load("double", part))
+                self.limb_carry(0, LIMBS)
+
+    # The quick way: three parts ------------------------------------------------------------
 
     def exponent(self, first: str, size: str, before: list[str]) -> str:
         """The biased exponent of the largest magnitude, at least `_LEAST`."""
