@@ -30,7 +30,7 @@ from .. import dtypes
 from ..expr.space import TILE
 from .llvm import SCALAR, Text, kept, literal
 from .llvm_memory import ALIGN, masked_load, masked_store
-from .llvm_support import LIMB_ADD, floating_point_mode
+from .llvm_support import LIMBS_ADD, floating_point_mode
 from .llvm_wide import LIMB_CARRY, LIMB_ROUND
 from .program import LIMBS, Ordered
 
@@ -77,7 +77,7 @@ class OrderedLoops:
         return "\n".join(
             [
                 *sorted({*self.text.declares, *declares}),
-                *((LIMB_ADD, LIMB_CARRY, LIMB_ROUND) if self.limbs else ()),
+                *((LIMBS_ADD, LIMB_CARRY, LIMB_ROUND) if self.limbs else ()),
                 head + " {",
                 "entry:",
                 *self.text.allocas,
@@ -346,8 +346,8 @@ class OrderedLoops:
 
     # The slow way: limbs -------------------------------------------------------------------
 
-    def limb_add(self, x: str) -> None:
-        self.text.line(f"call void @limb_add(ptr {self.limbs}, double {x})")
+    def limbs_add(self, terms: str, count: int) -> None:
+        self.text.line(f"call void @limbs_add(ptr {self.limbs}, ptr {terms}, i64 {count})")
 
     def limb_carry(self, first: str | int, last: str | int) -> None:
         args = f"ptr {self.limbs}, i64 {first}, i64 {last}"
@@ -358,8 +358,8 @@ class OrderedLoops:
         t = self.text
         with t.when(t.op(f"icmp eq i64 {t.load('i64', '%state')}, 0")):
             self.clear()
+            self.limbs_add(parts[0], PARTS)
             for part in parts:
-                self.limb_add(t.load("double", part))
                 t.store("double", "0.0", part)
             self.limb_carry(0, LIMBS)
             t.store("i64", "1", "%state")
@@ -374,7 +374,7 @@ class OrderedLoops:
         odd = "true" if self.out == "float" else "false"
         with t.loop(first, t.i64("add", first, size)) as j:
             x = t.load("double", self.value(j))
-            self.limb_add(x)
+            self.limbs_add(self.value(j), 1)
             biased = t.i64("and", t.i64("lshr", t.op(f"bitcast double {x} to i64"), 52), 2047)
             digit = t.i64("lshr", biased, 5)  # the one it begins in, or the next
             digit = t.i64("sub", digit, t.op(f"zext i1 {t.op(f'icmp ne i64 {digit}, 0')} to i64"))
@@ -390,6 +390,7 @@ class OrderedLoops:
         """The sum in parts again, if they can hold it."""
         t = self.text
         nearest = t.op(f"call double @limb_round(ptr {self.limbs}, i1 false)")
+        minus = t.variable("double", nearest, "minus")
         bits = t.i64("and", t.op(f"bitcast double {nearest} to i64"), _SIGNLESS)
         with t.when(t.op(f"icmp ult i64 {bits}, {2047 << 52}")):
             for k, part in enumerate(parts):
@@ -397,7 +398,8 @@ class OrderedLoops:
                 if k:
                     x = t.op(f"call double @limb_round(ptr {self.limbs}, i1 false)")
                 t.store("double", x, part)
-                self.limb_add(t.op(f"fneg double {x}"))
+                t.store("double", t.op(f"fneg double {x}"), minus)
+                self.limbs_add(minus, 1)
                 self.limb_carry(0, LIMBS)
             left = t.variable("i64", "0", "left")
             with t.loop(0, str(LIMBS)) as k_:
@@ -407,8 +409,7 @@ class OrderedLoops:
             with t.when(held):
                 t.store("i64", "0", "%state")
             with t.when(t.op(f"xor i1 {held}, true")):
-                for part in parts:
-                    self.limb_add(t.load("double", part))
+                self.limbs_add(parts[0], PARTS)
                 self.limb_carry(0, LIMBS)
 
     # The quick way: three parts ------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Limbs on a CPU, one element at a time: what running sums of any floats need besides `LIMB_ADD`.
+"""Limbs on a CPU, one element at a time: what running sums of any floats need besides `LIMBS_ADD`.
 
 Limbs that are carried are digits of 32 bits, but for the last, which is 0 or -1: two's complement.
 """
