@@ -39,6 +39,10 @@ PAIRS: dict[str, tuple[list[float], list[float]]] = {
     "below the tie": ([1.0, 2.0**-53, LEAST], [1.0, 1.0, -LEAST]),
     "subnormals": ([3e-310, 1.0], [1.0, 7e-312]),
     "errors below the least": ([1 + 2.0**-52] * 2, [(1 + 2.0**-52) * 2.0**-1000] * 2),
+    "a tie, and an error below the least": (
+        [1 + 2.0**-52, -1 - 2.0**-51, 1.0, 2.0**-53],
+        [(1 + 2.0**-52) * 2.0**-990, 2.0**-990, 1.0, 1.0],
+    ),
     "at 2**-900": ([2.0**-450, 2.0**-450], [2.0**-450, (2 - 2.0**-52) * 2.0**-451]),
     "signs of zero": ([-0.0, 0.0, -1.0], [0.0, -0.0, 0.0]),
     "zero times large": ([0.0, 1e308], [1e308, 0.0]),
@@ -75,6 +79,7 @@ def test_what_is_expected_of_pairs() -> None:
     assert dot("many of them make one") == 500 * LEAST
     assert dot("a tie, and a product below the least") == 1 + 2.0**-52
     assert dot("below the tie") == 1.0
+    assert dot("a tie, and an error below the least") == 1 + 2.0**-52
     assert math.isnan(dot("inf times the least"))
     assert dot("inf of one sign") == dot("inf and an overflow the other way") == INF
     assert math.copysign(1, dot("signs of zero")) == 1, "an exact zero is +0.0"
