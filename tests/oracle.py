@@ -44,7 +44,7 @@ def rounded(value: Fraction, dtype: str) -> Any:
         near = value.numerator / value.denominator
     except OverflowError:
         near = math.inf if value > 0 else -math.inf
-    if dtype == "float32" and math.isfinite(near) and Fraction(near) != value:
+    if dtype != "float64" and math.isfinite(near) and Fraction(near) != value:
         other = math.nextafter(near, math.inf if value > Fraction(near) else -math.inf)
         odd = [x for x in (near, other) if np.float64(x).view(np.uint64) & 1]
         near = odd[0]
@@ -206,7 +206,7 @@ def assert_same_bits(found: Any, wanted: Any, what: object = "") -> None:
 def ulps(found: Any, wanted: Any) -> np.ndarray:
     """How many representable numbers lie between the elements (0 for two NaNs)."""
     found, wanted = np.asarray(found), np.asarray(wanted)
-    word = {4: np.int32, 8: np.int64}[found.dtype.itemsize]
+    word = {2: np.int16, 4: np.int32, 8: np.int64}[found.dtype.itemsize]
     least = int(np.iinfo(word).min)
 
     def places(x: np.ndarray) -> list[int]:

@@ -30,7 +30,8 @@ def rng() -> sc.random.Generator:
 
 
 DTYPES = (
-    "supported: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64"
+    "supported: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+    "float16, float32, float64"
 )
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -212,6 +213,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         errors.DTypeError,
         "normal gives float32 or float64, not int32",
     ),
+    "half-draws": (
+        lambda: rng().uniform(size=3, dtype="float16"),
+        errors.DTypeError,
+        "uniform gives float32 or float64; for float16 call .astype('float16')",
+    ),
     "seed-negative": (
         lambda: sc.random.default_rng(-1),
         errors.ParameterError,
@@ -226,8 +232,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "mean-of-integers": (
         lambda: A.mean(dtype=int),
         errors.DTypeError,
-        "mean has no dtype int64: its result is a fraction, in float32 or float64; convert that, "
-        "for example speedcube.rint(x.mean()).astype('int64')",
+        "mean has no dtype int64: its result is a fraction; it can be float16, float32, float64; "
+        "convert that, for example speedcube.rint(x.mean()).astype('int64')",
     ),
     "var-of-bool": (lambda: A.var(dtype=bool), errors.DTypeError, "var has no dtype bool"),
     "sum-of-objects": (
@@ -270,10 +276,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         errors.DTypeError,
         f"dtype 'complex128' is not supported; {DTYPES}",
     ),
-    "half-data": (
-        lambda: sc.asarray(np.ones(3, np.float16)),
+    "long-double-data": (
+        lambda: sc.asarray(np.ones(3, np.longdouble)),
         errors.DTypeError,
-        "dtype 'float16' is not supported",
+        "is not supported; supported: bool, int8",
     ),
     "object-data": (
         lambda: sc.asarray(np.array([1, None])),

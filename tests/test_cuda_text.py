@@ -71,6 +71,7 @@ def _wild(dtype: str, shape: tuple[int, ...], decades: int) -> np.ndarray:
 
 WILD, WILD32 = _wild("float64", (90, 211), 30), _wild("float32", (90, 211), 12)
 SIZES = np.array([0.0, np.inf, 5e-324, -2e-308, 1.5, -2.5, 1e308, 1e200, -1e-200, -1.7e308])
+HALF = np.arange(65536, dtype=np.uint16).view(np.float16).reshape(256, 256)
 SPECIAL = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -2e-308, 1.5, -2.5, 1e308, 0.5, 2.0**53 + 2]
 )
@@ -227,6 +228,15 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "float to narrow int": lambda: _ints("float32").astype("int8"),
     "int to float32": lambda: _rng().integers(-(2**62), 2**62, size=3000).astype("float32"),
     "float64 to float32": lambda: _x().astype("float32"),
+    # float16
+    "every float16": lambda: sc.asarray(HALF)[::-1, ::3].T,
+    "float16 divide": lambda: _pairs(lambda a, b: a / b - 1, "float16"),
+    "float16 exp": lambda: sc.exp(sc.asarray(HALF[:, ::5])),
+    "float64 to float16": lambda: _x().astype("float16"),
+    "float16 sum": lambda: sc.asarray(HALF).sum(axis=1),
+    "float16 var of normals": lambda: _rng().normal(size=(7, 2500)).astype("float16").var(axis=1),
+    "float16 var": lambda: sc.asarray(HALF).var(axis=0),
+    "float16 argmin": lambda: sc.asarray(HALF).argmin(axis=1),
     "bool sum": lambda: (_x() > 1).sum(axis=1),
     # what has an order: elements made on the device, taken on the host
     "running sum": lambda: _rng().normal(size=40_000).cumsum() * 2,
@@ -319,6 +329,8 @@ FOR_NVCC = [
     "uint8 wraps",
     "shifts",
     "float to int",
+    "float16 divide",
+    "float16 var",
     "five axes",
 ]
 

@@ -28,7 +28,7 @@ class Foreign:
 
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64"]
-DTYPES += ["uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+DTYPES += ["uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

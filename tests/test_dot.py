@@ -238,7 +238,7 @@ def test_repr_plan_and_chunks() -> None:
 @pytest.mark.parametrize("dtype", dtypes.FLOATS)
 def test_inside_a_larger_expression(dtype: str) -> None:
     """The interpreter gives the same bits."""
-    x = sc.random.default_rng(1).normal(size=(20, 30), dtype=dtype)
+    x = sc.random.default_rng(1).normal(size=(20, 30)).astype(dtype)
     lazy = (x - sc.vecdot(x, x)[:, None]) * 2
     found = lazy.compute(on="core")
     assert_same_bits(found, numpy_elements(lazy._expr))

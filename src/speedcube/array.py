@@ -373,8 +373,9 @@ def _float_result(array: Array, op: str, dtype: Any) -> str:
     name = dtypes.check(dtype)
     if not dtypes.is_float(name):
         raise DTypeError(
-            f"{op} has no dtype {name}: its result is a fraction, in {' or '.join(dtypes.FLOATS)}; "
-            f"convert that, for example speedcube.rint(x.{op}()).astype('{name}')"
+            f"{op} has no dtype {name}: its result is a fraction; it can be "
+            f"{', '.join(dtypes.FLOATS)}; convert that, "
+            f"for example speedcube.rint(x.{op}()).astype('{name}')"
         )
     return name
 

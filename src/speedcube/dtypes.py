@@ -12,12 +12,18 @@ import numpy as np
 
 from .errors import DTypeError
 
-FLOATS: Final = ("float32", "float64")
+FLOATS: Final = ("float16", "float32", "float64")
 SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS: Final = SIGNED + UNSIGNED
 ALL: Final = ("bool", *INTEGERS, *FLOATS)
-MANTISSA: Final = {"float32": 24, "float64": 53}
+MANTISSA: Final = {"float16": 11, "float32": 24, "float64": 53}
+# What kernels compute in, where it is not the dtype itself: as in NumPy, each operation is done in
+# float32 and its result rounded.
+_CARRIED: Final = {"float16": "float32"}
+# What lies in memory, where kernels do not know the dtype: its bits.
+_STORED: Final = {"float16": "uint16"}
+COMPUTED: Final = tuple(name for name in ALL if name not in _CARRIED)
 
 
 def check(dtype: Any) -> str:
@@ -40,6 +46,16 @@ def is_float(dtype: str) -> bool:
 
 def is_integer(dtype: str) -> bool:
     return dtype in INTEGERS
+
+
+def carrier(dtype: str) -> str:
+    """The dtype that holds values of ``dtype`` while a kernel computes."""
+    return _CARRIED.get(dtype, dtype)
+
+
+def stored(dtype: str) -> str:
+    """The dtype by which kernels load and store elements of ``dtype``."""
+    return _STORED.get(dtype, dtype)
 
 
 def promote(*operands: Any) -> str:

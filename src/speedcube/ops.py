@@ -97,6 +97,14 @@ ELEMENTARY: Final = frozenset(
     }
 )
 
+# Those whose result, of numbers of a float dtype, is a number of that dtype without rounding.
+EXACT: Final = frozenset(
+    {
+        *("minimum", "maximum", "negative", "positive", "absolute", "sign"),
+        *("floor", "ceil", "trunc", "rint"),
+    }
+)
+
 # NumPy functions that users call under other names.
 ALIASES: Final = {
     "true_divide": "divide",

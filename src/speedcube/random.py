@@ -271,6 +271,8 @@ def _whole(name: str, value: Any) -> int:
 
 def _float(what: str, dtype: Any) -> str:
     name = dtypes.check(dtype)
+    if name == "float16":
+        raise DTypeError(f"{what} gives float32 or float64; for float16 call .astype('float16')")
     if not dtypes.is_float(name):
         raise DTypeError(f"{what} gives float32 or float64, not {name}")
     return name

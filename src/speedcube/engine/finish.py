@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import dtypes
 from ..errors import ShapeError
 from ..expr.nodes import Reduced
 from ..kernel.digits import many
@@ -45,7 +46,7 @@ def values(source: Reduced, records: Array) -> Array:
         return records[:, 1].astype(source.dtype)
     if records.shape[1] == 1:  # a wrapping integer sum
         return records[:, 0].astype(source.dtype)
-    rounded = source.dtype if source.dtype in ("float32", "float64") else "float64"
+    rounded = source.dtype if dtypes.is_float(source.dtype) else "float64"
     word = f"uint{8 * np.dtype(rounded).itemsize}"
     bits = _bits(source, records.reshape(len(records), -1, LIMBS), rounded)
     return bits.astype(word, copy=False).view(rounded).astype(source.dtype, copy=False)

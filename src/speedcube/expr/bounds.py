@@ -19,7 +19,7 @@ from .. import dtypes
 from .nodes import Const, Expr, Leaf, Map, Position, Random, walk
 
 INF: Final = math.inf
-FINEST: Final = {"float32": -149, "float64": -1074}
+FINEST: Final = {"float16": -24, "float32": -149, "float64": -1074}
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Bounds:
     def exponent(self) -> int:
         """The least E with every magnitude below 2**E."""
         return math.frexp(max(abs(self.low), abs(self.high), 2.0**-1073))[1]
+
+
+FINITE16: Final = Bounds(-65504.0, 65504.0, FINEST["float16"])  # of finite float16 numbers
 
 
 def unknown(dtype: str) -> Bounds:
@@ -71,14 +74,22 @@ def _grain_of(value: float) -> int:
     return zeros - (denominator.bit_length() - 1)
 
 
+def _outward(end: float, dtype: str) -> float:
+    """At least what a rounding to ``dtype`` can make of a number up to ``end``."""
+    mantissa, finest = dtypes.MANTISSA[dtype], FINEST[dtype]
+    end += abs(end) * 2.0 ** (2 - mantissa)
+    if abs(end) >= 2.0 ** (finest + mantissa):
+        return end
+    return math.ldexp(math.ceil(math.ldexp(end, -finest)), finest)  # a subnormal has few places
+
+
 def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     """Bounds of a result rounded to ``dtype``: ends move out a few places, grain by magnitude."""
     if math.isnan(low) or math.isnan(high):
         return unknown(dtype)
     if not dtypes.is_float(dtype):
         return _whole(low, high, grain, dtype)
-    slack = 2.0**-22 if dtype == "float32" else 2.0**-51
-    low, high = low - abs(low) * slack, high + abs(high) * slack
+    low, high = -_outward(-low, dtype), _outward(high, dtype)
     if max(abs(low), abs(high)) > float(np.finfo(dtype).max) / 2:
         return unknown(dtype)
     least = max(low, -high, 0.0)
@@ -111,7 +122,8 @@ def _random(source: Random) -> Bounds:
 def _leaf(leaf: Leaf) -> Bounds:
     source = leaf.source
     if isinstance(source, Const):
-        value = float(source.value)
+        with np.errstate(over="ignore"):
+            value = float(np.array(source.value, source.dtype))
         return (
             Bounds(value, value, _grain_of(value))
             if math.isfinite(value)

@@ -137,7 +137,8 @@ def power(base: Expr, given: Scalar | np.generic) -> Expr:
         return elementwise("power", [base, exponent])
     if base.dtype == "bool":  # NumPy's square of bool is int8
         base = cast(base, "int8" if exponent == 2 or isinstance(exponent, bool) else "int64")
-    return _multiplied(base, int(exponent))
+    # float16 is carried through all multiplications in float32, and rounded once.
+    return cast(_multiplied(cast(base, dtypes.carrier(base.dtype)), int(exponent)), base.dtype)
 
 
 def _multiplied(base: Expr, whole: int) -> Expr:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import dtypes
 from ..ops import OPS
 from . import ordered
 from .build import factors
@@ -50,7 +51,8 @@ def _map(node: Any, visit: Callable[[Expr], Array]) -> Array:
     with np.errstate(all="ignore"):
         if node.op == "cast":
             return np.asarray(args[0].astype(node.dtype))
-        return np.asarray(OPS[node.op].numpy(*args)).astype(node.dtype, copy=False)
+        held = [arg.astype(dtypes.carrier(arg.dtype.name), copy=False) for arg in args]
+        return np.asarray(OPS[node.op].numpy(*held)).astype(node.dtype, copy=False)
 
 
 def _leaf(leaf: Leaf, draw: Draw) -> Array:
@@ -126,12 +128,12 @@ def _dot_of_rows(x: Array, y: Array, dtype: str) -> Any:
 
 
 def _nearest(value: Fraction, dtype: str) -> Any:
-    """``value`` rounded once: to float32 through a float64 rounded to odd where it is inexact."""
+    """``value`` rounded once: below float64 through a float64 rounded to odd where inexact."""
     try:
         near = value.numerator / value.denominator
     except OverflowError:
         near = math.inf if value > 0 else -math.inf
-    if dtype == "float32" and math.isfinite(near) and Fraction(near) != value:
+    if dtype != "float64" and math.isfinite(near) and Fraction(near) != value:
         below = math.nextafter(near, math.inf if value > Fraction(near) else -math.inf)
         near = near if np.float64(near).view(np.uint64) & 1 else below
     with np.errstate(all="ignore"):

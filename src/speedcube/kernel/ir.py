@@ -270,7 +270,7 @@ def verify(body: Body) -> None:
 def _problem(body: Body, k: int, instr: Instr) -> str | None:
     if instr.op not in ARITY:
         return "unknown operation"
-    if instr.type not in dtypes.ALL:
+    if instr.type not in dtypes.COMPUTED:
         return "unknown type"
     arity = ARITY[instr.op] + (len(instr.imm.inputs) if instr.op in OUTPUTS else 0)
     if len(instr.args) != arity:

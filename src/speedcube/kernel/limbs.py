@@ -18,7 +18,11 @@ _UNITS: Final = 1 << -LEAST  # in one
 # How far a group's limbs stand above those of tiny products: ordinary ones, tiny, huge.
 SHIFTS: Final = (2 * SCALE, 0, 4 * SCALE)
 # (mantissa bits, exponent of the least subnormal, exponent of the first overflow)
-FORMATS: Final = {"float64": (53, -1074, 1024), "float32": (24, -149, 128)}
+FORMATS: Final = {
+    "float64": (53, -1074, 1024),
+    "float32": (24, -149, 128),
+    "float16": (11, -24, 16),
+}
 
 
 def carry(limbs: NDArray[np.int64]) -> None:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from .. import dtypes
 from ..errors import KernelError
-from ..expr.bounds import Bounds, analyse
+from ..expr.bounds import FINITE16, Bounds, analyse
 from ..expr.build import factors
 from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
 from ..expr.space import Space, Tiling
-from ..ops import OPS
+from ..ops import EXACT, OPS
 from ..philox import round_keys
+from .half import narrowed, rounded, widened
 from .ir import Builder, Value
 from .products import Summand, products
 from .program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
@@ -89,7 +90,7 @@ def _leaf_code(
         mode = "table"
     else:
         mode = "unit" if stride == 1 else "strided"
-    return LeafCode(kind, source.dtype, mode)
+    return LeafCode(kind, dtypes.stored(source.dtype), mode)
 
 
 def _random_code(
@@ -128,25 +129,49 @@ def _elements(b: Builder, roots: Sequence[Expr], space: Space, slots: Slots) -> 
         if isinstance(node, Map):
             values[id(node)] = _operation(b, node, [values[id(arg)] for arg in node.args])
         elif isinstance(node.source, Const):
-            values[id(node)] = b.param(slots.add(node.source.value, node.dtype), node.dtype)
+            values[id(node)] = _constant(b, node.source, slots)
         else:
-            values[id(node)] = b.input(f"leaf{place[id(node)]}", node.dtype)
+            values[id(node)] = _loaded(b, f"leaf{place[id(node)]}", node.dtype)
     return [values[id(root)] for root in roots]
 
 
+def _constant(b: Builder, source: Const, slots: Slots) -> Value:
+    with np.errstate(over="ignore"):
+        value, held = np.array(source.value, source.dtype), dtypes.carrier(source.dtype)
+    return b.param(slots.add(value, held), held)
+
+
+def _loaded(b: Builder, name: str, dtype: str) -> Value:
+    found = b.input(name, dtypes.stored(dtype))
+    return widened(b, found) if dtype == "float16" else found
+
+
+def _to_store(b: Builder, value: Value, dtype: str) -> Value:
+    return narrowed(b, value) if dtype == "float16" else value
+
+
 def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
+    """The value of ``node``, in the `dtypes.carrier` of its dtype."""
     if node.op == "cast":
-        return cast(b, args[0], node.dtype)
+        return _converted(b, args[0], node.args[0], node.dtype)
     if node.op == "signbit":
         args = [_one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
     rule = OPS[node.op].rule
     if rule == "select":
-        chosen = [cast(b, a, node.dtype) for a in args[1:]]
+        pairs = zip(args[1:], node.args[1:], strict=True)
+        chosen = [_converted(b, value, arg, node.dtype) for value, arg in pairs]
         return RULES[node.op](b, cast(b, args[0], "bool"), *chosen)
-    if rule == "compare":
+    if rule in ("compare", "test"):
         return RULES[node.op](b, *args)
-    common = "bool" if rule == "logical" else args[0].type if rule == "test" else node.dtype
-    return RULES[node.op](b, *(cast(b, a, common) for a in args))
+    common = "bool" if rule == "logical" else node.dtype
+    pairs = zip(args, node.args, strict=True)
+    found = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
+    return rounded(b, found) if common == "float16" and node.op not in EXACT else found
+
+
+def _converted(b: Builder, value: Value, node: Expr, dtype: str) -> Value:
+    """The value of ``node`` as ``dtype``."""
+    return value if node.dtype == dtype else cast(b, value, dtype)
 
 
 def _sink(
@@ -159,8 +184,9 @@ def _sink(
 ) -> Sink:
     value = values[0]
     if reduction is None:
-        b.output("x", _one_nan(b, value, roots[0]))
-        return Sink("store", value.type, unit_stride=space.out_strides[-1] == 1)
+        dtype, unit = roots[0].dtype, space.out_strides[-1] == 1
+        b.output("x", _to_store(b, _one_nan(b, value, roots[0]), dtype))
+        return Sink("store", dtypes.stored(dtype), unit_stride=unit)
     if reduction in ("min", "max", "argmin", "argmax"):
         b.output("x", order_key(b, value, reduction.endswith("max")))
         if reduction.startswith("arg"):
@@ -218,7 +244,9 @@ def _summands(
     known = analyse(roots[0]), analyse(roots[-1])
     if reduction == "dot":
         return products(b, x, y, known, single, 0)
-    terms = [Summand(x, 0, known[0])]
+    # The finite float16 numbers fit a plain bin, which adds up infinities and NaN as they should.
+    any_half = roots[0].dtype == "float16" and not known[0].known
+    terms = [Summand(x, 0, FINITE16 if any_half else known[0])]
     if reduction == "moments":
         terms += products(b, x, x, known, single, 1)
     elif reduction not in ("sum", "mean"):
@@ -243,7 +271,7 @@ def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
     if not bounds.known or not -800 < e < 900:
         return Bins("search", SEARCH_CHUNK)
     width = max(0, e - bounds.grain)
-    if 53 - width >= 14:  # 2**chunk terms of `width` bits fit the 53 of a double
+    if 53 - width >= 13:  # 2**chunk terms of `width` bits fit the 53 of a double
         return Bins("plain", min(30, 53 - width))
     chunk = (103 - width) // 2
     mode = "split" if chunk >= 12 else "residual"

@@ -52,6 +52,10 @@ def elements(root: Expr) -> Array:
         return np.empty(root.shape, root.dtype)
     walked = space.build(root, ())
     lowered = lower(root, walked, space.tile(walked), None)
-    inputs = {f"leaf{k}": interpret(leaf, draw) for k, leaf in enumerate(walked.leaves)}
+    inputs = {
+        f"leaf{k}": interpret(leaf, draw).view(dtypes.stored(leaf.dtype))
+        for k, leaf in enumerate(walked.leaves)
+    }
     found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
-    return np.broadcast_to(found, root.shape).astype(root.dtype, copy=False)
+    whole = np.broadcast_to(found, root.shape).astype(dtypes.stored(root.dtype), copy=False)
+    return whole.view(root.dtype)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import dtypes
 from .division import floor_divide, remainder
 from .elementary import ELEMENTARY
+from .half import rounded
 from .ir import Builder, Value
 from .signs import WORD, magnitude
 
@@ -152,11 +153,17 @@ def canonical(b: Builder, x: Value) -> Value:
 
 
 def cast(b: Builder, x: Value, dtype: str) -> Value:
-    """``x`` as ``dtype``: NumPy's astype, with out-of-range floats pinned to the least integer."""
+    """``x`` as ``dtype``: NumPy's astype, with out-of-range floats pinned to the least integer.
+
+    An integer that float32 must round is too large for float16 in any case.
+    """
     if dtype == "bool":
         return x if x.type == "bool" else x.compare("ne", _zero(b, x))
     if x.type == "bool":
-        return b.select(x, b.const(1, dtype), b.const(0, dtype))
+        held = dtypes.carrier(dtype)
+        return b.select(x, b.const(1, held), b.const(0, held))
+    if dtype == "float16":
+        return rounded(b, x if dtypes.is_float(x.type) else x.cast("float32"))
     if not (dtypes.is_float(x.type) and dtypes.is_integer(dtype)):
         return x.cast(dtype)
     # Through a wide integer, then wrapped, as NumPy does for narrow types.
@@ -244,8 +251,9 @@ def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[An
         # Unsigned 64-bit values lie 2**63 higher; for the narrower types the conversion is exact.
         lifted = turned.view(np.uint64) ^ np.uint64(1 << 63)
         return (lifted if dtype == "uint64" else turned).astype(dtype)
-    word = {"float64": "int64", "float32": "int32"}[dtype]
+    held = dtypes.carrier(dtype)
+    word = {"float64": "int64", "float32": "int32"}[held]
     bits = np.where(turned < 0, turned ^ int(np.iinfo(word).max), turned)
-    found = bits.astype(word).view(dtype)
+    found = bits.astype(word).view(held)
     found[keys == np.iinfo(np.int64).min] = np.nan
-    return found
+    return found.astype(dtype, copy=False)

@@ -43,6 +43,7 @@ def functions() -> dict[str, Make]:
 def mixed() -> dict[str, Make]:
     """Integers compared where no dtype holds both, and promotion of what differs."""
     sides = {"float32": "float64", "int64": "uint64", "uint8": "int8", "bool": "float32"}
+    sides |= {"float16": "int8", "int16": "float16"}
     return {
         f"{op}-{left}-{right}": partial(_of_two, op, left, right)
         for op in ("less", "add")
