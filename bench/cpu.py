@@ -129,22 +129,6 @@ def stored_sum() -> dict[str, Any]:
     return in_turn(lambda: y.compute(on="core"), lambda: (a * 2 + b).sum())
 
 
-def wild() -> dict[str, Any]:
-    """Every exponent of float64, so that each tile takes the slow path, over ordinary numbers."""
-    rng = np.random.default_rng(0)
-    n = 4_000_000
-    ordinary = rng.normal(size=n)
-    odd = rng.integers(0, 2**64, n, np.uint64).view(np.float64)
-    odd[~np.isfinite(odd)] = 1.0
-    found = {}
-    for name in ("sum", "var"):
-        slow, fast = (getattr(sc.asarray(a), name)() for a in (odd, ordinary))
-        found[name] = in_turn(
-            lambda fast=fast: fast.compute(on="core"), lambda slow=slow: slow.compute(on="core")
-        )
-    return {**{name: one["ratio"] for name, one in found.items()}, "pairs": found}
-
-
 def shapes() -> dict[str, Any]:
     """Cost per needed element over that of the square case, each in full code (engine/tiers.py)."""
     pays, tiers.FULL_PAYS = tiers.FULL_PAYS, 0
@@ -309,7 +293,6 @@ FIGURES = {
     "two cores over one (>= 1.80)": two_cores,
     "float32 over float64 (>= 1.8)": float32_over_float64,
     "exact (a * 2 + b).sum() over NumPy (>= 2)": stored_sum,
-    "wild data over ordinary (<= 12)": wild,
     "cost of shapes over the square (each <= 2.2)": shapes,
     "30 chains over NumPy (median >= 10, each >= 3)": chains,
     "latencies (<= 300 us, 5 ms, 5 ms)": latencies,
