@@ -76,12 +76,12 @@ __device__ __forceinline__ double absorb(double &total, double x) {
   total = before + x;
   return total - before;
 }
-/* What an accumulator holds that began at unit: in one binade bits count steps. */
+/* What an accumulator holds that began at unit: in one binade bits count steps. Also where that is
+   nothing: a branch would leave the threads of a warp apart. */
 __device__ __forceinline__ void empty(u64 *limbs, double &total, double unit) {
   i64 steps = (i64)(double_to_bits(total) - double_to_bits(unit));
-  if (steps != 0)
-    limb_put(limbs, (u64)(steps < 0 ? -steps : steps),
-             (unsigned)(double_to_bits(unit) >> 52) - 1u, steps < 0);
+  unsigned place = (unsigned)(double_to_bits(unit) >> 52) - 1u;
+  limb_put(limbs, (u64)(steps < 0 ? -steps : steps), place, steps < 0);
   total = unit;
 }
 """
