@@ -21,8 +21,8 @@ from speedcube.climb.verify.check import check
 from speedcube.climb.verify.expressions import SHARED, TABLE
 from speedcube.climb.verify.listed import committed, digest, read
 from speedcube.engine import cpu, prepare, rungs
-from speedcube.expr.nodes import Map, Random, Reduced, walk
-from speedcube.kernel import native
+from speedcube.expr.nodes import Map, Random, Reduced, Scanned, walk
+from speedcube.kernel import llvm_ordered, native
 
 RUN = CliRunner()
 # Exact fractions of these take minutes.
@@ -87,10 +87,11 @@ def test_the_list_has_everything() -> None:
                 nodes.append(node.op)
                 continue
             sources.append(node.source)
-            if isinstance(node.source, Reduced):
+            if isinstance(node.source, Reduced | Scanned):
                 todo.append(node.source.arg)
     assert set(ops.OPS) == set(nodes)
-    assert set(prepare.KERNEL_REDUCTION) == {s.op for s in sources if isinstance(s, Reduced)}
+    staged = {s.op for s in sources if isinstance(s, Reduced | Scanned)}
+    assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in llvm_ordered.BODIES} == staged
     drawn = {(s.distribution, s.dtype) for s in sources if isinstance(s, Random)}
     floats = {(d, t) for d in ("normal", "uniform", "exponential") for t in ("float32", "float64")}
     whole = {("integers", "int64"), ("integers_wide", "int64"), ("bits64", "uint64")}

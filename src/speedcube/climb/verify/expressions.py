@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ... import dtypes
 from ... import functions as sc
 from ...array import Array, asarray
 from ...inner import dot, vecdot
@@ -270,6 +271,43 @@ DOTS: Final[dict[str, Make]] = {
     "dot-nan": _products((float("inf"), 0.0), (1.0, 1.0)),
 }
 
+# Products by a tree, and what runs along an axis: long enough for several tiles.
+_SIZES: Final[dict[str, Callable[[str], Any]]] = {
+    "long": lambda dtype: _factors(dtype, (1500,)),
+    "rows": lambda dtype: _factors(dtype, (30, 170)),
+    "columns": lambda dtype: _factors(dtype, (170, 30)).T,
+}
+
+
+def _factors(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Numbers near one, whose products stay finite; odd integers, whose products are not 0."""
+    if not dtypes.is_float(dtype):
+        return _stored(dtype, shape, 3) | 1
+    half = {"float16": 15, "float32": 127, "float64": 1023}[dtype]
+    return asarray(data.floats(dtype, half - 1, half, int(np.prod(shape)), 3).reshape(shape))
+
+
+def _ordered() -> dict[str, Make]:
+    made: dict[str, Make] = {
+        f"{op}-{dtype}-{size}": partial(_along_the_last, op, dtype, size)
+        for op in ("prod", "cumsum", "cumprod")
+        for dtype in (*dtypes.FLOATS, "int64")
+        for size in _SIZES
+    }
+    return made | {
+        "cumsum-wild": lambda: asarray(data.wide("float64", 5000)).cumsum(),
+        "cumsum-cancelling32": lambda: _cancelling("float32", 2000).cumsum(),
+        "cumsum-infinities": lambda: asarray(np.array([1.0, np.inf, -np.inf, 1.0])).cumsum(),
+        "cumsum-shared": lambda: _rng().normal(size=70_000).cumsum(),
+        "prod-shared": lambda: _rng().uniform(0.5, 1.5, 70_000).prod(),
+        "cumprod-shared": lambda: _rng().uniform(0.5, 1.5, (3, 30_000)).cumprod(axis=1),
+    }
+
+
+def _along_the_last(op: str, dtype: str, size: str) -> Array:
+    return getattr(_SIZES[size](dtype), op)(axis=-1)  # type: ignore[no-any-return]
+
+
 TABLE: Final[dict[str, Make]] = {
     **SHARED,
     **SMALL,
@@ -278,6 +316,7 @@ TABLE: Final[dict[str, Make]] = {
     **_reductions(),
     **SUMS,
     **DOTS,
+    **_ordered(),
     **functions(),
     **mixed(),
     **casts(),
