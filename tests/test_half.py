@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import assert_same_bits, bits, reduce_row
+from oracle import assert_same_bits, bits, elements, reduce_row
 
 import speedcube as sc
 from speedcube import dtypes
@@ -253,6 +253,30 @@ def test_sums_in_other_dtypes() -> None:
     assert core(sc.asarray(wide).sum(dtype="float16")) == np.float16(1 + 2.0**-10)
     assert core(sc.asarray(np.array([2049, 4097])).sum(dtype="float16")) == np.float16(6144)
     assert core(sc.asarray(np.array([4097, 4099])).mean(dtype="float16")) == np.float16(4096)
+
+
+def test_products_and_running_ones() -> None:
+    data = FINITE[:3000] / np.float16(256)
+    sums = [reduce_row("sum", data[: k + 1], "float16") for k in range(0, 3000, 100)]
+    x = sc.asarray(data)
+    assert_same_bits(core(x.cumsum()[::100]), np.array(sums, "float16"))
+    few = data[abs(data) > 0.5][:40]
+    wanted = np.multiply.accumulate(few.astype("float64"))
+    with np.errstate(over="ignore"):
+        wanted = wanted.astype("float16")
+    assert_same_bits(core(sc.asarray(few).cumprod()), wanted)
+    assert core(sc.asarray(few).prod()).dtype == np.float16
+
+
+@pytest.mark.parametrize("far", [2.0**-60, 2.0**-1000])
+def test_running_sums_of_wider_numbers_are_rounded_once(far: float) -> None:
+    """Rounded to float64 first, the last would be a tie, and 1.0; a far term takes the slow way."""
+    wide = sc.asarray(np.array([1, 2.0**-11, far]))
+    assert core(sc.cumulative_sum(wide, dtype="float16")).tolist() == [1, 1, 1 + 2.0**-10]
+    assert core(sc.cumulative_sum(-wide, dtype="float16")).tolist() == [-1, -1, -1 - 2.0**-10]
+    assert_same_bits(
+        core(wide.cumsum(dtype="float16")), elements(wide.cumsum(dtype="float16")._expr)
+    )
 
 
 def test_extremes_and_their_places() -> None:

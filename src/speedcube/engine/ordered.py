@@ -42,10 +42,10 @@ def _kernel(program: Ordered) -> NativeKernel:
 class _Call:
     """An ordered kernel with its arguments in place, for one thread."""
 
-    def __init__(self, op: str, dtype: str, out: str) -> None:
-        self.kernel = _kernel(Ordered(op, dtype, out))
+    def __init__(self, program: Ordered) -> None:
+        self.kernel = _kernel(program)
         self.words = np.zeros(WORDS, np.int64)
-        self.state = np.zeros(STATE, dtype)
+        self.state = np.zeros(STATE, program.dtype)
         self.scratch = np.empty(SCRATCH + 64, np.uint8)
         self.aligned = (self.scratch.ctypes.data + 63) & ~63
 
@@ -75,7 +75,7 @@ class Products:
 
     def __init__(self, length: int, dtype: str) -> None:
         self.length = length
-        self.call = _Call("prod", dtype, dtype)
+        self.call = _Call(Ordered("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
         self.found: list[Array] = []
@@ -177,7 +177,8 @@ class Line:
     call: _Call = field(init=False)
 
     def __post_init__(self) -> None:
-        self.call = _Call(self.source.op, self.source.arg.dtype, self.source.dtype)
+        source = self.source
+        self.call = _Call(Ordered(source.op, source.arg.dtype, source.dtype, source.odd))
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         for values in blocks:

@@ -241,7 +241,8 @@ def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) ->
     kept = tuple(k for k in range(ndim) if k not in axes)
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
     given = dtype if dtype in ("float32", "float64") else _wide(dtype)
-    source = Scanned(op, lines, len(axes), given, initial)
+    odd = op == "cumsum" and dtype == "float16"
+    source = Scanned(op, lines, len(axes), given, initial, odd)
     found = cast(whole(source, source.shape), dtype)
     if axis is None:
         return found

@@ -111,7 +111,8 @@ class Scanned:
     """Running sums or products (``cumsum``, ``cumprod``) of ``arg``; its elements are in C order.
 
     The last ``lines`` axes of ``arg`` are one line, in C order; ``initial`` says whether each
-    result begins with the value of nothing.
+    result begins with the value of nothing. ``odd`` sums are float64 rounded to odd: rounded again,
+    to float16, they are rounded once.
     """
 
     op: str
@@ -119,6 +120,7 @@ class Scanned:
     lines: int
     dtype: str
     initial: bool = False
+    odd: bool = False
 
     @cached_property
     def shape(self) -> Shape:

@@ -38,8 +38,8 @@ def running_products(line: Array) -> Array:
     return found
 
 
-def running_sums(line: Array, dtype: str) -> Array:
-    """Each element's exact sum with all before, rounded once; integers wrap."""
+def running_sums(line: Array, dtype: str, odd: bool = False) -> Array:
+    """Each element's exact sum with all before, rounded once (``odd``: to odd); integers wrap."""
     if line.dtype.kind != "f":
         return np.cumsum(line, dtype=dtype)
     found, total, special = [], 0, 0.0
@@ -48,7 +48,7 @@ def running_sums(line: Array, dtype: str) -> Array:
             total += _units(value)
         else:
             special += value
-        found.append(special if special != 0.0 else _rounded(total, dtype))
+        found.append(special if special != 0.0 else _rounded(total, dtype, odd))
     return np.array(found, dtype)
 
 
@@ -60,13 +60,13 @@ def _units(value: float) -> int:
     return numerator * (_UNIT // denominator)
 
 
-def _rounded(units: int, dtype: str) -> Any:
+def _rounded(units: int, dtype: str, odd: bool) -> Any:
     """``units`` of 2**-1074 as the nearest ``dtype``, ties to even: a float64 rounded to odd."""
     try:
         near = units / _UNIT  # Python rounds the quotient once
     except OverflowError:
         return math.inf if units > 0 else -math.inf
-    if dtype != "float64" and _units(near) != units:
+    if (odd or dtype != "float64") and _units(near) != units:
         other = math.nextafter(near, math.inf if units > _units(near) else -math.inf)
         near = next(x for x in (near, other) if np.float64(x).view(np.uint64) & 1)
     with np.errstate(all="ignore"):
@@ -79,7 +79,7 @@ def scanned(source: Scanned, arg: Array) -> Array:
     found = np.full(source.shape, 0 if source.op == "cumsum" else 1, source.dtype)
     for at in np.ndindex(source.shape[:-1]):
         if source.op == "cumsum":
-            each = running_sums(lines[at], source.dtype)
+            each = running_sums(lines[at], source.dtype, source.odd)
         else:
             each = running_products(lines[at])
         with np.errstate(all="ignore"):

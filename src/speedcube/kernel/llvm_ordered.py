@@ -60,6 +60,7 @@ class OrderedLoops:
         self.float = dtypes.is_float(program.dtype)
         self.scalar = SCALAR[program.dtype]
         self.out = SCALAR[program.out]
+        self.odd = program.odd or program.out == "float32"  # since it is rounded again
         self.one = literal(1, program.dtype)
         self.limbs = ""  # a pointer, where they are needed
 
@@ -371,7 +372,7 @@ class OrderedLoops:
     def one_by_one(self, first: str, size: str, position: str) -> None:
         """Add each element to the limbs, and round."""
         t = self.text
-        odd = "true" if self.out == "float" else "false"
+        odd = "true" if self.odd else "false"
         with t.loop(first, t.i64("add", first, size)) as j:
             x = t.load("double", self.value(j))
             self.limbs_add(self.value(j), 1)
@@ -503,12 +504,12 @@ class OrderedLoops:
             high, middle, low = (t.load(v, t.at(self.part(k), j), 8) for k in range(PARTS))
             a, b = self.two_sum(high, middle)
             rest = self.to_odd(*self.two_sum(b, low))
-            if self.out == "float":
-                found = t.op(
-                    f"fptrunc {v} {self.to_odd(*self.two_sum(a, rest))} to <{t.lanes} x float>"
-                )
+            if self.odd:
+                found = self.to_odd(*self.two_sum(a, rest))
             else:
                 found = t.op(f"fadd {v} {a}, {rest}")
+            if self.out == "float":
+                found = t.op(f"fptrunc {v} {found} to {t.vector('float')}")
             self.put(found, t.at("%out", t.i64("add", first, j), self.out), mask)
 
         self.each(size, look)

@@ -120,9 +120,10 @@ class Ordered:
     """A kernel for operations whose order counts, over elements that lie in memory one by one.
 
     ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
-    gives ``out``, to which floats are rounded once.
+    gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd.
     """
 
     op: str
     dtype: str
     out: str
+    odd: bool = False
