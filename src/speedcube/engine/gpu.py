@@ -30,7 +30,7 @@ Array: TypeAlias = NDArray[Any]
 # answered; fewer where elements may, or do, go to the limbs one by one.
 LAUNCH: Final = 1 << 37
 # Elements copied to the host at once, where they are taken in their order.
-BLOCK: Final = 1 << 22
+BLOCK: Final = 1 << 20
 SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
