@@ -33,8 +33,7 @@ Blocks: TypeAlias = Iterator[Array]
 
 
 @lru_cache(maxsize=64)
-def _kernel(program: Ordered) -> NativeKernel:
-    target = targets()[0]
+def _kernel(program: Ordered, target: str) -> NativeKernel:
     what = (program, target, QUICK[target], kernel_cache())
     return load(*what) or build(*what)
 
@@ -43,7 +42,7 @@ class _Call:
     """An ordered kernel with its arguments in place, for one thread."""
 
     def __init__(self, program: Ordered) -> None:
-        self.kernel = _kernel(program)
+        self.kernel = _kernel(program, targets()[0])
         self.words = np.zeros(WORDS, np.int64)
         self.state = np.zeros(STATE, program.dtype)
         self.scratch = np.empty(SCRATCH + 64, np.uint8)
