@@ -35,9 +35,19 @@ def defined(x: sc.Array) -> np.ndarray:
 # Definitions ------------------------------------------------------------------------------------
 
 
-def test_running_sums_are_fsums() -> None:
-    for values in (RNG.normal(size=1500), WIDE[:1100], np.array([1e16, 1.0, -1e16, 2.0**-60])):
-        assert_same_bits(sc.cumsum(values).compute(), prefix_sums(values))
+@pytest.mark.parametrize(
+    "values",
+    [
+        RNG.normal(size=1500),
+        RNG.uniform(1, 2, size=2048),  # as large as a tile's sums can be
+        WIDE[:1100],
+        np.array([1e16, 1.0, -1e16, 2.0**-60]),
+        np.array([1.0, 2.0**-53, 2.0**-112, -(2.0**-112), -(2.0**-112)]),  # about half way
+    ],
+    ids=["normals", "of one sign", "wide", "cancelling", "ties"],
+)
+def test_running_sums_are_fsums(values: np.ndarray) -> None:
+    assert_same_bits(sc.cumsum(values).compute(), prefix_sums(values))
 
 
 def test_the_last_running_sum_is_the_sum() -> None:
