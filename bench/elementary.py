@@ -2,17 +2,22 @@
 
 python bench/elementary.py [--gpu] [--only exp,log] [--json FILE]. Every figure is a ratio of two
 things measured in turn in this one run; above 1, ours is the faster. On a GPU 1 is the memory's
-speed, and the bits of the first numbers are compared with the CPU's.
+speed, the bits of the first numbers are compared with the CPU's, and CuPy's function of the same
+name takes its turn too.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +26,8 @@ import speedcube as sc
 from speedcube.engine.tiers import FULL_PAYS
 from speedcube.ops import ELEMENTARY, OPS
 
-CACHED, STORED, ON_GPU = 1_000_000, 20_000_000, 1 << 30
+CACHED, STORED = 1_000_000, 20_000_000
+ON_GPU = 1 << 34  # bytes of an argument: 4 ms to read, so that a call's 0.2 ms are no matter
 DTYPES = ("float64", "float32")
 # Where the arguments lie: of pow its base, whose exponents lie in -3 .. 3.
 RANGES = {
@@ -39,8 +45,8 @@ def arguments(op: str, dtype: str, count: int) -> list[Any]:
     return [*found, rng.uniform(-3, 3, count).astype(dtype)] if OPS[op].arity == 2 else found
 
 
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> float:
-    """theirs / ours, pair by pair; the median."""
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> list[float]:
+    """theirs / ours, pair by pair, in order of size."""
     ratios = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -48,10 +54,10 @@ def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> 
         middle = time.perf_counter()
         theirs()
         ratios.append((time.perf_counter() - middle) / (middle - start))
-    return statistics.median(ratios)
+    return sorted(ratios)
 
 
-def on_core(op: str, dtype: str, count: int) -> float:
+def on_core(op: str, dtype: str, count: int) -> list[float]:
     args = arguments(op, dtype, count)
     lazy = getattr(sc, op)(*map(sc.asarray, args))
     for _ in range(FULL_PAYS // count + 1):  # until the full kernel is in use
@@ -65,7 +71,7 @@ def _held(numbers: bytes, dtype: str) -> Any:
     """The numbers again and again, on the GPU."""
     import cupy
 
-    return cupy.tile(cupy.asarray(np.frombuffer(numbers, dtype)), ON_GPU >> 20)
+    return cupy.tile(cupy.asarray(np.frombuffer(numbers, dtype)), ON_GPU // len(numbers))
 
 
 def on_gpu(op: str, dtype: str) -> dict[str, Any]:
@@ -76,6 +82,7 @@ def on_gpu(op: str, dtype: str) -> dict[str, Any]:
     held = [_held(a.tobytes(), dtype) for a in args]
     lazy = getattr(sc, op)(*map(sc.asarray, held))
     small = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    cupys = getattr(cupy, op, None)
     found = lazy.compute(on="gpu", to="cupy")
     same = bool((found[: 1 << 20].get().view(np.uint8) == small.view(np.uint8)).all())
     moved = (len(held) + 1) / 2  # times a copy's bytes
@@ -91,15 +98,39 @@ def on_gpu(op: str, dtype: str) -> dict[str, Any]:
         cupy.copyto(other, held[0])
         wait()
 
+    def theirs() -> None:
+        cupys(*held)
+        wait()
+
     ours(), copy()
-    return {"over copy": in_turn(ours, copy, 9) * moved, "bits of the CPU": same}
+    ratios = [r * moved for r in in_turn(ours, copy, 9)]
+    figures = {"over copy": ratios, "bits of the CPU": same}
+    if cupys is not None:
+        theirs()
+        figures["over CuPy"] = in_turn(ours, theirs, 5)
+    return figures
+
+
+def machine(gpu: bool) -> dict[str, Any]:
+    """What the figures were measured with."""
+    facts: dict[str, Any] = {"python": platform.python_version(), "numpy": np.__version__}
+    if gpu:
+        import cupy
+
+        name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        driver, runtime = (
+            cupy.cuda.runtime.driverGetVersion(),
+            cupy.cuda.runtime.runtimeGetVersion(),
+        )
+        facts |= {"gpu": name, "driver": driver, "cuda": runtime, "cupy": cupy.__version__}
+    return facts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--only", default=",".join(sorted(ELEMENTARY)))
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     figures: dict[str, Any] = {}
     for op in options.only.split(","):
@@ -113,12 +144,35 @@ def main() -> None:
                 }
             figures[f"{op} {dtype}"] = found
             shown = (
-                f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in found.items()
+                f"{k} {statistics.median(v):.2f}" if isinstance(v, list) else f"{k} {v}"
+                for k, v in found.items()
             )
             print(f"{op:8} {dtype}: {', '.join(shown)}", flush=True)
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"numpy": np.__version__, "figures": figures}, file, indent=1)
+        options.json.write_text(
+            json.dumps(
+                {
+                    "schema": 2,
+                    "command": " ".join(["python", "bench/elementary.py", *sys.argv[1:]]),
+                    "date": datetime.date.today().isoformat(),
+                    "machine": machine(options.gpu),
+                    "figures": rounded(figures),
+                },
+                indent=1,
+            )
+            + "\n"
+        )
+
+
+def rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    """Four digits of every ratio."""
+    return {
+        name: {
+            k: [float(f"{r:.4g}") for r in v] if isinstance(v, list) else v
+            for k, v in found.items()
+        }
+        for name, found in figures.items()
+    }
 
 
 if __name__ == "__main__":

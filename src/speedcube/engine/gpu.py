@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Stored
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda_loops import HEADER, parameter_slots
-from ..kernel.cuda_support import ELEMENTS, THREADS, TILE
+from ..kernel.cuda_loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda_support import THREADS, TILE
 from ..kernel.limbs import carry
 from ..kernel.nvrtc import DeviceKernel, build
 from ..kernel.program import LIMBS, Program
@@ -31,6 +31,7 @@ Array: TypeAlias = NDArray[Any]
 LAUNCH: Final = 1 << 37
 # Elements copied to the host at once, where they are taken in their order.
 BLOCK: Final = 1 << 20
+GRID: Final = 2**31 - 1  # thread blocks in one launch
 SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
@@ -94,17 +95,30 @@ class Launcher:
                 self.window(begin, min(steps, begin + at_once))
             yield max(1, most // max(1, self.words[4] * inner))
 
+    def store(self, kept: tuple[int, int], out: Any) -> None:
+        """Run kept [begin, end), a thread block for each tile."""
+        pieces = max(1, min(self.row_tiles, GRID // (kept[1] - kept[0])))
+        self.launch(kept, (0, 1), pieces, out, GRID)
+
     def launch(
-        self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int, out: Any
+        self,
+        kept: tuple[int, int],
+        reduced: tuple[int, int],
+        pieces: int,
+        out: Any,
+        most: int | None = None,
     ) -> None:
-        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units."""
+        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units.
+
+        At most ``most`` thread blocks take them, by default as many as there is room for.
+        """
         total = (reduced[1] - reduced[0]) * self.row_tiles
         words = list(self.words)
         words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
         words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
-        grid = (min(units, self.resident),)
+        grid = (min(units, most or self.resident),)
         self.kernel.function(grid, (THREADS,), (*arguments, *self.tail, out))
 
 
@@ -161,7 +175,8 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
             return -(-runs // per_tile), per_tile * (RUN >> code.lg)
     if tiling.table:
         return -(-steps // tiling.rows), tiling.rows * tiling.inner
-    return -(-steps // ELEMENTS), ELEMENTS
+    size = elements_of_tile(prepared.program)
+    return -(-steps // size), size
 
 
 def run_store(
@@ -176,8 +191,7 @@ def run_store(
             if stop.is_set():
                 return
             last = min(kept, first + step)
-            units = max(1, min(launcher.row_tiles, 4 * launcher.resident // (last - first)))
-            launcher.launch((first, last), (0, 1), units, out)
+            launcher.store((first, last), out)
             cupy.cuda.get_current_stream().synchronize()
 
 
@@ -201,9 +215,8 @@ def blocks(
         out = cupy.empty(last - first, dtype)
         launcher.window(*box[4:])
         kept = box[1] - box[0]
-        units = max(1, min(launcher.row_tiles, 4 * launcher.resident // kept))
         place = np.uint64((int(out.data.ptr) - first * dtype.itemsize) % 2**64)
-        launcher.launch((box[0], box[1]), (0, 1), units, place)
+        launcher.store((box[0], box[1]), place)
         cupy.cuda.get_current_stream().synchronize()
         yield out.get()[max(start, first) - first : min(stop, last) - first]
 

@@ -15,14 +15,15 @@ leaf addresses ``b0 ...``, offset tables ``t0 ...``, the output.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 from typing import Final
 
 from .. import dtypes
-from .cuda import CTYPE, emit
+from .cuda import CTYPE, Constants, emit
 from .cuda_sinks import SINKS, CudaSink
 from .cuda_support import ELEMENTS, PRELUDE, THREADS, TILE
+from .cuda_wide import SUPPORT as WIDE_SUPPORT
+from .cuda_wide import whole_tile
 from .ir import Body
 from .program import LeafCode, Program
 from .streams import RUN, Stream
@@ -38,7 +39,7 @@ class CudaLoops:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     serial: int = 0
-    pool: dict[str, int] = field(default_factory=dict)
+    constants: Constants = field(default_factory=Constants)
 
     # Helpers -------------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ class CudaLoops:
     def body(self, body: Body, inputs: dict[str, str]) -> dict[str, str]:
         self.serial += 1
         prefix, indent = f"v{self.serial}_", "  " * self.depth
-        return emit(self.lines, body, inputs, prefix, indent, self.pool)
+        return emit(self.lines, body, inputs, prefix, indent, self.constants)
 
     @property
     def count(self) -> int:
@@ -82,6 +83,10 @@ class CudaLoops:
         sink.declare()
         kept, pieces, row_tiles, piece_tiles = "(i64)g1", "(i64)g7", "(i64)g8", "(i64)g9"
         self.open(f"for (i64 u = blockIdx.x; u < {kept} * {pieces}; u += gridDim.x)")
+        if sink.dealt:
+            self.dealt(sink)
+            self.close()
+            return self.function(sink)
         sink.begin()
         self.put(f"i64 o = (i64)g0 + u / {pieces}, q = (u % {pieces}) * {piece_tiles};")
         self.put(f"i64 stop = q + {piece_tiles}, all = (i64)g3 * {row_tiles};")
@@ -99,6 +104,19 @@ class CudaLoops:
         sink.end()
         self.close()
         return self.function(sink)
+
+    def dealt(self, sink: CudaSink) -> None:
+        """A piece is one tile of the only row (every ``pieces``-th if those would be too many).
+
+        The hardware then hands tiles out in their order. Blocks that stay and walk through the row
+        reach 86 to 93 % of a copy's speed on an H200, side by side or apart; these reach all of it.
+        """
+        self.put("i64 o = (i64)g0, t = u, r = (i64)g2;")
+        self.put("if ((i64)g1 > 1) { o += u / (i64)g7; t = u % (i64)g7; }")
+        self.bases()
+        self.open("for (; t < (i64)g8; t += (i64)g7)")
+        self.tile(sink)
+        self.close()
 
     def bases(self) -> None:
         """Positions of each leaf and the result at the start of row (o, r)."""
@@ -197,8 +215,9 @@ class CudaLoops:
             self.put("i64 take = left > (i64)g5 ? (i64)g5 : left;")
             self.put("int high = (int)(take * (i64)g6);")
         else:
-            self.put(f"i64 j0 = t * {ELEMENTS}, left = (i64)g4 - j0;")
-            self.put(f"int high = left > {ELEMENTS} ? {ELEMENTS} : (int)left;")
+            size = elements_of_tile(self.program)
+            self.put(f"i64 j0 = t * {size}, left = (i64)g4 - j0;")
+            self.put(f"int high = left > {size} ? {size} : (int)left;")
         self.put("int e = threadIdx.x;")
         self.batches(sink)
         self.open("for (; e < high; e += THREADS)")
@@ -220,6 +239,9 @@ class CudaLoops:
             if leaf.kind == "stored" and leaf.mode in ("unit", "strided")
         ]
         if not loaded or self.program.table:
+            return
+        if sink.dealt:
+            whole_tile(self, sink, loaded)
             return
         batch = self.batch_size(loaded)
         self.put("#pragma unroll 1")
@@ -301,13 +323,6 @@ class CudaLoops:
 
     # The function --------------------------------------------------------------------------
 
-    def constants(self) -> list[str]:
-        """The constant pool; not ``const``, or the compiler folds it back into moves."""
-        if not self.pool:
-            return []
-        values = ", ".join(_double(bits) for bits in self.pool)
-        return [f"__constant__ double pool[{len(self.pool)}] = {{{values}}};"]
-
     def function(self, sink: CudaSink) -> str:
         words = HEADER + self.outer + (self.count + 1) * (self.outer + 2)
         slots = parameter_slots(self.program)
@@ -321,9 +336,11 @@ class CudaLoops:
         return "\n".join(
             [
                 PRELUDE,
-                *self.constants(),
+                *self.constants.lines(),
+                *([WIDE_SUPPORT] if sink.dealt else []),
                 *sink.support(),
                 head + ", ".join(arguments) + ") {",
+                *self.constants.lanes(),
                 *self.lines,
                 "}",
                 "",
@@ -331,9 +348,9 @@ class CudaLoops:
         )
 
 
-def _double(bits: str) -> str:
-    """A double with these bits, exactly, in C's hexadecimal notation."""
-    return struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0].hex()  # type: ignore[no-any-return]
+def elements_of_tile(program: Program) -> int:
+    """Where a tile holds no runs: stores take small ones (`CudaLoops.dealt`)."""
+    return TILE if program.sink.kind == "store" else ELEMENTS
 
 
 def parameter_slots(program: Program) -> int:

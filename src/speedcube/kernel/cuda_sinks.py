@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from .cuda import CTYPE
 from .cuda_support import BINS, ELEMENTS, LIMB_ADD, NO_UNIT, SEARCH, THREADS, TILE
+from .cuda_wide import memory, wide
 from .program import LIMBS, Term
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _MEET: Final = "__syncwarp();"
 
 class CudaSink:
     """A sink's declarations, what it does as a unit begins, with each element, as a unit ends."""
+
+    dealt: ClassVar[bool] = False  # tiles are dealt out to the pieces one by one
 
     def __init__(self, loops: CudaLoops) -> None:
         self.loops, self.put = loops, loops.put
@@ -49,6 +51,12 @@ class CudaSink:
     def after_batch(self, size: int) -> None:
         """The elements of the batch have been computed."""
 
+    def neighbours(self, count: int) -> None:
+        """The next ``count`` elements, from ``e0``, lie side by side."""
+
+    def after_neighbours(self, count: int) -> None:
+        """They have been computed."""
+
     def after_tile(self) -> None:
         """A tile is done."""
 
@@ -57,14 +65,32 @@ class CudaSink:
 
 
 class Store(CudaSink):
-    """Every element goes to its place in the result."""
+    """Every element goes to its place in the result; neighbours together."""
+
+    dealt: ClassVar[bool] = True
+    together = False  # neighbours are being computed
+
+    @property
+    def memory(self) -> str:
+        return memory(self.loops.program.sink.dtype)
+
+    def neighbours(self, count: int) -> None:
+        if self.loops.program.sink.unit_stride:
+            self.together = True
+            self.put(f"{wide(self.loops.program.sink.dtype, count)} made;")
+
+    def after_neighbours(self, count: int) -> None:
+        if self.together:
+            place = self.loops.position(self.loops.count, "(j0 + e0)", "e0")
+            self.put(f"made.store(({self.memory} *)out + {place});")
+        self.together = False
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
-        loops = self.loops
-        dtype = loops.program.sink.dtype
-        memory = "unsigned char" if dtype == "bool" else CTYPE[dtype]
-        place = loops.position(loops.count, j, e)
-        self.put(f"(({memory} *)out)[{place}] = {outputs['x']};")
+        if self.together:
+            self.put(f"made.x[v] = {outputs['x']};")
+            return
+        place = self.loops.position(self.loops.count, j, e)
+        self.put(f"(({self.memory} *)out)[{place}] = {outputs['x']};")
 
 
 class Folded(CudaSink):
