@@ -26,6 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import test_elementary as cases
+from elementary import machine
 
 import speedcube as sc
 from speedcube.ops import ELEMENTARY, OPS
@@ -158,6 +159,7 @@ def add(path: Path, op: str, figures: dict[str, Any], on: str) -> None:
     table = json.loads(path.read_text()) if path.exists() else {"schema": 1, "figures": {}}
     table["command"] = f"python bench/every_float32.py --on {on} --json ..."
     table["date"] = datetime.date.today().isoformat()
+    table["machine"] = machine(on == "gpu")
     table["figures"][op] = figures
     path.write_text(json.dumps(table, indent=1) + "\n")
 

@@ -50,6 +50,7 @@ static inline unsigned float_to_bits(float x) {
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
+#define picked(table, lane, index) table[(index) & 15u]
 static inline u64 mul_wide(unsigned a, unsigned b) { return (u64)a * b; }
 static inline double root(double x) { return std::sqrt(x); }
 static inline double normal_root(double x) { return std::sqrt(x); }

@@ -22,7 +22,8 @@ from speedcube import dtypes
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Body, Builder
 from speedcube.kernel.native import targets
-from speedcube.kernel.rules import RULES, canonical
+from speedcube.kernel.rules import RULES
+from speedcube.kernel.signs import canonical
 from speedcube.ops import ELEMENTARY, OPS
 
 INF, NAN = math.inf, math.nan

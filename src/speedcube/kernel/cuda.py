@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import dtypes
@@ -43,18 +44,62 @@ def literal(value: Any, dtype: str) -> str:
     return f"({CTYPE[dtype]})0x{wrapped:x}ull"
 
 
+@dataclass
+class Constants:
+    """What lies beside a kernel: its pool of doubles, by their bits, and the tables of its picks.
+
+    Where all lanes of a warp are known to be ``together``, each holds an entry of each table, and
+    a pick asks the lane that has it: one instruction instead of an address and a load.
+    """
+
+    pool: dict[str, int] = field(default_factory=dict)
+    tables: dict[tuple[float, ...], int] = field(default_factory=dict)
+    together: bool = False
+
+    def double(self, bits: int) -> str:
+        return f"pool[{self.pool.setdefault(f'0x{bits:016x}', len(self.pool))}]"
+
+    def pick(self, entries: tuple[float, ...], index: str) -> str:
+        table = self.tables.setdefault(entries, len(self.tables))
+        if self.together:
+            return f"picked(picks{table}, lane{table}, {index})"
+        return f"picks{table}[{index} & {PICKED - 1}u]"
+
+    def lines(self) -> list[str]:
+        """Their declarations. The pool is not ``const``, or the compiler folds it into moves."""
+        found = []
+        if self.pool:
+            values = ", ".join(_double(bits) for bits in self.pool)
+            found.append(f"__constant__ double pool[{len(self.pool)}] = {{{values}}};")
+        for entries, k in self.tables.items():
+            values = ", ".join(f"{entry.hex()}f" for entry in entries)
+            found.append(f"__device__ const float picks{k}[{PICKED}] = {{{values}}};")
+        return found
+
+    def lanes(self) -> list[str]:
+        """The entries that a thread holds."""
+        return [
+            f"  float lane{k} = picks{k}[threadIdx.x & {PICKED - 1}];" for k in self.tables.values()
+        ]
+
+
+def _double(bits: str) -> str:
+    """A double with these bits, exactly, in C's hexadecimal notation."""
+    return struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0].hex()  # type: ignore[no-any-return]
+
+
 def emit(
     lines: list[str],
     body: Body,
     inputs: Mapping[str, str],
     prefix: str,
     indent: str,
-    pool: dict[str, int],
+    constants: Constants,
 ) -> dict[str, str]:
     """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<slot>``.
 
     A double constant whose low word is not zero cannot be part of an instruction; it goes to
-    ``pool``, an array in constant memory, which can: moves of constants were a quarter of all
+    the pool, an array in constant memory, which can: moves of constants were a quarter of all
     instructions before.
     """
     names: list[str] = []
@@ -64,17 +109,21 @@ def emit(
         if instr.op == "input":
             names.append(inputs[instr.imm])
         elif instr.op == "const":
-            names.append(_constant(instr, pool))
+            names.append(_constant(instr, constants))
         elif instr.op == "param":
             names.append(_slot(instr))
         else:
             name = f"{prefix}{k}"
             names.append(name)
             if instr.op in _INNER:
-                _INNER[instr.op](lines, instr, args, name, indent, pool)
+                _INNER[instr.op](lines, instr, args, name, indent, constants)
                 continue
-            if instr.op in ("table", "pick"):
-                entries = ", ".join(_entry(entry, instr.type) for entry in instr.imm)
+            if instr.op == "pick":
+                picked = constants.pick(instr.imm, args[0])
+                lines.append(f"{indent}float {name} = {picked};")
+                continue
+            if instr.op == "table":
+                entries = ", ".join(literal(entry, instr.type) for entry in instr.imm)
                 lines.append(
                     f"{indent}static const {CTYPE[instr.type]} {name}_table[] = {{{entries}}};"
                 )
@@ -85,30 +134,27 @@ def emit(
     return {name: names[v] for name, v in body.outputs}
 
 
-def _entry(value: Any, dtype: str) -> str:
-    """A constant that may stand in an array: floats in C's hexadecimal notation."""
-    return f"{value.hex()}f" if dtype == "float32" else literal(value, dtype)
-
-
 def _rare(
-    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, pool: dict[str, int]
+    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, constants: Constants
 ) -> None:
     inputs = dict(zip((name for name, _ in instr.imm.inputs), args[2:], strict=True))
+    constants = replace(constants, together=False)  # the pool and the tables stay the same ones
     lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
     lines.append(f"{indent}if ({args[0]}) {{")
-    found = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", pool)
+    found = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", constants)
     lines.append(f"{indent}  {name} = {found['x']};")
     lines.append(f"{indent}}}")
 
 
 def _loop(
-    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, pool: dict[str, int]
+    lines: list[str], instr: Instr, args: list[str], name: str, indent: str, constants: Constants
 ) -> None:
+    constants = replace(constants, together=False)
     lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
     lines.append(f"{indent}bool {name}_more = {args[0]};")
     lines.append(f"{indent}while ({name}_more) {{")
     given = dict(zip((name for name, _ in instr.imm.inputs), [name, *args[2:]], strict=True))
-    found = emit(lines, instr.imm, given, f"{name}_", indent + "  ", pool)
+    found = emit(lines, instr.imm, given, f"{name}_", indent + "  ", constants)
     lines.append(f"{indent}  {name}_more = {found['more']};")  # before x, which it may read
     lines.append(f"{indent}  {name} = {found['x']};")
     lines.append(f"{indent}}}")
@@ -117,11 +163,11 @@ def _loop(
 _INNER: Final = {"rare": _rare, "loop": _loop}
 
 
-def _constant(instr: Instr, pool: dict[str, int]) -> str:
+def _constant(instr: Instr, constants: Constants) -> str:
     if instr.type == "float64":
         (bits,) = struct.unpack("<Q", struct.pack("<d", instr.imm))
         if bits & 0xFFFFFFFF:
-            return f"pool[{pool.setdefault(f'0x{bits:016x}', len(pool))}]"
+            return constants.double(bits)
     return literal(instr.imm, instr.type)
 
 
@@ -236,5 +282,4 @@ _C: Final[dict[str, _Printer]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "table": lambda i, types, a: f"{a[0]}[{a[1]}]",
-    "pick": lambda i, types, a: f"{a[0]}[{a[1]} & {PICKED - 1}u]",
 }

@@ -19,6 +19,7 @@ typedef unsigned long long u64;
 #define double_to_bits(x) ((u64)__double_as_longlong(x))
 #define bits_to_float(x) __uint_as_float(x)
 #define float_to_bits(x) __float_as_uint(x)
+#define picked(table, lane, index) __shfl_sync(0xffffffffu, lane, (int)(index), 16)
 #define rootf __fsqrt_rn
 #define root __dsqrt_rn
 __device__ __forceinline__ u64 mul_wide(unsigned a, unsigned b) {

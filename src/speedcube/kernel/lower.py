@@ -18,11 +18,13 @@ from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
 from ..expr.space import Space, Tiling
 from ..ops import EXACT, OPS
 from ..philox import round_keys
+from .elementary import ONE_NAN
 from .half import narrowed, rounded, widened
 from .ir import Builder, Value
 from .products import Summand, products
 from .program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
-from .rules import RULES, canonical, cast, order_key
+from .rules import RULES, cast, order_key
+from .signs import canonical
 from .streams import RUN, stream
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
@@ -205,6 +207,8 @@ def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
     """The value of ``node`` with one NaN, where a NaN may come out of arithmetic."""
     if isinstance(node, Leaf) or not dtypes.is_float(value.type) or analyse(node).known:
         return value  # data are copied as they are
+    if (node.op, node.dtype) in ONE_NAN:
+        return value
     return canonical(b, value)
 
 

@@ -18,7 +18,7 @@ from .division import floor_divide, remainder
 from .elementary import ELEMENTARY
 from .half import rounded
 from .ir import Builder, Value
-from .signs import WORD, magnitude
+from .signs import magnitude
 
 Rule = Callable[..., Value]
 
@@ -137,19 +137,6 @@ def _signbit(b: Builder, x: Value) -> Value:
     word = {"float64": "int64", "float32": "int32"}.get(x.type, x.type)
     x = x if word == x.type else x.bitcast(word)
     return x.compare("lt", _zero(b, x))
-
-
-_NAN: Final = {"float64": 0x7FF8 << 48, "float32": 0x7FC0 << 16}
-
-
-def canonical(b: Builder, x: Value) -> Value:
-    """``x`` with NumPy's NaN for every NaN; which one arithmetic makes depends on the processor.
-
-    The choice is made between integers: between floats a compiler may leave it out.
-    """
-    word = WORD[x.type]
-    bits = b.select(x.compare("ne", x), b.const(_NAN[x.type], word), x.bitcast(word))
-    return bits.bitcast(x.type)
 
 
 def cast(b: Builder, x: Value, dtype: str) -> Value:

@@ -38,3 +38,8 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "erfc": special.erfc,
     "gammaln": special.gammaln,
 }
+
+# Functions whose every NaN comes out of a rare case, which makes it the one that is stored.
+ONE_NAN: Final = frozenset(
+    [("exp", "float32"), *((op, f) for op in ("log", "sin", "cos") for f in ("float32", "float64"))]
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir import Builder, Value
+from ..signs import rare_nan
 from . import single
 from . import tables as T
 from .doubles import (
@@ -53,7 +54,7 @@ def split(b: Builder, x: Value) -> tuple[Value, Value]:
 def log(b: Builder, x: Value) -> Value:
     if x.type == "float32":
         return single.log(b, x, _log32)
-    return b.rare(unusual(b, x), _log_normal(b, x), _log_unusual, x)
+    return rare_nan(b, unusual(b, x), _log_normal(b, x), _log_unusual, x)
 
 
 def _log_normal(b: Builder, x: Value, more: float = 0.0) -> Value:

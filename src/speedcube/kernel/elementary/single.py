@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..ir import Builder, Value
-from ..signs import magnitude, sign_of
+from ..signs import magnitude, rare_nan, sign_of
 from ..streams import horner
 from . import tables32 as T
 from .doubles import at_most, fast_two_sum, two_product
@@ -55,7 +55,7 @@ def exp(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> V
     lost = b.fma(high, rest, lost)
     found = (bits_of(high + lost) + exponent_of(b, low)).bitcast(F32)
     far = bits_of(magnitude(b, x)).compare("ge", b.const(87.0, F32).bitcast("uint32"))
-    return b.rare(far, found, otherwise, x)
+    return rare_nan(b, far, found, otherwise, x)
 
 
 def log(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> Value:
@@ -76,7 +76,7 @@ def log(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> V
     lost = lost + (high - (total - whole))
     lost = b.fma(e, number(b, T.LN2[1]), lost + b.pick(T.LOGS_REST, k))
     odd = (bits - word(b, 1 << 23)).compare("ge", word(b, 0x7F00_0000))
-    return b.rare(odd, total + lost, otherwise, x)
+    return rare_nan(b, odd, total + lost, otherwise, x)
 
 
 SATURATED: Final = 9.1  # tanh is 1 - 2**-25.2 here

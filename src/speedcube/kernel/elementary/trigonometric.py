@@ -7,7 +7,7 @@ of r with it, so that 1 - z/2 + ... needs no other correction.
 from __future__ import annotations
 
 from ..ir import Builder, Value
-from ..signs import magnitude, sign_of
+from ..signs import magnitude, rare_nan, sign_of
 from . import tables as T
 from .doubles import (
     F64,
@@ -42,7 +42,7 @@ def _wave(b: Builder, x: Value, turn: int) -> Value:
     r, n = near(b, size)
     usual = _signed(b, x, n, turn, _either(b, r, n, turn))
     large = _too_large(b, x, LIMIT)
-    return b.rare(large, usual, lambda b, x: _far(b, x, turn), x)
+    return rare_nan(b, large, usual, lambda b, x: _far(b, x, turn), x)
 
 
 def _too_large(b: Builder, x: Value, limit: float) -> Value:
@@ -96,7 +96,7 @@ def _wave32(b: Builder, x: Value, turn: int) -> Value:
     value = r * polynomial(b, z, (1.0, *T.SIN_32))  # a product keeps the sign of a zero
     usual = flipped(value, low_bits(shifted) << 63).cast("float32")
     large = _too_large(b, x, LIMIT)
-    return b.rare(large, usual, lambda b, x: _far(b, x.cast(F64), turn).cast("float32"), x)
+    return rare_nan(b, large, usual, lambda b, x: _far(b, x.cast(F64), turn).cast("float32"), x)
 
 
 @widened
