@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import platform
 import statistics
 import sys
@@ -24,6 +25,7 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.engine.tiers import FULL_PAYS
+from speedcube.kernel.native import targets
 from speedcube.ops import ELEMENTARY, OPS
 
 CACHED, STORED = 1_000_000, 20_000_000
@@ -114,6 +116,7 @@ def on_gpu(op: str, dtype: str) -> dict[str, Any]:
 def machine(gpu: bool) -> dict[str, Any]:
     """What the figures were measured with."""
     facts: dict[str, Any] = {"python": platform.python_version(), "numpy": np.__version__}
+    facts["cpu"] = f"{os.cpu_count()} cores with {targets()[0]} kernels"
     if gpu:
         import cupy
 

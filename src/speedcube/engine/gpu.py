@@ -214,7 +214,6 @@ def blocks(
             return
         out = cupy.empty(last - first, dtype)
         launcher.window(*box[4:])
-        kept = box[1] - box[0]
         place = np.uint64((int(out.data.ptr) - first * dtype.itemsize) % 2**64)
         launcher.store((box[0], box[1]), place)
         cupy.cuda.get_current_stream().synchronize()

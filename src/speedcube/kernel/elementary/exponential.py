@@ -110,12 +110,22 @@ def _tail(b: Builder, r: Pair) -> Pair:
     return fast_two_sum(r[0], b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1]))
 
 
+def _long_tail(b: Builder, r: Pair) -> Pair:
+    """As `_tail`, with r r / 2 kept exactly: for where the sum cancels."""
+    high, low = r
+    square, lost = two_product(b, high, high)
+    half = number(b, 0.5)
+    rest = polynomial(b, high, (T.EXP[0] - 0.5, *T.EXP[1:]))
+    first, second = fast_two_sum(high, square * half)
+    return first, second + b.fma(square, rest, b.fma(lost, half, low))
+
+
 @widened
 def expm1(b: Builder, x: Value) -> Value:
     """2**n (expm1(r) + (1 - 2**-n))."""
     inside = at_least(b, at_most(b, x, 710.0), -40.0)
     n, shifted = nearest(b, inside, T.LOG2E[0], TWICE)
-    high, low = _tail(b, reduced(b, inside, n))
+    high, low = _long_tail(b, reduced(b, inside, n))
     inverse = power_of_two(number(b, SHIFTER + BIAS) - at_most(b, n, 64.0))
     base, lost = fast_two_sum(number(b, 1.0), -inverse)
     total, rest = fast_two_sum(base, high)
