@@ -365,7 +365,7 @@ def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     data = np.concatenate([ADVERSARIAL["cancelling"], ADVERSARIAL["random-bits"]])
     once = sc.asarray(data).sum().compute(on="core")
     monkeypatch.setattr(cpu, "CALL", 64)
-    monkeypatch.setattr(cpu, "_CARRY_EVERY", 100)
+    monkeypatch.setattr(cpu, "_CARRY_AFTER", 6400)
     assert_same_bits(sc.asarray(data).sum().compute(on="core"), once)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
+from ..expr.space import TILE
 from ..kernel.limbs import carry
 from ..kernel.llvm_loops import scratch_bytes
 from ..kernel.native import has_fma, targets
@@ -35,9 +36,9 @@ CALL: Final = 1 << 25
 BLOCK: Final = 1 << 15
 # Records in memory at once; an exact sum's record is 576 bytes.
 RECORDS: Final = 1 << 12
-# Calls (of at most CALL elements and one tile step) before carries must move on: a limb has room
-# for 2**31 terms, and a call adds four at most for each element.
-_CARRY_EVERY: Final = 8
+# Elements of a record before carries must move on: a limb has room for 2**31 terms, and an element
+# gives four at most.
+_CARRY_AFTER: Final = 8 * CALL
 
 
 def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iterator[Box]:
@@ -59,6 +60,20 @@ def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iter
         step = max(1, limit // max(1, row * reduced))
         for o in range(0, kept, step):
             yield o, min(o + step, kept), 0, reduced, 0, steps
+
+
+def column_boxes(loops: tuple[int, int, int], limit: int = CALL) -> Iterator[Box]:
+    """Boxes that cover the loops, some steps of every column before more of any.
+
+    A line of memory holds elements of several columns: it is still in the cache when the next
+    column is read.
+    """
+    kept, reduced, steps = loops
+    columns = max(1, limit // TILE)
+    for r in range(reduced):
+        for j in range(0, steps, TILE):
+            for o in range(0, kept, columns):
+                yield o, min(o + columns, kept), r, r + 1, j, min(j + TILE, steps)
 
 
 def span_boxes(
@@ -273,12 +288,16 @@ def run_records(
 def _fold(
     call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: Stop
 ) -> None:
-    program, inner = call.prepared.program, call.prepared.tiling.inner
+    prepared, program = call.prepared, call.prepared.program
     first_record, row_bytes = _address(records), 8 * program.sink.words
-    exact = program.sink.kind == "exact"
-    for number, (o, o_end, *rest) in enumerate(boxes(loops, inner), 1):
+    exact, since = program.sink.kind == "exact", 0
+    by_columns = prepared.by_columns
+    found = column_boxes(loops) if by_columns else boxes(loops, prepared.tiling.inner)
+    for o, o_end, *rest in found:
         if stop.is_set():
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)
-        if exact and number % _CARRY_EVERY == 0:
+        since += TILE if by_columns else CALL + TILE  # elements of a record, at most
+        if exact and since >= _CARRY_AFTER:
             carry(records.reshape(len(records), -1, LIMBS))
+            since = 0

@@ -42,6 +42,12 @@ class Prepared:
         kept, reduced, steps = self.loops
         return kept * reduced * steps * self.tiling.inner
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether each of several results is read from memory in strides."""
+        modes = {leaf.mode for leaf in self.program.leaves if leaf.kind == "stored"}
+        return self.loops[0] > 1 and "strided" in modes
+
 
 _memo: weakref.WeakKeyDictionary[Expr, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
 
