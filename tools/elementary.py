@@ -207,6 +207,7 @@ row for each, one column for each piece.
 
 from typing import Final
 
+# fmt: off
 ERFCX: Final[tuple[tuple[int, ...], ...]] = (
 '''
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
-from ..expr.space import TILE
 from ..kernel.limbs import carry
 from ..kernel.llvm_loops import scratch_bytes
 from ..kernel.native import has_fma, targets
