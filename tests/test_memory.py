@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 
+import numpy as np
 import pytest
+
+import speedcube as sc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
 
@@ -57,3 +62,17 @@ def test_peak_bytes_hold(name: str, rung: str) -> None:
     )
     grown, promised, workers = map(int, done.stdout.split())
     assert grown <= workers * promised, f"{grown:,} bytes more; {promised:,} for each of {workers}"
+
+
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_stored_data_are_freed_with_their_arrays(rung: str) -> None:
+    """Plans and kernels' arguments that are kept for the next call keep no data alive."""
+    for ask in (lambda x: x + 1, lambda x: x.sum(), lambda x: sc.exp(x).mean(axis=0), lambda x: x):
+        data = np.ones((40, 50))
+        freed = weakref.ref(data)
+        made = ask(sc.asarray(data))
+        made.compute(on=rung)
+        made.compute(on=rung)
+        del data, made
+        gc.collect()
+        assert freed() is None

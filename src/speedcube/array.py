@@ -13,7 +13,7 @@ import numpy as np
 
 from . import dtypes
 from .display import html, summary
-from .engine.compute import compute, plan_for, source_of
+from .engine.compute import Plans, compute, plan_for, source_of
 from .engine.explain import Explanation, explain
 from .engine.rungs import with_threads
 from .errors import AxisError, DTypeError, ParameterError, ShapeError
@@ -36,12 +36,13 @@ class Array(Operators):
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("_gpu", "_grid")
+    __slots__ = ("_gpu", "_grid", "_plans")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
         super().__init__(expr)
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
+        self._plans: Plans = {}
         self._grid = grids.grid_of(hint, expr.shape, expr.dtype)  # never used by the engine
 
     # What it is ----------------------------------------------------------------------------
@@ -123,7 +124,7 @@ class Array(Operators):
         """
         check_keywords("compute", unknown, "on, scheduler, to, num_workers, optimize_graph")
         where = self._where(on, scheduler, num_workers)
-        return compute(self._expr, *where, self._gpu, to)
+        return compute(self._expr, *where, self._gpu, to, self._plans)
 
     def persist(
         self,
@@ -140,14 +141,15 @@ class Array(Operators):
         """
         check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
         where = self._where(on, scheduler, num_workers)
-        values = compute(self._expr, *where, self._gpu, "where it is")
+        values = compute(self._expr, *where, self._gpu, "where it is", self._plans)
         return asarray(values, chunks=self._grid)
 
     def plan(
         self, on: Any = None, *, scheduler: Any = None, num_workers: int | None = None
     ) -> Plan:
         """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
-        return plan_for(self._expr, *self._where(on, scheduler, num_workers), self._gpu)[0]
+        where = self._where(on, scheduler, num_workers)
+        return plan_for(self._expr, *where, self._gpu, self._plans)[0]
 
     def explain(self) -> Explanation:
         """Which law covers each step of the computation, and how; nothing is computed.
@@ -160,7 +162,7 @@ class Array(Operators):
     def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
         if num_workers is None:
             return on, scheduler
-        target = plan_for(self._expr, on, scheduler, self._gpu)[1]
+        target = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
         return with_threads(target, num_workers), None
 
     def source(self, target: str = "cpu") -> str:

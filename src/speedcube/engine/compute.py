@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -25,15 +24,18 @@ from .prepare import prepare
 from .rungs import Target, active_client, resolve
 from .tasks import shaped
 
-# Plans by expression and rung: pure arithmetic, so they can be kept as long as the expression.
-_plans: weakref.WeakKeyDictionary[Expr, dict[Any, Plan]] = weakref.WeakKeyDictionary()
+# Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
+# data in it would never be freed.
+Plans = dict[Any, Plan]
 
 
-def plan_for(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> tuple[Plan, Target]:
+def plan_for(
+    root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, known: Plans | None = None
+) -> tuple[Plan, Target]:
     """The plan of ``root`` on the rung that would run it."""
     visited = _visited(root)
     target = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
-    known = _plans.setdefault(root, {})
+    known = {} if known is None else known
     key = (target.name, target.reason, target.workers)
     if key not in known:
         rung = Rung(target.name, target.workers)
@@ -55,12 +57,13 @@ def compute(
     scheduler: Any = None,
     prefers_gpu: bool = False,
     to: str = "numpy",
+    known: Plans | None = None,
 ) -> Any:
     """The value of ``root``: a NumPy array, or a scalar for 0-d.
 
     ``to="cupy"`` leaves it on the (first) GPU; ``to="where it is"`` too, on a GPU rung.
     """
-    plan, target = plan_for(root, on, scheduler, prefers_gpu)
+    plan, target = plan_for(root, on, scheduler, prefers_gpu, known)
     if to not in ("numpy", "cupy", "where it is") or (to == "cupy" and not target.devices):
         raise ParameterError(f"to={to!r} is not possible on {target.name}; use to='numpy'")
     if target.kind == "client":

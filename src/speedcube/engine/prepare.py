@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Expr
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.lower import lower
 from ..kernel.program import Program
@@ -49,12 +48,12 @@ class Prepared:
         return self.loops[0] > 1 and "strided" in modes
 
 
-_memo: weakref.WeakKeyDictionary[Expr, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
+_memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
 
 
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
-    """``part`` of ``stage`` ready to run; remembered as long as its expression lives."""
-    known = _memo.setdefault(part.root, {})
+    """``part`` of ``stage`` ready to run; remembered as long as the part lives."""
+    known = _memo.setdefault(part, {})
     # An ordered stage's elements are stored, in C order, before they are taken.
     axes, op = ((), None) if stage.ordered else (stage.axes, stage.op)
     key = (axes, op, out_strides)

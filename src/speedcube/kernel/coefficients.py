@@ -23,14 +23,6 @@ table's type, each fma rounded once; ulps are of the exact result.
     Evaluation: t2 = t t; Horner(t2).
     Measured: at most 0.873 ulp, 9.69e-17 absolute; mean 0.255 ulp.
 
-``EXP64``: exp(r) = 1 + r E(r), |r| <= 1.0001 ln(2)/2.
-    Degree 11, coefficient 0 held at 1. Approximation error (relative, log2): -64.03
-    minimax, -63.83 with the rounded coefficients.
-    Evaluation: fma(r, Horner(r), 1).
-    Measured of r: at most 0.696 ulp, 1.55e-16 absolute; mean 0.253 ulp.
-    Measured with the reduction of x by rint(x log2 e), LN2_HI and LN2_LO:
-    at most 0.852 ulp, 1.89e-16 absolute; mean 0.257 ulp.
-
 ``NEG_LOG32``: -log(f) = g P(g), g = f - 1, f in [c, 2c), c = 0x1.6a09e6p-1 (bits 0x3F3504F3).
     Degree 9, coefficient 0 held at -1. Approximation error (relative, log2): -27.87
     minimax, -27.83 with the rounded coefficients.
@@ -50,17 +42,7 @@ table's type, each fma rounded once; ulps are of the exact result.
     Evaluation: t2 = t t; Horner(t2).
     Measured: at most 0.858 ulp, 5.11e-08 absolute; mean 0.253 ulp.
 
-``EXP32``: exp(r) = 1 + r E(r), |r| <= 1.0001 ln(2)/2.
-    Degree 5, coefficient 0 held at 1. Approximation error (relative, log2): -28.28
-    minimax, -28.26 with the rounded coefficients.
-    Evaluation: fma(r, Horner(r), 1).
-    Measured of r: at most 0.716 ulp, 8.54e-08 absolute; mean 0.251 ulp.
-    Measured with the reduction of x by rint(x log2 e), LN2_HI and LN2_LO:
-    at most 0.888 ulp, 1.03e-07 absolute; mean 0.253 ulp.
-
-``LN2_HI64`` has 21 low bits zero and ``LN2_HI32`` 9, so n LN2_HI is exact for
-|n| <= 1100 and |n| <= 256; ``LN2_LO`` is the rest of ln 2, rounded. ``LOG2E`` and
-``NEG_LN2_`` are log2 e and -ln 2, rounded.
+``NEG_LN2_`` is -ln 2, rounded.
 """
 
 from typing import Final
@@ -110,21 +92,6 @@ COS64: Final[tuple[float, ...]] = (
     float.fromhex("-0x1.afee4b8f5942dp-28"),
 )
 
-EXP64: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.0000000000000p+0"),
-    float.fromhex("0x1.0000000000000p-1"),
-    float.fromhex("0x1.555555555555ap-3"),
-    float.fromhex("0x1.5555555555531p-5"),
-    float.fromhex("0x1.111111110f169p-7"),
-    float.fromhex("0x1.6c16c16c26f8ap-10"),
-    float.fromhex("0x1.a01a01b1e2d53p-13"),
-    float.fromhex("0x1.a01a0151ecd2fp-16"),
-    float.fromhex("0x1.71ddf38d8d204p-19"),
-    float.fromhex("0x1.27e58f264eb7ep-22"),
-    float.fromhex("0x1.af66af3777baap-26"),
-    float.fromhex("0x1.1e62935e14f59p-29"),
-)
-
 NEG_LOG32: Final[tuple[float, ...]] = (
     float.fromhex("-0x1.0000000000000p+0"),
     float.fromhex("0x1.fffff80000000p-2"),
@@ -153,20 +120,5 @@ COS32: Final[tuple[float, ...]] = (
     float.fromhex("0x1.d47d4a0000000p-11"),
 )
 
-EXP32: Final[tuple[float, ...]] = (
-    float.fromhex("0x1.0000000000000p+0"),
-    float.fromhex("0x1.fffffc0000000p-2"),
-    float.fromhex("0x1.5554920000000p-3"),
-    float.fromhex("0x1.5558aa0000000p-5"),
-    float.fromhex("0x1.12396e0000000p-7"),
-    float.fromhex("0x1.6a524e0000000p-10"),
-)
-
-LN2_HI64: Final[float] = float.fromhex("0x1.62e42ff000000p-1")
-LN2_LO64: Final[float] = float.fromhex("-0x1.718432a1b0e26p-35")
-LOG2E64: Final[float] = float.fromhex("0x1.71547652b82fep+0")
 NEG_LN2_64: Final[float] = float.fromhex("-0x1.62e42fefa39efp-1")
-LN2_HI32: Final[float] = float.fromhex("0x1.62e4000000000p-1")
-LN2_LO32: Final[float] = float.fromhex("0x1.7f7d1c0000000p-20")
-LOG2E32: Final[float] = float.fromhex("0x1.7154760000000p+0")
 NEG_LN2_32: Final[float] = float.fromhex("-0x1.62e4300000000p-1")
