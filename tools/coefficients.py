@@ -44,8 +44,8 @@ SOURCE: Final = r"""
 #include <stdlib.h>
 #include <string.h>
 
-static double p64[32], hi64, lo64, log2e64, nln2_64;
-static float p32[32], hi32, lo32, log2e32, nln2_32;
+static double p64[32], nln2_64;
+static float p32[32], nln2_32;
 static int n;
 
 static uint64_t state = 88172645463325252ULL;
@@ -70,7 +70,7 @@ static void say(void) {
 static void note64(double got, __float128 truth) { note((double)(got - truth), (double)truth, 53); }
 static void note32(float got, double truth) { note(got - truth, truth, 24); }
 
-#define KERNELS(T, B, FMA, RINT)                                                          \
+#define KERNELS(T, B, FMA)                                                                \
     static T horner##B(T x, int first, int step) {                                        \
         int k = first + (n - 1 - first) / step * step;                                    \
         T v = p##B[k];                                                                    \
@@ -82,15 +82,9 @@ static void note32(float got, double truth) { note(got - truth, truth, 24); }
         return FMA(g, FMA(g, odd, even), e * nln2_##B);                                   \
     }                                                                                     \
     static T sin##B(T t) { T t2 = t * t; return t * horner##B(t2, 0, 1); }                \
-    static T cos##B(T t) { T t2 = t * t; return horner##B(t2, 0, 1); }                    \
-    static T exp_r##B(T r) { return FMA(r, horner##B(r, 0, 1), (T)1); }                   \
-    static T exp_x##B(T x, T *k) { /* times 2**k */                                       \
-        T m = RINT(x * log2e##B);                                                         \
-        *k = m;                                                                           \
-        return exp_r##B(FMA(m, -lo##B, FMA(m, -hi##B, x)));                               \
-    }
-KERNELS(double, 64, fma, rint)
-KERNELS(float, 32, fmaf, rintf)
+    static T cos##B(T t) { T t2 = t * t; return horner##B(t2, 0, 1); }
+KERNELS(double, 64, fma)
+KERNELS(float, 32, fmaf)
 
 static float from_bits(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 static uint32_t to_bits(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }
@@ -108,17 +102,6 @@ static void measure64(const char *kind, uint64_t points) {
             double f = c + c * uniform(), e = -(double)(i % 54);
             if (e == 0 && f >= 1) f /= 2, f = f < c ? c : f;
             note64(log64(f, e), -(logq(f) + e * M_LN2q));
-        }
-        say();
-    } else if (!strcmp(kind, "exp")) {
-        for (uint64_t i = 0; i < points; i++) {
-            double r = (2 * uniform() - 1) * 0.34657;
-            note64(exp_r64(r), expq(r));
-        }
-        say();
-        for (uint64_t i = 0; i < points; i++) {
-            double k, x = 1416 * uniform() - 707, got = exp_x64(x, &k);
-            note64(got, ldexpq(expq(x), -(int)k));
         }
         say();
     } else for (uint64_t i = 0; i < points; i++) {
@@ -144,22 +127,6 @@ static void measure32(const char *kind, uint64_t points) {
             }
             say();
         }
-    } else if (!strcmp(kind, "exp")) {
-        uint32_t least = to_bits(0x1p-14f), most = to_bits(0.34660f);
-        step = (uint32_t)((most - least) / points) | 1;
-        for (uint32_t i = least; i < most; i += step)
-            for (int s = -1; s < 2; s += 2) {
-                float r = s * from_bits(i);
-                note32(exp_r32(r), exp((double)r));
-            }
-        say();
-        most = to_bits(87.0f);
-        for (uint32_t i = least; i < most; i += step)
-            for (int s = -1; s < 2; s += 2) {
-                float k, x = s * from_bits(i), got = exp_x32(x, &k);
-                note32(got, ldexp(exp((double)x), -(int)k));
-            }
-        say();
     } else {
         uint32_t least = to_bits(0x1p-12f);
         step = (uint32_t)((half - least) / points) | 1;
@@ -171,12 +138,11 @@ static void measure32(const char *kind, uint64_t points) {
     }
 }
 
-int main(int argc, char **argv) { /* kind bits points hi lo log2e nln2 coefficients... */
+int main(int argc, char **argv) { /* kind bits points -ln2 coefficients... */
     int bits = atoi(argv[2]);
     uint64_t points = strtoull(argv[3], NULL, 10);
-    hi32 = hi64 = atof(argv[4]); lo32 = lo64 = atof(argv[5]);
-    log2e32 = log2e64 = atof(argv[6]); nln2_32 = nln2_64 = atof(argv[7]);
-    for (n = 0; n < argc - 8; n++) p32[n] = p64[n] = atof(argv[8 + n]);
+    nln2_32 = nln2_64 = atof(argv[4]);
+    for (n = 0; n < argc - 5; n++) p32[n] = p64[n] = atof(argv[5 + n]);
     if (bits == 64) measure64(argv[1], points); else measure32(argv[1], points);
     if (count) say();
     return 0;
@@ -217,14 +183,6 @@ COS: Final = Function(
     "cos", "cos(pi/2 t) = C(t t)", "t2 = t t; Horner(t2)", "absolute",
     lambda u: mp.cos(mp.pi / 2 * mp.sqrt(u)), lambda u: mpf(1),
 )  # fmt: skip
-EXP: Final = Function(
-    "exp",
-    "exp(r) = 1 + r E(r)",
-    "fma(r, Horner(r), 1)",
-    "relative",
-    lambda r: mp.expm1(r) / r if r else mpf(1),
-    lambda r: abs(r) / mp.exp(r),
-)
 
 
 @dataclass(frozen=True)
@@ -258,39 +216,28 @@ class Result:
 
 def tables() -> list[Table]:
     c64, c32 = mpf(float.fromhex("0x1.6a09ep-1")), mpf(float.fromhex("0x1.6a09e6p-1"))
-    r = mp.log(2) / 2 * mpf("1.0001")
     quarter = (mpf(0), mpf(1) / 4)
-    half, reduced = "|t| <= 1/2", "|r| <= 1.0001 ln(2)/2"
+    half = "|t| <= 1/2"
     log64 = "f in [c, 2c), c = 0x1.6a09ep-1\n    (bits 0x3FE6A09E00000000)"
     log32 = "f in [c, 2c), c = 0x1.6a09e6p-1 (bits 0x3F3504F3)"
     return [
         Table("NEG_LOG64", LOG, 64, (c64 - 1, 2 * c64 - 1), log64, -1, -55),
         Table("SIN64", SIN, 64, quarter, half, None, -55),
         Table("COS64", COS, 64, quarter, half, 1, -55),
-        Table("EXP64", EXP, 64, (-r, r), reduced, 1, -58),
         Table("NEG_LOG32", LOG, 32, (c32 - 1, 2 * c32 - 1), log32, -1, -26),
         Table("SIN32", SIN, 32, quarter, half, None, -26),
         Table("COS32", COS, 32, quarter, half, 1, -26),
-        Table("EXP32", EXP, 32, (-r, r), reduced, 1, -27),
     ]
 
 
-def rounded(x: Real, bits: int, cut: int = 0) -> float:
-    """``x`` to the nearest float64 or float32 whose ``cut`` low significand bits are zero."""
-    with mp.workprec({64: 53, 32: 24}[bits] - cut):
+def rounded(x: Real, bits: int) -> float:
+    """``x`` to the nearest float64 or float32."""
+    with mp.workprec({64: 53, 32: 24}[bits]):
         return float(+x)
 
 
 def constants() -> dict[str, float]:
-    values: dict[str, float] = {}
-    ln2 = mp.log(2)
-    for bits, cut in ((64, 21), (32, 9)):
-        high = rounded(ln2, bits, cut)
-        values[f"LN2_HI{bits}"] = high
-        values[f"LN2_LO{bits}"] = rounded(ln2 - mpf(high), bits)
-        values[f"LOG2E{bits}"] = rounded(1 / ln2, bits)
-        values[f"NEG_LN2_{bits}"] = rounded(-ln2, bits)
-    return values
+    return {f"NEG_LN2_{bits}": rounded(-mp.log(2), bits) for bits in (64, 32)}
 
 
 # Fitting.
@@ -390,9 +337,8 @@ def compiled(folder: Path) -> Path:
 def measure(
     program: Path, table: Table, coefficients: list[float], points: int
 ) -> tuple[Measured, ...]:
-    values, b = constants(), table.bits
-    names = (f"LN2_HI{b}", f"LN2_LO{b}", f"LOG2E{b}", f"NEG_LN2_{b}")
-    numbers = [*(values[name] for name in names), *coefficients]
+    b = table.bits
+    numbers = [constants()[f"NEG_LN2_{b}"], *coefficients]
     arguments = [table.function.kind, str(b), str(points), *map(repr, numbers)]
     output = subprocess.run([program, *arguments], check=True, capture_output=True, text=True)
     lines = [line.split() for line in output.stdout.splitlines()]
@@ -450,7 +396,6 @@ def described(item: Result) -> str:
     ]
     labels = {
         "log": ("with e = 0", f"with e in -{53 if table.bits == 64 else 32} .. 0"),
-        "exp": ("of r", "with the reduction of x by rint(x log2 e), LN2_HI and LN2_LO:\n   "),
     }.get(table.function.kind, ("",))
     for label, m in zip(labels, measured, strict=True):
         label = " " * bool(label) + label + ":" * (":" not in label)
@@ -466,9 +411,7 @@ def module(results: list[Result]) -> str:
     text += "Generated by tools/coefficients.py; do not edit. All arithmetic is that of the\n"
     text += "table's type, each fma rounded once; ulps are of the exact result.\n\n"
     text += "\n\n".join(described(item) for item in results)
-    text += "\n\n``LN2_HI64`` has 21 low bits zero and ``LN2_HI32`` 9, so n LN2_HI is exact for\n"
-    text += "|n| <= 1100 and |n| <= 256; ``LN2_LO`` is the rest of ln 2, rounded. ``LOG2E`` and\n"
-    text += '``NEG_LN2_`` are log2 e and -ln 2, rounded.\n"""\n\nfrom typing import Final\n'
+    text += '\n\n``NEG_LN2_`` is -ln 2, rounded.\n"""\n\nfrom typing import Final\n'
     for item in results:
         text += f"\n{item.table.name}: Final[tuple[float, ...]] = (\n"
         text += "".join(f'    float.fromhex("{a.hex()}"),\n' for a in item.coefficients) + ")\n"
