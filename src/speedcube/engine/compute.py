@@ -9,7 +9,6 @@ from typing import Any
 
 import dask.local
 import dask.threaded
-from dask.callbacks import Callback
 
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
@@ -19,7 +18,7 @@ from ..kernel.program import Program
 from ..plan.plan import Plan, Rung, check_memory, make_plan
 from . import machine
 from .cluster import graph_of, run_on, worker_addresses
-from .graph import Graph, build_graph, deferred_values
+from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Target, active_client, resolve
 from .tasks import shaped
@@ -73,19 +72,10 @@ def compute(
     keep = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), target.devices, keep)
     try:
-        return shaped(_run(graph, get), root.shape)
+        return shaped(get(graph.tasks, graph.key), root.shape)
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise
-
-
-def _run(graph: Graph, get: Any) -> Any:
-    """The graph's result. One task alone is called: a scheduler takes 0.2 ms to find it, as long as
-    a million exponentials; but Dask's callbacks (progress bars, profilers) watch schedulers.
-    """
-    if len(graph.tasks) == 1 and not Callback.active:
-        return graph.tasks[graph.key]()
-    return get(graph.tasks, graph.key)
 
 
 def _get(target: Target) -> Any:

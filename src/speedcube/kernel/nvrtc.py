@@ -7,6 +7,7 @@ directly so that the options are ours.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -36,6 +37,8 @@ class DeviceKernel:
 
 
 _lock = threading.Lock()
+# Kernels are compiled side by side, each by one thread while others wait for it.
+_compiling: Final[dict[bytes, threading.Lock]] = defaultdict(threading.Lock)
 
 
 def compile_cubin(source: str, architecture: str) -> bytes:
@@ -63,18 +66,24 @@ def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
 
-    with _lock, cupy.cuda.Device(device) as current:
+    with cupy.cuda.Device(device) as current:
         architecture = f"sm_{current.compute_capability}"
         # The runtime's version, not NVRTC's: asking that one loads it, for nothing where the
         # kernel is in the cache.
         version = cupy.cuda.runtime.runtimeGetVersion()
         key = content_key("nvrtc", version, generator(), architecture, OPTIONS, program)
-        cubin = store.get(key)
-        if cubin is None:
-            cubin = compile_cubin(source(program), architecture)
-            store.put(key, cubin)
-        module = cupy.cuda.function.Module()
-        module.load(cubin)
-        function = module.get_function("kernel")
-        fit = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, THREADS, 0)
+        with _lock:
+            mine = _compiling[key]
+        with mine:
+            cubin = store.get(key)
+            if cubin is None:
+                cubin = compile_cubin(source(program), architecture)
+                store.put(key, cubin)
+        with _lock:
+            module = cupy.cuda.function.Module()
+            module.load(cubin)
+            function = module.get_function("kernel")
+            fit = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                function.ptr, THREADS, 0
+            )
         return DeviceKernel(function, module, max(1, fit))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...array import Array
-from ...engine import rungs
+from ...engine import machine, rungs
 from ...engine.rungs import Target
 from ...expr.show import show
 from ...kernel import native
@@ -56,16 +58,33 @@ def check(target: Target, listed: Mapping[str, str], table: Mapping[str, Make] =
     try:
         if target.kind == "cuda-cluster":
             target = rungs.parse(target.name, target.reason)
-        for name, make in table.items():
-            if digest(make().compute(on=target)) == listed[name]:
-                equal += 1
-            elif first is None:
-                first = difference(name, make(), target, listed[name])
+        with _digests(target, table) as found:
+            for name, future in found.items():
+                if future.result() == listed[name]:
+                    equal += 1
+                elif first is None:
+                    first = difference(name, table[name](), target, listed[name])
         problem = ""
     except Exception as err:
         problem = f"failed at {name}: {type(err).__name__}: {err}"
     seconds = time.perf_counter() - start
     return Checked(target.name, target.workers, len(table), equal, seconds, first, problem)
+
+
+@contextmanager
+def _digests(target: Target, table: Mapping[str, Make]) -> Iterator[dict[str, Future[str]]]:
+    """The hash of every result, as they come; several at once on GPUs, where compiling on the CPU
+    takes most of the time.
+    """
+
+    def one(make: Make) -> str:
+        return digest(make().compute(on=target))
+
+    pool = ThreadPoolExecutor(min(16, machine.cores()) if target.devices else 1)
+    try:
+        yield {name: pool.submit(one, make) for name, make in table.items()}
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def difference(name: str, array: Array, target: Target, expected: str) -> Difference:
