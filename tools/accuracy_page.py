@@ -62,8 +62,8 @@ PAIRS: Final = """
 SPEED: Final = """
 ## Speed on one core
 NumPy's time over ours, the median of calls taken in turn; above 1 ours is the faster. "In cache"
-are a million stored numbers, "from memory" twenty million; both allocate their results, and ours
-counts the whole call of `compute` (`{cpu}`: NumPy {numpy}, {machine}).
+are 2^18 stored numbers and the kernel alone, results written over the last ones; "from memory" are
+twenty million and the whole call of `compute`, new results for both (`{cpu}`: NumPy {numpy}, {machine}).
 
 | function | float64, in cache | from memory | float32, in cache | from memory |
 |---|---|---|---|---|
