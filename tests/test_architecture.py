@@ -24,7 +24,10 @@ LAYERS: Final = (
     ("plan", "kernel"),
     ("engine",),
     ("interop",),
-    ("array", "display", "functions", "inner", "operators", "random", "twins"),
+    (
+        *("array", "display", "functions", "inner", "operators", "twins"),
+        *("random", "distributions", "parameters"),
+    ),
     ("climb", "petnames", "cli", "__init__", "__main__"),
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -6,21 +6,31 @@ counts never change a number. See docs/stream-v1.md for what is promised.
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import threading
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import numpy as np
 
 from . import dtypes
 from .array import Array
+from .distributions import Distributions
 from .errors import DTypeError, ParameterError
-from .expr.build import check_shape
-from .expr.nodes import Random, whole
+from .expr.nodes import Random, Shape, whole
 from .interop.cupy_backend import BitGenerator, CupyGenerator
+from .parameters import (
+    NOT_NEGATIVE,
+    Parameter,
+    drawn_shape,
+    float_dtype,
+    has_arrays,
+    integer_ranges,
+    parameter,
+    refuse_pair,
+    whole_number,
+)
 from .philox import derive_key
 
 _TURN = threading.Lock()  # one for all, so that generators can be copied and pickled
@@ -29,10 +39,18 @@ if hasattr(os, "register_at_fork"):  # a child never gets it locked by a thread 
         before=_TURN.acquire, after_in_parent=_TURN.release, after_in_child=_TURN.release
     )
 
+# What leaves a source of the stream as it is.
+_PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
+    "normal": (0.0, 1.0),
+    "uniform": (0.0, 1.0),
+    "exponential": (0.0, 1.0),
+    "bits64": (0, 0),
+}
+
 Seed = int | Sequence[int] | np.random.SeedSequence | None
 
 
-class Generator:
+class Generator(Distributions):
     """Draws arrays. ``entropy`` shows the seed, so that a run can be repeated."""
 
     def __init__(
@@ -49,7 +67,7 @@ class Generator:
 
     def spawn(self, count: int) -> list[Generator]:
         """``count`` independent generators; different ones at each call."""
-        count = _whole("count", count)
+        count = whole_number("count", count)
         if count < 0:
             raise ParameterError(f"count must be 0 or more, not {count}")
         with _TURN:
@@ -59,26 +77,53 @@ class Generator:
             Generator(self.entropy, (*self.spawn_key, first + k), self._gpu) for k in range(count)
         ]
 
+    def _keys(self, count: int) -> list[int]:
+        """The keys of the next ``count`` calls."""
+        with _TURN:  # threads that share a generator get streams of their own
+            first = self._calls
+            self._calls += count
+        return [derive_key(self.entropy, self.spawn_key, first + k) for k in range(count)]
+
+    def _sources(
+        self, distributions: Sequence[str], shape: Shape, dtype: str = "float64"
+    ) -> list[Array]:
+        keys = self._keys(len(distributions))
+        named = zip(distributions, keys, strict=True)
+        return [
+            Array(whole(Random(name, key, _PLAIN[name], dtype), shape), gpu=self._gpu)
+            for name, key in named
+        ]
+
+    def _shown(self, values: Array, chunks: Any) -> Array:
+        return Array(values._expr, gpu=values._gpu, hint=chunks)
+
     def _draw(
         self,
         distribution: str,
         parameters: tuple[int | float, ...],
-        size: Any,
+        shape: Shape,
         dtype: str,
         chunks: Any,
     ) -> Array:
-        shape = () if size is None else check_shape(size)
-        with _TURN:  # threads that share a generator get a stream each
-            call = self._calls
-            self._calls += 1
-        key = derive_key(self.entropy, self.spawn_key, call)
-        source = Random(distribution, key, parameters, dtype)
+        """One source of the stream, with its own parameters."""
+        source = Random(distribution, self._keys(1)[0], parameters, dtype)
         return Array(whole(source, shape), gpu=self._gpu, hint=chunks)
+
+    def _linear(
+        self, distribution: str, a: Parameter, b: Parameter, size: Any, dtype: str, chunks: Any
+    ) -> Array:
+        """The source with parameters ``a``, ``b``; of arrays a formula over the plain source."""
+        shape = drawn_shape(size, a, b)
+        if a.is_number and b.is_number:
+            return self._draw(distribution, (a.value, b.value), shape, dtype, chunks)
+        (variates,) = self._sources([distribution], shape, dtype)
+        span = b.value - a.value if distribution == "uniform" else b.value
+        return self._shown(a.value + span * variates, chunks)
 
     def normal(
         self,
-        loc: float = 0.0,
-        scale: float = 1.0,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
         size: Any = None,
         dtype: Any = "float64",
         chunks: Any = None,
@@ -87,8 +132,9 @@ class Generator:
 
         The largest magnitude is 8.58 standard deviations in float64, 6.66 in float32.
         """
-        loc, scale = _number("loc", loc), _not_negative("scale", scale)
-        return self._draw("normal", (loc, scale), size, _float("normal", dtype), chunks)
+        name = float_dtype("normal", dtype)
+        a, b = parameter("loc", loc, dtype=name), parameter("scale", scale, NOT_NEGATIVE, name)
+        return self._linear("normal", a, b, size, name, chunks)
 
     def standard_normal(
         self, size: Any = None, dtype: Any = "float64", chunks: Any = None
@@ -98,41 +144,47 @@ class Generator:
 
     def uniform(
         self,
-        low: float = 0.0,
-        high: float = 1.0,
+        low: Any = 0.0,
+        high: Any = 1.0,
         size: Any = None,
         dtype: Any = "float64",
         chunks: Any = None,
     ) -> Array:
         """Uniform in [low, high): multiples of (high - low) 2**-52 (2**-24 in float32)."""
-        low, high = _number("low", low), _number("high", high)
-        if not math.isfinite(high - low):
-            raise ParameterError(f"high - low must be finite, not {high} - {low}")
-        if low > high:
-            raise ParameterError(f"low > high: low is {low}, high is {high}")
-        return self._draw("uniform", (low, high), size, _float("uniform", dtype), chunks)
+        name = float_dtype("uniform", dtype)
+        a, b = parameter("low", low, dtype=name), parameter("high", high, dtype=name)
+        refuse_pair("high - low must be finite", lambda x, y: ~np.isfinite(y - x), a, b)
+        refuse_pair("low > high", lambda x, y: x > y, a, b)
+        return self._linear("uniform", a, b, size, name, chunks)
 
     def random(self, size: Any = None, dtype: Any = "float64", chunks: Any = None) -> Array:
         """Uniform in [0, 1)."""
         return self.uniform(0.0, 1.0, size, dtype, chunks)
 
     def exponential(
-        self, scale: float = 1.0, size: Any = None, dtype: Any = "float64", chunks: Any = None
+        self, scale: Any = 1.0, size: Any = None, dtype: Any = "float64", chunks: Any = None
     ) -> Array:
         """Exponential with mean ``scale`` >= 0, by inversion."""
-        scale = _not_negative("scale", scale)
-        return self._draw("exponential", (0.0, scale), size, _float("exponential", dtype), chunks)
+        name = float_dtype("exponential", dtype)
+        a, b = parameter("loc", 0.0, dtype=name), parameter("scale", scale, NOT_NEGATIVE, name)
+        return self._linear("exponential", a, b, size, name, chunks)
 
     def standard_exponential(
-        self, size: Any = None, dtype: Any = "float64", chunks: Any = None
+        self,
+        size: Any = None,
+        dtype: Any = "float64",
+        method: str = "zig",
+        chunks: Any = None,
     ) -> Array:
-        """Exponential with mean 1."""
+        """Exponential with mean 1; NumPy's methods ``"zig"`` and ``"inv"`` are both inversion."""
+        if method not in ("zig", "inv"):
+            raise ParameterError(f"method must be 'zig' or 'inv', not {method!r}")
         return self.exponential(1.0, size, dtype, chunks)
 
     def integers(
         self,
-        low: int,
-        high: int | None = None,
+        low: Any,
+        high: Any = None,
         size: Any = None,
         dtype: Any = "int64",
         endpoint: bool = False,
@@ -140,13 +192,16 @@ class Generator:
     ) -> Array:
         """Integers in [low, high) ([0, low) without ``high``), or up to ``high`` with ``endpoint``.
 
-        A range below 2**32 has a bias below 2**-32, a wider one below 2**-64 (stream v1).
+        A range below 2**32 has a bias below 2**-32, a wider one below 2**-64 (stream v1). Arrays
+        of bounds must be in memory, and each range have fewer than 2**32 numbers.
         """
-        first, last = (0, low) if high is None else (low, high)
-        first, last = _whole("low", first), _whole("high", last) - (not endpoint)
+        start, end = (0, low) if high is None else (low, high)
         name = dtypes.check(dtype)
         if not dtypes.is_integer(name):
             raise DTypeError(f"integers gives integer dtypes, not {name}")
+        if has_arrays(start, end):
+            return self._integers_of_arrays(start, end, size, name, endpoint, chunks)
+        first, last = whole_number("low", start), whole_number("high", end) - (not endpoint)
         limits = np.iinfo(name)
         if first < limits.min or last > limits.max:
             raise ParameterError(f"[{first}, {last}] is out of bounds for {name}")
@@ -154,7 +209,17 @@ class Generator:
         if count <= 0:
             raise ParameterError(f"low >= high: low is {first}, high is {last + 1}")
         kind = "integers" if count < 2**32 else "integers_wide" if count < 2**64 else "bits64"
-        return self._draw(kind, (first, count % 2**64), size, name, chunks)
+        return self._draw(kind, (first, count % 2**64), drawn_shape(size), name, chunks)
+
+    def _integers_of_arrays(
+        self, low: Any, high: Any, size: Any, dtype: str, endpoint: bool, chunks: Any
+    ) -> Array:
+        """Bounds by position: low + floor(A n / 2**64), as the source ``integers`` has it."""
+        first, count = integer_ranges(low, high, dtype, endpoint)
+        (word,) = self._sources(["bits64"], drawn_shape(size, first, count), "uint64")
+        below = ((word & 0xFFFF_FFFF) * count.value) >> 32
+        drawn = ((word >> 32) * count.value + below) >> 32
+        return self._shown((drawn + first.value).astype(dtype), chunks)
 
     def choice(
         self,
@@ -240,39 +305,3 @@ def _entropy(seed: Any) -> tuple[int, ...]:
         if isinstance(part, bool) or not hasattr(part, "__index__") or int(part) < 0:
             raise ParameterError(f"a seed is an integer >= 0 or a sequence of them, not {seed!r}")
     return tuple(int(part) for part in given)
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError) as err:
-        raise ParameterError(f"{name} must be a number, not {value!r}") from err
-    if math.isnan(found):
-        raise ParameterError(f"{name} must not be NaN")
-    return found
-
-
-def _not_negative(name: str, value: Any) -> float:
-    found = _number(name, value)
-    if found < 0:
-        raise ParameterError(f"{name} < 0: {found}")
-    return found
-
-
-def _whole(name: str, value: Any) -> int:
-    fraction = isinstance(value, float) and not value.is_integer()
-    if isinstance(value, (bool, str, bytes)) or fraction:
-        raise ParameterError(f"{name} must be an integer, not {value!r}")
-    try:
-        return int(value)
-    except (TypeError, ValueError) as err:
-        raise ParameterError(f"{name} must be an integer, not {value!r}") from err
-
-
-def _float(what: str, dtype: Any) -> str:
-    name = dtypes.check(dtype)
-    if name == "float16":
-        raise DTypeError(f"{what} gives float32 or float64; for float16 call .astype('float16')")
-    if not dtypes.is_float(name):
-        raise DTypeError(f"{what} gives float32 or float64, not {name}")
-    return name

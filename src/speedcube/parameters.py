@@ -1,0 +1,204 @@
+"""Parameters of distributions: numbers, or arrays that broadcast, checked where they are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from . import dtypes
+from .array import Array, asarray
+from .errors import DTypeError, ParameterError, ShapeError
+from .expr.build import check_shape
+from .expr.nodes import Shape
+from .expr.views import broadcast_shapes
+from .interop.buffers import readable
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where a parameter may lie; ``refused`` says of ``{name}`` when ``outside`` holds."""
+
+    refused: str
+    outside: Callable[[Any], Any]
+
+
+REAL: Final = Domain("{name} must not be NaN", lambda v: v != v)
+FINITE: Final = Domain("{name} must be finite", lambda v: abs(v) == math.inf)
+NOT_NEGATIVE: Final = Domain("{name} < 0", lambda v: v < 0)
+POSITIVE: Final = Domain("{name} <= 0", lambda v: v <= 0)
+PROBABILITY: Final = Domain("{name} <= 0 or {name} > 1", lambda v: (v <= 0) | (v > 1))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """``value`` is what a formula computes with.
+
+    ``known`` is the number or the NumPy array that it is; None where only computing would tell.
+    """
+
+    name: str
+    value: Any
+    known: Any
+
+    @property
+    def shape(self) -> Shape:
+        return self.value.shape if isinstance(self.value, Array) else ()
+
+    @property
+    def is_number(self) -> bool:
+        return not isinstance(self.value, Array)
+
+
+def parameter(name: str, given: Any, domain: Domain = REAL, dtype: str = "float64") -> Parameter:
+    """``given``, a number or an array of them, inside ``domain``; `ParameterError` otherwise.
+
+    An array must hold its numbers until the draw is computed. A lazy one is not computed to be
+    checked: outside the domain the results mean nothing.
+    """
+    if isinstance(given, Array):
+        return Parameter(name, given.astype(dtype), None)
+    if _is_array(given):
+        value = asarray(given).astype(dtype)
+        found = Parameter(name, value, _in_memory(given))
+    else:
+        found = _of_number(name, number(name, given))
+    if found.shape == ():
+        found = _of_number(name, float(found.known))
+    for each in (REAL, domain):
+        refuse(each.refused.format(name=name), each.outside(found.known), found)
+    return found
+
+
+def _of_number(name: str, value: float) -> Parameter:
+    return Parameter(name, value, value)
+
+
+def _is_array(value: Any) -> bool:
+    protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
+    return isinstance(value, (list, tuple)) or (
+        not isinstance(value, np.generic) and any(hasattr(value, name) for name in protocols)
+    )
+
+
+def _in_memory(value: Any) -> Any:
+    """The numbers of an array as NumPy sees them, copied from a GPU."""
+    buffer = readable(value)
+    return buffer.get() if hasattr(buffer, "get") else buffer
+
+
+def refuse(words: str, bad: Any, *parameters: Parameter) -> None:
+    """`ParameterError` with ``words`` and the first values for which ``bad`` is true."""
+    found = np.asarray(bad)
+    if found.any():
+        place = np.unravel_index(int(found.argmax()), found.shape)
+        values = ", ".join(_described(p, tuple(map(int, place))) for p in parameters)
+        raise ParameterError(f"{words}: {values}")
+
+
+def _described(parameter: Parameter, place: tuple[int, ...]) -> str:
+    """A parameter's value at ``place`` of what it is broadcast to."""
+    own = np.asarray(parameter.known)
+    last = place[len(place) - own.ndim :]
+    index = tuple(0 if n == 1 else k for n, k in zip(own.shape, last, strict=True))
+    at = f"[{', '.join(map(str, index))}]" if index else ""
+    return f"{parameter.name}{at} is {own[index]}"
+
+
+def refuse_pair(words: str, test: Callable[[Any, Any], Any], a: Parameter, b: Parameter) -> None:
+    """`refuse` where ``test`` holds of two parameters, if both are known."""
+    if a.known is not None and b.known is not None:
+        broadcast_shapes(a.shape, b.shape)
+        with np.errstate(all="ignore"):
+            refuse(words, test(a.known, b.known), a, b)
+
+
+def drawn_shape(size: Any, *parameters: Parameter) -> Shape:
+    """The shape of a draw: ``size``, which the parameters must broadcast to, or their own."""
+    common = broadcast_shapes(*(p.shape for p in parameters))
+    if size is None:
+        return common
+    shape = check_shape(size)
+    pairs = zip(common[::-1], shape[::-1], strict=False)
+    if len(common) > len(shape) or any(n not in (1, m) for n, m in pairs):
+        raise ShapeError(
+            f"size {shape} is not compatible with the parameters, which have the shape {common} "
+            "together; leave size out, or give a shape that they broadcast to"
+        )
+    return shape
+
+
+def number(name: str, value: Any) -> float:
+    """``value`` as a float that is not NaN."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError) as err:
+        raise ParameterError(f"{name} must be a number, not {value!r}") from err
+    if math.isnan(found):
+        raise ParameterError(f"{name} must not be NaN")
+    return found
+
+
+def whole_number(name: str, value: Any) -> int:
+    """``value`` as an integer."""
+    fraction = isinstance(value, float) and not value.is_integer()
+    if isinstance(value, (bool, str, bytes)) or fraction:
+        raise ParameterError(f"{name} must be an integer, not {value!r}")
+    try:
+        return int(value)
+    except (TypeError, ValueError) as err:
+        raise ParameterError(f"{name} must be an integer, not {value!r}") from err
+
+
+def float_dtype(what: str, dtype: Any) -> str:
+    """The name of a dtype that floats are drawn in."""
+    name = dtypes.check(dtype)
+    if name == "float16":
+        raise DTypeError(f"{what} gives float32 or float64; for float16 call .astype('float16')")
+    if not dtypes.is_float(name):
+        raise DTypeError(f"{what} gives float32 or float64, not {name}")
+    return name
+
+
+# Ranges of integers ------------------------------------------------------------------------------
+
+
+def has_arrays(low: Any, high: Any) -> bool:
+    """Whether a range of integers is given by arrays."""
+    return any(np.ndim(bound) > 0 for bound in (low, high) if bound is not None)
+
+
+def integer_ranges(low: Any, high: Any, dtype: str, endpoint: bool) -> tuple[Parameter, Parameter]:
+    """The first numbers and the counts, each uint64, of ranges of fewer than 2**32 numbers."""
+    first, end = _integers("low", low), _integers("high", high)
+    limits = np.iinfo(dtype)
+    beyond = int(limits.max) + (not endpoint)
+    refuse(f"low is out of bounds for {dtype}", first.known < int(limits.min), first)
+    refuse(f"high is out of bounds for {dtype}", end.known > beyond, end)
+    if endpoint:
+        refuse_pair("low > high", lambda a, b: a > b, first, end)
+    else:
+        refuse_pair("low >= high", lambda a, b: a >= b, first, end)
+    start = first.known.astype("uint64")  # modulo 2**64, as all that follows
+    count = end.known.astype("uint64") - start + np.uint64(endpoint)
+    wide = count - np.uint64(1) >= np.uint64(2**32 - 1)
+    refuse("ranges given by arrays must have fewer than 2**32 numbers", wide, first, end)
+    return (
+        Parameter("low", asarray(start), start),
+        Parameter("count", asarray(count), count),
+    )
+
+
+def _integers(name: str, given: Any) -> Parameter:
+    if isinstance(given, Array) and given.ndim:
+        raise ParameterError(
+            f"{name} is a lazy array, and the ranges of integers must be known when they are "
+            f"drawn; pass {name}.compute()"
+        )
+    found = _in_memory(given) if np.ndim(given) else np.asarray(whole_number(name, given))
+    if found.dtype.kind not in "iu":
+        raise DTypeError(f"{name} must be an integer or an array of them, not of {found.dtype}")
+    return Parameter(name, asarray(found), found)
