@@ -475,6 +475,21 @@ def test_lazy_parameters_are_not_computed() -> None:
     assert lazy.compute().tolist() == [0.0, 0.0]
 
 
+def test_parameters_that_are_computed_with_the_draw() -> None:
+    """The mean and the spread of another array, reduced in the same plan."""
+    x = rng().normal(5, 2, size=1000)
+    found = sc.random.default_rng(3).normal(x.mean(), x.std(), size=50).compute()
+    z = sc.random.default_rng(3).standard_normal(50).compute()
+    assert (found == float(x.mean()) + float(x.std()) * z).all()
+
+
+def test_dask_arrays_are_not_computed_behind_the_back() -> None:
+    da = pytest.importorskip("dask.array")
+    for draw in (rng().rayleigh, rng().integers):
+        with pytest.raises(DTypeError, match=re.escape("use speedcube.from_dask_array")):
+            draw(da.ones(3, dtype=int))
+
+
 def test_both_methods_of_standard_exponential() -> None:
     wanted = rng().exponential(1.0, 100).compute()
     for method in ("zig", "inv"):

@@ -61,20 +61,26 @@ def parameter(name: str, given: Any, domain: Domain = REAL, dtype: str = "float6
     """
     if isinstance(given, Array):
         return Parameter(name, given.astype(dtype), None)
-    if _is_array(given):
-        value = asarray(given).astype(dtype)
-        found = Parameter(name, value, _in_memory(given))
-    else:
-        found = _of_number(name, number(name, given))
-    if found.shape == ():
-        found = _of_number(name, float(found.known))
+    found = _array(name, given, dtype) if _is_array(given) else _number(name, given)
     for each in (REAL, domain):
         refuse(each.refused.format(name=name), each.outside(found.known), found)
     return found
 
 
-def _of_number(name: str, value: float) -> Parameter:
+def _number(name: str, given: Any) -> Parameter:
+    try:
+        value = float(given)
+    except (TypeError, ValueError, OverflowError) as err:
+        raise ParameterError(f"{name} must be a number, not {given!r}") from err
     return Parameter(name, value, value)
+
+
+def _array(name: str, given: Any, dtype: str) -> Parameter:
+    """An array in memory; one without axes is a number, as in NumPy."""
+    array, known = _in_memory(given)
+    if not array.shape:
+        return _number(name, known.item())
+    return Parameter(name, array.astype(dtype), known)
 
 
 def _is_array(value: Any) -> bool:
@@ -84,10 +90,11 @@ def _is_array(value: Any) -> bool:
     )
 
 
-def _in_memory(value: Any) -> Any:
-    """The numbers of an array as NumPy sees them, copied from a GPU."""
+def _in_memory(value: Any) -> tuple[Array, Any]:
+    """The array that reads ``value``, and its numbers as NumPy sees them, copied from a GPU."""
+    array = asarray(value)
     buffer = readable(value)
-    return buffer.get() if hasattr(buffer, "get") else buffer
+    return array, buffer.get() if hasattr(buffer, "get") else buffer
 
 
 def refuse(words: str, bad: Any, *parameters: Parameter) -> None:
@@ -129,17 +136,6 @@ def drawn_shape(size: Any, *parameters: Parameter) -> Shape:
             "together; leave size out, or give a shape that they broadcast to"
         )
     return shape
-
-
-def number(name: str, value: Any) -> float:
-    """``value`` as a float that is not NaN."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError) as err:
-        raise ParameterError(f"{name} must be a number, not {value!r}") from err
-    if math.isnan(found):
-        raise ParameterError(f"{name} must not be NaN")
-    return found
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -198,7 +194,8 @@ def _integers(name: str, given: Any) -> Parameter:
             f"{name} is a lazy array, and the ranges of integers must be known when they are "
             f"drawn; pass {name}.compute()"
         )
-    found = _in_memory(given) if np.ndim(given) else np.asarray(whole_number(name, given))
+    value = given if np.ndim(given) else np.asarray(whole_number(name, given))
+    array, found = _in_memory(value)
     if found.dtype.kind not in "iu":
         raise DTypeError(f"{name} must be an integer or an array of them, not of {found.dtype}")
-    return Parameter(name, asarray(found), found)
+    return Parameter(name, array, found)

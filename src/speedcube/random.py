@@ -51,7 +51,11 @@ Seed = int | Sequence[int] | np.random.SeedSequence | None
 
 
 class Generator(Distributions):
-    """Draws arrays. ``entropy`` shows the seed, so that a run can be repeated."""
+    """Draws arrays. ``entropy`` shows the seed, so that a run can be repeated.
+
+    Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
+    their shape where it is not given. `ParameterError` where one lies outside its domain.
+    """
 
     def __init__(
         self, entropy: tuple[int, ...], spawn_key: tuple[int, ...] = (), gpu: bool = False
