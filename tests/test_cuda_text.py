@@ -135,6 +135,18 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "wide integers": lambda: _rng().integers(-(2**62), 2**62, size=9000),
     "int8 integers": lambda: _rng().integers(-128, 128, size=9000, dtype="int8") * 3,
     "two streams": lambda: _rng().normal(size=(99, 201)) * _rng().uniform(size=(99, 201)),
+    "formulas over a uniform": lambda: (
+        _rng().standard_cauchy((9, 701)) * _rng().logistic(1, 2, (9, 701))
+        + _rng().triangular(-1, 0, 3, (9, 701))
+    ),
+    "formulas over an exponential": lambda: (
+        _rng().weibull(1.7, (9, 701)) * _rng().pareto(0.3, (9, 701)) + _rng().gumbel(size=(9, 701))
+    ),
+    "wald and geometric of arrays": lambda: (
+        _rng().wald(np.arange(1.0, 702.0), [[0.5], [30.0]])
+        * _rng().geometric(np.linspace(0.01, 1, 701), (2, 701))
+    ),
+    "integers of arrays": lambda: _rng().integers(np.arange(-350, 351), 2**31, (9, 701)),
     "a stream and its neighbour": lambda: (lambda x: x[1:] - x[:-1])(_rng().normal(size=9001)),
     "arange": lambda: sc.arange(-3, 9000, 7),
     "linspace": lambda: sc.linspace(0, 1, 3001),
