@@ -63,7 +63,8 @@ SPEED: Final = """
 ## Speed on one core
 NumPy's time over ours, the median of calls taken in turn; above 1 ours is the faster. "In cache"
 are 2^18 stored numbers and the kernel alone, results written over the last ones; "from memory" are
-twenty million and the whole call of `compute`, new results for both (`{cpu}`: NumPy {numpy}, {machine}).
+twenty million and the whole call of `compute`, new results for both (`{cpu}`:
+NumPy {numpy}, {machine}).
 
 | function | float64, in cache | from memory | float32, in cache | from memory |
 |---|---|---|---|---|

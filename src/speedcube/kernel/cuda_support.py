@@ -8,7 +8,7 @@ from .program import FOUND_UNIT, LEAST_FOUND, MOST_FOUND, SECOND_UNIT
 
 THREADS: Final = 256
 TILE: Final = 2048  # stream blocks a thread block takes before its next tile
-ELEMENTS: Final = 8192  # or elements, where they are taken one by one
+ELEMENTS: Final = 16384  # or elements, where they are taken one by one
 
 PRELUDE: Final = """\
 typedef long long i64;

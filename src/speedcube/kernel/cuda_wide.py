@@ -7,6 +7,7 @@ compiler cannot move the next one before a store that might alias it.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from .. import dtypes
@@ -75,6 +76,43 @@ def whole_tile(loops: CudaLoops, sink: CudaSink, loaded: list[int]) -> None:
     loops.close()
     put("e = high;")
     loops.close()
+
+
+def batches(loops: CudaLoops, sink: CudaSink, loaded: list[int], batch: int) -> None:
+    """Whole batches of a tile that is folded: each thread loads ``batch`` elements, then adds them.
+
+    The compiler puts half of the loads off unless something keeps it: 3855 -> 3990 GB/s.
+    """
+    put, leaves = loops.put, loops.program.leaves
+    near = math.gcd(batch, WIDE // max(dtypes.itemsize(leaves[k].dtype) for k in loaded))
+    put("int m = 0;")
+    put("#pragma unroll 1")
+    loops.open(f"for (; m + {batch} * THREADS <= high; m += {batch} * THREADS)")
+    for k in loaded:
+        put(f"{wide(leaves[k].dtype, near)} ahead{k}[{batch // near}];")
+    put(f"int e0 = m + threadIdx.x * {near};")
+    each = f"for (int a = 0; a < {batch // near}; a++, e0 += THREADS * {near})"
+    put("#pragma unroll")
+    loops.open(each)
+    for k in loaded:
+        _load(loops, k, near)
+    loops.close()
+    put("__syncwarp();")
+    sink.batch(batch)
+    put(f"e0 = m + threadIdx.x * {near};")
+    put("#pragma unroll")
+    loops.open(each)
+    put("#pragma unroll")
+    loops.open(f"for (int v = 0, at = e0; v < {near}; v++, at++)")
+    loops.constants.together = True
+    fetched = {f"leaf{k}": _ahead(loops, k) for k in loaded}
+    loops.element(sink, "(j0 + at)", "at", fetched, f"a * {near} + v")
+    loops.constants.together = False
+    loops.close()
+    loops.close()
+    sink.after_batch(batch)
+    loops.close()
+    put("e = m + threadIdx.x;")
 
 
 def _load(loops: CudaLoops, k: int, near: int) -> None:
