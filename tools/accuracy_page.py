@@ -14,11 +14,10 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 TARGET: Final = ROOT / "docs" / "accuracy.md"
-POINTS, EVERY, CPU, GPU, GPU_OLD = (
+POINTS, EVERY, CPU, GPU = (
     "accuracy-points.json",
     "accuracy-every-float32.json",
     "cpu-elementary-2cores.json",
-    "h200-elementary-six.json",
     "h200-elementary.json",
 )
 MAIN: Final = ("exp", "log", "sin", "cos", "tanh", "power")
@@ -77,12 +76,6 @@ medians).
 | function | float64, of a copy | over CuPy | float32, of a copy | over CuPy |
 |---|---|---|---|---|
 """
-OTHERS: Final = """
-The other functions, measured before stores were handed to blocks tile by tile (`{file}`):
-
-| function | float64, of a copy | float32, of a copy |
-|---|---|---|
-"""
 
 
 def read(name: str) -> Measured:
@@ -139,16 +132,13 @@ def table(figures: Measured, ops: list[str], keys: tuple[str, ...]) -> str:
 
 
 def speed() -> str:
-    cpu, gpu, old = read(CPU), read(GPU), read(GPU_OLD)["figures"]
+    cpu, gpu = read(CPU), read(GPU)
     machine = cpu["machine"]
     ops = sorted({name.split()[0] for name in cpu["figures"]}, key=lambda op: (op not in MAIN, op))
     text = SPEED.format(cpu=CPU, numpy=machine["numpy"], machine=machine["cpu"])
     text += table(cpu["figures"], ops, ("in cache", "from memory"))
     text += DEVICE.format(gpu=f"an {gpu['machine']['gpu']}", cupy=gpu["machine"]["cupy"], file=GPU)
-    text += table(gpu["figures"], list(MAIN), ("over copy", "over CuPy"))
-    text += OTHERS.format(file=GPU_OLD)
-    others = sorted({name.split()[0] for name in old} - set(MAIN))
-    return text + table(old, others, ("over copy",))
+    return text + table(gpu["figures"], ops, ("over copy", "over CuPy"))
 
 
 def page() -> str:
