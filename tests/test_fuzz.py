@@ -363,9 +363,9 @@ def test_bounds_of_integers(low: int, count: int) -> None:
     if low == 0 and count == 1000:
         assert (analyse(x._expr).low, analyse(x._expr).high) == (0, 999)
         assert analyse(((x * 2 + 1) % 77)._expr).high == 77
-    doubles = [Fraction(v) for v in x.compute(on="core").astype("float64").tolist()]
-    mean = sum(doubles) / len(doubles)
-    exact = sum((v - mean) ** 2 for v in doubles) / len(doubles)
+    numbers = [Fraction(v) for v in x.compute(on="core").tolist()]
+    mean = sum(numbers) / len(numbers)
+    exact = sum((v - mean) ** 2 for v in numbers) / len(numbers)
     assert max(ulps(np.float64(x.var().compute(on="core")), np.float64(float(exact)))) <= 1
 
 
