@@ -39,7 +39,8 @@ def _expressions() -> dict[str, Any]:
     }
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What the figures were measured with."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -170,7 +171,7 @@ def main() -> None:
         "schema": 1,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": "python bench/gpu.py " + " ".join(sys.argv[1:]),
-        "machine": _machine(),
+        "machine": machine(),
         "rows": rows,
         "kernels": found,
     }

@@ -21,6 +21,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import gpu
 import numpy as np
 
 import speedcube as sc
@@ -227,7 +228,7 @@ def main() -> None:
             "schema": 1,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": "python bench/sums.py " + " ".join(sys.argv[1:]),
-            "machine": this_machine(),
+            "machine": {**this_machine(), **(gpu.machine() if options.gpu else {})},
             "figures": figures,
         }
         with open(options.json, "w") as file:
