@@ -258,7 +258,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "'complex128' is not supported",
     ),
     "less-than-text": (lambda: sc.less(A, "a"), errors.DTypeError, "'a' is no number"),
-    "ddof": (lambda: A.var(ddof=-1), errors.ParameterError, "ddof must be 0 or more, not -1"),
+    "ddof": (
+        lambda: A.var(ddof=-1),
+        errors.ParameterError,
+        "ddof must be 0 or more, and finite, not -1",
+    ),
+    "endless ddof": (
+        lambda: A.std(ddof=float("inf")),
+        errors.ParameterError,
+        "ddof must be 0 or more, and finite, not inf",
+    ),
     "round-decimals": (
         lambda: sc.round(A, 2),
         errors.ParameterError,

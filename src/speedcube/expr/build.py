@@ -185,8 +185,9 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
         raise AxisError(f"{op} takes one axis or None, not {axis}")
-    if isinstance(ddof, bool) or not isinstance(ddof, (int, float, np.number)) or not ddof >= 0:
-        raise ParameterError(f"ddof must be 0 or more, not {ddof!r}")
+    number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
+    if not (number and 0 <= ddof < np.inf):
+        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
         if not dtypes.is_float(arg.dtype):
