@@ -15,6 +15,7 @@ from oracle import assert_same_bits, exact_sum, reduce_row, rounded
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.engine import cpu
+from speedcube.expr.space import TILE
 from speedcube.kernel import limbs
 from speedcube.kernel.program import LIMBS
 
@@ -359,6 +360,23 @@ def test_carry_works_on_many_records_and_leaves_the_counts() -> None:
     limbs.carry(records)
     assert [[limbs.read(g) for g in r] for r in records] == wanted
     assert (records[..., 68:] == counts).all()
+
+
+def test_columns_are_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All columns of some rows before more rows; here in boxes of two columns."""
+    data = np.random.default_rng(3).standard_normal((3001, 7))
+    data *= np.exp(9 * data[::-1])
+    monkeypatch.setattr(cpu, "CALL", 2 * TILE)
+    x = sc.asarray(data)
+    expected = np.array([math.fsum(column) for column in data.T])
+    for on in ("core", "cores:2"):
+        assert_same_bits(x.sum(axis=0).compute(on=on), expected)
+        assert_same_bits(x[::-1].sum(axis=0).compute(on=on), expected)
+        assert_same_bits(x.max(axis=0).compute(on=on), data.max(axis=0))
+        assert_same_bits(x.argmin(axis=0).compute(on=on), data.argmin(axis=0))
+    boxes = list(cpu.column_boxes((7, 1, 3001), cpu.CALL))
+    assert boxes[:2] == [(0, 2, 0, 1, 0, TILE), (2, 4, 0, 1, 0, TILE)]
+    assert len(boxes) == 4 * 3
 
 
 def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

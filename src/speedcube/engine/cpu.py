@@ -61,7 +61,7 @@ def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iter
             yield o, min(o + step, kept), 0, reduced, 0, steps
 
 
-def column_boxes(loops: tuple[int, int, int], limit: int = CALL) -> Iterator[Box]:
+def column_boxes(loops: tuple[int, int, int], limit: int) -> Iterator[Box]:
     """Boxes that cover the loops, some steps of every column before more of any.
 
     A line of memory holds elements of several columns: it is still in the cache when the next
@@ -291,7 +291,8 @@ def _fold(
     first_record, row_bytes = _address(records), 8 * program.sink.words
     exact, since = program.sink.kind == "exact", 0
     by_columns = prepared.by_columns
-    found = column_boxes(loops) if by_columns else boxes(loops, prepared.tiling.inner)
+    inner = prepared.tiling.inner
+    found = column_boxes(loops, CALL) if by_columns else boxes(loops, inner, CALL)
     for o, o_end, *rest in found:
         if stop.is_set():
             return
