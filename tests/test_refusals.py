@@ -74,8 +74,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "k, the diagonal, must be an integer, not 1.5",
     ),
     "a diagonal of text": (lambda: sc.eye(3, k="a"), ParameterError, "must be an integer, not 'a'"),
-    "ddof of text": (lambda: A.var(ddof="a"), ParameterError, "must be 0 or more, not 'a'"),
-    "ddof of NaN": (lambda: A.std(ddof=math.nan), ParameterError, "must be 0 or more, not nan"),
+    "ddof of text": (
+        lambda: A.var(ddof="a"),
+        ParameterError,
+        "must be 0 or more, and finite, not 'a'",
+    ),
+    "ddof of NaN": (
+        lambda: A.std(ddof=math.nan),
+        ParameterError,
+        "must be 0 or more, and finite, not nan",
+    ),
     "a huge mean": (
         lambda: sc.random.default_rng(0).normal(10**400, 1, 3),
         ParameterError,
