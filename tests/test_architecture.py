@@ -24,10 +24,7 @@ LAYERS: Final = (
     ("plan", "kernel"),
     ("engine",),
     ("interop",),
-    (
-        *("array", "display", "functions", "inner", "operators", "twins"),
-        *("random", "distributions", "parameters"),
-    ),
+    ("array", "display", "functions", "inner", "operators", "random", "twins"),
     ("climb", "petnames", "cli", "__init__", "__main__"),
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}

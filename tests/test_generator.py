@@ -121,7 +121,7 @@ def test_a_turn_is_not_interrupted() -> None:
 FORK = """
 import os, threading, time
 import speedcube as sc
-rng, turn = sc.random.default_rng(7), sc.random._TURN
+rng, turn = sc.random.default_rng(7), sc.random.seeds.TURN
 taken = threading.Event()
 def hold():
     with turn:

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import dtypes
-from .array import Array, asarray
-from .errors import DTypeError, ParameterError, ShapeError
-from .expr.build import check_shape
-from .expr.nodes import Shape
-from .expr.views import broadcast_shapes
-from .interop.buffers import readable
+from .. import dtypes
+from ..array import Array, asarray
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..expr.build import check_shape
+from ..expr.nodes import Shape
+from ..expr.views import broadcast_shapes
+from ..interop.buffers import readable
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import functions as sc
-from .array import Array
-from .errors import ParameterError
-from .expr.nodes import Shape
+from .. import functions as sc
+from ..array import Array
+from ..errors import ParameterError
+from ..expr.nodes import Shape
 from .parameters import (
     FINITE,
     NOT_NEGATIVE,
@@ -32,7 +32,7 @@ from .parameters import (
 _LAST: Final = int(np.iinfo("int64").max)
 
 
-class Distributions:
+class Formulas:
     """What `Generator` draws by formulas; `_sources` and `normal` are its own."""
 
     def _sources(

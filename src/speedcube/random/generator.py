@@ -1,25 +1,19 @@
-"""Random arrays whose every element depends on (seed, call, position) alone: stream v1.
-
-`default_rng` gives a `Generator`, `RandomState` the legacy interface. Chunks, devices and thread
-counts never change a number. See docs/stream-v1.md for what is promised.
-"""
+"""`Generator`: what NumPy's draws, lazily; `default_rng` makes one from a seed."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import threading
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
 import numpy as np
 
-from . import dtypes
-from .array import Array
-from .distributions import Distributions
-from .errors import DTypeError, ParameterError
-from .expr.nodes import Random, Shape, whole
-from .interop.cupy_backend import BitGenerator, CupyGenerator
+from .. import dtypes
+from ..array import Array
+from ..errors import DTypeError, ParameterError
+from ..expr.nodes import Random, Shape, whole
+from ..interop.cupy_backend import BitGenerator, CupyGenerator
+from ..philox import derive_key
+from .formulas import Formulas
 from .parameters import (
     NOT_NEGATIVE,
     Parameter,
@@ -31,13 +25,7 @@ from .parameters import (
     refuse_pair,
     whole_number,
 )
-from .philox import derive_key
-
-_TURN = threading.Lock()  # one for all, so that generators can be copied and pickled
-if hasattr(os, "register_at_fork"):  # a child never gets it locked by a thread it has not
-    os.register_at_fork(
-        before=_TURN.acquire, after_in_parent=_TURN.release, after_in_child=_TURN.release
-    )
+from .seeds import TURN, entropy_of
 
 # What leaves a source of the stream as it is.
 _PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
@@ -47,10 +35,8 @@ _PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
     "bits64": (0, 0),
 }
 
-Seed = int | Sequence[int] | np.random.SeedSequence | None
 
-
-class Generator(Distributions):
+class Generator(Formulas):
     """Draws arrays. ``entropy`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
@@ -74,7 +60,7 @@ class Generator(Distributions):
         count = whole_number("count", count)
         if count < 0:
             raise ParameterError(f"count must be 0 or more, not {count}")
-        with _TURN:
+        with TURN:
             first = self._children
             self._children += count
         return [
@@ -83,7 +69,7 @@ class Generator(Distributions):
 
     def _keys(self, count: int) -> list[int]:
         """The keys of the next ``count`` calls."""
-        with _TURN:  # threads that share a generator get streams of their own
+        with TURN:  # threads that share a generator get streams of their own
             first = self._calls
             self._calls += count
         return [derive_key(self.entropy, self.spawn_key, first + k) for k in range(count)]
@@ -242,40 +228,6 @@ class Generator(Distributions):
         return self.integers(a, size=size, chunks=chunks)
 
 
-class RandomState(Generator):
-    """The legacy interface, with NumPy's and Dask's old names.
-
-    ``RandomState=cupy.random.RandomState`` means: on the GPU.
-    """
-
-    def __init__(self, seed: Seed = None, RandomState: Any = None) -> None:
-        gpu = "cupy" in getattr(RandomState, "__module__", "")
-        super().__init__(_entropy(seed), (), gpu)
-
-    def rand(self, *size: int, chunks: Any = None) -> Array:
-        """Uniform in [0, 1)."""
-        return self.random(size or None, chunks=chunks)
-
-    def randn(self, *size: int, chunks: Any = None) -> Array:
-        """Standard normals."""
-        return self.standard_normal(size or None, chunks=chunks)
-
-    def random_sample(self, size: Any = None, chunks: Any = None) -> Array:
-        """Uniform in [0, 1)."""
-        return self.random(size, chunks=chunks)
-
-    def randint(
-        self,
-        low: int,
-        high: int | None = None,
-        size: Any = None,
-        dtype: Any = "int64",
-        chunks: Any = None,
-    ) -> Array:
-        """Integers in [low, high)."""
-        return self.integers(low, high, size, dtype, chunks=chunks)
-
-
 @overload
 def default_rng(seed: BitGenerator) -> CupyGenerator: ...
 @overload
@@ -295,17 +247,5 @@ def default_rng(seed: Any = None) -> Any:
             "position; pass the seed it was made from"
         )
     if isinstance(seed, np.random.SeedSequence):
-        return Generator(_entropy(seed), tuple(seed.spawn_key))
-    return Generator(_entropy(seed))
-
-
-def _entropy(seed: Any) -> tuple[int, ...]:
-    if seed is None:
-        return (secrets.randbits(128),)
-    if isinstance(seed, np.random.SeedSequence):
-        return _entropy(seed.entropy)
-    given = tuple(seed) if isinstance(seed, (tuple, list, np.ndarray)) else (seed,)
-    for part in given:
-        if isinstance(part, bool) or not hasattr(part, "__index__") or int(part) < 0:
-            raise ParameterError(f"a seed is an integer >= 0 or a sequence of them, not {seed!r}")
-    return tuple(int(part) for part in given)
+        return Generator(entropy_of(seed), tuple(seed.spawn_key))
+    return Generator(entropy_of(seed))
