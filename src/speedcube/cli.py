@@ -1,4 +1,4 @@
-"""The command line: ``speedcube ladder``, ``speedcube verify``, ``speedcube doctor``."""
+"""The command line: ``speedcube ladder``, ``verify``, ``rng``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from .__about__ import __version__
 from .climb import command
 from .climb.doctor import report
+from .climb.rng import command as words
 from .climb.verify import command as verification
 from .errors import SpeedcubeError
 
@@ -90,6 +91,35 @@ def verify(
         command.complain("verify", err)
         raise typer.Exit(command.BAD_USE) from err
     raise typer.Exit(verification.run(request))
+
+
+@app.command()
+def rng(
+    layout: Annotated[
+        str, typer.Option(help="rows, columns, interleaved:8192 (K streams), seeds or calls")
+    ] = "rows",
+    seed: Annotated[int, typer.Option(help="the seed; the first one for seeds")] = 0,
+    bits: Annotated[int, typer.Option(help="the words dealt out: of 64 bits or of 32")] = 64,
+    size: Annotated[
+        int | None, typer.Option("--bytes", help="how much to write (default: without end)")
+    ] = None,
+    on: Annotated[str, typer.Option(help="the rung that computes: core, cores, gpu ...")] = "core",
+) -> None:
+    """Write the raw words of stream v1, little-endian, for a battery: | dieharder -a -g 200.
+
+    rows is an array in C order, columns the same array column by column, interleaved:K a word of
+    each of K spawned streams in turn, seeds a short run of each seed from --seed on, calls a short
+    run of each array that one generator draws. docs/stream-v1.md has the details.
+
+    Exit code: 0 all --bytes written, 1 they could not be, 2 bad use, 130 interrupted, 141 whoever
+    read them left.
+    """
+    try:
+        request = words.checked(layout, seed, bits, size, on)
+    except SpeedcubeError as err:
+        command.complain("rng", err)
+        raise typer.Exit(command.BAD_USE) from err
+    raise typer.Exit(words.run(request))
 
 
 @app.command()

@@ -1,0 +1,90 @@
+"""The command ``speedcube rng``: check every option, write words until somebody stops it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from ...engine import rungs
+from ...engine.rungs import Target
+from ...errors import ParameterError
+from .. import options, output
+from .layouts import Blocks, Layout, dealt, layout
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+WIDTHS: Final = (32, 64)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, every option checked; ``size`` in bytes, None without end."""
+
+    layout: Layout
+    seed: int
+    bits: int
+    size: int | None
+    target: Target
+
+
+def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    chosen = layout(name)
+    if seed < 0:
+        raise ParameterError(f"--seed {seed}: a seed is an integer >= 0")
+    if bits not in WIDTHS:
+        raise ParameterError(f"--bits {bits}: words have 32 or 64 bits")
+    if size is not None and size < 0:
+        raise ParameterError(f"--bytes {size}: give 0 or more, or leave it out for no end")
+    found = options.targets(options.rung_names(on), "speedcube rng")
+    if len(found) > 1:
+        raise ParameterError(f"--on {on!r} names {len(found)} rungs; the words come from one")
+    _check_output()
+    return Request(chosen, seed, bits, size, found[0])
+
+
+def _check_output() -> None:
+    if sys.stdout is None:
+        raise ParameterError("standard output is closed; pipe it into a battery, or into a file")
+    if sys.stdout.isatty():
+        raise ParameterError(
+            "standard output is a terminal, and words are binary; pipe them into a battery "
+            "(| dieharder -a -g 200) or into a file (> words.bin)"
+        )
+
+
+def run(request: Request) -> int:
+    """Write; the exit code."""
+    try:
+        target = request.target
+        if target.kind == "cuda-cluster":
+            target = rungs.parse(target.name, target.reason)
+        _write(request, request.layout(request.seed, target), sys.stdout.fileno())
+    except BrokenPipeError:
+        return output.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as err:
+        print(f"speedcube rng: standard output: {err.strerror}", file=sys.stderr)
+        return FAILED
+    return DONE
+
+
+def _write(request: Request, blocks: Blocks, output: int) -> None:
+    """Blocks into the file ``output``, up to the size asked for; the next one is made meanwhile.
+
+    Past Python's own buffer, so that nothing is left to be written when the reader has gone.
+    """
+    left = request.size
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks)
+        while left is None or left > 0:
+            words = dealt(coming.result(), request.bits)
+            if left is None or left > words.nbytes:
+                coming = pool.submit(next, blocks)
+            data = words.data.cast("B")[:left]
+            left = None if left is None else left - len(data)
+            while data:
+                data = data[os.write(output, data) :]
