@@ -1,0 +1,1 @@
+"""What bench/randomness.py proves with: laws, counts, independence, permutations, the page."""
