@@ -1,8 +1,9 @@
 """Proof that the random numbers have their laws, and are independent of each other.
 
-python bench/randomness.py [--part laws|streams] [--only WORD] [--draws N] [--edges N] [--seed S]
-[--generator numpy] [--json FILE] [--page]. What is measured replaces the same rows and parts of
-FILE; --page writes docs/randomness.md from measurements/distributions.json and measures nothing.
+python bench/randomness.py [--part laws|streams|permutations] [--only METHOD ...] [--draws N]
+[--edges N] [--seed S] [--generator numpy] [--json FILE] [--page]. What is measured replaces the
+same rows and parts of FILE; --page writes docs/randomness.md from measurements/distributions.json
+and measures nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from proof import laws, page, streams
+from proof import laws, page, permutations, streams
 from proof.fit import Counter, judged
 from proof.laws import Draw
 
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "measurements" / "distributions.json"
 PAGE = ROOT / "docs" / "randomness.md"
 PIECE = 4_000_000
+PARTS = ("laws", "streams", "permutations")
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "speedcube": sc.random.default_rng,
     "numpy": np.random.default_rng,
@@ -61,9 +63,9 @@ def tested(draw: Draw, rng: Any, numbers: int) -> list[Measured]:
 
 
 def tested_laws(make: Callable[[Any], Any], options: argparse.Namespace) -> Iterator[Measured]:
-    """Rows of the table that name ``--only``; each draw has a seed of its own."""
+    """Rows of the methods ``--only``; each draw has a seed of its own."""
     for index, draw in enumerate(laws.table()):
-        if options.only not in draw.name:
+        if options.only and draw.method not in options.only:
             continue
         start = time.perf_counter()
         numbers = int(options.draws if draw.main else options.edges or options.draws)
@@ -91,8 +93,8 @@ def verdict(rows: list[Measured]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("laws", "streams"), action="append")
-    parser.add_argument("--only", default="", help="draws whose name contains this")
+    parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--only", nargs="*", help="methods of the generator; all without it")
     parser.add_argument("--draws", type=float, default=1e6, help="numbers of each draw")
     parser.add_argument("--edges", type=float, help="of those with parameters at the edges")
     parser.add_argument("--seed", type=int, default=1)
@@ -112,14 +114,16 @@ def main() -> None:
         "command": "python bench/randomness.py " + " ".join(sys.argv[1:]),
         "machine": {**this_machine(), "scipy": scipy.__version__},
     }
-    parts = options.part or ("laws", "streams")
+    parts = options.part or PARTS
     if "laws" in parts:
         rows = list(tested_laws(make, options))
         verdict(rows)
         report["laws"] = merged(old.get("laws", []), rows)
-    if "streams" in parts and not options.only:
+    if "streams" in parts:
         report["between streams"] = streams.between(make, int(options.draws))
         report["within a stream"] = streams.within(make, int(options.draws))
+    if "permutations" in parts:
+        report["permutations"] = list(permutations.measured(make, int(options.draws)))
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 
