@@ -30,11 +30,27 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ParameterError,
         "low > high: low is 3.0, high is 1.0",
     ),
-    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "count must be 0 or more, not -1"),
-    "spawn text": (lambda: rng().spawn("a"), ParameterError, "count must be an integer, not 'a'"),
-    "spawn '2'": (lambda: rng().spawn("2"), ParameterError, "count must be an integer, not '2'"),
-    "spawn 1.5": (lambda: rng().spawn(1.5), ParameterError, "count must be an integer, not 1.5"),
-    "spawn None": (lambda: rng().spawn(None), ParameterError, "count must be an integer, not None"),
+    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "n_children must be 0 or more, not -1"),
+    "spawn text": (
+        lambda: rng().spawn("a"),
+        ParameterError,
+        "n_children must be an integer, not 'a'",
+    ),
+    "spawn '2'": (
+        lambda: rng().spawn("2"),
+        ParameterError,
+        "n_children must be an integer, not '2'",
+    ),
+    "spawn 1.5": (
+        lambda: rng().spawn(1.5),
+        ParameterError,
+        "n_children must be an integer, not 1.5",
+    ),
+    "spawn None": (
+        lambda: rng().spawn(None),
+        ParameterError,
+        "n_children must be an integer, not None",
+    ),
     "size of floats": (
         lambda: rng().normal(size=np.array([2.0, 3.0])),
         ShapeError,
@@ -106,16 +122,55 @@ class Yielding(int):
         return Yielding(int(self) + other)
 
 
+class SlowSpawning(np.random.SeedSequence):
+    """A seed that sees how many threads spawn from it at once."""
+
+    inside = most_inside = spawned = 0
+
+    def spawn(self, n_children: int) -> Any:
+        self.inside += 1
+        self.most_inside = max(self.most_inside, self.inside)
+        time.sleep(0.002)
+        self.spawned += n_children
+        self.inside -= 1
+        return super().spawn(n_children)
+
+
 def test_a_turn_is_not_interrupted() -> None:
     """The same, where a thread would surely be interrupted between reading and writing."""
-    shared = rng()
-    shared._calls, shared._children = Yielding(0), Yielding(0)
+    seed = SlowSpawning(7)
+    shared = sc.random.default_rng(seed)
+    shared.bit_generator.calls = Yielding(0)
     with ThreadPoolExecutor(8) as pool:
         keys = list(pool.map(lambda _: shared.normal(size=3)._expr.source.key, range(40)))
         children = list(pool.map(lambda _: shared.spawn(1)[0], range(40)))
-    assert Yielding.turns >= 80
+    assert Yielding.turns >= 40
+    assert (seed.spawned, seed.most_inside) == (40, 1)
     assert len(set(keys)) == 40
     assert len(streams(children)) == 40
+
+
+def test_processes_that_fork_go_on_alike_and_their_children_do_not() -> None:
+    """As with NumPy's: each process of a pool takes a child of its own."""
+    program = """
+import os, sys
+import speedcube as sc
+rng = sc.random.default_rng(7)
+one, other = rng.spawn(2)
+rng.normal(size=3)
+child = os.fork()
+mine = one if child else other
+print(rng.random(2).compute().tolist(), mine.random(2).compute().tolist(), flush=True)
+if not child:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60
+    )
+    (same, one), (again, other) = (line.split("] [") for line in done.stdout.splitlines())
+    assert same == again
+    assert one != other
 
 
 FORK = """
@@ -149,7 +204,10 @@ def test_a_fork_in_the_middle_of_a_turn() -> None:
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
 )
-@pytest.mark.parametrize("make", [rng, lambda: sc.random.RandomState(7)])
+@pytest.mark.parametrize(
+    "make",
+    [rng, lambda: sc.random.RandomState(7), lambda: sc.random.default_rng([3, 1]).spawn(2)[1]],
+)
 def test_a_copy_goes_on_where_it_was_made(make: Callable[[], Any], again: Any) -> None:
     first = make()
     first.normal(size=3)
@@ -159,4 +217,8 @@ def test_a_copy_goes_on_where_it_was_made(make: Callable[[], Any], again: Any) -
     for _ in range(2):
         a, b = (g.normal(size=5).compute(on="core").tolist() for g in (first, second))
         assert a == b
+    assert repr(first) == repr(second)
+    assert first.bit_generator.state == second.bit_generator.state
     assert streams(first.spawn(2)) == streams(second.spawn(2))
+    first.normal(size=3)  # by itself
+    assert (first.bit_generator.calls, second.bit_generator.calls) == (4, 3)

@@ -2,10 +2,13 @@
 
     SpeedcubeError
     ├── ShapeError          (ValueError)       shapes, sizes, reshape, broadcast
+    │   └── ShapeTypeError  (also TypeError)   a size that is no integer
     ├── AxisError           (IndexError)       an axis or an index out of range
     ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
     ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
+    ├── MissingError        (AttributeError)   a name that NumPy's object has and ours cannot
     ├── ParameterError      (ValueError)       a parameter outside its domain
+    │   └── ParameterTypeError (also TypeError)  a parameter that is not of a type it can have
     ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
     ├── RungError           (RuntimeError)     an architecture this machine lacks
     ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
@@ -27,6 +30,10 @@ class ShapeError(SpeedcubeError, ValueError):
     """Shapes that do not fit together, or a size that is not one."""
 
 
+class ShapeTypeError(ShapeError, TypeError):
+    """A size that is no integer; NumPy raises ValueError for some, TypeError for others."""
+
+
 class AxisError(SpeedcubeError, IndexError):
     """An axis or an index outside its array."""
 
@@ -41,6 +48,14 @@ class UnsupportedError(SpeedcubeError, TypeError):
 
 class ParameterError(SpeedcubeError, ValueError):
     """A parameter outside its domain."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter of a wrong type; NumPy raises ValueError for some, TypeError for others."""
+
+
+class MissingError(SpeedcubeError, AttributeError):
+    """A name that NumPy's object has and ours cannot have."""
 
 
 class UnsafeFileError(SpeedcubeError, ValueError):

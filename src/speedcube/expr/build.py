@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisError, DTypeError, ParameterError, ShapeError
+from ..errors import AxisError, DTypeError, ParameterError, ShapeError, ShapeTypeError
 from ..ops import OPS
 from . import views
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, Shape, c_strides, const, countable, whole
@@ -271,7 +271,7 @@ def check_shape(size: Any) -> Shape:
     shape = []
     for n in given:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            raise ShapeError(f"sizes must be integers, not {n!r} in {size!r}")
+            raise ShapeTypeError(f"sizes must be integers, not {n!r} in {size!r}")
         if int(n) < 0:
             raise ShapeError(f"sizes must be 0 or more, not {int(n)} in {size!r}")
         shape.append(int(n))

@@ -1,10 +1,33 @@
 """Random arrays whose every element depends on (seed, call, position) alone: stream v1.
 
 `default_rng` gives a `Generator`, `RandomState` the legacy interface. Chunks, devices and thread
-counts never change a number. See docs/stream-v1.md for what is promised.
+counts never change a number. See docs/random.md for what is promised.
+
+Every method of `RandomState` is a function here too, ``speedcube.random.normal(...)``, of one
+`RandomState` that the process shares: ``seed(7)`` makes it repeatable, without it the system seeds
+it. Threads may call these at once; which of them gets which call number is then left to chance.
 """
 
-from .generator import Generator, default_rng
-from .legacy import RandomState
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["Generator", "RandomState", "default_rng"]
+from numpy.random import SeedSequence
+
+from ..errors import MissingError
+from .generator import Generator, default_rng
+from .legacy import FUNCTIONS, RandomState
+
+__all__ = ["Generator", "RandomState", "SeedSequence", "default_rng"]
+__all__ += FUNCTIONS
+
+globals().update(FUNCTIONS)
+
+_OTHERS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "BitGenerator")
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name in _OTHERS:
+        raise MissingError(
+            f"speedcube.random has no {name}: there is one stream, v1; call default_rng(seed)"
+        )
+    raise MissingError(f"module 'speedcube.random' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from .. import dtypes
 from ..array import Array
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Random, Shape, whole
 from ..interop.cupy_backend import BitGenerator, CupyGenerator
-from ..philox import derive_key
 from .formulas import Formulas
 from .parameters import (
     NOT_NEGATIVE,
@@ -25,7 +25,7 @@ from .parameters import (
     refuse_pair,
     whole_number,
 )
-from .seeds import TURN, entropy_of
+from .seeds import StreamV1, seed_sequence
 
 # What leaves a source of the stream as it is.
 _PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
@@ -37,42 +37,44 @@ _PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
 
 
 class Generator(Formulas):
-    """Draws arrays. ``entropy`` shows the seed, so that a run can be repeated.
+    """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
     their shape where it is not given. `ParameterError` where one lies outside its domain.
     """
 
-    def __init__(
-        self, entropy: tuple[int, ...], spawn_key: tuple[int, ...] = (), gpu: bool = False
-    ) -> None:
-        self.entropy = entropy
-        self.spawn_key = spawn_key
-        self._calls = 0
-        self._children = 0
+    def __init__(self, bit_generator: StreamV1, gpu: bool = False) -> None:
+        if not isinstance(bit_generator, StreamV1):
+            seed_sequence(bit_generator)  # says what is wrong with one of NumPy's
+            raise ParameterTypeError(
+                f"Generator takes a bit generator of its own; call default_rng({bit_generator!r})"
+            )
+        self.bit_generator = bit_generator
         self._gpu = gpu
 
-    def __repr__(self) -> str:
-        return f"Generator(seed={list(self.entropy)}, spawn_key={self.spawn_key}, stream v1)"
+    @property
+    def entropy(self) -> tuple[int, ...]:
+        """The integers of the seed."""
+        return self.bit_generator.entropy
 
-    def spawn(self, count: int) -> list[Generator]:
-        """``count`` independent generators; different ones at each call."""
-        count = whole_number("count", count)
-        if count < 0:
-            raise ParameterError(f"count must be 0 or more, not {count}")
-        with TURN:
-            first = self._children
-            self._children += count
-        return [
-            Generator(self.entropy, (*self.spawn_key, first + k), self._gpu) for k in range(count)
-        ]
+    @property
+    def spawn_key(self) -> tuple[int, ...]:
+        """Which child this is of whose child: () of a seed itself."""
+        return self.bit_generator.spawn_key
+
+    def __repr__(self) -> str:
+        return f"default_rng({self.bit_generator.seed_text()})"
+
+    def __copy__(self) -> Generator:
+        return copy.deepcopy(self)  # a copy goes on by itself
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """``n_children`` independent generators; different ones at each call."""
+        return [type(self)(child, self._gpu) for child in self.bit_generator.spawn(n_children)]
 
     def _keys(self, count: int) -> list[int]:
         """The keys of the next ``count`` calls."""
-        with TURN:  # threads that share a generator get streams of their own
-            first = self._calls
-            self._calls += count
-        return [derive_key(self.entropy, self.spawn_key, first + k) for k in range(count)]
+        return self.bit_generator.keys(count)
 
     def _sources(
         self, distributions: Sequence[str], shape: Shape, dtype: str = "float64"
@@ -241,11 +243,5 @@ def default_rng(seed: Any = None) -> Any:
         return seed
     if isinstance(seed, BitGenerator):
         return seed.generator()
-    if isinstance(seed, (np.random.Generator, np.random.BitGenerator)):
-        raise ParameterError(
-            "a NumPy generator's stream is sequential and cannot be continued position by "
-            "position; pass the seed it was made from"
-        )
-    if isinstance(seed, np.random.SeedSequence):
-        return Generator(entropy_of(seed), tuple(seed.spawn_key))
-    return Generator(entropy_of(seed))
+    stream = getattr(seed, "bit_generator", seed)  # of a RandomState: both go on together
+    return Generator(stream if isinstance(stream, StreamV1) else StreamV1(seed))

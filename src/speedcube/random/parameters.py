@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..array import Array, asarray
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape
 from ..expr.views import broadcast_shapes
@@ -71,7 +71,7 @@ def _number(name: str, given: Any) -> Parameter:
     try:
         value = float(given)
     except (TypeError, ValueError, OverflowError) as err:
-        raise ParameterError(f"{name} must be a number, not {given!r}") from err
+        raise ParameterTypeError(f"{name} must be a number, not {given!r}") from err
     return Parameter(name, value, value)
 
 
@@ -142,11 +142,11 @@ def whole_number(name: str, value: Any) -> int:
     """``value`` as an integer."""
     fraction = isinstance(value, float) and not value.is_integer()
     if isinstance(value, (bool, str, bytes)) or fraction:
-        raise ParameterError(f"{name} must be an integer, not {value!r}")
+        raise ParameterTypeError(f"{name} must be an integer, not {value!r}")
     try:
         return int(value)
     except (TypeError, ValueError) as err:
-        raise ParameterError(f"{name} must be an integer, not {value!r}") from err
+        raise ParameterTypeError(f"{name} must be an integer, not {value!r}") from err
 
 
 def float_dtype(what: str, dtype: Any) -> str:
