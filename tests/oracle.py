@@ -21,7 +21,7 @@ from speedcube.expr.interpret import interpret
 from speedcube.kernel import reference
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm_loops import scratch_bytes
-from speedcube.kernel.native import FULL, NativeKernel, compile_object, load_object, source
+from speedcube.kernel.native import NativeKernel, compile_object, full, load_object, source
 from speedcube.kernel.program import LeafCode, Program, Sink
 from speedcube.kernel.reference import draw
 
@@ -226,12 +226,20 @@ _KEEP: list[NativeKernel] = []
 def run_body(
     body: Body, inputs: dict[str, np.ndarray], target: str, params: np.ndarray | None = None
 ) -> np.ndarray:
-    """Output ``x`` of ``body`` as machine code for ``target``; inputs are leaf0, leaf1 ..."""
+    """Output ``x`` of ``body`` as machine code for ``target``.
+
+    Inputs are leaf0, leaf1 ..., or memory<k>, which a gather reads, in the place of a leaf.
+    """
     count = len(next(iter(inputs.values())))
-    arrays = [np.ascontiguousarray(inputs[f"leaf{k}"]) for k in range(len(inputs))]
-    leaves = tuple(LeafCode("stored", a.dtype.name, "unit") for a in arrays)
+    arrays = [np.ascontiguousarray(array) for array in inputs.values()]
+    leaves = tuple(
+        LeafCode("memory", array.dtype.name, "splat")
+        if name.startswith("memory")
+        else LeafCode("stored", array.dtype.name, "unit")
+        for name, array in inputs.items()
+    )
     program = Program(leaves, body, Sink("store", body.output_type("x")), 0, 0, False)
-    kernel = load_object(compile_object(source(program, target, FULL[target]), target))
+    kernel = load_object(compile_object(source(program, target, full(program, target)), target))
     _KEEP.append(kernel)
     out = np.empty(count, body.output_type("x"))
     geometry = [0, 1, 0, 1, 0, count, RUN, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]

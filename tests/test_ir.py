@@ -367,12 +367,22 @@ def _cases() -> dict[str, tuple[Body, dict[str, np.ndarray]]]:
         entries = tuple(int(v) for v in special_values(dtype)[:21])
         add("table", dtype, ["int64"], [np.arange(200) * 13 % 21], entries)
     add("pick", "float32", ["uint32"], [np.arange(200, dtype=np.uint32) * 2654435761], SIXTEEN)
+    for dtype in ("float64", "float32", "int64", "uint16", "bool"):
+        cases[f"gather-{dtype}"] = gather_case(dtype)
     for dtype, least in (("float64", 9e9), ("float32", 1.0), ("int64", 2**62), ("uint8", 9)):
         cases[f"rare-{dtype}"] = rare_case(dtype, least)
     for dtype in ("float64", "float32", "int64", "uint8"):
         cases[f"loop-{dtype}"] = loop_case(dtype, behind=False)
     cases["loop-behind a rare body"] = loop_case("float64", behind=True)
     return cases
+
+
+def gather_case(dtype: str) -> tuple[Body, dict[str, np.ndarray]]:
+    b = Builder()
+    b.output("x", b.gather(1, b.input("leaf0", "int64"), dtype))
+    memory = special_values(dtype)
+    index = np.arange(200, dtype=np.int64) * 29 % len(memory)
+    return b.body(), {"leaf0": index, "memory1": memory}
 
 
 CASES = _cases()

@@ -97,6 +97,24 @@ ELEMENTARY: Final = frozenset(
     }
 )
 
+# What random variates are made of, and the dtype of each: of a position, a key and a distribution's
+# shape, or of a uniform. `expr.samplers` is their meaning, `kernel.samplers` their rules.
+SAMPLERS: Final[dict[str, str]] = {
+    "gamma_tried": "float64",
+    "poisson_counted": "float64",
+    "binomial_counted": "float64",
+    "hypergeometric_counted": "float64",
+    "poisson_tried": "float64",
+    "binomial_tried": "float64",
+    "hypergeometric_tried": "float64",
+    "log_binomial": "float64",
+    "factorial_rest": "float64",
+    "von_mises_tried": "float64",
+    "zeta_tried": "int64",
+    "permuted": "int64",
+    "permuted_back": "int64",
+}
+
 # Those whose result, of numbers of a float dtype, is a number of that dtype without rounding.
 EXACT: Final = frozenset(
     {

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..expr.nodes import Const, Deferred, Position, Random, Reduced, Scanned, Source, Stored
-from ..ops import ELEMENTARY
+from ..ops import ELEMENTARY, SAMPLERS
 
 POSITION, BITS, EXACT = "position law", "bits law", "exact-sum law"
 VIEW, NOT_COVERED = "view", "not covered"
@@ -44,6 +44,8 @@ OPERATIONS: Final[dict[str, str]] = {
     **dict.fromkeys(ELEMENTARY, _OURS),
     "power": f"{_OURS}; of integers by multiplication, which wraps",
     "gammaln": f"{_OURS}; 2 in float64, or 2**-53 below 1 in size",
+    **dict.fromkeys(SAMPLERS, "stream v1: of correctly rounded operations alone, and of a key"),
+    "gather": "exact: read at positions that are computed",
     "cast": "rounded once to a float; truncated to an integer, its least value if out of range",
 }
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..kernel.cache import kernel_cache
-from ..kernel.native import FULL, QUICK, NativeKernel, Style, build, is_stored, load
+from ..kernel.native import QUICK, NativeKernel, Style, build, full, is_stored, load
 from ..kernel.program import Program
 
 # A full kernel takes 80 ms more to compile and saves about a nanosecond an element.
@@ -30,24 +30,29 @@ class Tiers:
     kernels: dict[Style, NativeKernel] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def full(self) -> Style:
+        """The style of its quick-running code."""
+        return full(self.program, self.target)
+
     def kernel(self, visits: int) -> NativeKernel:
         """The kernel to compute ``visits`` elements with."""
-        full = self.kernels.get(FULL[self.target])
-        if full is not None:
-            return full
+        found = self.kernels.get(self.full)
+        if found is not None:
+            return found
         with self.lock:  # one thread compiles, others wait
             self.seen += visits
             return self._full() if self.seen >= FULL_PAYS else self._quick()
 
     def _full(self) -> NativeKernel:
-        return self._get(FULL[self.target]) or self._build(FULL[self.target])
+        return self._get(self.full) or self._build(self.full)
 
     def _quick(self) -> NativeKernel:
-        full, quick = FULL[self.target], QUICK[self.target]
+        quick = QUICK[self.target]
         if quick in self.kernels:
             return self.kernels[quick]
-        if is_stored(self.program, self.target, full, kernel_cache()):
-            return self._get(full) or self._build(full)
+        if is_stored(self.program, self.target, self.full, kernel_cache()):
+            return self._full()
         return self._get(quick) or self._build(quick)
 
     def _get(self, style: Style) -> NativeKernel | None:

@@ -15,10 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..ops import OPS
-from . import ordered
+from ..ops import OPS, SAMPLERS
+from . import ordered, samplers
 from .build import factors
-from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Scanned, Stored
+from .nodes import (
+    Const,
+    Deferred,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Random,
+    Reduced,
+    Scanned,
+    Source,
+    Stored,
+)
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
@@ -40,14 +52,22 @@ def interpret(root: Expr, draw: Draw) -> Array:
 
     def visit(node: Expr) -> Array:
         if id(node) not in done:
-            done[id(node)] = _leaf(node, draw) if isinstance(node, Leaf) else _map(node, visit)
+            done[id(node)] = (
+                _leaf(node, draw) if isinstance(node, Leaf) else _map(node, visit, draw)
+            )
         return done[id(node)]
 
     return visit(root)
 
 
-def _map(node: Any, visit: Callable[[Expr], Array]) -> Array:
+def _map(node: Map, visit: Callable[[Expr], Array], draw: Draw) -> Array:
+    if node.op == "gather":
+        base = node.args[1]
+        assert isinstance(base, Leaf)
+        return _gathered(draw, base.source, *(visit(node.args[k]) for k in (0, 2, 3)))
     args = [visit(arg) for arg in node.args]
+    if node.op in SAMPLERS:
+        return samplers.MEANING[node.op](*args)
     with np.errstate(all="ignore"):
         if node.op == "cast":
             return np.asarray(args[0].astype(node.dtype))
@@ -55,11 +75,27 @@ def _map(node: Any, visit: Callable[[Expr], Array]) -> Array:
         return np.asarray(OPS[node.op].numpy(*held)).astype(node.dtype, copy=False)
 
 
+def _gathered(draw: Draw, source: Source, index: Array, first: Array, last: Array) -> Array:
+    """What ``source`` has at ``index``; ``first`` and ``last`` are the same everywhere."""
+    index = np.clip(index, first, last)
+    if not isinstance(source, Stored) or not index.size:
+        return _read(source, index, draw) if index.size else np.empty(index.shape, source.dtype)
+    low, high = int(first.flat[0]), int(last.flat[0])
+    window = Leaf(source, (high - low + 1,), low, (1,))
+    return np.asarray(_stored(window, source)[index - low])
+
+
 def _leaf(leaf: Leaf, draw: Draw) -> Array:
     source = leaf.source
     if isinstance(source, Const):
         return np.full(leaf.shape, source.value, source.dtype)
-    at = positions(leaf)
+    if isinstance(source, Stored):
+        return _stored(leaf, source)
+    return _read(source, positions(leaf), draw)
+
+
+def _read(source: Source, at: Array, draw: Draw) -> Array:
+    """What ``source`` has at the positions ``at``."""
     if isinstance(source, Position):
         return at
     if isinstance(source, Random):
@@ -71,10 +107,8 @@ def _leaf(leaf: Leaf, draw: Draw) -> Array:
         return _reduced(source, interpret(source.arg, draw)).reshape(-1)[at]
     if isinstance(source, Scanned):
         return ordered.scanned(source, interpret(source.arg, draw)).reshape(-1)[at]
-    if isinstance(source, Deferred):
-        return np.asarray(source.collection.compute()).reshape(-1)[at]
-    assert isinstance(source, Stored)
-    return _stored(leaf, source)
+    assert isinstance(source, Deferred)
+    return np.asarray(source.collection.compute()).reshape(-1)[at]
 
 
 def _stored(leaf: Leaf, source: Stored) -> Array:

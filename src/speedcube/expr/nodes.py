@@ -159,7 +159,11 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """``op`` (a row of `ops.OPS`) element by element; arguments have this shape already."""
+    """``op`` (a row of `ops.OPS` or `ops.SAMPLERS`) element by element, or a ``gather``.
+
+    Arguments have this shape already. A gather's are an index, a `memory` leaf, and the first and
+    the last index there is: element i is what the source has at the index's element i.
+    """
 
     op: str
     args: tuple[Expr, ...]
@@ -189,6 +193,11 @@ def whole(source: Source, shape: Shape) -> Leaf:
     """``source`` with positions counted in C order over ``shape``."""
     countable(shape)
     return Leaf(source, shape, 0, c_strides(shape))
+
+
+def memory(source: Source, shape: Shape) -> Leaf:
+    """All of ``source``, for a gather of ``shape``: a leaf that stays where it is."""
+    return Leaf(source, shape, 0, (0,) * len(shape))
 
 
 def const(value: bool | int | float, dtype: str, shape: Shape = ()) -> Leaf:

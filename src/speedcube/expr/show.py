@@ -30,6 +30,10 @@ def show(root: Expr, depth: int = 8) -> str:
         return _leaf(root, depth)
     if depth == 0:
         return "..."
+    if root.op == "gather":
+        index, base = root.args[:2]
+        assert isinstance(base, Leaf)
+        return f"{source_text(base.source, depth)}[{show(index, depth - 1)}]"
     args = [show(arg, depth - 1) for arg in root.args]
     if root.op == "cast":
         return f"{args[0]}.astype({root.dtype})"

@@ -50,10 +50,10 @@ def apply(root: Expr, change: Affine) -> Expr:
                 strides[axis.source] += stride * axis.step
         return Leaf(node.source, change.shape, offset, tuple(strides))
 
-    return _rebuild(root, change.shape, leaf)
+    return rebuild(root, change.shape, leaf)
 
 
-def _rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Leaf]) -> Expr:
+def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
     """``root`` with every leaf replaced; a node shared by two parents stays shared."""
     done: dict[int, Expr] = {}
 
@@ -167,7 +167,7 @@ def reshape(root: Expr, shape: Shape) -> Expr:
     def leaf(node: Leaf) -> Leaf:
         return Leaf(node.source, shape, node.offset, _reshaped(node, shape))
 
-    return _rebuild(root, shape, leaf)
+    return rebuild(root, shape, leaf)
 
 
 def _reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...]:

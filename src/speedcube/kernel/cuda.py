@@ -118,6 +118,8 @@ def emit(
             if instr.op in _INNER:
                 _INNER[instr.op](lines, instr, args, name, indent, constants)
                 continue
+            if instr.op == "gather":
+                args = [f"b{instr.imm}", *args]
             if instr.op == "pick":
                 picked = constants.pick(instr.imm, args[0])
                 lines.append(f"{indent}float {name} = {picked};")
@@ -248,6 +250,11 @@ def _bitcast(i: Instr, types: list[str], a: list[str]) -> str:
     return _BITS.get((types[0], i.type), f"({CTYPE[i.type]}){{}}").format(a[0])
 
 
+def _gather(i: Instr, types: list[str], a: list[str]) -> str:
+    memory = "unsigned char" if i.type == "bool" else CTYPE[i.type]
+    return f"({CTYPE[i.type]})((const {memory} *){a[0]})[{a[1]}]"
+
+
 _C: Final[dict[str, _Printer]] = {
     "add": _infix("+"),
     "sub": _infix("-"),
@@ -282,4 +289,5 @@ _C: Final[dict[str, _Printer]] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "table": lambda i, types, a: f"{a[0]}[{a[1]}]",
+    "gather": _gather,
 }

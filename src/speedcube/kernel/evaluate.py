@@ -144,6 +144,8 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
         return np.asarray(shift(args[0], np.asarray(instr.imm, instr.type)))
     if instr.op == "table":
         return np.array(instr.imm, instr.type)[args[0]]
+    if instr.op == "gather":
+        return np.asarray(np.asarray(inputs[f"memory{instr.imm}"])[args[0]])
     if instr.op == "pick":
         return np.asarray(np.array(instr.imm, instr.type)[args[0] & np.uint32(PICKED - 1)])
     if instr.op == "rare":
@@ -181,6 +183,19 @@ def read_slot(params: Array, slot: int, dtype: str) -> Array:
     """Parameter ``slot`` of the uint64 array ``params``, read as ``dtype`` from its low bytes."""
     size = np.dtype(dtype).itemsize
     return np.frombuffer(params[slot : slot + 1].tobytes()[:size], dtype)[0:1].reshape(())
+
+
+_ULP: Final = 2.0**-52
+
+
+def is_faithful() -> bool:
+    """Whether this thread rounds to nearest and keeps subnormals: any library may change that.
+
+    Kernels set the processor's mode themselves; NumPy does not.
+    """
+    up, down = np.add(1.0, 0.75 * _ULP), np.add(1.0, 0.25 * _ULP)
+    least = np.multiply(5e-324, 1.0)
+    return bool(up == 1.0 + _ULP and down == 1.0 and least != 0.0 and np.add(-1.0, -_ULP / 4) == -1)
 
 
 def evaluate(

@@ -17,6 +17,7 @@
     eq ne lt le gt ge      bool; float comparisons are false on NaN, except ne
     select cast bitcast    cast float -> integer needs a value in range (the rules guard it)
     table  imm=entries     integers: the entry at an int64 index in range (the rules guard it)
+    gather imm=leaf        what the memory of a leaf holds at an int64 index in range
     pick   imm=16 entries  float32: the entry at a uint32's low four bits, from one register
     rare   imm=Body        (condition, otherwise, inputs...): the body's output "x" where the
                            condition holds, else otherwise; skipped where no element needs it,
@@ -44,7 +45,7 @@ COMPARE: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 ARITY: Final[dict[str, int]] = {
     **dict.fromkeys(("input", "const", "param"), 0),
     **dict.fromkeys(("neg", "sqrt", "nsqrt", "floor", "ceil", "trunc", "rint", "not"), 1),
-    **dict.fromkeys(("shl", "shr", "cast", "bitcast", "table", "pick"), 1),
+    **dict.fromkeys(("shl", "shr", "cast", "bitcast", "table", "pick", "gather"), 1),
     **dict.fromkeys(("add", "sub", "mul", "div", "idiv", "irem", "and", "or", "xor"), 2),
     **dict.fromkeys(("shlv", "shrv", "mul32", *sorted(COMPARE)), 2),
     **dict.fromkeys(("fma", "select"), 3),
@@ -207,6 +208,9 @@ class Builder:
     def table(self, entries: tuple[int, ...], index: Value, dtype: str = "uint64") -> Value:
         return self.emit("table", dtype, index, imm=entries)
 
+    def gather(self, leaf: int, index: Value, dtype: str) -> Value:
+        return self.emit("gather", dtype, index, imm=leaf)
+
     def pick(self, entries: tuple[float, ...], index: Value) -> Value:
         return self.emit("pick", "float32", index, imm=entries)
 
@@ -297,6 +301,8 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
         return None if same else "changes the size"
     if instr.op == "table":
         return None if types == ["int64"] and instr.imm else "wants entries and an int64 index"
+    if instr.op == "gather":
+        return None if types == ["int64"] else "wants an int64 index"
     if instr.op == "pick":
         ok = instr.type == "float32" and types == ["uint32"] and len(instr.imm) == PICKED
         return None if ok else f"wants {PICKED} float32 entries and a uint32"
@@ -311,8 +317,8 @@ def _type_problem(instr: Instr, types: list[str]) -> str | None:
 
 def _inner_problem(instr: Instr, types: list[str]) -> str | None:
     body: Body = instr.imm
-    if any(i.op == "param" for i in body.instrs):
-        return "its body may not read parameters"
+    if any(i.op in ("param", "gather") for i in body.instrs):
+        return "its body may not read parameters or memory"
     if tuple(name for name, _ in body.outputs) != OUTPUTS[instr.op]:
         return f"its body must have the outputs {OUTPUTS[instr.op]}"
     inputs = [dtype for _, dtype in body.inputs]

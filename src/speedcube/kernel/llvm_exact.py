@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..expr.space import TILE
-from .llvm import kept
+from .llvm_text import kept
 from .program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
 
 if TYPE_CHECKING:

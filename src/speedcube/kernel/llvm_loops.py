@@ -16,11 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..expr.space import TILE
-from .llvm import SCALAR, Text, emit
+from .llvm import emit
 from .llvm_memory import ALIGN, gather, masked_load, prefetch
 from .llvm_random import generate
 from .llvm_sinks import SINKS, Consume, SinkLoops
 from .llvm_support import LIMBS_ADD, floating_point_mode
+from .llvm_text import SCALAR, Text
 from .program import LeafCode, Program
 
 HEADER = 8  # geometry words before the extents

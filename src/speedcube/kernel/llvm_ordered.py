@@ -28,9 +28,9 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.space import TILE
-from .llvm import SCALAR, Text, kept, literal
 from .llvm_memory import ALIGN, masked_load, masked_store
 from .llvm_support import LIMBS_ADD, floating_point_mode
+from .llvm_text import SCALAR, Text, kept, literal
 from .llvm_wide import LIMB_CARRY, LIMB_ROUND
 from .program import LIMBS, Ordered
 

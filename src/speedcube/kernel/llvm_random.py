@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .ir import Rounds
-from .llvm import SCALAR, Text, emit
+from .llvm import emit
+from .llvm_text import SCALAR, Text
 from .program import LeafCode
 from .streams import RUN, Stream
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from .llvm import SCALAR, kept
 from .llvm_exact import ExactSum
 from .llvm_memory import ALIGN, masked_store, scatter
+from .llvm_text import SCALAR, kept
 
 if TYPE_CHECKING:
     from .llvm_loops import Loops, Tile

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,35 +13,19 @@ from .. import dtypes
 from ..errors import KernelError
 from ..expr.bounds import FINITE16, Bounds, analyse
 from ..expr.build import factors
-from ..expr.nodes import Const, Expr, Leaf, Map, Position, Random, walk
+from ..expr.nodes import Expr, Leaf, Map, Position, Random, walk
 from ..expr.space import Space, Tiling
-from ..ops import EXACT, OPS
-from ..philox import round_keys
-from .elementary import ONE_NAN
-from .half import narrowed, rounded, widened
+from ..ops import SAMPLERS
+from .elements import elements, one_nan
+from .half import narrowed
 from .ir import Builder, Value
 from .products import Summand, products
 from .program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
-from .rules import RULES, cast, order_key
-from .signs import canonical
-from .streams import RUN, stream
+from .rules import cast, order_key
+from .slots import Slots, stream_of
+from .streams import RUN
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
-
-
-@dataclass
-class Slots:
-    """The uniform parameters: 8 bytes each, filled in the order they are asked for."""
-
-    words: list[int] = field(default_factory=list)
-
-    def add(self, value: Any, dtype: str) -> int:
-        raw = np.array(value, dtype).tobytes().ljust(8, b"\0")
-        self.words.append(int.from_bytes(raw, "little"))
-        return len(self.words) - 1
-
-    def array(self) -> NDArray[np.uint64]:
-        return np.array(self.words, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -56,20 +39,32 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     slots = Slots()
-    codes = _leaf_codes(space, tiling, slots)
+    codes = _leaf_codes(space, tiling, slots, _memories(root))
     b = Builder()
     roots = factors(root) if reduction == "dot" else (root,)
-    values = _elements(b, roots, space, slots)
+    values = elements(b, roots, space, slots)
     sink = _sink(b, values, roots, space, reduction, slots)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
-    program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table)
+    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
+    program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
     return Lowered(program, slots.array())
 
 
-def _leaf_codes(space: Space, tiling: Tiling, slots: Slots) -> tuple[LeafCode, ...]:
+def _memories(root: Expr) -> frozenset[int]:
+    """The leaves that gathers read at positions of their own."""
+    gathers = (n for n in walk(root) if isinstance(n, Map) and n.op == "gather")
+    return frozenset(id(node.args[1]) for node in gathers)
+
+
+def _leaf_codes(
+    space: Space, tiling: Tiling, slots: Slots, memories: frozenset[int]
+) -> tuple[LeafCode, ...]:
     codes: list[LeafCode] = []
     seen: dict[object, int] = {}
     for leaf, offset, strides in zip(space.leaves, space.offsets, space.strides, strict=True):
+        if id(leaf) in memories:
+            codes.append(LeafCode("memory", dtypes.stored(leaf.dtype), "splat"))
+            continue
         code = _leaf_code(leaf, strides, space, tiling, slots)
         if code.mode == "run" and code.stream is not None:
             where = (offset, strides, code.stream.per_block)
@@ -98,18 +93,7 @@ def _leaf_code(
 def _random_code(
     source: Random, stride: int, extent: int, still: bool, tiling: Tiling, slots: Slots
 ) -> LeafCode:
-    slot = len(slots.words)
-    for round_key in round_keys(source.key):
-        slots.add(round_key, "uint64")
-    a, b = source.parameters
-    is_float = dtypes.is_float(source.dtype)
-    plain = is_float and (a, b) == (0.0, 1.0)
-    if source.distribution == "uniform":
-        b = b - a
-    for parameter in (a, b):
-        word = source.dtype if is_float else "uint64"
-        slots.add(parameter if is_float else int(parameter) % 2**64, word)
-    made = stream(source.distribution, source.dtype, slot, plain)
+    made = stream_of(source, slots)
     lg = max(0, abs(stride).bit_length() - 1)
     whole_runs = (
         stride == 1 << lg
@@ -121,59 +105,8 @@ def _random_code(
     return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
 
 
-def _elements(b: Builder, roots: Sequence[Expr], space: Space, slots: Slots) -> list[Value]:
-    """The instructions that compute one element of each root from the leaves."""
-    place = {id(leaf): k for k, leaf in enumerate(space.leaves)}
-    values: dict[int, Value] = {}
-    for node in [node for root in roots for node in walk(root)]:
-        if id(node) in values:
-            continue
-        if isinstance(node, Map):
-            values[id(node)] = _operation(b, node, [values[id(arg)] for arg in node.args])
-        elif isinstance(node.source, Const):
-            values[id(node)] = _constant(b, node.source, slots)
-        else:
-            values[id(node)] = _loaded(b, f"leaf{place[id(node)]}", node.dtype)
-    return [values[id(root)] for root in roots]
-
-
-def _constant(b: Builder, source: Const, slots: Slots) -> Value:
-    with np.errstate(over="ignore"):
-        value, held = np.array(source.value, source.dtype), dtypes.carrier(source.dtype)
-    return b.param(slots.add(value, held), held)
-
-
-def _loaded(b: Builder, name: str, dtype: str) -> Value:
-    found = b.input(name, dtypes.stored(dtype))
-    return widened(b, found) if dtype == "float16" else found
-
-
 def _to_store(b: Builder, value: Value, dtype: str) -> Value:
     return narrowed(b, value) if dtype == "float16" else value
-
-
-def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
-    """The value of ``node``, in the `dtypes.carrier` of its dtype."""
-    if node.op == "cast":
-        return _converted(b, args[0], node.args[0], node.dtype)
-    if node.op == "signbit":
-        args = [_one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
-    rule = OPS[node.op].rule
-    if rule == "select":
-        pairs = zip(args[1:], node.args[1:], strict=True)
-        chosen = [_converted(b, value, arg, node.dtype) for value, arg in pairs]
-        return RULES[node.op](b, cast(b, args[0], "bool"), *chosen)
-    if rule in ("compare", "test"):
-        return RULES[node.op](b, *args)
-    common = "bool" if rule == "logical" else node.dtype
-    pairs = zip(args, node.args, strict=True)
-    found = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
-    return rounded(b, found) if common == "float16" and node.op not in EXACT else found
-
-
-def _converted(b: Builder, value: Value, node: Expr, dtype: str) -> Value:
-    """The value of ``node`` as ``dtype``."""
-    return value if node.dtype == dtype else cast(b, value, dtype)
 
 
 def _sink(
@@ -187,7 +120,7 @@ def _sink(
     value = values[0]
     if reduction is None:
         dtype, unit = roots[0].dtype, space.out_strides[-1] == 1
-        b.output("x", _to_store(b, _one_nan(b, value, roots[0]), dtype))
+        b.output("x", _to_store(b, one_nan(b, value, roots[0]), dtype))
         return Sink("store", dtypes.stored(dtype), unit_stride=unit)
     if reduction in ("min", "max", "argmin", "argmax"):
         b.output("x", order_key(b, value, reduction.endswith("max")))
@@ -201,15 +134,6 @@ def _sink(
     if not dtypes.is_float(value.type):
         return _exact(b, "float64", _of_integers(b, value, analyse(roots[0]), reduction), slots)
     return _exact(b, value.type, _summands(b, values, roots, reduction), slots)
-
-
-def _one_nan(b: Builder, value: Value, node: Expr) -> Value:
-    """The value of ``node`` with one NaN, where a NaN may come out of arithmetic."""
-    if isinstance(node, Leaf) or not dtypes.is_float(value.type) or analyse(node).known:
-        return value  # data are copied as they are
-    if (node.op, node.dtype) in ONE_NAN:
-        return value
-    return canonical(b, value)
 
 
 _Part = tuple[Value, Bounds]

@@ -53,6 +53,13 @@ class Style:
 # 16 lanes 82 and 3.7), AVX2 44 and 6.4 against 152 and 5.0 (with 32 lanes 226 and 6.1).
 QUICK: Final = {"avx512": Style(8, True, 16), "avx2": Style(8, True), "plain": Style(4, True)}
 FULL: Final = {"avx512": Style(32, False, 16), "avx2": Style(16, False), "plain": Style(8, False)}
+# A vector of samplers goes on until each of its elements is accepted: it has fewer of them.
+RAGGED: Final = {"avx512": Style(16, False, 16), "avx2": Style(8, False), "plain": Style(4, False)}
+
+
+def full(program: Program, target: str) -> Style:
+    """The style of full code."""
+    return (RAGGED if program.ragged else FULL)[target]
 
 
 @cache

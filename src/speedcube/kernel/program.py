@@ -103,6 +103,7 @@ class Program:
     kept: int
     reduced: int
     table: bool
+    ragged: bool = False  # some elements may take longer than others
 
     def __str__(self) -> str:
         fetched = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr import space
 from ..expr.interpret import interpret
-from ..expr.nodes import Expr, Random
+from ..expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stored, whole
 from ..philox import round_keys
 from .evaluate import evaluate
 from .lower import lower
@@ -46,16 +46,28 @@ def draw(source: Random, positions: Any) -> Array:
     return np.choose(which, outputs).astype(source.dtype, copy=False)
 
 
+def _memory(source: Source) -> Array:
+    """What lies at each position from 0 on; nothing where no memory is read."""
+    if isinstance(source, Stored):
+        return np.asarray(source.buffer).view(dtypes.stored(source.dtype)).reshape(-1)
+    if isinstance(source, (Reduced, Scanned, Deferred)):
+        values = interpret(whole(source, source.shape), draw)
+        return values.view(dtypes.stored(source.dtype)).reshape(-1)
+    return np.empty(0)
+
+
 def elements(root: Expr) -> Array:
     """The elements of ``root``; reductions that it reads are NumPy's, with NumPy's rounding."""
     if math.prod(root.shape) == 0:
         return np.empty(root.shape, root.dtype)
     walked = space.build(root, ())
     lowered = lower(root, walked, space.tile(walked), None)
-    inputs = {
-        f"leaf{k}": interpret(leaf, draw).view(dtypes.stored(leaf.dtype))
-        for k, leaf in enumerate(walked.leaves)
-    }
+    inputs: dict[str, Array] = {}
+    for k, (leaf, code) in enumerate(zip(walked.leaves, lowered.program.leaves, strict=True)):
+        if code.kind == "memory":
+            inputs[f"memory{k}"] = _memory(leaf.source)
+        else:
+            inputs[f"leaf{k}"] = interpret(leaf, draw).view(dtypes.stored(leaf.dtype))
     found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
     whole = np.broadcast_to(found, root.shape).astype(dtypes.stored(root.dtype), copy=False)
     return whole.view(root.dtype)

@@ -17,7 +17,7 @@ free bits choose the quadrant.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
@@ -64,16 +64,23 @@ def _philox_first() -> Body:
     return b.body()
 
 
-def _philox_round(slot: int) -> Body:
-    b = Builder()
-    c = [b.input(f"c{k}", "uint64") for k in range(4)]
+def philox_round(b: Builder, c: Sequence[Value], k0: Value, k1: Value) -> tuple[Value, ...]:
+    """One round of Philox4x32 on the counter words ``c``.
+
+    Only low words are read: the high halves carry rubbish that mul32 ignores.
+    """
     p0, p1 = (
         b.emit("mul32", "uint64", word, b.const(multiplier, "uint64"))
         for word, multiplier in zip(c[::2], MULTIPLIERS, strict=True)
     )
+    return (p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0
+
+
+def _philox_round(slot: int) -> Body:
+    b = Builder()
+    c = [b.input(f"c{k}", "uint64") for k in range(4)]
     k0, k1 = b.param(slot, "uint64"), b.param(slot + 1, "uint64")
-    # Only low words are read: the high halves of c carry rubbish that mul32 ignores.
-    for k, word in enumerate(((p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0)):
+    for k, word in enumerate(philox_round(b, c, k0, k1)):
         b.output(f"c{k}", word)
     return b.body()
 
@@ -85,44 +92,63 @@ def _philox_last(words: bool) -> Body:
         for k, word in enumerate(c):
             b.output(f"w{k}", word.cast("uint32"))
     else:
-        low = b.const(0xFFFF_FFFF, "uint64")
-        b.output("A", (c[1] << 32) | (c[0] & low))
-        b.output("B", (c[3] << 32) | (c[2] & low))
+        for name, word in zip("AB", joined(b, c), strict=True):
+            b.output(name, word)
     return b.body()
 
 
-def _unit(b: Builder, word: Value) -> Value:
+def joined(b: Builder, c: Sequence[Value]) -> Words:
+    """A and B of the words that Philox gives."""
+    low = b.const(0xFFFF_FFFF, "uint64")
+    return (c[1] << 32) | (c[0] & low), (c[3] << 32) | (c[2] & low)
+
+
+def unit(b: Builder, word: Value) -> Value:
     """52 low bits of ``word`` pasted under the exponent of 1: uniform in [1, 2)."""
     bits = (word & b.const(MANTISSA, "uint64")) | b.const(ONE, "uint64")
     return bits.bitcast("float64")
 
 
-def _minus_log(b: Builder, u: Value) -> Value:
-    """-ln u for u in (0, 1): u = 2**e * f with f in [0.707, 1.414), -e ln 2 - ln f."""
+def minus_log(b: Builder, u: Value) -> Value:
+    """-ln u for a normal u > 0: u = 2**e * f with f in [0.707, 1.414), -e ln 2 - ln f."""
+    f, e = _split(b, u)
+    return _log_polynomial(b, f - b.const(1.0, "float64"), e, K.NEG_LOG64, K.NEG_LN2_64)
+
+
+def minus_log1p(b: Builder, x: Value) -> Value:
+    """-ln(1 + x) for x > -1: near 0 the polynomial is taken at x itself."""
+    one = b.const(1.0, "float64")
+    f, e = _split(b, x + one)
+    g = b.select(e.compare("eq", b.const(0.0, "float64")), x, f - one)
+    return _log_polynomial(b, g, e, K.NEG_LOG64, K.NEG_LN2_64)
+
+
+def _split(b: Builder, u: Value) -> tuple[Value, Value]:
+    """F and e with u = 2**e f, f in [0.707, 1.414)."""
     bits = u.bitcast("uint64")
     above = bits - b.const(ROOT_HALF, "uint64")
     f = (bits - (above & b.const(EXPONENT, "uint64"))).bitcast("float64")
     shifted = above + b.const(1024 << 52, "uint64")  # e + 1024 in the top bits, positive
     e = ((shifted >> 52) | b.const(INTEGER, "uint64")).bitcast("float64")
-    e = e - b.const(2.0**52 + 1024, "float64")
-    return _log_polynomial(b, f, e, K.NEG_LOG64, K.NEG_LN2_64)
+    return f, e - b.const(2.0**52 + 1024, "float64")
 
 
 def _log_polynomial(
-    b: Builder, f: Value, e: Value, table: tuple[float, ...], neg_ln2: float
+    b: Builder, g: Value, e: Value, table: tuple[float, ...], neg_ln2: float
 ) -> Value:
-    g = f - b.const(1.0, f.type)
+    """-ln(1 + g) - e ln 2."""
     g2 = g * g
     even, odd = horner(b, g2, table[0::2]), horner(b, g2, table[1::2])
-    return b.fma(g, b.fma(g, odd, even), e * b.const(neg_ln2, f.type))
+    return b.fma(g, b.fma(g, odd, even), e * b.const(neg_ln2, g.type))
 
 
-def _open_unit(b: Builder, word: Value) -> Value:
+def open_unit(b: Builder, word: Value) -> Value:
     """Uniform in (0, 1): the odd multiples of 2**-53."""
-    return _unit(b, word) - b.const(1.0 - 2.0**-53, "float64")
+    return unit(b, word) - b.const(1.0 - 2.0**-53, "float64")
 
 
-def _sign(b: Builder, word: Value) -> Value:
+def sign(b: Builder, word: Value) -> Value:
+    """The sign bit of ``word``."""
     return word & b.const(SIGN, "uint64")
 
 
@@ -133,20 +159,29 @@ def _scaled(b: Builder, value: Value, slot: int, plain: bool) -> Value:
     return b.fma(value, b.param(slot + 1, value.type), b.param(slot, value.type))
 
 
+def normal_radius(b: Builder, word: Value) -> Value:
+    """The distance from the origin over the root of two, with the sign bit of ``word``."""
+    root = b.unary("nsqrt", minus_log(b, open_unit(b, word)))
+    return (root.bitcast("uint64") | sign(b, word)).bitcast("float64")
+
+
+def sine_cosine(b: Builder, word: Value) -> tuple[Value, Value]:
+    """Sine and cosine of the angle that ``word`` gives, up to an eighth turn."""
+    t = unit(b, word) - b.const(1.5, "float64")
+    t2 = t * t
+    return t * horner(b, t2, K.SIN64), horner(b, t2, K.COS64)
+
+
 def _normal64(slot: int, plain: bool) -> tuple[Stage, ...]:
     b = Builder()
-    word = b.input("A", "uint64")
-    root = b.unary("nsqrt", _minus_log(b, _open_unit(b, word)))
-    b.output("R", (root.bitcast("uint64") | _sign(b, word)).bitcast("float64"))
+    b.output("R", normal_radius(b, b.input("A", "uint64")))
     radius = b.body()
 
     b = Builder()
     r, word = b.input("R", "float64"), b.input("B", "uint64")
-    t = _unit(b, word) - b.const(1.5, "float64")
-    t2 = t * t
-    s, c = t * horner(b, t2, K.SIN64), horner(b, t2, K.COS64)
+    s, c = sine_cosine(b, word)
     z0 = r * (c - s)
-    z1 = ((r * (c + s)).bitcast("uint64") ^ _sign(b, word)).bitcast("float64")
+    z1 = ((r * (c + s)).bitcast("uint64") ^ sign(b, word)).bitcast("float64")
     for k, z in enumerate((z0, z1)):
         b.output(f"v{k}", _scaled(b, z, slot + KEY_SLOTS, plain))
     return _philox(False, slot), radius, b.body()
@@ -161,7 +196,7 @@ def _minus_log32(b: Builder, word: Value) -> Value:
     exponent = above & b.const(-(1 << 23), "int32")
     f = (bits - exponent).bitcast("float32")
     e = (exponent >> 23).cast("float32")
-    return _log_polynomial(b, f, e, K.NEG_LOG32, K.NEG_LN2_32)
+    return _log_polynomial(b, f - b.const(1.0, "float32"), e, K.NEG_LOG32, K.NEG_LN2_32)
 
 
 def _normal32(slot: int, plain: bool) -> tuple[Stage, ...]:
@@ -200,7 +235,7 @@ def _each32(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Stag
 
 def _uniform64(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
-        u = _unit(b, word) - b.const(1.0, "float64")
+        u = unit(b, word) - b.const(1.0, "float64")
         return _scaled(b, u, slot + KEY_SLOTS, plain)
 
     return _each64(slot, variate)
@@ -216,7 +251,7 @@ def _uniform32(slot: int, plain: bool) -> tuple[Stage, ...]:
 
 def _exponential64(slot: int, plain: bool) -> tuple[Stage, ...]:
     def variate(b: Builder, word: Value) -> Value:
-        return _scaled(b, _minus_log(b, _open_unit(b, word)), slot + KEY_SLOTS, plain)
+        return _scaled(b, minus_log(b, open_unit(b, word)), slot + KEY_SLOTS, plain)
 
     return _each64(slot, variate)
 

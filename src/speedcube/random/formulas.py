@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from .. import functions as sc
 from ..array import Array
 from ..errors import ParameterError
-from ..expr.nodes import Shape
+from .draws import Draws
 from .parameters import (
     FINITE,
     NOT_NEGATIVE,
@@ -32,18 +31,8 @@ from .parameters import (
 _LAST: Final = int(np.iinfo("int64").max)
 
 
-class Formulas:
-    """What `Generator` draws by formulas; `_sources` and `normal` are its own."""
-
-    def _sources(
-        self, distributions: Sequence[str], shape: Shape, dtype: str = "float64"
-    ) -> list[Array]:
-        """One array for each name: of stream v1 without parameters, each with a call's key."""
-        raise NotImplementedError
-
-    def _shown(self, values: Array, chunks: Any) -> Array:
-        """``values`` as they are handed out, with the grid ``chunks``."""
-        raise NotImplementedError
+class Formulas(Draws):
+    """What `Generator` draws by formulas; `normal` is its own."""
 
     def normal(self, loc: Any, scale: Any, size: Any, dtype: Any, chunks: Any) -> Array:
         """Normals."""

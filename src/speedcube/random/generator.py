@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, Final, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..array import Array
 from ..errors import DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Random, Shape, whole
 from ..interop.cupy_backend import BitGenerator, CupyGenerator
-from .formulas import Formulas
+from .continuous import Continuous
 from .parameters import (
     NOT_NEGATIVE,
     Parameter,
@@ -27,16 +26,8 @@ from .parameters import (
 )
 from .seeds import StreamV1, seed_sequence
 
-# What leaves a source of the stream as it is.
-_PLAIN: Final[dict[str, tuple[int | float, ...]]] = {
-    "normal": (0.0, 1.0),
-    "uniform": (0.0, 1.0),
-    "exponential": (0.0, 1.0),
-    "bits64": (0, 0),
-}
 
-
-class Generator(Formulas):
+class Generator(Continuous):
     """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
@@ -75,19 +66,6 @@ class Generator(Formulas):
     def _keys(self, count: int) -> list[int]:
         """The keys of the next ``count`` calls."""
         return self.bit_generator.keys(count)
-
-    def _sources(
-        self, distributions: Sequence[str], shape: Shape, dtype: str = "float64"
-    ) -> list[Array]:
-        keys = self._keys(len(distributions))
-        named = zip(distributions, keys, strict=True)
-        return [
-            Array(whole(Random(name, key, _PLAIN[name], dtype), shape), gpu=self._gpu)
-            for name, key in named
-        ]
-
-    def _shown(self, values: Array, chunks: Any) -> Array:
-        return Array(values._expr, gpu=values._gpu, hint=chunks)
 
     def _draw(
         self,

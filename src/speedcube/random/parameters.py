@@ -31,6 +31,8 @@ FINITE: Final = Domain("{name} must be finite", lambda v: abs(v) == math.inf)
 NOT_NEGATIVE: Final = Domain("{name} < 0", lambda v: v < 0)
 POSITIVE: Final = Domain("{name} <= 0", lambda v: v <= 0)
 PROBABILITY: Final = Domain("{name} <= 0 or {name} > 1", lambda v: (v <= 0) | (v > 1))
+FRACTION: Final = Domain("{name} < 0 or {name} > 1", lambda v: (v < 0) | (v > 1))
+COUNT: Final = Domain("{name} < 0", lambda v: v < 0)
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,42 @@ def refuse_pair(words: str, test: Callable[[Any, Any], Any], a: Parameter, b: Pa
         broadcast_shapes(a.shape, b.shape)
         with np.errstate(all="ignore"):
             refuse(words, test(a.known, b.known), a, b)
+
+
+def refuse_all(words: str, test: Callable[..., Any], *parameters: Parameter) -> None:
+    """`refuse` where ``test`` holds of all the parameters, if all are known."""
+    if all(p.known is not None for p in parameters):
+        broadcast_shapes(*(p.shape for p in parameters))
+        with np.errstate(all="ignore"):
+            refuse(words, test(*(p.known for p in parameters)), *parameters)
+
+
+def counts(name: str, given: Any, domain: Domain) -> Parameter:
+    """``given``, an integer or an array of them, inside ``domain``, as int64."""
+    if isinstance(given, Array):
+        if not dtypes.is_integer(given._expr.dtype):
+            raise DTypeError(f"{name} must be integers, not {given.dtype}; use .astype('int64')")
+        return Parameter(name, given.astype("int64"), None)
+    found = _counts(name, given) if _is_array(given) else _count(name, given)
+    refuse(domain.refused.format(name=name), domain.outside(found.known), found)
+    return found
+
+
+def _count(name: str, given: Any) -> Parameter:
+    value = whole_number(name, given)
+    if not -(2**63) <= value < 2**63:
+        raise ParameterError(f"{name} must fit int64, not {value}")
+    return Parameter(name, value, value)
+
+
+def _counts(name: str, given: Any) -> Parameter:
+    array, known = _in_memory(given)
+    if not array.shape:
+        return _count(name, known.item())
+    if known.dtype.kind not in "iu":
+        raise DTypeError(f"{name} must be integers, not an array of {known.dtype}")
+    refuse(f"{name} must fit int64", known > np.iinfo("int64").max, Parameter(name, array, known))
+    return Parameter(name, array.astype("int64"), known)
 
 
 def drawn_shape(size: Any, *parameters: Parameter) -> Shape:

@@ -1,0 +1,157 @@
+"""The element body: what one element of an expression is, from the leaves of its space.
+
+What constants alone go into is computed here, by the IR's evaluator, and becomes a parameter: a
+kernel takes no logarithm of a number that all its elements share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..expr.bounds import analyse
+from ..expr.nodes import Const, Expr, Leaf, Map, Random, walk
+from ..expr.space import Space
+from ..ops import EXACT, OPS
+from .elementary import ONE_NAN
+from .evaluate import evaluate, is_faithful
+from .half import rounded, widened
+from .ir import Builder, Value
+from .rules import RULES, cast
+from .samplers import SAMPLER_RULES
+from .signs import canonical
+from .slots import Slots, stream_of
+from .streams import RUN, Stream
+
+Array = NDArray[Any]
+
+
+def elements(b: Builder, roots: Sequence[Expr], space: Space, slots: Slots) -> list[Value]:
+    """The instructions that compute one element of each root."""
+    made = _Elements(b, {id(leaf): k for k, leaf in enumerate(space.leaves)}, slots)
+    for root in roots:
+        for node in walk(root):
+            made.add(node)
+    return [made.value(root) for root in roots]
+
+
+@dataclass
+class _Elements:
+    """Values and constants of the nodes so far."""
+
+    b: Builder
+    place: dict[int, int]  # the number of each leaf
+    slots: Slots
+    values: dict[int, Value] = field(default_factory=dict)
+    known: dict[int, Array] = field(default_factory=dict)
+
+    def add(self, node: Expr) -> None:
+        """``node``, whose arguments have been added."""
+        if id(node) in self.values or id(node) in self.known:
+            return
+        if isinstance(node, Leaf):
+            if isinstance(node.source, Const):
+                self.known[id(node)] = _constant(node.source)
+        elif all(id(arg) in self.known for arg in node.args) and is_faithful():
+            self.known[id(node)] = _folded(node, [self.known[id(arg)] for arg in node.args])
+        elif node.op == "gather":
+            self.values[id(node)] = self.gathered(node)
+        else:
+            args = [self.value(arg) for arg in node.args]
+            self.values[id(node)] = _operation(self.b, node, args)
+
+    def value(self, node: Expr) -> Value:
+        """The value of ``node``: a leaf is loaded, a constant made a parameter, when first used."""
+        if id(node) not in self.values:
+            if id(node) in self.known:
+                found = self.known[id(node)]
+                name = str(found.dtype)
+                self.values[id(node)] = self.b.param(self.slots.add(found, name), name)
+            else:
+                self.values[id(node)] = self.loaded(node)
+        return self.values[id(node)]
+
+    def loaded(self, leaf: Expr) -> Value:
+        found = self.b.input(f"leaf{self.place[id(leaf)]}", dtypes.stored(leaf.dtype))
+        return widened(self.b, found) if leaf.dtype == "float16" else found
+
+    def gathered(self, node: Map) -> Value:
+        """What a source has at a position that is computed, held between the ends it has."""
+        b, base = self.b, node.args[1]
+        assert isinstance(base, Leaf)
+        index, first, last = (self.value(node.args[k]) for k in (0, 2, 3))
+        index = b.select(index.compare("lt", first), first, index)
+        index = b.select(index.compare("gt", last), last, index)
+        if isinstance(base.source, Random):
+            return _drawn(b, stream_of(base.source, self.slots), index)
+        found = b.gather(self.place[id(base)], index, dtypes.stored(base.dtype))
+        return widened(b, found) if base.dtype == "float16" else found
+
+
+def _constant(source: Const) -> Array:
+    with np.errstate(over="ignore"):
+        return np.array(source.value, source.dtype).astype(dtypes.carrier(source.dtype))
+
+
+def _folded(node: Map, args: Sequence[Array]) -> Array:
+    """``node`` of constants, by the same instructions as an element's."""
+    b = Builder()
+    inputs = {f"a{k}": arg for k, arg in enumerate(args)}
+    b.output("x", _operation(b, node, [b.input(name, str(a.dtype)) for name, a in inputs.items()]))
+    found = evaluate(b.body(), inputs)["x"]
+    return np.asarray(found).reshape(())
+
+
+def _drawn(b: Builder, made: Stream, at: Value) -> Value:
+    """The value of a stream at position ``at``: one of its block's."""
+    width = RUN // made.per_block
+    inside = at & b.const(width - 1, "int64")
+    block = (at >> 10) * b.const(width, "int64") + inside if made.per_block > 1 else at
+    values = {"block": block.bitcast("uint64")}
+    for body in made.bodies:
+        values |= b.inline(body, values)
+    which = (at >> (width.bit_length() - 1)) & b.const(made.per_block - 1, "int64")
+    found = values["v0"]
+    for k in range(1, made.per_block):
+        found = b.select(which.compare("eq", b.const(k, "int64")), values[f"v{k}"], found)
+    return found
+
+
+def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
+    """The value of ``node``, in the `dtypes.carrier` of its dtype."""
+    if node.op == "cast":
+        return _converted(b, args[0], node.args[0], node.dtype)
+    if node.op == "signbit":
+        args = [one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
+    if node.op in SAMPLER_RULES:
+        return SAMPLER_RULES[node.op](b, *args)
+    rule = OPS[node.op].rule
+    if rule == "select":
+        pairs = zip(args[1:], node.args[1:], strict=True)
+        chosen = [_converted(b, value, arg, node.dtype) for value, arg in pairs]
+        return RULES[node.op](b, cast(b, args[0], "bool"), *chosen)
+    if rule in ("compare", "test"):
+        return RULES[node.op](b, *args)
+    common = "bool" if rule == "logical" else node.dtype
+    pairs = zip(args, node.args, strict=True)
+    found = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
+    return rounded(b, found) if common == "float16" and node.op not in EXACT else found
+
+
+def _converted(b: Builder, value: Value, node: Expr, dtype: str) -> Value:
+    """The value of ``node`` as ``dtype``."""
+    return value if node.dtype == dtype else cast(b, value, dtype)
+
+
+def one_nan(b: Builder, value: Value, node: Expr) -> Value:
+    """The value of ``node`` with one NaN, where a NaN may come out of arithmetic."""
+    if isinstance(node, Leaf) or not dtypes.is_float(value.type) or analyse(node).known:
+        return value  # data are copied as they are
+    if (node.op, node.dtype) in ONE_NAN:
+        return value
+    return canonical(b, value)

@@ -1,0 +1,149 @@
+"""Continuous distributions that need attempts: the gamma family and the von Mises.
+
+A gamma variate takes two call numbers: its attempts have the key of the first; below shape 1 it is
+one of shape + 1 times a power of a uniform, exp(-e / shape) of the second's exponential.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import functions as sc
+from ..array import Array
+from ..expr.nodes import Shape
+from .discrete import Discrete
+from .draws import Number
+from .parameters import NOT_NEGATIVE, POSITIVE, drawn_shape, float_dtype, parameter
+
+_LEAST_KAPPA = 1e-100  # below it the density is flat in every bit
+
+
+class Continuous(Discrete):
+    """Distributions made of gamma variates, and the von Mises distribution."""
+
+    def _gammas(self, shape: Shape, a: Number, log: bool = False) -> Array:
+        """Gamma variates of shape ``a``, or their logarithms, which do not underflow."""
+        tried, powers = self._keys(2)
+        if not isinstance(a, Array) and a >= 1.0:
+            found = self._marsaglia_tsang(tried, shape, a)
+            return sc.log(found) if log else found
+        below = sc.less(a, 1.0)
+        found = self._marsaglia_tsang(tried, shape, sc.where(below, a + 1.0, a))
+        shrunk = sc.where(below, self._source("exponential", powers, shape), 0.0) / a
+        if log:
+            found = sc.log(found) - shrunk
+        else:
+            found = sc.where(sc.equal(a, 0.0), 0.0, found * sc.exp(-shrunk))
+        return found
+
+    def _marsaglia_tsang(self, key: int, shape: Shape, a: Number) -> Array:
+        d = a - 1.0 / 3.0
+        c, q = sc.divide(1.0, sc.sqrt(9.0 * d)), sc.divide(1.0, 108.0 * d)
+        return self._tried("gamma_tried", key, shape, d, c, q)
+
+    def standard_gamma(
+        self, shape: Any, size: Any = None, dtype: Any = "float64", chunks: Any = None
+    ) -> Array:
+        """Gamma of ``shape`` >= 0 and scale 1 (Marsaglia & Tsang 2000); 0 where the shape is 0.
+
+        float32 is float64, rounded.
+        """
+        name = float_dtype("standard_gamma", dtype)
+        a = parameter("shape", shape, NOT_NEGATIVE)
+        found = self._gammas(drawn_shape(size, a), a.value)
+        return self._shown(found.astype(name), chunks)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, chunks: Any = None) -> Array:
+        """Gamma of ``shape`` >= 0 and ``scale`` >= 0: the mean is their product."""
+        a, b = parameter("shape", shape, NOT_NEGATIVE), parameter("scale", scale, NOT_NEGATIVE)
+        found = self._gammas(drawn_shape(size, a, b), a.value)
+        return self._shown(b.value * found, chunks)
+
+    def beta(self, a: Any, b: Any, size: Any = None, chunks: Any = None) -> Array:
+        """Beta of ``a`` > 0 and ``b`` > 0, in [0, 1]: X / (X + Y) of two gamma variates.
+
+        The same number as 1 / (1 + exp(log Y - log X)) where a shape is below 1: small variates
+        underflow, their logarithms do not.
+        """
+        first, second = parameter("a", a, POSITIVE), parameter("b", b, POSITIVE)
+        shape = drawn_shape(size, first, second)
+        left, right = first.value, second.value
+        numbers = not (isinstance(left, Array) or isinstance(right, Array))
+        if numbers and min(left, right) >= 1.0:
+            x, y = self._gammas(shape, left), self._gammas(shape, right)
+            return self._shown(x / (x + y), chunks)
+        log_x, log_y = (self._gammas(shape, value, log=True) for value in (left, right))
+        found = sc.sigmoid(log_x - log_y)
+        if not numbers:
+            x, y = sc.exp(log_x), sc.exp(log_y)
+            small = sc.less(sc.minimum(left, right), 1.0)
+            found = sc.where(small, found, x / (x + y))
+        return self._shown(found, chunks)
+
+    def chisquare(self, df: Any, size: Any = None, chunks: Any = None) -> Array:
+        """Chi-square with ``df`` > 0 degrees of freedom."""
+        freedom = parameter("df", df, POSITIVE)
+        found = self._chi_squares(drawn_shape(size, freedom), freedom.value)
+        return self._shown(found, chunks)
+
+    def _chi_squares(self, shape: Shape, df: Number) -> Array:
+        return sc.multiply(2.0, self._gammas(shape, 0.5 * df))
+
+    def noncentral_chisquare(
+        self, df: Any, nonc: Any, size: Any = None, chunks: Any = None
+    ) -> Array:
+        """Sum of squares of ``df`` > 0 normals whose means' squares add up to ``nonc`` >= 0."""
+        freedom, shift = parameter("df", df, POSITIVE), parameter("nonc", nonc, NOT_NEGATIVE)
+        shape = drawn_shape(size, freedom, shift)
+        found = self._noncentral(shape, freedom.value, shift.value)
+        return self._shown(found, chunks)
+
+    def _noncentral(self, shape: Shape, df: Number, nonc: Number) -> Array:
+        """Above one degree of freedom one shifted normal and the rest; else a Poisson mixture."""
+        (normals,) = self._sources(["normal"], shape)
+        above = self._chi_squares(shape, sc.maximum(df - 1.0, 0.0))
+        shifted = normals + sc.sqrt(nonc)
+        counts = self._poisson(shape, 0.5 * nonc)
+        below = self._chi_squares(shape, df + 2.0 * counts)
+        return sc.where(sc.greater(df, 1.0), above + shifted * shifted, below)
+
+    def f(self, dfnum: Any, dfden: Any, size: Any = None, chunks: Any = None) -> Array:
+        """Fisher's F with ``dfnum`` > 0 and ``dfden`` > 0 degrees of freedom."""
+        above, below = parameter("dfnum", dfnum, POSITIVE), parameter("dfden", dfden, POSITIVE)
+        shape = drawn_shape(size, above, below)
+        x = self._gammas(shape, 0.5 * above.value)
+        y = self._gammas(shape, 0.5 * below.value)
+        return self._shown((x * below.value) / (y * above.value), chunks)
+
+    def noncentral_f(
+        self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, chunks: Any = None
+    ) -> Array:
+        """F whose numerator is noncentral, with ``nonc`` >= 0."""
+        above, below = parameter("dfnum", dfnum, POSITIVE), parameter("dfden", dfden, POSITIVE)
+        shift = parameter("nonc", nonc, NOT_NEGATIVE)
+        shape = drawn_shape(size, above, below, shift)
+        x = self._noncentral(shape, above.value, shift.value)
+        y = self._chi_squares(shape, below.value)
+        return self._shown((x * below.value) / (y * above.value), chunks)
+
+    def standard_t(self, df: Any, size: Any = None, chunks: Any = None) -> Array:
+        """Student's t with ``df`` > 0 degrees of freedom."""
+        freedom = parameter("df", df, POSITIVE)
+        shape = drawn_shape(size, freedom)
+        (normals,) = self._sources(["normal"], shape)
+        half = 0.5 * freedom.value
+        return self._shown(normals * sc.sqrt(half / self._gammas(shape, half)), chunks)
+
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None, chunks: Any = None) -> Array:
+        """An angle in [-pi, pi] around ``mu``, with concentration ``kappa`` >= 0."""
+        centre, given = parameter("mu", mu), parameter("kappa", kappa, NOT_NEGATIVE)
+        shape = drawn_shape(size, centre, given)
+        k = sc.maximum(given.value, _LEAST_KAPPA)
+        s = (1.0 + sc.hypot(1.0, 2.0 * k)) / (2.0 * k)
+        less = s / k / (s + 1.0)
+        root = sc.sqrt(less / (s + 1.0))
+        tangents = self._tried("von_mises_tried", self._keys(1)[0], shape, s, less, root)
+        angles = 2.0 * sc.atan(tangents) + centre.value
+        turned = sc.remainder(angles + math.pi, 2.0 * math.pi) - math.pi
+        return self._shown(sc.where(abs(angles) <= math.pi, angles, turned), chunks)

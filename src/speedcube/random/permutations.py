@@ -1,0 +1,236 @@
+"""Permutations that need no memory, and what follows from them: shuffles, choices.
+
+Element k of a permutation of n things is a keyed bijection of k (kernel/samplers/permute.py), so a
+shuffled array is the array read at computed positions: nothing is moved, whatever n is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableSequence
+from typing import Any, Final
+
+import numpy as np
+
+from .. import functions as sc
+from ..array import Array, asarray
+from ..errors import AxisError, DTypeError, ParameterError
+from ..expr import build
+from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole
+from .continuous import Continuous
+from .parameters import drawn_shape, whole_number
+
+LARGEST: Final = 2**60  # things in a permutation: an index is a pair of 31-bit numbers
+
+
+class Permutations(Continuous):
+    """Orders of things, and choices among them."""
+
+    def permutation(self, x: Any, axis: int = 0, chunks: Any = None) -> Array:
+        """``range(x)`` in a random order, or the array ``x`` with ``axis`` in one.
+
+        A range may have 2**60 numbers: each is computed from its place alone, at once.
+        `inverse_permutation` tells where each went. Any order is possible up to n = 34; beyond,
+        a 128-bit key chooses among as many orders as it can name.
+        """
+        if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+            size = _size("x", int(x))
+            return self._shown(self._order((size,), 0), chunks)
+        array = _array_of(x)
+        axis = build.check_axis(axis, array.ndim)
+        index = self._order((array.shape[axis],), 0)
+        return self._shown(sc.take(array, index, axis), chunks)
+
+    def permuted(self, x: Any, axis: Any = None, out: Any = None, chunks: Any = None) -> Array:
+        """``x`` with the elements along ``axis`` in a random order, another one for each line.
+
+        Without an axis all elements change places. ``out``, a NumPy array, also receives them.
+        """
+        array = _array_of(x)
+        if axis is None:
+            flat = array.reshape(-1)
+            index = self._order(flat.shape, 0)
+            found = sc.take(flat, index, 0).reshape(array.shape)
+        else:
+            axis = build.check_axis(axis, array.ndim)
+            found = sc.take_along_axis(array, self._order(array.shape, axis), axis)
+        if out is None:
+            return self._shown(found, chunks)
+        if not isinstance(out, np.ndarray) or out.shape != array.shape:
+            raise ParameterError(
+                f"out must be a NumPy array of shape {array.shape}, not {out!r:.80}"
+            )
+        out[...] = found.compute()
+        return self._shown(found, chunks)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the things along ``axis`` of ``x`` in a random order, for whoever holds ``x``.
+
+        A speedcube array is made to read shuffled from now on; what was computed from it before
+        stays as it was. A NumPy array or a list is changed in place.
+        """
+        if isinstance(x, Array):
+            x._rebind(self.permutation(x, axis))
+        elif isinstance(x, np.ndarray):
+            order = self.permutation(x.shape[build.check_axis(axis, x.ndim)]).compute()
+            x[...] = np.take(x, order, axis)
+        elif isinstance(x, MutableSequence):
+            if axis:
+                raise AxisError(f"a list has axis 0 only, not {axis}")
+            x[:] = [x[k] for k in self.permutation(len(x)).compute().tolist()]
+        else:
+            raise DTypeError(f"shuffle changes arrays and lists, not {type(x).__name__}")
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+        chunks: Any = None,
+    ) -> Array:
+        """Things from ``range(a)``, or along ``axis`` of the array ``a``, of probabilities ``p``.
+
+        Without ``p`` each is as likely as any other; without ``replace`` none comes twice, and the
+        first of a `permutation` are taken. ``p``, in memory, is turned into Walker's alias table
+        (Vose 1991); without replacement it gives the least of exponentials over p (Efraimidis &
+        Spirakis 2006), which are computed at once. They come in random order whatever ``shuffle``.
+        """
+        count, things = _things(a, axis)
+        shape = drawn_shape(size)
+        if p is not None:
+            chances = _probabilities(p, count)
+            index = self._weighted(chances, shape, replace)
+        elif replace:
+            if count == 0 and math.prod(shape):
+                raise ParameterError("a must not be empty")
+            index = self.integers(max(count, 1), size=shape)
+        else:
+            wanted = math.prod(shape)
+            if wanted > count:
+                raise ParameterError(
+                    f"cannot take a larger sample than population when replace is False: size "
+                    f"{shape} has {wanted} elements, a has {count}"
+                )
+            index = self._order((count,), 0)[:wanted].reshape(shape)
+        if things is None:
+            return self._shown(index, chunks)
+        return self._shown(sc.take(things, index, axis), chunks)
+
+    def integers(self, low: Any, high: Any = None, size: Any = None) -> Array:
+        """Integers in [0, ``low``)."""
+        raise NotImplementedError
+
+    def _weighted(self, chances: Any, shape: Shape, replace: bool) -> Array:
+        wanted = math.prod(shape)
+        if not replace:
+            return self._without_replacement(chances, wanted).reshape(shape)
+        keep, alias = _alias_table(chances)
+        (u, v) = self._sources(["uniform", "uniform"], shape)
+        index = sc.minimum(sc.floor(u * len(chances)), len(chances) - 1).astype("int64")
+        kept = v < sc.take(asarray(keep), index, 0)
+        return sc.where(kept, index, sc.take(asarray(alias), index, 0))
+
+    def _without_replacement(self, chances: Any, wanted: int) -> Array:
+        possible = int(np.count_nonzero(chances))
+        if wanted > possible:
+            raise ParameterError(
+                f"fewer non-zero entries in p than size: p has {possible}, size asks for {wanted}"
+            )
+        (waits,) = self._sources(["exponential"], (len(chances),))
+        with np.errstate(divide="ignore"):
+            order = np.argsort(waits.compute() / chances, kind="stable")
+        return asarray(order[:wanted].astype(np.int64))
+
+    def _order(self, shape: Shape, axis: int) -> Array:
+        """A permutation of the places along ``axis``, another one for each line."""
+        lines = tuple(1 if k == axis else n for k, n in enumerate(shape))
+        n = _size(f"axis {axis}", shape[axis])
+        words = self._sources(["bits64", "bits64"], lines, "uint64")
+        steps = tuple(int(k == axis) for k in range(len(shape)))
+        place = Leaf(Position(), shape, 0, steps)
+        args = [place, *_sizes(n), *(word._expr for word in words)]
+        return Array(build.sampled("permuted", args, shape), gpu=self._gpu)
+
+
+def _size(name: str, n: int) -> int:
+    if not 0 <= n <= LARGEST:
+        raise ParameterError(f"{name} must be between 0 and 2**60 for a permutation, not {n}")
+    return n
+
+
+def _sizes(n: int) -> list[Leaf]:
+    """What the bijection takes of ``n``: itself, and a rectangle of even width that holds it."""
+    across = max(2, math.isqrt(max(n - 1, 0)) + 1)
+    across += across % 2
+    return [const(value, "int64") for value in (n, max(1, -(-n // across)), across)]
+
+
+def inverse_permutation(order: Array) -> Array:
+    """Where each number went: the array ``q`` with ``q[order] == arange(n)``.
+
+    ``order`` is what ``Generator.permutation(n)`` gave, whole; the result is as lazy as it.
+    """
+    expr = order._expr if isinstance(order, Array) else None
+    if not (isinstance(expr, Map) and expr.op == "permuted" and len(expr.shape) == 1):
+        raise ParameterError("inverse_permutation takes what Generator.permutation(n) gave, whole")
+    place, n = expr.args[0], expr.args[1]
+    same = whole(Position(), expr.shape)
+    assert isinstance(place, Leaf)
+    assert isinstance(n, Leaf)
+    assert isinstance(n.source, Const)
+    if (place.offset, place.strides) != (0, same.strides) or n.source.value != expr.shape[0]:
+        raise ParameterError("inverse_permutation takes a whole permutation, not a part of one")
+    return Array(build.sampled("permuted_back", expr.args, expr.shape), gpu=order._gpu)
+
+
+def _array_of(x: Any) -> Array:
+    array = asarray(x)
+    if not array.shape:
+        raise AxisError("x must be an integer or at least 1-dimensional")
+    return array
+
+
+def _things(a: Any, axis: int) -> tuple[int, Array | None]:
+    """How many things there are to choose from, and the array that holds them."""
+    if isinstance(a, Array) or np.ndim(a):
+        things = asarray(a)
+        return things.shape[build.check_axis(axis, things.ndim)], things
+    count = whole_number("a", a)
+    if not 0 <= count < 2**63:
+        raise ParameterError(f"a must be an integer from 0 to 2**63 - 1 or an array, not {a!r}")
+    return count, None
+
+
+def _probabilities(p: Any, count: int) -> Any:
+    chances = np.asarray(p.compute() if isinstance(p, Array) else p, np.float64)
+    if chances.shape != (count,):
+        raise ParameterError(
+            f"a and p must have the same size: a has {count} things, p the shape {chances.shape}"
+        )
+    bad = ~((chances >= 0) & (chances <= math.inf))
+    if bad.any():
+        k = int(bad.argmax())
+        raise ParameterError(f"probabilities must be numbers >= 0: p[{k}] is {chances[k]}")
+    total = math.fsum(chances.tolist())
+    if abs(total - 1.0) > 1e-8:
+        raise ParameterError(f"probabilities do not sum to 1: they sum to {total}")
+    return chances / total
+
+
+def _alias_table(chances: Any) -> tuple[Any, Any]:
+    """Vose's table: cell k is kept with probability keep[k], else it is alias[k]."""
+    n = len(chances)
+    keep, alias = np.ones(n), np.arange(n)
+    scaled = (chances * n).tolist()
+    small = [k for k in range(n) if scaled[k] < 1.0]
+    large = [k for k in range(n) if scaled[k] >= 1.0]
+    while small and large:
+        less, more = small.pop(), large[-1]
+        keep[less], alias[less] = scaled[less], more
+        scaled[more] = (scaled[more] + scaled[less]) - 1.0
+        if scaled[more] < 1.0:
+            small.append(large.pop())
+    return keep, alias
