@@ -21,7 +21,7 @@ from speedcube.expr.interpret import interpret
 from speedcube.kernel import reference
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm_loops import scratch_bytes
-from speedcube.kernel.native import NativeKernel, compile_object, full, load_object, source
+from speedcube.kernel.native import NativeKernel, compile_object, load_object, source, styles
 from speedcube.kernel.program import LeafCode, Program, Sink
 from speedcube.kernel.reference import draw
 
@@ -239,7 +239,9 @@ def run_body(
         for name, array in inputs.items()
     )
     program = Program(leaves, body, Sink("store", body.output_type("x")), 0, 0, False)
-    kernel = load_object(compile_object(source(program, target, full(program, target)), target))
+    kernel = load_object(
+        compile_object(source(program, target, styles(program, target)[1]), target)
+    )
     _KEEP.append(kernel)
     out = np.empty(count, body.output_type("x"))
     geometry = [0, 1, 0, 1, 0, count, RUN, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]

@@ -24,7 +24,7 @@ LAYERS: Final = (
     ("plan", "kernel"),
     ("engine",),
     ("interop",),
-    ("array", "display", "functions", "inner", "operators", "random", "twins"),
+    ("array", "display", "functions", "inner", "operators", "random", "taking", "twins"),
     ("climb", "petnames", "cli", "__init__", "__main__"),
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -115,6 +115,7 @@ from .functions import (
 )
 from .inner import dot, matmul, vdot, vecdot
 from .interop.plain_dask import on
+from .taking import take, take_along_axis
 
 __all__ = [
     "Array",
@@ -224,6 +225,8 @@ __all__ = [
     "subtract",
     "sum",
     "swapaxes",
+    "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "trunc",

@@ -171,6 +171,11 @@ class Array(Operators):
 
     # Views ---------------------------------------------------------------------------------
 
+    def _rebind(self, other: Array) -> None:
+        """Be ``other`` from now on; expressions made of this array keep what they had."""
+        self._expr, self._gpu, self._grid = other._expr, other._gpu, other._grid
+        self._plans = {}
+
     def _view(self, expr: Expr, grid: grids.Grid) -> Array:
         return Array(expr, gpu=self._gpu, hint=grid)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import functions, inner
+from . import functions, inner, taking
 from .array import Array
 from .errors import UnsupportedError
 from .interop.numpy_calls import register
@@ -93,6 +93,8 @@ register(
         np.shape: lambda a: a.shape,
         np.size: _size,
         np.swapaxes: _swapaxes,
+        np.take: taking.take,
+        np.take_along_axis: taking.take_along_axis,
         np.transpose: _transpose,
         np.vdot: inner.vdot,
         np.vecdot: inner.vecdot,

@@ -94,7 +94,7 @@ def source_of(root: Expr, target: str) -> str:
     program = prepare(stage, stage.parts[0], None).program
     best = native.targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
-        "cpu": lambda p: native.source(p, best, native.full(p, best)),
+        "cpu": lambda p: native.source(p, best, native.styles(p, best)[1]),
         "cuda": nvrtc.source,
         "ir": str,
     }

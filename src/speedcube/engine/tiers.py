@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from ..kernel.cache import kernel_cache
-from ..kernel.native import QUICK, NativeKernel, Style, build, full, is_stored, load
+from ..kernel.native import NativeKernel, Style, build, is_stored, load, styles
 from ..kernel.program import Program
 
 # A full kernel takes 80 ms more to compile and saves about a nanosecond an element.
@@ -30,14 +30,13 @@ class Tiers:
     kernels: dict[Style, NativeKernel] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def full(self) -> Style:
-        """The style of its quick-running code."""
-        return full(self.program, self.target)
+    @cached_property
+    def styles(self) -> tuple[Style, Style]:
+        return styles(self.program, self.target)
 
     def kernel(self, visits: int) -> NativeKernel:
         """The kernel to compute ``visits`` elements with."""
-        found = self.kernels.get(self.full)
+        found = self.kernels.get(self.styles[1])
         if found is not None:
             return found
         with self.lock:  # one thread compiles, others wait
@@ -45,13 +44,14 @@ class Tiers:
             return self._full() if self.seen >= FULL_PAYS else self._quick()
 
     def _full(self) -> NativeKernel:
-        return self._get(self.full) or self._build(self.full)
+        style = self.styles[1]
+        return self._get(style) or self._build(style)
 
     def _quick(self) -> NativeKernel:
-        quick = QUICK[self.target]
+        quick, full = self.styles
         if quick in self.kernels:
             return self.kernels[quick]
-        if is_stored(self.program, self.target, self.full, kernel_cache()):
+        if is_stored(self.program, self.target, full, kernel_cache()):
             return self._full()
         return self._get(quick) or self._build(quick)
 

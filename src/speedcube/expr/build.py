@@ -11,25 +11,9 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError, ShapeTypeError
-from ..ops import OPS, SAMPLERS
+from ..ops import OPS
 from . import views
-from .nodes import (
-    Const,
-    Expr,
-    Leaf,
-    Map,
-    Position,
-    Reduced,
-    Scanned,
-    Shape,
-    Source,
-    c_strides,
-    const,
-    countable,
-    memory,
-    whole,
-)
-from .views import Affine, Axis
+from .nodes import Expr, Leaf, Map, Reduced, Scanned, Shape, c_strides, const, countable, whole
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -128,48 +112,6 @@ def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_float(dtype) and not _is_double(value):
         raise DTypeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
     return const(bool(value) if dtype == "bool" else value, dtype, shape)
-
-
-def sampled(op: str, args: Sequence[Expr], shape: Shape) -> Expr:
-    """The sampler ``op``, a name of `ops.SAMPLERS`, of arguments broadcast to ``shape``."""
-    return Map(op, tuple(views.broadcast_to(arg, shape) for arg in args), shape, SAMPLERS[op])
-
-
-def gathered(source: Source, first: int, last: int, index: Expr) -> Expr:
-    """What ``source`` has at each position ``index``, an int64 from ``first`` to ``last``."""
-    shape = index.shape
-    ends = const(first, "int64", shape), const(last, "int64", shape)
-    return Map("gather", (index, memory(source, shape), *ends), shape, source.dtype)
-
-
-def take(root: Expr, index: Expr, axis: int) -> Expr:
-    """``root`` with ``axis`` read at ``index``, whose shape takes that axis' place.
-
-    Each leaf is read at computed positions: nothing is materialised that is not already.
-    """
-    shape = (*root.shape[:axis], *index.shape, *root.shape[axis + 1 :])
-    inner = len(index.shape)
-    places = [Axis(k, 0, 1) for k in range(axis, axis + inner)]
-    spread = views.apply(index, Affine(shape, tuple(places)))
-
-    def leaf(node: Leaf) -> Expr:
-        if isinstance(node.source, Const) or node.strides[axis] == 0:
-            strides = (*node.strides[:axis], *(0,) * inner, *node.strides[axis + 1 :])
-            return Leaf(node.source, shape, node.offset, strides)
-        rest = (*node.strides[:axis], *(0,) * inner, *node.strides[axis + 1 :])
-        along = elementwise("multiply", [spread, node.strides[axis]])
-        at = elementwise("add", [Leaf(Position(), shape, node.offset, rest), along])
-        if isinstance(node.source, Position):
-            return at
-        return gathered(node.source, *_extent(node), at)
-
-    return views.rebuild(root, shape, leaf)
-
-
-def _extent(leaf: Leaf) -> tuple[int, int]:
-    """The first and the last position that ``leaf`` reads."""
-    spans = [(n - 1) * s for n, s in zip(leaf.shape, leaf.strides, strict=True)]
-    return tuple(leaf.offset + sum(end(0, span) for span in spans) for end in (min, max))  # type: ignore[return-value]
 
 
 def cast(root: Expr, dtype: str) -> Expr:

@@ -53,13 +53,16 @@ class Style:
 # 16 lanes 82 and 3.7), AVX2 44 and 6.4 against 152 and 5.0 (with 32 lanes 226 and 6.1).
 QUICK: Final = {"avx512": Style(8, True, 16), "avx2": Style(8, True), "plain": Style(4, True)}
 FULL: Final = {"avx512": Style(32, False, 16), "avx2": Style(16, False), "plain": Style(8, False)}
-# A vector of samplers goes on until each of its elements is accepted: it has fewer of them.
+# A vector of samplers goes on until each of its elements is accepted: it has fewer of them. Nor is
+# there quick code: they are long, and with fewer chains in a vector would wait for each.
 RAGGED: Final = {"avx512": Style(16, False, 16), "avx2": Style(8, False), "plain": Style(4, False)}
 
 
-def full(program: Program, target: str) -> Style:
-    """The style of full code."""
-    return (RAGGED if program.ragged else FULL)[target]
+def styles(program: Program, target: str) -> tuple[Style, Style]:
+    """The styles of quick and of full code."""
+    if program.ragged:
+        return RAGGED[target], RAGGED[target]
+    return QUICK[target], FULL[target]
 
 
 @cache

@@ -16,8 +16,9 @@ from numpy.random import SeedSequence
 from ..errors import MissingError
 from .generator import Generator, default_rng
 from .legacy import FUNCTIONS, RandomState
+from .permutations import inverse_permutation
 
-__all__ = ["Generator", "RandomState", "SeedSequence", "default_rng"]
+__all__ = ["Generator", "RandomState", "SeedSequence", "default_rng", "inverse_permutation"]
 __all__ += FUNCTIONS
 
 globals().update(FUNCTIONS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from ..array import Array
-from ..expr import build
+from ..expr import gather
 from ..expr.nodes import Position, Random, Shape, const, whole
 from ..expr.views import broadcast_shapes
 
@@ -46,11 +46,12 @@ class Draws:
         """The sampler ``op`` at every position of ``shape``."""
         position = whole(Position(), shape)
         args = [position, const(key, "uint64"), *map(_expression, given)]
-        return Array(build.sampled(op, args, shape), gpu=self._gpu)
+        return Array(gather.sampled(op, args, shape), gpu=self._gpu)
 
     def _counted(self, op: str, u: Array, *given: Number) -> Array:
         """The sampler ``op`` of the uniforms ``u``."""
-        return Array(build.sampled(op, [u._expr, *map(_expression, given)], u.shape), gpu=self._gpu)
+        args = [u._expr, *map(_expression, given)]
+        return Array(gather.sampled(op, args, u.shape), gpu=self._gpu)
 
     def _shown(self, values: Array, chunks: Any) -> Array:
         """``values`` as they are handed out, with the grid ``chunks``."""
@@ -65,4 +66,4 @@ def sampled(op: str, *given: Number) -> Array:
     """The sampler ``op`` of numbers and arrays alone: a function with the same bits everywhere."""
     args = [_expression(value) for value in given]
     shape = broadcast_shapes(*(arg.shape for arg in args))
-    return Array(build.sampled(op, args, shape))
+    return Array(gather.sampled(op, args, shape))

@@ -12,7 +12,6 @@ from ..array import Array
 from ..errors import DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Random, Shape, whole
 from ..interop.cupy_backend import BitGenerator, CupyGenerator
-from .continuous import Continuous
 from .parameters import (
     NOT_NEGATIVE,
     Parameter,
@@ -24,10 +23,11 @@ from .parameters import (
     refuse_pair,
     whole_number,
 )
+from .permutations import Permutations
 from .seeds import StreamV1, seed_sequence
 
 
-class Generator(Continuous):
+class Generator(Permutations):
     """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
@@ -191,21 +191,8 @@ class Generator(Continuous):
         drawn = ((word >> 32) * count.value + below) >> 32
         return self._shown((drawn + first.value).astype(dtype), chunks)
 
-    def choice(
-        self,
-        a: int,
-        size: Any = None,
-        replace: bool = True,
-        p: None = None,
-        chunks: Any = None,
-    ) -> Array:
-        """Integers in [0, a), each drawn anew: `integers` under NumPy's other name."""
-        if np.ndim(a) or p is not None or not replace:
-            raise ParameterError(
-                "choice draws from range(a) with replacement and equal probability; index a NumPy "
-                "array with the result's values, or use numpy.random for the others"
-            )
-        return self.integers(a, size=size, chunks=chunks)
+    def _below(self, count: int, shape: Shape) -> Array:
+        return self.integers(count, size=shape)
 
 
 @overload

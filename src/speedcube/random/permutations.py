@@ -15,7 +15,7 @@ import numpy as np
 from .. import functions as sc
 from ..array import Array, asarray
 from ..errors import AxisError, DTypeError, ParameterError
-from ..expr import build
+from ..expr import build, gather
 from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole
 from .continuous import Continuous
 from .parameters import drawn_shape, whole_number
@@ -30,8 +30,8 @@ class Permutations(Continuous):
         """``range(x)`` in a random order, or the array ``x`` with ``axis`` in one.
 
         A range may have 2**60 numbers: each is computed from its place alone, at once.
-        `inverse_permutation` tells where each went. Any order is possible up to n = 34; beyond,
-        a 128-bit key chooses among as many orders as it can name.
+        `inverse_permutation` tells where each went. A key of 128 bits chooses the order: 34 things
+        have about as many orders as there are keys, more things have more.
         """
         if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
             size = _size("x", int(x))
@@ -39,7 +39,7 @@ class Permutations(Continuous):
         array = _array_of(x)
         axis = build.check_axis(axis, array.ndim)
         index = self._order((array.shape[axis],), 0)
-        return self._shown(sc.take(array, index, axis), chunks)
+        return self._shown(_taken(array, index, axis), chunks)
 
     def permuted(self, x: Any, axis: Any = None, out: Any = None, chunks: Any = None) -> Array:
         """``x`` with the elements along ``axis`` in a random order, another one for each line.
@@ -50,10 +50,12 @@ class Permutations(Continuous):
         if axis is None:
             flat = array.reshape(-1)
             index = self._order(flat.shape, 0)
-            found = sc.take(flat, index, 0).reshape(array.shape)
+            found = _taken(flat, index, 0).reshape(array.shape)
         else:
             axis = build.check_axis(axis, array.ndim)
-            found = sc.take_along_axis(array, self._order(array.shape, axis), axis)
+            index = self._order(array.shape, axis)
+            expr = gather.take_along(array._expr, index._expr, axis)
+            found = Array(expr, gpu=array._gpu or self._gpu)
         if out is None:
             return self._shown(found, chunks)
         if not isinstance(out, np.ndarray) or out.shape != array.shape:
@@ -104,9 +106,9 @@ class Permutations(Continuous):
             chances = _probabilities(p, count)
             index = self._weighted(chances, shape, replace)
         elif replace:
-            if count == 0 and math.prod(shape):
+            if count == 0 and 0 not in shape:
                 raise ParameterError("a must not be empty")
-            index = self.integers(max(count, 1), size=shape)
+            index = self._below(max(count, 1), shape)
         else:
             wanted = math.prod(shape)
             if wanted > count:
@@ -117,10 +119,10 @@ class Permutations(Continuous):
             index = self._order((count,), 0)[:wanted].reshape(shape)
         if things is None:
             return self._shown(index, chunks)
-        return self._shown(sc.take(things, index, axis), chunks)
+        return self._shown(_taken(things, index, build.check_axis(axis, things.ndim)), chunks)
 
-    def integers(self, low: Any, high: Any = None, size: Any = None) -> Array:
-        """Integers in [0, ``low``)."""
+    def _below(self, count: int, shape: Shape) -> Array:
+        """Integers in [0, ``count``)."""
         raise NotImplementedError
 
     def _weighted(self, chances: Any, shape: Shape, replace: bool) -> Array:
@@ -130,8 +132,8 @@ class Permutations(Continuous):
         keep, alias = _alias_table(chances)
         (u, v) = self._sources(["uniform", "uniform"], shape)
         index = sc.minimum(sc.floor(u * len(chances)), len(chances) - 1).astype("int64")
-        kept = v < sc.take(asarray(keep), index, 0)
-        return sc.where(kept, index, sc.take(asarray(alias), index, 0))
+        kept = v < _taken(asarray(keep), index, 0)
+        return sc.where(kept, index, _taken(asarray(alias), index, 0))
 
     def _without_replacement(self, chances: Any, wanted: int) -> Array:
         possible = int(np.count_nonzero(chances))
@@ -152,7 +154,12 @@ class Permutations(Continuous):
         steps = tuple(int(k == axis) for k in range(len(shape)))
         place = Leaf(Position(), shape, 0, steps)
         args = [place, *_sizes(n), *(word._expr for word in words)]
-        return Array(build.sampled("permuted", args, shape), gpu=self._gpu)
+        return Array(gather.sampled("permuted", args, shape), gpu=self._gpu)
+
+
+def _taken(array: Array, index: Array, axis: int) -> Array:
+    """``array`` along ``axis`` at ``index``, which is in range."""
+    return Array(gather.take(array._expr, index._expr, axis), gpu=array._gpu or index._gpu)
 
 
 def _size(name: str, n: int) -> int:
@@ -183,7 +190,7 @@ def inverse_permutation(order: Array) -> Array:
     assert isinstance(n.source, Const)
     if (place.offset, place.strides) != (0, same.strides) or n.source.value != expr.shape[0]:
         raise ParameterError("inverse_permutation takes a whole permutation, not a part of one")
-    return Array(build.sampled("permuted_back", expr.args, expr.shape), gpu=order._gpu)
+    return Array(gather.sampled("permuted_back", expr.args, expr.shape), gpu=order._gpu)
 
 
 def _array_of(x: Any) -> Array:
