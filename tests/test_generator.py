@@ -30,7 +30,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ParameterError,
         "low > high: low is 3.0, high is 1.0",
     ),
-    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "n_children must be 0 or more, not -1"),
+    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "n_children must be 0 or more and below 2**32, not -1"),
     "spawn text": (
         lambda: rng().spawn("a"),
         ParameterError,

@@ -18,6 +18,7 @@ from .parameters import (
     drawn_shape,
     float_dtype,
     has_arrays,
+    integer_limits,
     integer_ranges,
     parameter,
     refuse_pair,
@@ -167,18 +168,21 @@ class Generator(Permutations):
         """
         start, end = (0, low) if high is None else (low, high)
         name = dtypes.check(dtype)
-        if not dtypes.is_integer(name):
+        if not dtypes.is_integer(name) and name != "bool":
             raise DTypeError(f"integers gives integer dtypes, not {name}")
         if has_arrays(start, end):
             return self._integers_of_arrays(start, end, size, name, endpoint, chunks)
         first, last = whole_number("low", start), whole_number("high", end) - (not endpoint)
-        limits = np.iinfo(name)
-        if first < limits.min or last > limits.max:
+        least, most = integer_limits(name)
+        if first < least or last > most:
             raise ParameterError(f"[{first}, {last}] is out of bounds for {name}")
         count = last - first + 1
         if count <= 0:
             raise ParameterError(f"low >= high: low is {first}, high is {last + 1}")
         kind = "integers" if count < 2**32 else "integers_wide" if count < 2**64 else "bits64"
+        if name == "bool":
+            bits = self._draw(kind, (first, count), drawn_shape(size), "uint8", None)
+            return self._shown(bits.astype("bool"), chunks)
         return self._draw(kind, (first, count % 2**64), drawn_shape(size), name, chunks)
 
     def _integers_of_arrays(

@@ -48,7 +48,7 @@ class Parameter:
 
     @property
     def shape(self) -> Shape:
-        return self.value.shape if isinstance(self.value, Array) else ()
+        return self.value.shape if isinstance(self.value, Array) else np.shape(self.value)
 
     @property
     def is_number(self) -> bool:
@@ -57,6 +57,8 @@ class Parameter:
 
 def parameter(name: str, given: Any, domain: Domain = REAL, dtype: str = "float64") -> Parameter:
     """``given``, a number or an array of them, inside ``domain``; `ParameterError` otherwise.
+
+    What is of another type is refused with `ParameterTypeError`.
 
     An array must hold its numbers until the draw is computed. A lazy one is not computed to be
     checked: outside the domain the results mean nothing.
@@ -70,16 +72,23 @@ def parameter(name: str, given: Any, domain: Domain = REAL, dtype: str = "float6
 
 
 def _number(name: str, given: Any) -> Parameter:
+    """One number; text is none, as for NumPy."""
     try:
-        value = float(given)
-    except (TypeError, ValueError, OverflowError) as err:
-        raise ParameterTypeError(f"{name} must be a number, not {given!r}") from err
+        value = None if isinstance(given, (str, bytes)) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        value = None
+    if value is None:
+        raise ParameterTypeError(f"{name} must be a number, not {given!r}")
     return Parameter(name, value, value)
 
 
 def _array(name: str, given: Any, dtype: str) -> Parameter:
     """An array in memory; one without axes is a number, as in NumPy."""
-    array, known = _in_memory(given)
+    large = _large(given)
+    if large is not None:
+        refuse(f"{name} is beyond float64", abs(large) >= 2**1024, Parameter(name, large, large))
+        given = large.astype("float64")
+    array, known = _in_memory(name, given)
     if not array.shape:
         return _number(name, known.item())
     return Parameter(name, array.astype(dtype), known)
@@ -87,16 +96,33 @@ def _array(name: str, given: Any, dtype: str) -> Parameter:
 
 def _is_array(value: Any) -> bool:
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(value, (list, tuple)) or (
+    return isinstance(value, (list, tuple, range)) or (
         not isinstance(value, np.generic) and any(hasattr(value, name) for name in protocols)
     )
 
 
-def _in_memory(value: Any) -> tuple[Array, Any]:
+def _in_memory(name: str, value: Any) -> tuple[Array, Any]:
     """The array that reads ``value``, and its numbers as NumPy sees them, copied from a GPU."""
-    array = asarray(value)
-    buffer = readable(value)
+    if hasattr(value, "__dask_graph__"):
+        raise DTypeError(f"{name} is a Dask collection; use speedcube.from_dask_array")
+    try:
+        buffer = readable(value)
+        array = asarray(buffer)
+    except (DTypeError, ShapeError) as err:
+        raise ParameterTypeError(f"{name} must be a number or an array of them: {err}") from err
     return array, buffer.get() if hasattr(buffer, "get") else buffer
+
+
+def _large(value: Any) -> Any:
+    """Integers beyond 64 bits as the objects that NumPy holds them in; None for all others."""
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged: `_in_memory` says so
+        return None
+    is_large = array.dtype == object and array.size and all(isinstance(v, int) for v in array.flat)
+    return array if is_large else None
 
 
 def refuse(words: str, bad: Any, *parameters: Parameter) -> None:
@@ -202,22 +228,25 @@ def float_dtype(what: str, dtype: Any) -> str:
 
 def has_arrays(low: Any, high: Any) -> bool:
     """Whether a range of integers is given by arrays."""
-    return any(np.ndim(bound) > 0 for bound in (low, high) if bound is not None)
+    return any(_has_axes(bound) for bound in (low, high))
+
+
+def _has_axes(value: Any) -> bool:
+    return isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) > 0
 
 
 def integer_ranges(low: Any, high: Any, dtype: str, endpoint: bool) -> tuple[Parameter, Parameter]:
     """The first numbers and the counts, each uint64, of ranges of fewer than 2**32 numbers."""
     first, end = _integers("low", low), _integers("high", high)
-    limits = np.iinfo(dtype)
-    beyond = int(limits.max) + (not endpoint)
-    refuse(f"low is out of bounds for {dtype}", first.known < int(limits.min), first)
-    refuse(f"high is out of bounds for {dtype}", end.known > beyond, end)
+    least, most = integer_limits(dtype)
+    refuse(f"low is out of bounds for {dtype}", first.known < least, first)
+    refuse(f"high is out of bounds for {dtype}", end.known > most + (not endpoint), end)
     if endpoint:
         refuse_pair("low > high", lambda a, b: a > b, first, end)
     else:
         refuse_pair("low >= high", lambda a, b: a >= b, first, end)
-    start = first.known.astype("uint64")  # modulo 2**64, as all that follows
-    count = end.known.astype("uint64") - start + np.uint64(endpoint)
+    start = _modulo(first.known)  # 2**64, as all that follows
+    count = _modulo(end.known) - start + np.uint64(endpoint)
     wide = count - np.uint64(1) >= np.uint64(2**32 - 1)
     refuse("ranges given by arrays must have fewer than 2**32 numbers", wide, first, end)
     return (
@@ -232,8 +261,25 @@ def _integers(name: str, given: Any) -> Parameter:
             f"{name} is a lazy array, and the ranges of integers must be known when they are "
             f"drawn; pass {name}.compute()"
         )
-    value = given if np.ndim(given) else np.asarray(whole_number(name, given))
-    array, found = _in_memory(value)
-    if found.dtype.kind not in "iu":
-        raise DTypeError(f"{name} must be an integer or an array of them, not of {found.dtype}")
-    return Parameter(name, array, found)
+    known = _large(given) if _has_axes(given) else np.asarray(whole_number(name, given))
+    if known is None:
+        known = _in_memory(name, given)[1]
+    if known.size == 0:
+        known = known.astype("int64")
+    if known.dtype.kind not in "iuO":
+        raise ParameterTypeError(
+            f"{name} must be an integer or an array of them, not of {known.dtype}"
+        )
+    return Parameter(name, known, known)
+
+
+def integer_limits(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest number of an integer dtype, or of bool."""
+    return (0, 1) if dtype == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+def _modulo(numbers: Any) -> Any:
+    """Integers modulo 2**64 as uint64; those that NumPy holds as objects may be beyond it."""
+    if numbers.dtype == object:
+        numbers = np.asarray(numbers % 2**64)
+    return numbers.astype("uint64")

@@ -108,8 +108,8 @@ class StreamV1:
     def spawn(self, n_children: int) -> list[StreamV1]:
         """``n_children`` independent streams; different ones at each call."""
         count = whole_number("n_children", n_children)
-        if count < 0:
-            raise ParameterError(f"n_children must be 0 or more, not {count}")
+        if not 0 <= count < 2**32:
+            raise ParameterError(f"n_children must be 0 or more and below 2**32, not {count}")
         with TURN:
             return [StreamV1(child) for child in self.seed_seq.spawn(count)]
 
