@@ -69,7 +69,15 @@ OTHERS: Final = {
     "standard_normal",
 }
 WITHOUT_SIZE: Final = ("bytes", "spawn")
-OF_INTEGERS: Final = (*WITHOUT_SIZE, "integers")
+# (method, parameter) that takes integers: fractions and bools are refused, NumPy casts them
+WHOLE: Final = {
+    *(("binomial", "0"), ("integers", "0"), ("integers", "1"), ("bytes", "0"), ("spawn", "0")),
+    *(("hypergeometric", str(k)) for k in range(3)),
+}
+NOT_WHOLE: Final = {
+    *("True", "bools", "number 1.5", "number -1.5", "list [1.0, -1.0]", "list [1j]"),
+    *("texts", "times"),
+}
 
 VALUES: Final[dict[str, Any]] = {
     **{repr(text): text for text in ("a", "1.5", b"x")},
@@ -122,10 +130,12 @@ def stricter(call: Call) -> bool:
     """What NumPy draws from and we refuse."""
     if call.what == "size":
         return call.value == "b'a'"  # bytes, as a sequence of integers
-    if "nan" in call.value.lower():  # NumPy gives NaN, or numbers that mean nothing
-        return True
-    if call.method in OF_INTEGERS:  # NumPy rounds and casts to integers
-        return call.value not in ("0-d -1",) or call.method != "integers"
+    if call.value in ("'1.5'", "date") or "nan" in call.value.lower():
+        return True  # text and dates taken for numbers; NaN gives NaN, or what means nothing
+    if (call.method, call.what) in WHOLE:
+        below_zero = call.method in WITHOUT_SIZE and call.value in ("number -1", "0-d -1")
+        wide = call.method == "integers" and call.value == f"large list {2**63}"
+        return call.value in NOT_WHOLE or below_zero or wide
     return call.method == "triangular" and "inf" in call.value  # NumPy gives NaN
 
 

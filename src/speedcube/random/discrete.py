@@ -25,6 +25,7 @@ from .parameters import (
     drawn_shape,
     parameter,
     refuse_all,
+    refuse_pair,
 )
 
 _SMALL: Final = 10.0  # means below it are inverted
@@ -41,6 +42,11 @@ BELOW_ONE: Final = Domain("{name} < 0 or {name} >= 1", lambda v: (v < 0) | (v >=
 
 # NumPy's bound.
 THINGS: Final = Domain("{name} < 0 or {name} >= 10**9", lambda v: (v < 0) | (v >= 10**9))
+
+
+def _too_many_failures(n: Any, p: Any) -> Any:
+    """Whether the mean, ten standard deviations up, is more than a Poisson variate's may be."""
+    return (1.0 - p) / p * (n + 10.0 * np.sqrt(n)) > _LARGEST_MEAN
 
 
 class Discrete(Formulas):
@@ -121,6 +127,7 @@ class Discrete(Formulas):
         A Poisson variate whose mean is a gamma variate.
         """
         successes, chance = parameter("n", n, POSITIVE), parameter("p", p, PROBABILITY)
+        refuse_pair("n too large or p too small", _too_many_failures, successes, chance)
         shape = drawn_shape(size, successes, chance)
         odds = (1.0 - chance.value) / chance.value
         mean = self._gammas(shape, successes.value) * odds

@@ -165,26 +165,12 @@ def counts(name: str, given: Any, domain: Domain) -> Parameter:
         if not dtypes.is_integer(given._expr.dtype):
             raise DTypeError(f"{name} must be integers, not {given.dtype}; use .astype('int64')")
         return Parameter(name, given.astype("int64"), None)
-    found = _counts(name, given) if _is_array(given) else _count(name, given)
+    found = _integers(name, given)
+    last = np.iinfo("int64").max
+    refuse(f"{name} must fit int64", (found.known > last) | (found.known < -last - 1), found)
     refuse(domain.refused.format(name=name), domain.outside(found.known), found)
-    return found
-
-
-def _count(name: str, given: Any) -> Parameter:
-    value = whole_number(name, given)
-    if not -(2**63) <= value < 2**63:
-        raise ParameterError(f"{name} must fit int64, not {value}")
-    return Parameter(name, value, value)
-
-
-def _counts(name: str, given: Any) -> Parameter:
-    array, known = _in_memory(given)
-    if not array.shape:
-        return _count(name, known.item())
-    if known.dtype.kind not in "iu":
-        raise DTypeError(f"{name} must be integers, not an array of {known.dtype}")
-    refuse(f"{name} must fit int64", known > np.iinfo("int64").max, Parameter(name, array, known))
-    return Parameter(name, array.astype("int64"), known)
+    whole = found.known.astype("int64")
+    return Parameter(name, asarray(whole) if whole.shape else int(whole), whole)
 
 
 def drawn_shape(size: Any, *parameters: Parameter) -> Shape:
@@ -256,6 +242,7 @@ def integer_ranges(low: Any, high: Any, dtype: str, endpoint: bool) -> tuple[Par
 
 
 def _integers(name: str, given: Any) -> Parameter:
+    """An integer or an array of them in memory; NumPy holds those beyond 64 bits as objects."""
     if isinstance(given, Array) and given.ndim:
         raise ParameterError(
             f"{name} is a lazy array, and the ranges of integers must be known when they are "
