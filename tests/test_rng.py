@@ -63,13 +63,13 @@ def interleaved(streams: int) -> Callable[[int], Words]:
 
 
 def seeds(turns: int) -> Words:
-    found = keys(*(((SEED + k,), (), 0) for k in range(-(-turns // 128))))
-    return word(found[:, None], places(128)).reshape(-1, 1)[:turns]
+    found = keys(*(((SEED + k,), (), 0) for k in range(-(-turns // 256))))
+    return word(found[:, None], places(256)).reshape(-1, 1)[:turns]
 
 
 def calls(turns: int) -> Words:
-    found = keys(*(((SEED,), (), k) for k in range(-(-turns // 128))))
-    return word(found[:, None], places(128)).reshape(-1, 1)[:turns]
+    found = keys(*(((SEED,), (), k) for k in range(-(-turns // 256))))
+    return word(found[:, None], places(256)).reshape(-1, 1)[:turns]
 
 
 # Name, what is expected of so many turns, words in a block, and turns: more than a block.
@@ -119,7 +119,7 @@ def test_a_gpu_deals_the_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_words_are_those_that_generators_draw() -> None:
     """Without the key's or the block's definition: by ``Generator.bytes``, and integers."""
-    run = 128 * 8
+    run = 256 * 8
     drawn = sc.random.default_rng(SEED)
     assert dealt("calls", 64, "core", 3 * run) == b"".join(drawn.bytes(run) for _ in range(3))
     every = (sc.random.default_rng(SEED + k).bytes(run) for k in range(3))

@@ -33,7 +33,7 @@ Layout: TypeAlias = Callable[[int, Target], Blocks]
 BLOCK: Final = 2**21  # words, 16 MiB: planning takes little of its time
 COLUMN: Final = 2**20  # words of a column of the array that `rows` and `columns` read
 WIDTH: Final = 2**42  # columns of that array; its 2**65 bytes have no end in practice
-RUN: Final = 128  # words that `seeds` and `calls` take of a stream
+RUN: Final = 256  # words that `seeds` and `calls` take of a stream
 MOST_STREAMS: Final = 2**20
 
 
