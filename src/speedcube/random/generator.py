@@ -24,11 +24,11 @@ from .parameters import (
     refuse_pair,
     whole_number,
 )
-from .permutations import Permutations
 from .seeds import StreamV1, seed_sequence
+from .vectors import Vectors
 
 
-class Generator(Permutations):
+class Generator(Vectors):
     """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
