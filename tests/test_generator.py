@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import re
@@ -30,7 +31,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ParameterError,
         "low > high: low is 3.0, high is 1.0",
     ),
-    "spawn -1": (lambda: rng().spawn(-1), ParameterError, "n_children must be 0 or more and below 2**32, not -1"),
+    "spawn -1": (
+        lambda: rng().spawn(-1),
+        ParameterError,
+        "n_children must be 0 or more and below 2**32, not -1",
+    ),
     "spawn text": (
         lambda: rng().spawn("a"),
         ParameterError,
@@ -160,15 +165,18 @@ one, other = rng.spawn(2)
 rng.normal(size=3)
 child = os.fork()
 mine = one if child else other
-print(rng.random(2).compute().tolist(), mine.random(2).compute().tolist(), flush=True)
-if not child:
-    os._exit(0)
-os.waitpid(child, 0)
+if child:
+    os.waitpid(child, 0)
+found = [g.random(2).compute(on="core").tolist() for g in (rng, mine)]
+os.write(1, (repr(found) + "\\n").encode())  # at once
+os._exit(0)
 """
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60
     )
-    (same, one), (again, other) = (line.split("] [") for line in done.stdout.splitlines())
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, (done.stdout, done.stderr)
+    (same, one), (again, other) = (json.loads(line) for line in lines)
     assert same == again
     assert one != other
 
