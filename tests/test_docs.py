@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
+import speedcube as sc
 from speedcube.ops import ELEMENTARY, OPS
 
 ROOT = Path(__file__).parent.parent
@@ -106,3 +108,51 @@ def test_the_accuracy_page_is_what_its_files_say() -> None:
     for op, figure in every.items():
         assert figure["ulps"] <= 0.502, op
         assert figure["special values wrong"] == 0
+
+
+def test_the_page_of_random_numbers() -> None:
+    """Its programs run, its table counts calls as they are counted, no method is left out."""
+    page = DOCS / "random.md"
+    names: dict[str, Any] = {}
+    for block in python_blocks(page):
+        exec(block, names)
+    assert names["rng"].bit_generator.calls == 3
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        assert (DOCS / target).exists(), target
+    rows = re.findall(r"^\| (\d) \| (`.*`) \|$", page.read_text(), re.MULTILINE)
+    assert len(rows) == 7
+    counted = {name: int(n) for n, text in rows for name in re.findall(r"`(\w+)`", text)}
+    for name, calls in counted.items():
+        rng = sc.random.default_rng(7)
+        getattr(rng, name)(*ARGUMENTS.get(name, ()))
+        assert rng.bit_generator.calls == calls, name
+    for k in (2, 5):
+        rng = sc.random.default_rng(7)
+        rng.multinomial(9, [1 / k] * k)
+        rng.multivariate_hypergeometric([3] * k, 4)
+        assert rng.bit_generator.calls == 2 * 2 * (k - 1)
+    for options, calls in [({}, 1), ({"replace": False}, 2), ({"p": [0.5, 0.5]}, 2)]:
+        rng = sc.random.default_rng(7)
+        rng.choice(2, 2, **options)
+        assert rng.bit_generator.calls == calls
+    methods = {n for n in dir(sc.random.Generator) if n[0] != "_"} - {"entropy", "spawn_key"}
+    assert methods == {*counted, "multinomial", "multivariate_hypergeometric", "choice"}
+
+
+# What a method needs; the others need nothing.
+ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+    "binomial": (9, 0.5),
+    "dirichlet": ([1.0, 2.0, 3.0],),
+    "hypergeometric": (5, 6, 7),
+    "integers": (9,),
+    "multivariate_normal": ([0, 0], [[1, 0], [0, 1]]),
+    "noncentral_f": (2, 3, 1),
+    "permuted": ([1, 2, 3],),
+    "shuffle": ([1, 2, 3],),
+    "triangular": (0, 1, 2),
+    **{name: (2, 0.5) for name in ("beta", "f", "negative_binomial", "noncentral_chisquare")},
+    **{name: (1, 1) for name in ("vonmises", "wald")},
+    **{name: (3,) for name in ("bytes", "permutation", "spawn", "standard_t", "zipf")},
+    **{name: (0.5,) for name in ("chisquare", "gamma", "geometric", "logseries", "pareto")},
+    **{name: (0.5,) for name in ("power", "standard_gamma", "weibull")},
+}
