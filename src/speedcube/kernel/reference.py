@@ -47,13 +47,24 @@ def draw(source: Random, positions: Any) -> Array:
 
 
 def _memory(source: Source) -> Array:
-    """What lies at each position from 0 on; nothing where no memory is read."""
+    """What lies at each position, those below 0 at the end; nothing where no memory is read."""
     if isinstance(source, Stored):
-        return np.asarray(source.buffer).view(dtypes.stored(source.dtype)).reshape(-1)
+        return _around(np.asarray(source.buffer)).view(dtypes.stored(source.dtype))
     if isinstance(source, (Reduced, Scanned, Deferred)):
         values = interpret(whole(source, source.shape), draw)
         return values.view(dtypes.stored(source.dtype)).reshape(-1)
     return np.empty(0)
+
+
+def _around(array: Array) -> Array:
+    """The memory that ``array`` spans, as element ``k`` of it is counted from its first."""
+    steps = zip(array.shape, array.strides, strict=True)
+    first = sum(min(0, (n - 1) * s) for n, s in steps) // array.itemsize
+    low, high = np.lib.array_utils.byte_bounds(array)
+    start = array[tuple(slice(-1, None) if s < 0 else slice(0, 1) for s in array.strides)]
+    count, size = (high - low) // array.itemsize, array.itemsize
+    flat = np.lib.stride_tricks.as_strided(start, (count,), (size,))
+    return np.roll(flat, first)
 
 
 def elements(root: Expr) -> Array:

@@ -13,7 +13,7 @@ from .. import functions as sc
 from ..array import Array
 from ..expr.nodes import Shape
 from .discrete import Discrete
-from .draws import Number
+from .draws import Keys, Number
 from .parameters import NOT_NEGATIVE, POSITIVE, drawn_shape, float_dtype, parameter
 
 _LEAST_KAPPA = 1e-100  # below it the density is flat in every bit
@@ -22,20 +22,25 @@ _LEAST_KAPPA = 1e-100  # below it the density is flat in every bit
 class Continuous(Discrete):
     """Distributions made of gamma variates, and the von Mises distribution."""
 
-    def _gammas(self, shape: Shape, a: Number, log: bool = False) -> Array:
-        """Gamma variates of shape ``a``, or their logarithms, which do not underflow."""
-        tried, powers = self._keys(2)
+    def _gamma_parts(self, keys: Keys, shape: Shape, a: Number) -> tuple[Array, Number]:
+        """``g`` and ``e``: a gamma variate of shape ``a`` is g exp(-e), e = 0 from shape 1 on."""
         if not isinstance(a, Array) and a >= 1.0:
-            found = self._marsaglia_tsang(tried, shape, a)
-            return sc.log(found) if log else found
+            return self._marsaglia_tsang(keys[0], shape, a), 0.0
         below = sc.less(a, 1.0)
-        found = self._marsaglia_tsang(tried, shape, sc.where(below, a + 1.0, a))
-        shrunk = sc.where(below, self._source("exponential", powers, shape), 0.0) / a
-        if log:
-            found = sc.log(found) - shrunk
-        else:
-            found = sc.where(sc.equal(a, 0.0), 0.0, found * sc.exp(-shrunk))
-        return found
+        variates = self._marsaglia_tsang(keys[0], shape, sc.where(below, a + 1.0, a))
+        return variates, sc.where(below, self._source("exponential", keys[1], shape), 0.0) / a
+
+    def _gammas(self, keys: Keys, shape: Shape, a: Number) -> Array:
+        """Gamma variates of shape ``a``."""
+        variates, e = self._gamma_parts(keys, shape, a)
+        if not isinstance(e, Array):
+            return variates
+        return sc.where(sc.equal(a, 0.0), 0.0, variates * sc.exp(-e))
+
+    def _log_gammas(self, keys: Keys, shape: Shape, a: Number) -> Array:
+        """Their logarithms, which do not underflow."""
+        variates, e = self._gamma_parts(keys, shape, a)
+        return sc.subtract(sc.log(variates), e)
 
     def _marsaglia_tsang(self, key: int, shape: Shape, a: Number) -> Array:
         d = a - 1.0 / 3.0
@@ -51,13 +56,15 @@ class Continuous(Discrete):
         """
         name = float_dtype("standard_gamma", dtype)
         a = parameter("shape", shape, NOT_NEGATIVE)
-        found = self._gammas(drawn_shape(size, a), a.value)
+        drawn = drawn_shape(size, a)
+        found = self._gammas(self._keys(2), drawn, a.value)
         return self._shown(found.astype(name), chunks)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, chunks: Any = None) -> Array:
         """Gamma of ``shape`` >= 0 and ``scale`` >= 0: the mean is their product."""
         a, b = parameter("shape", shape, NOT_NEGATIVE), parameter("scale", scale, NOT_NEGATIVE)
-        found = self._gammas(drawn_shape(size, a, b), a.value)
+        drawn = drawn_shape(size, a, b)
+        found = self._gammas(self._keys(2), drawn, a.value)
         return self._shown(b.value * found, chunks)
 
     def beta(self, a: Any, b: Any, size: Any = None, chunks: Any = None) -> Array:
@@ -68,27 +75,23 @@ class Continuous(Discrete):
         """
         first, second = parameter("a", a, POSITIVE), parameter("b", b, POSITIVE)
         shape = drawn_shape(size, first, second)
-        left, right = first.value, second.value
-        numbers = not (isinstance(left, Array) or isinstance(right, Array))
-        if numbers and min(left, right) >= 1.0:
-            x, y = self._gammas(shape, left), self._gammas(shape, right)
-            return self._shown(x / (x + y), chunks)
-        log_x, log_y = (self._gammas(shape, value, log=True) for value in (left, right))
-        found = sc.sigmoid(log_x - log_y)
-        if not numbers:
-            x, y = sc.exp(log_x), sc.exp(log_y)
-            small = sc.less(sc.minimum(left, right), 1.0)
-            found = sc.where(small, found, x / (x + y))
+        keys = self._keys(4)
+        x, less = self._gamma_parts(keys[:2], shape, first.value)
+        y, more = self._gamma_parts(keys[2:], shape, second.value)
+        found = x / (x + y)
+        if isinstance(less, Array) or isinstance(more, Array):
+            small = sc.less(sc.minimum(first.value, second.value), 1.0)
+            found = sc.where(small, sc.sigmoid((sc.log(x) - less) - (sc.log(y) - more)), found)
         return self._shown(found, chunks)
 
     def chisquare(self, df: Any, size: Any = None, chunks: Any = None) -> Array:
         """Chi-square with ``df`` > 0 degrees of freedom."""
         freedom = parameter("df", df, POSITIVE)
-        found = self._chi_squares(drawn_shape(size, freedom), freedom.value)
-        return self._shown(found, chunks)
+        shape = drawn_shape(size, freedom)
+        return self._shown(self._chi_squares(self._keys(2), shape, freedom.value), chunks)
 
-    def _chi_squares(self, shape: Shape, df: Number) -> Array:
-        return sc.multiply(2.0, self._gammas(shape, 0.5 * df))
+    def _chi_squares(self, keys: Keys, shape: Shape, df: Number) -> Array:
+        return sc.multiply(2.0, self._gammas(keys, shape, 0.5 * df))
 
     def noncentral_chisquare(
         self, df: Any, nonc: Any, size: Any = None, chunks: Any = None
@@ -96,24 +99,32 @@ class Continuous(Discrete):
         """Sum of squares of ``df`` > 0 normals whose means' squares add up to ``nonc`` >= 0."""
         freedom, shift = parameter("df", df, POSITIVE), parameter("nonc", nonc, NOT_NEGATIVE)
         shape = drawn_shape(size, freedom, shift)
-        found = self._noncentral(shape, freedom.value, shift.value)
+        found = self._noncentral(self._keys(7), shape, freedom.value, shift.value)
         return self._shown(found, chunks)
 
-    def _noncentral(self, shape: Shape, df: Number, nonc: Number) -> Array:
+    def _noncentral(self, keys: Keys, shape: Shape, df: Number, nonc: Number) -> Array:
         """Above one degree of freedom one shifted normal and the rest; else a Poisson mixture."""
-        (normals,) = self._sources(["normal"], shape)
-        above = self._chi_squares(shape, sc.maximum(df - 1.0, 0.0))
-        shifted = normals + sc.sqrt(nonc)
-        counts = self._poisson(shape, 0.5 * nonc)
-        below = self._chi_squares(shape, df + 2.0 * counts)
-        return sc.where(sc.greater(df, 1.0), above + shifted * shifted, below)
+
+        def shifted() -> Array:
+            one = self._source("normal", keys[0], shape) + sc.sqrt(nonc)
+            rest = self._chi_squares(keys[1:3], shape, sc.maximum(df - 1.0, 0.0))
+            return sc.add(rest, one * one)
+
+        def mixed() -> Array:
+            terms = self._poisson(keys[3:5], shape, 0.5 * nonc)
+            return self._chi_squares(keys[5:], shape, df + 2.0 * terms)
+
+        if isinstance(df, Array):
+            return sc.where(df > 1.0, shifted(), mixed())
+        return shifted() if df > 1.0 else mixed()
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None, chunks: Any = None) -> Array:
         """Fisher's F with ``dfnum`` > 0 and ``dfden`` > 0 degrees of freedom."""
         above, below = parameter("dfnum", dfnum, POSITIVE), parameter("dfden", dfden, POSITIVE)
         shape = drawn_shape(size, above, below)
-        x = self._gammas(shape, 0.5 * above.value)
-        y = self._gammas(shape, 0.5 * below.value)
+        keys = self._keys(4)
+        x = self._gammas(keys[:2], shape, 0.5 * above.value)
+        y = self._gammas(keys[2:], shape, 0.5 * below.value)
         return self._shown((x * below.value) / (y * above.value), chunks)
 
     def noncentral_f(
@@ -123,17 +134,19 @@ class Continuous(Discrete):
         above, below = parameter("dfnum", dfnum, POSITIVE), parameter("dfden", dfden, POSITIVE)
         shift = parameter("nonc", nonc, NOT_NEGATIVE)
         shape = drawn_shape(size, above, below, shift)
-        x = self._noncentral(shape, above.value, shift.value)
-        y = self._chi_squares(shape, below.value)
+        keys = self._keys(9)
+        x = self._noncentral(keys[:7], shape, above.value, shift.value)
+        y = self._chi_squares(keys[7:], shape, below.value)
         return self._shown((x * below.value) / (y * above.value), chunks)
 
     def standard_t(self, df: Any, size: Any = None, chunks: Any = None) -> Array:
         """Student's t with ``df`` > 0 degrees of freedom."""
         freedom = parameter("df", df, POSITIVE)
         shape = drawn_shape(size, freedom)
-        (normals,) = self._sources(["normal"], shape)
-        half = 0.5 * freedom.value
-        return self._shown(normals * sc.sqrt(half / self._gammas(shape, half)), chunks)
+        keys, half = self._keys(3), 0.5 * freedom.value
+        normals = self._source("normal", keys[0], shape)
+        found = normals * sc.sqrt(half / self._gammas(keys[1:], shape, half))
+        return self._shown(found, chunks)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, chunks: Any = None) -> Array:
         """An angle in [-pi, pi] around ``mu``, with concentration ``kappa`` >= 0."""

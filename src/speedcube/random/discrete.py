@@ -13,7 +13,7 @@ import numpy as np
 from .. import functions as sc
 from ..array import Array
 from ..expr.nodes import Shape
-from .draws import Number, sampled
+from .draws import Keys, Number, sampled
 from .formulas import Formulas
 from .parameters import (
     COUNT,
@@ -55,23 +55,23 @@ class Discrete(Formulas):
     def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = None) -> Array:
         """Poisson of mean ``lam`` >= 0."""
         mean = parameter("lam", lam, MEAN)
-        found = self._poisson(drawn_shape(size, mean), mean.value)
+        shape = drawn_shape(size, mean)
+        found = self._poisson(self._keys(2), shape, mean.value)
         return self._shown(found.astype("int64"), chunks)
 
-    def _poisson(self, shape: Shape, lam: Number) -> Array:
+    def _poisson(self, keys: Keys, shape: Shape, lam: Number) -> Array:
         """Poisson of mean ``lam``, as float64."""
-        keys = self._keys(2)
         if not isinstance(lam, Array):
             return (self._few if lam < _SMALL else self._many)(keys, shape, lam)
         few = self._few(keys, shape, sc.minimum(lam, _SMALL))
         many = self._many(keys, shape, sc.clip(lam, _SMALL, _LARGEST_MEAN))
         return sc.where(lam < _SMALL, few, many)
 
-    def _few(self, keys: list[int], shape: Shape, lam: Number) -> Array:
+    def _few(self, keys: Keys, shape: Shape, lam: Number) -> Array:
         u = self._source("uniform", keys[0], shape)
         return self._counted("poisson_counted", u, sc.exp(-lam), lam)
 
-    def _many(self, keys: list[int], shape: Shape, lam: Number) -> Array:
+    def _many(self, keys: Keys, shape: Shape, lam: Number) -> Array:
         """The constants are Hormann's (PTRS)."""
         width = 0.931 + 2.53 * sc.sqrt(lam)
         a = -0.059 + 0.02483 * width
@@ -85,10 +85,9 @@ class Discrete(Formulas):
         """Successes in ``n`` >= 0 trials, each of probability ``p`` in [0, 1]."""
         trials, chance = counts("n", n, COUNT), parameter("p", p, FRACTION)
         shape = drawn_shape(size, trials, chance)
-        return self._shown(self._binomial(shape, trials.value, chance.value), chunks)
+        return self._shown(self._binomial(self._keys(2), shape, trials.value, chance.value), chunks)
 
-    def _binomial(self, shape: Shape, trials: int | Array, chance: Number) -> Array:
-        keys = self._keys(2)
+    def _binomial(self, keys: Keys, shape: Shape, trials: int | Array, chance: Number) -> Array:
         n = trials.astype("float64") if isinstance(trials, Array) else float(trials)
         if isinstance(n, Array) or isinstance(chance, Array):
             rarer = sc.minimum(chance, 1.0 - chance)
@@ -103,12 +102,12 @@ class Discrete(Formulas):
         successes = sc.minimum(found.astype("int64"), trials)
         return sc.where(sc.greater(chance, 0.5), trials - successes, successes)
 
-    def _few_successes(self, keys: list[int], shape: Shape, n: Number, p: Number) -> Array:
+    def _few_successes(self, keys: Keys, shape: Shape, n: Number, p: Number) -> Array:
         u = self._source("uniform", keys[0], shape)
         first = sc.exp(n * sc.log1p(-p))
         return self._counted("binomial_counted", u, first, n, p / (1.0 - p))
 
-    def _many_successes(self, keys: list[int], shape: Shape, n: Number, p: Number) -> Array:
+    def _many_successes(self, keys: Keys, shape: Shape, n: Number, p: Number) -> Array:
         """The constants are Hormann's (BTRS)."""
         q, mean = 1.0 - p, (n + 1.0) * p
         other = (n + 1.0) * q
@@ -130,10 +129,11 @@ class Discrete(Formulas):
         refuse_pair("n too large or p too small", _too_many_failures, successes, chance)
         shape = drawn_shape(size, successes, chance)
         odds = (1.0 - chance.value) / chance.value
-        mean = self._gammas(shape, successes.value) * odds
-        return self._shown(self._poisson(shape, mean).astype("int64"), chunks)
+        keys = self._keys(4)
+        mean = self._gammas(keys[:2], shape, successes.value) * odds
+        return self._shown(self._poisson(keys[2:], shape, mean).astype("int64"), chunks)
 
-    def _gammas(self, shape: Shape, a: Number) -> Array:
+    def _gammas(self, keys: Keys, shape: Shape, a: Number) -> Array:
         """Gamma variates of shape ``a``."""
         raise NotImplementedError
 
@@ -145,11 +145,10 @@ class Discrete(Formulas):
         good, bad, sample = (counts(name, given, THINGS) for name, given in named)
         refuse_all("ngood + nbad < nsample", lambda g, b, s: g + b < s, good, bad, sample)
         shape = drawn_shape(size, good, bad, sample)
-        found = self._hypergeometric(shape, good.value, bad.value, sample.value)
+        found = self._hypergeometric(self._keys(2), shape, good.value, bad.value, sample.value)
         return self._shown(found, chunks)
 
-    def _hypergeometric(self, shape: Shape, good: Any, bad: Any, sample: Any) -> Array:
-        keys = self._keys(2)
+    def _hypergeometric(self, keys: Keys, shape: Shape, good: Any, bad: Any, sample: Any) -> Array:
         left = good + bad - sample
         # Of good and bad, of what is taken and what is left, the fewer decide.
         fewer, more = sc.minimum(good, bad), sc.maximum(good, bad)
@@ -167,9 +166,7 @@ class Discrete(Formulas):
         found = sc.where(sc.greater(good, bad), taken - found, found)
         return sc.where(sc.less(left, sample), good - found, found)
 
-    def _few_good(
-        self, keys: list[int], shape: Shape, good: Array, bad: Array, taken: Array
-    ) -> Array:
+    def _few_good(self, keys: Keys, shape: Shape, good: Array, bad: Array, taken: Array) -> Array:
         u = self._source("uniform", keys[0], shape)
         whole, h = good + bad + 0.5, bad + 0.5
         logs = taken * sc.log(h / whole)
@@ -179,9 +176,7 @@ class Discrete(Formulas):
         first = sc.exp(logs + ((rests[0] - rests[1]) - (rests[2] - rests[3])))
         return self._counted("hypergeometric_counted", u, first, good, bad, taken)
 
-    def _many_good(
-        self, keys: list[int], shape: Shape, good: Array, bad: Array, taken: Array
-    ) -> Array:
+    def _many_good(self, keys: Keys, shape: Shape, good: Array, bad: Array, taken: Array) -> Array:
         """The constants are Stadlober's (HRUA)."""
         total = good + bad
         mean = taken * good / total

@@ -10,6 +10,8 @@ from ..expr import gather
 from ..expr.nodes import Position, Random, Shape, const, whole
 from ..expr.views import broadcast_shapes
 
+# The keys of calls, 64 bits each.
+Keys: TypeAlias = Sequence[int]
 # A parameter's value, as formulas take it: a number, or an array.
 Number: TypeAlias = float | Array
 

@@ -35,7 +35,7 @@ class Vectors(Permutations):
         given = parameter("alpha", np.atleast_1d(np.asarray(alpha, np.float64)), SHAPES)
         (k,) = _one_axis("alpha", given.shape)
         shape = (*drawn_shape(size), k)
-        logs = self._gammas(shape, given.value, log=True)
+        logs = self._log_gammas(self._keys(2), shape, given.value)
         parts = sc.exp(logs - logs.max(axis=-1, keepdims=True))
         return self._shown(parts / parts.sum(axis=-1, keepdims=True), chunks)
 
@@ -56,7 +56,7 @@ class Vectors(Permutations):
             with np.errstate(all="ignore"):
                 share = np.where(rest > 0, np.clip(chances[..., j] / rest, 0.0, 1.0), 0.0)
             given = float(share) if share.ndim == 0 else asarray(share)
-            drawn = _kept(self._binomial(shape, left, given))
+            drawn = _kept(self._binomial(self._keys(2), shape, left, given))
             found.append(drawn)
             left, rest = left - drawn, np.maximum(rest - chances[..., j], 0.0)
         return self._shown(_side_by_side([*found, left]), chunks)
@@ -91,7 +91,7 @@ class Vectors(Permutations):
         found = []
         for good in sizes[:-1]:
             total -= good
-            drawn = _kept(self._hypergeometric(shape, good, total, left))
+            drawn = _kept(self._hypergeometric(self._keys(2), shape, good, total, left))
             found.append(drawn)
             left = left - drawn
         return self._shown(_side_by_side([*found, left]) if k else sc.zeros((*shape, 0)), chunks)

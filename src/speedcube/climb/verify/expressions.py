@@ -19,6 +19,7 @@ from ...array import Array, asarray
 from ...inner import dot, vecdot
 from ...random import Generator, default_rng
 from . import data
+from .draws import DRAWS
 from .functions import casts, functions, mixed
 
 Make: TypeAlias = Callable[[], Array]
@@ -320,4 +321,5 @@ TABLE: Final[dict[str, Make]] = {
     **functions(),
     **mixed(),
     **casts(),
+    **DRAWS,
 }
