@@ -26,6 +26,7 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.climb.verify.draws import DRAWS
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
@@ -35,7 +36,7 @@ from speedcube.kernel.cuda_loops import CudaLoops
 from speedcube.kernel.cuda_support import THREADS
 from speedcube.kernel.nvrtc import OPTIONS
 from speedcube.kernel.program import Program
-from speedcube.ops import ELEMENTARY, OPS
+from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -108,6 +109,13 @@ def _function(op: str, dtype: str) -> sc.Array:
         x = sc.asarray(values.astype(dtype))
     return getattr(sc, op)(x, x[::-1]) if OPS[op].arity == 2 else getattr(sc, op)(x)
 
+
+# Of the draws that `speedcube verify` computes, some that use every sampler.
+SAMPLED = (
+    *("gamma-edges", "poisson-edges", "binomial-edges", "hypergeometric-edges", "zipf", "vonmises"),
+    *("permutation-2**60", "permutation-inverse", "permuted-rows", "multinomial"),
+    *("take-normals", "take-float16", "take-bool", "take-sums"),
+)
 
 EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     # sources, as elements and summed
@@ -258,6 +266,8 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "running products": lambda: (_rng().normal(size=(2, 20_000)) / 50 + 1).cumprod(axis=1),
     "product": lambda: (_rng().normal(size=(3, 101, 130)) / 50 + 1)[:, ::-1].prod(axis=(0, 2)),
     "product of all": lambda: (_rng().normal(size=40_000) / 50 + 1).prod(),
+    # samplers, and memory read at computed places
+    **{f"draws: {name}": DRAWS[name] for name in SAMPLED},
     # shapes
     "scalar": lambda: sc.asarray(3.0) + 1,
     "empty": lambda: _rng().normal(size=(0, 5)).sum(axis=0),
@@ -306,7 +316,7 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
                 used["modes"] |= {leaf.mode for leaf in program.leaves}
                 used["sinks"].add(program.sink.kind)
                 used["bins"] |= {term.bins.mode for term in program.sink.terms}
-    assert used["ops"] == set(OPS)
+    assert used["ops"] == {*OPS, *SAMPLERS, "gather"}
     assert used["modes"] == {"run", "single", "splat", "unit", "strided", "table"}
     assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
     assert used["bins"] == {"plain", "split", "residual", "search", "rare"}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ..expr.space import TILE
 from .llvm import emit
-from .llvm_memory import ALIGN, gather, masked_load, prefetch
+from .llvm_memory import ALIGN, LINE, fetch, gather, masked_load, prefetch
 from .llvm_random import generate
 from .llvm_sinks import SINKS, Consume, SinkLoops
 from .llvm_support import LIMBS_ADD, floating_point_mode
@@ -153,6 +153,7 @@ class Loops:
         taken = self.aligned_rows(at, t.minimum(rows, t.i64("sub", end, j)))
         elements = t.i64("mul", taken, self.word(7)) if self.program.table else taken
         tile = Tile(elements, at[:count], ["0"] * count, at[count])
+        self.expect_stores(tile)
         for k, leaf in enumerate(self.program.leaves):
             if leaf.stream is not None:
                 generate(self, k, tile)
@@ -160,6 +161,16 @@ class Loops:
         t.store("i64", t.i64("add", j, taken), step)
         t.line(f"br label %{head}")
         t.label(done)
+
+    def expect_stores(self, tile: Tile) -> None:
+        """Ask for the result's memory while random numbers are made that will be stored there."""
+        t, sink = self.text, self.program.sink
+        drawn = any(leaf.mode == "run" for leaf in self.program.leaves)
+        if sink.kind != "store" or not sink.unit_stride or self.program.table or not drawn:
+            return
+        scalar = "i8" if sink.dtype == "bool" else SCALAR[sink.dtype]
+        with t.loop(0, tile.count, LINE // ALIGN[scalar]) as j:
+            fetch(t, t.at("%out", t.i64("add", tile.out, j), scalar), write=True)
 
     def aligned_rows(self, at: list[str], rows: str) -> str:
         """Rows to take so that the next tile starts at a whole run of the first run leaf."""
