@@ -10,8 +10,9 @@ from typing import Final
 
 from ...engine import rungs
 from ...engine.rungs import Target
-from ...errors import ParameterError
+from ...errors import ParameterError, SpeedcubeError
 from .. import options, output
+from ..command import complain
 from .layouts import Blocks, Layout, dealt, layout
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -57,23 +58,20 @@ def _check_output() -> None:
 
 def run(request: Request) -> int:
     """Write; the exit code."""
+    target = request.target
     try:
-        target = request.target
         if target.kind == "cuda-cluster":
             target = rungs.parse(target.name, target.reason)
-        _write(request, request.layout(request.seed, target), sys.stdout.fileno())
-    except BrokenPipeError:
-        return output.BROKEN_PIPE
+        return _written(request, request.layout(request.seed, target), sys.stdout.fileno())
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as err:
-        print(f"speedcube rng: standard output: {err.strerror}", file=sys.stderr)
+    except SpeedcubeError as err:
+        complain("rng", err)
         return FAILED
-    return DONE
 
 
-def _write(request: Request, blocks: Blocks, output: int) -> None:
-    """Blocks into the file ``output``, up to the size asked for; the next one is made meanwhile.
+def _written(request: Request, blocks: Blocks, file: int) -> int:
+    """Blocks into ``file``, up to the size asked for, each made while the one before is written.
 
     Past Python's own buffer, so that nothing is left to be written when the reader has gone.
     """
@@ -86,5 +84,12 @@ def _write(request: Request, blocks: Blocks, output: int) -> None:
                 coming = pool.submit(next, blocks)
             data = words.data.cast("B")[:left]
             left = None if left is None else left - len(data)
-            while data:
-                data = data[os.write(output, data) :]
+            try:
+                while data:
+                    data = data[os.write(file, data) :]
+            except BrokenPipeError:
+                return output.BROKEN_PIPE
+            except OSError as err:
+                complain("rng", f"standard output: {err.strerror}")
+                return FAILED
+    return DONE
