@@ -95,7 +95,7 @@ VALUES: Final[dict[str, Any]] = {
     "texts": np.array(["1", "2"]),
     "objects": np.array([1, None], object),
     "date": np.datetime64("2020"),
-    "times": np.array([np.timedelta64(1)]),
+    "times": np.array([np.timedelta64(1, "s")]),
 }
 SIZES: Final[dict[str, Any]] = {
     **{repr(v): v for v in (-1, 1.5, True, None, (), [], (2, -1), (2, 1.5), "a", "12", [2, "a"])},
