@@ -18,6 +18,8 @@ import pytest
 
 import speedcube as sc
 from speedcube.errors import (
+    AxisError,
+    AxisTypeError,
     DTypeError,
     ParameterError,
     ParameterTypeError,
@@ -178,6 +180,82 @@ def test_as_numpy_does(method: str) -> None:
     assert method == "bytes" or again.bit_generator.calls == drawn * once.bit_generator.calls
 
 
+# Calls whose parameters are no numbers that broadcast, each as a tuple of arguments.
+GRID: Final = np.arange(6).reshape(2, 3)
+COIN: Final = [0.5, 0.5]
+ODD: Final[dict[str, list[tuple[Any, ...]]]] = {
+    "choice": [
+        *((a,) for a in (5, 0, -1, 2.5, "a", None, 1j, math.nan, math.inf, 2**70, [], [[]])),
+        *((a, 2) for a in (range(3), [1, 2, 3], np.float32([1, 2]), [True, False], [[1, 2], [3]])),
+        *((5, size) for size in (None, (), -1, 1.5, "a", (0,), (2, 3))),
+        *((0, 0), (0, (3, 0)), ([], 0), (0, 0, False), (3, 4, False), ([1, 2, 3], 4, False)),
+        *((3, 2, True, p) for p in (COIN, [0.5] * 3, [-0.5, 1, 0.5], [math.nan, 0.5, 0.5])),
+        *((3, 2, True, p) for p in ("a", ["a", "b", "c"], 0.5, [[0.2, 0.3, 0.5]], [1j, 0, 0])),
+        *((3, 3, False, [0.5, 0.5, 0]), (3, 2, False, [0.5, 0.5, 0]), (3, 2, True, [math.inf] * 3)),
+        *((GRID, 4, True, None, axis) for axis in (0, 1, 2, -1, -3, "a")),
+        *((GRID, None), (GRID, (2, 2), True, None, 1), (GRID, 2, False, None, 1)),
+    ],
+    "permutation": [
+        *((x,) for x in (5, 0, 2.0, "a", None, 1j, [], [1, 2], {1, 2}, [[1, 2], [3]], np.array(5))),
+        *((x,) for x in (np.zeros((0, 3)), np.float16([1, 2]), [True, False], range(4), (1, 2))),
+        *((GRID, axis) for axis in (0, 1, 2, -1, -3, "a", 1.0, None)),
+    ],
+    "permuted": [(x,) for x in (5, [], [1, 2], "a", None, GRID, np.array(5), [[1, 2], [3]])],
+    "shuffle": [
+        *((x,) for x in (5, [], [1, 2, 3], "abc", None, (1, 2), np.array(5), {1, 2}, range(3))),
+        *((GRID.copy(), axis) for axis in (0, 1, 2, "a")),
+    ],
+    "dirichlet": [
+        *((alpha,) for alpha in ([1, 2.0], [0.0, 1], [], 1.0, [[1.0, 2]], [-1.0, 1], "a", ["a"])),
+        *((alpha,) for alpha in (None, [1j, 1], [[1], [2, 3]], np.float32([1, 2]), [True, True])),
+        *(([1, 2.0], size) for size in (3, (2, 3), (), -1, 1.5, "a")),
+    ],
+    "multinomial": [
+        *((n, COIN) for n in (5, 0, -1, 2.0, "a", None, 2**63, [5, 6], [-1, 2], [], [[5], [6]])),
+        *((5, p) for p in ([0.5], [], [[]], 0.5, [1.5, 0.5], [-0.5, 0.5], [math.nan, 0.5])),
+        *((5, p) for p in ("a", None, ["a", "b"], [1j, 0], [0.6, 0.6, 0.1], [0, 0], [0, 1.0])),
+        *((5, COIN, size) for size in (3, (2, 3), -1, "a")),
+        *(([5, 6], [COIN] * 2), ([5, 6, 7], [COIN] * 2), ([[5], [6]], [COIN] * 3)),
+        *(([5, 6], COIN, 2), ([5, 6], COIN, 3), ([5, 6], COIN, (3, 2))),
+    ],
+    "multivariate_normal": [
+        *((mean, np.eye(2)) for mean in ([0, 0.0], [0.0], 0.0, [[0, 0.0]], "a", None, [1j, 0])),
+        *(([0, 0], cov) for cov in (np.eye(3), [1.0, 2], 1.0, "a", None, [[1j, 0], [0, 1]])),
+        *(([0, 0], np.eye(2), size) for size in (3, (2, 3), (), -1, "a")),
+        *(([0, 0], [[1, 2], [2, 1]], None, check) for check in ("raise", "ignore", "other")),
+        *(([0, 0], [[-1, 0], [0, -1]], None, "raise"), ([0.0], [[0.0]])),
+    ],
+    "multivariate_hypergeometric": [
+        *((colors, 2) for colors in ([3, 4], [3], [-3, 4], [3.5, 4], [], 3, [[3, 4]], "a", ["a"])),
+        *((colors, 2) for colors in (None, [1j], [2**70], [10**9, 1], [2**62, 2**62], [1], [0, 0])),
+        *(([3, 4], n) for n in (0, 7, 8, -1, "a", None, 2.5, [2], 2**63, np.array(2))),
+        *(([3, 4], 2, size) for size in (3, (2, 3), (), -1, "a")),
+        ([3, 4], 2, None, "other"),
+    ],
+}
+
+
+@pytest.mark.parametrize("method", ODD)
+def test_arrays_as_numpy_takes_them(method: str) -> None:
+    """Kinds of exceptions, shapes and dtypes; what is refused takes no call number."""
+    for arguments in ODD[method]:
+        ours = sc.random.default_rng(1)
+        call = Call(method, "", "", arguments, {})
+        wanted = answer(np.random.default_rng(1), call)
+        found = answer(ours, call)
+        if not isinstance(found, Exception):
+            assert not isinstance(wanted, Exception), (call, wanted)
+            if isinstance(found, sc.Array):
+                assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+                assert found.compute(on="core").shape == found.shape
+            continue
+        assert isinstance(found, SpeedcubeError), (call, found)
+        assert isinstance(wanted, Exception), (call, found)
+        for kind in (ValueError, TypeError):
+            assert not isinstance(wanted, kind) or isinstance(found, kind), (call, wanted, found)
+        assert ours.bit_generator.calls == 0, call
+
+
 def rng() -> Any:
     return sc.random.default_rng(7)
 
@@ -315,6 +393,61 @@ WORDS: Final[dict[str, tuple[Callable[[], Any], type[Exception], str]]] = {
         ParameterError,
         "high is a lazy array, and the ranges of integers must be known",
     ),
+    "choice of what there is not": (
+        lambda: rng().choice(3, 4, replace=False),
+        ParameterError,
+        "cannot take a larger sample than population when replace is False: size (4,) has 4",
+    ),
+    "choice of texts": (
+        lambda: rng().choice(["a", "b"]),
+        ParameterTypeError,
+        "a must be an array of numbers: dtype 'str32' is not supported",
+    ),
+    "p of text": (
+        lambda: rng().choice(2, p=["a", "b"]),
+        ParameterTypeError,
+        "p must be a number or an array of them: dtype 'str32' is not supported",
+    ),
+    "p that is short": (
+        lambda: rng().choice(3, p=[0.5, 0.5]),
+        ParameterTypeError,
+        "a and p must have the same size: a has 3 things, p the shape (2,)",
+    ),
+    "p that does not sum": (
+        lambda: rng().choice(2, p=[0.5, 0.4]),
+        ParameterError,
+        "probabilities do not sum to 1: they sum to 0.9",
+    ),
+    "p below 0": (
+        lambda: rng().choice(3, p=[0.6, 0.6, -0.2]),
+        ParameterError,
+        "probabilities must be numbers >= 0: p[2] is -0.2",
+    ),
+    "permutation beyond": (
+        lambda: rng().permutation(2**60 + 1),
+        ParameterError,
+        "x must be between 0 and 2**60 for a permutation, not 1152921504606846977",
+    ),
+    "no proportions": (
+        lambda: rng().dirichlet([0.0, 0.0]),
+        ParameterError,
+        "alpha: one at least must be above 0",
+    ),
+    "one proportion": (
+        lambda: rng().dirichlet(1.0),
+        ParameterTypeError,
+        "alpha must have one axis, not the shape ()",
+    ),
+    "axis beyond": (
+        lambda: rng().permutation(np.zeros((2, 3)), axis=2),
+        AxisError,
+        "axis 2 is out of range for an array of 2 dimensions",
+    ),
+    "axis of text": (
+        lambda: rng().permutation(np.zeros((2, 3)), axis="a"),
+        AxisTypeError,
+        "axis must be an integer, not 'a'",
+    ),
     "method": (
         lambda: rng().standard_exponential(method="exact"),
         ParameterError,
@@ -373,3 +506,27 @@ def test_what_is_drawn_after_all() -> None:
     assert (both == [False, True]).all()
     assert (rng().integers(2, size=400, dtype="uint8").compute() == coins).all()
     assert sc.random.RandomState(7).randint(2, size=400, dtype=bool).dtype == bool
+
+
+# Calls at the far ends of their domains, and what each element is.
+ENDS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]] = {
+    "lognormal of inf": (lambda: rng().lognormal(math.inf, 1, 9), lambda x: x == math.inf),
+    "weibull": (lambda: rng().weibull(5e-324, 9), lambda x: (x == 0) | (x == math.inf)),
+    "vonmises": (lambda: rng().vonmises(0.5, [1e100, 1e308, math.inf]), lambda x: x == 0.5),
+    "noncentral_chisquare": (lambda: rng().noncentral_chisquare(1e308, 1, 9), lambda x: x > 1e307),
+    "dirichlet": (lambda: rng().dirichlet([0, 1e-300, 2], 9).sum(axis=-1), lambda x: x == 1),
+    "dirichlet of 0": (lambda: rng().dirichlet([0, 1, 2], 9)[:, 0], lambda x: x == 0),
+    "gamma": (lambda: rng().gamma([0, 5e-324, 1e-300]), lambda x: x == 0),
+    "beta": (lambda: rng().beta(1e308, [1e-300, 1, 1e290]), lambda x: x == 1),
+    "poisson": (lambda: rng().poisson([0, 5e-324, 1e-300]), lambda x: x == 0),
+    "binomial": (lambda: rng().binomial(2**63 - 1, [0, 1, 5e-324]), lambda x: x % (2**63 - 1) == 0),
+    "geometric": (lambda: rng().geometric([1e-300, 5e-324]), lambda x: x == 2**63 - 1),
+    "normal of inf": (lambda: rng().normal(math.inf, 1, 9), lambda x: x == math.inf),
+}
+
+
+@pytest.mark.parametrize("what", ENDS)
+def test_far_ends(what: str) -> None:
+    draw, right = ENDS[what]
+    values = draw().compute(on="core")
+    assert right(values).all(), values

@@ -351,6 +351,14 @@ def test_what_is_known_beforehand_holds(chain: Chain) -> None:
         assert (Fraction(numerator, denominator) / grain).denominator == 1, (value, known)
 
 
+def test_bounds_beyond_the_largest() -> None:
+    """Where a sum or product of constants overflows nothing is known, and infinities are right."""
+    x = sc.full(3, 1e308)
+    for lazy in (x * 10, x + x, -x - x, (x * 10) * sc.full(3, 0.5)):
+        assert not analyse(lazy._expr).known
+        assert np.isinf(lazy.compute(on="core")).all()
+
+
 @pytest.mark.parametrize("low", [-(2**62), -7, 0, 2**40])
 @pytest.mark.parametrize("count", [1, 2, 1000, 2**31, 2**33, 2**62])
 def test_bounds_of_integers(low: int, count: int) -> None:

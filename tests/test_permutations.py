@@ -163,7 +163,7 @@ def test_probabilities_of_choices() -> None:
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "too many": (lambda g: g.permutation(2**60 + 1), ParameterError, r"between 0 and 2\*\*60"),
     "negative": (lambda g: g.permutation(-1), ParameterError, "not -1"),
-    "a scalar": (lambda g: g.permutation(2.5), AxisError, "x must be an integer or at least 1-dim"),
+    "a scalar": (lambda g: g.permutation(2.5), ParameterError, "x must be at least 1-dimensional"),
     "axis": (lambda g: g.permutation(np.zeros((2, 3)), axis=2), AxisError, "axis 2"),
     "out": (lambda g: g.permuted(np.zeros(3), out=np.zeros(4)), ParameterError, "out must be"),
     "a tuple": (lambda g: g.shuffle((1, 2)), DTypeError, "tuple"),

@@ -3,7 +3,8 @@
     SpeedcubeError
     ├── ShapeError          (ValueError)       shapes, sizes, reshape, broadcast
     │   └── ShapeTypeError  (also TypeError)   a size that is no integer
-    ├── AxisError           (IndexError)       an axis or an index out of range
+    ├── AxisError           (IndexError, ValueError)  an axis or an index out of range
+    │   └── AxisTypeError   (also TypeError)   an axis that is no integer
     ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
     ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
     ├── MissingError        (AttributeError)   a name that NumPy's object has and ours cannot
@@ -34,8 +35,12 @@ class ShapeTypeError(ShapeError, TypeError):
     """A size that is no integer; NumPy raises ValueError for some, TypeError for others."""
 
 
-class AxisError(SpeedcubeError, IndexError):
-    """An axis or an index outside its array."""
+class AxisError(SpeedcubeError, IndexError, ValueError):
+    """An axis or an index outside its array; NumPy's error of this name is both, too."""
+
+
+class AxisTypeError(AxisError, TypeError):
+    """An axis that is no integer."""
 
 
 class DTypeError(SpeedcubeError, TypeError):

@@ -85,7 +85,7 @@ def _outward(end: float, dtype: str) -> float:
 
 def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     """Bounds of a result rounded to ``dtype``: ends move out a few places, grain by magnitude."""
-    if math.isnan(low) or math.isnan(high):
+    if not (math.isfinite(low) and math.isfinite(high)):
         return unknown(dtype)
     if not dtypes.is_float(dtype):
         return _whole(low, high, grain, dtype)

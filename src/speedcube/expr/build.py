@@ -10,7 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisError, DTypeError, ParameterError, ShapeError, ShapeTypeError
+from ..errors import (
+    AxisError,
+    AxisTypeError,
+    DTypeError,
+    ParameterError,
+    ShapeError,
+    ShapeTypeError,
+)
 from ..ops import OPS
 from . import views
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, Shape, c_strides, const, countable, whole
@@ -161,7 +168,7 @@ def check_axis(axis: Any, ndim: int) -> int:
     try:
         k = operator.index(axis)
     except TypeError as err:
-        raise AxisError(f"axis must be an integer, not {axis!r}") from err
+        raise AxisTypeError(f"axis must be an integer, not {axis!r}") from err
     if not -ndim <= k < ndim:
         raise AxisError(f"axis {k} is out of range for an array of {ndim} dimensions")
     return k % ndim

@@ -7,7 +7,7 @@ one of shape + 1 times a power of a uniform, exp(-e / shape) of the second's exp
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from .. import functions as sc
 from ..array import Array
@@ -16,7 +16,8 @@ from .discrete import Discrete
 from .draws import Keys, Number
 from .parameters import NOT_NEGATIVE, POSITIVE, drawn_shape, float_dtype, parameter
 
-_LEAST_KAPPA = 1e-100  # below it the density is flat in every bit
+# Below the first the density is flat in every bit, above the second an angle is its centre.
+_KAPPAS: Final = (1e-100, 1e300)
 
 
 class Continuous(Discrete):
@@ -152,7 +153,7 @@ class Continuous(Discrete):
         """An angle in [-pi, pi] around ``mu``, with concentration ``kappa`` >= 0."""
         centre, given = parameter("mu", mu), parameter("kappa", kappa, NOT_NEGATIVE)
         shape = drawn_shape(size, centre, given)
-        k = sc.maximum(given.value, _LEAST_KAPPA)
+        k = sc.clip(given.value, *_KAPPAS)
         s = (1.0 + sc.hypot(1.0, 2.0 * k)) / (2.0 * k)
         less = s / k / (s + 1.0)
         root = sc.sqrt(less / (s + 1.0))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import dtypes
 from ..array import Array, asarray
@@ -92,6 +93,13 @@ def _array(name: str, given: Any, dtype: str) -> Parameter:
     if not array.shape:
         return _number(name, known.item())
     return Parameter(name, array.astype(dtype), known)
+
+
+def numbers(name: str, given: Any) -> NDArray[np.float64]:
+    """Numbers that a draw needs at once, as float64; what is lazy is computed."""
+    given = given.compute() if isinstance(given, Array) else given
+    known = _in_memory(name, given)[1] if _is_array(given) else _number(name, given).known
+    return np.asarray(known, np.float64)
 
 
 def _is_array(value: Any) -> bool:
@@ -214,10 +222,11 @@ def float_dtype(what: str, dtype: Any) -> str:
 
 def has_arrays(low: Any, high: Any) -> bool:
     """Whether a range of integers is given by arrays."""
-    return any(_has_axes(bound) for bound in (low, high))
+    return any(has_axes(bound) for bound in (low, high))
 
 
-def _has_axes(value: Any) -> bool:
+def has_axes(value: Any) -> bool:
+    """Whether ``value`` is a sequence, or an array of one axis or more."""
     return isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) > 0
 
 
@@ -248,7 +257,7 @@ def _integers(name: str, given: Any) -> Parameter:
             f"{name} is a lazy array, and the ranges of integers must be known when they are "
             f"drawn; pass {name}.compute()"
         )
-    known = _large(given) if _has_axes(given) else np.asarray(whole_number(name, given))
+    known = _large(given) if has_axes(given) else np.asarray(whole_number(name, given))
     if known is None:
         known = _in_memory(name, given)[1]
     if known.size == 0:

@@ -14,11 +14,11 @@ import numpy as np
 
 from .. import functions as sc
 from ..array import Array, asarray
-from ..errors import AxisError, DTypeError, ParameterError
+from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole
 from .continuous import Continuous
-from .parameters import drawn_shape, whole_number
+from .parameters import drawn_shape, has_axes, numbers, whole_number
 
 LARGEST: Final = 2**60  # things in a permutation: an index is a pair of 31-bit numbers
 
@@ -36,7 +36,7 @@ class Permutations(Continuous):
         if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
             size = _size("x", int(x))
             return self._shown(self._order((size,), 0), chunks)
-        array = _array_of(x)
+        array = _array_of("x", x)
         axis = build.check_axis(axis, array.ndim)
         index = self._order((array.shape[axis],), 0)
         return self._shown(_taken(array, index, axis), chunks)
@@ -46,7 +46,7 @@ class Permutations(Continuous):
 
         Without an axis all elements change places. ``out``, a NumPy array, also receives them.
         """
-        array = _array_of(x)
+        array = _array_of("x", x)
         if axis is None:
             flat = array.reshape(-1)
             index = self._order(flat.shape, 0)
@@ -73,7 +73,7 @@ class Permutations(Continuous):
         """
         if isinstance(x, Array):
             x._rebind(self.permutation(x, axis))
-        elif isinstance(x, np.ndarray):
+        elif isinstance(x, np.ndarray) and x.ndim:
             order = self.permutation(x.shape[build.check_axis(axis, x.ndim)]).compute()
             x[...] = np.take(x, order, axis)
         elif isinstance(x, MutableSequence):
@@ -81,7 +81,8 @@ class Permutations(Continuous):
                 raise AxisError(f"a list has axis 0 only, not {axis}")
             x[:] = [x[k] for k in self.permutation(len(x)).compute().tolist()]
         else:
-            raise DTypeError(f"shuffle changes arrays and lists, not {type(x).__name__}")
+            kind = "an array without axes" if isinstance(x, np.ndarray) else type(x).__name__
+            raise DTypeError(f"shuffle changes arrays and lists, not {kind}")
 
     def choice(
         self,
@@ -193,18 +194,25 @@ def inverse_permutation(order: Array) -> Array:
     return Array(gather.sampled("permuted_back", expr.args, expr.shape), gpu=order._gpu)
 
 
-def _array_of(x: Any) -> Array:
-    array = asarray(x)
+def _array_of(name: str, x: Any) -> Array:
+    """The array that reads ``x``."""
+    try:
+        array = asarray(x)
+    except (DTypeError, ShapeError) as err:
+        raise ParameterTypeError(
+            f"{name} must be an array of numbers: {err}; draw places among n things and take what "
+            "is there"
+        ) from err
     if not array.shape:
-        raise AxisError("x must be an integer or at least 1-dimensional")
+        raise ParameterTypeError(f"{name} must be at least 1-dimensional, and is {x!r:.80}")
     return array
 
 
 def _things(a: Any, axis: int) -> tuple[int, Array | None]:
     """How many things there are to choose from, and the array that holds them."""
-    if isinstance(a, Array) or np.ndim(a):
-        things = asarray(a)
-        return things.shape[build.check_axis(axis, things.ndim)], things
+    if has_axes(a):
+        population = _array_of("a", a)
+        return population.shape[build.check_axis(axis, population.ndim)], population
     count = whole_number("a", a)
     if not 0 <= count < 2**63:
         raise ParameterError(f"a must be an integer from 0 to 2**63 - 1 or an array, not {a!r}")
@@ -212,9 +220,9 @@ def _things(a: Any, axis: int) -> tuple[int, Array | None]:
 
 
 def _probabilities(p: Any, count: int) -> Any:
-    chances = np.asarray(p.compute() if isinstance(p, Array) else p, np.float64)
+    chances = numbers("p", p)
     if chances.shape != (count,):
-        raise ParameterError(
+        raise ParameterTypeError(
             f"a and p must have the same size: a has {count} things, p the shape {chances.shape}"
         )
     bad = ~((chances >= 0) & (chances <= math.inf))

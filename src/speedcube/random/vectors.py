@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from .. import functions as sc
 from ..array import Array, asarray
-from ..errors import ParameterError, ShapeError
+from ..errors import ParameterError, ParameterTypeError, ShapeError
 from ..expr.nodes import Shape
-from .parameters import COUNT, Domain, counts, drawn_shape, parameter
+from .parameters import COUNT, NOT_NEGATIVE, counts, drawn_shape, numbers, parameter
 from .permutations import Permutations
 
-SHAPES: Final = Domain("{name} <= 0", lambda v: v <= 0)
 _SLACK: Final = 1e-12  # by which probabilities may add up to more than 1, as in NumPy
 
 
@@ -28,13 +27,17 @@ class Vectors(Permutations):
     """Draws whose last axis is a vector."""
 
     def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = None) -> Array:
-        """Proportions that add up to 1, of shape parameters ``alpha`` > 0 (k,): (*size, k).
+        """Proportions that add up to 1, of shape parameters ``alpha`` >= 0 (k,): (*size, k).
 
         Gamma variates over their exact sum, by their logarithms: none underflows.
         """
-        given = parameter("alpha", np.atleast_1d(np.asarray(alpha, np.float64)), SHAPES)
+        given = parameter("alpha", numbers("alpha", alpha), NOT_NEGATIVE)
         (k,) = _one_axis("alpha", given.shape)
         shape = (*drawn_shape(size), k)
+        if k == 0:
+            return self._shown(sc.zeros(shape), chunks)
+        if not np.any(given.known):
+            raise ParameterError("alpha: one at least must be above 0")
         logs = self._log_gammas(self._keys(2), shape, given.value)
         parts = sc.exp(logs - logs.max(axis=-1, keepdims=True))
         return self._shown(parts / parts.sum(axis=-1, keepdims=True), chunks)
@@ -75,7 +78,7 @@ class Vectors(Permutations):
         """
         if method not in ("count", "marginals"):
             raise ParameterError(f"method must be 'count' or 'marginals', not {method!r}")
-        there = counts("colors", np.atleast_1d(np.asarray(colors)), COUNT)
+        there = counts("colors", colors, COUNT)
         (k,) = _one_axis("colors", there.shape)
         sizes = [int(n) for n in np.asarray(there.known)]
         sample = counts("nsample", nsample, COUNT)
@@ -94,7 +97,9 @@ class Vectors(Permutations):
             drawn = _kept(self._hypergeometric(self._keys(2), shape, good, total, left))
             found.append(drawn)
             left = left - drawn
-        return self._shown(_side_by_side([*found, left]) if k else sc.zeros((*shape, 0)), chunks)
+        return self._shown(
+            _side_by_side([*found, left]) if k else sc.zeros((*shape, 0), "int64"), chunks
+        )
 
     def multivariate_normal(
         self,
@@ -135,7 +140,7 @@ def _array(value: Any) -> Array:
 
 def _one_axis(name: str, shape: Shape) -> Shape:
     if len(shape) != 1:
-        raise ShapeError(f"{name} must have one axis, not the shape {shape}")
+        raise ParameterTypeError(f"{name} must have one axis, not the shape {shape}")
     return shape
 
 
@@ -155,7 +160,7 @@ def _side_by_side(columns: list[Array]) -> Array:
 
 
 def _chances(pvals: Any) -> NDArray[np.float64]:
-    chances = np.asarray(pvals.compute() if isinstance(pvals, Array) else pvals, np.float64)
+    chances = numbers("pvals", pvals)
     if not chances.ndim or not chances.shape[-1]:
         raise ShapeError(f"pvals must hold at least one probability, not the shape {chances.shape}")
     bad = ~((chances >= 0) & (chances <= 1))
@@ -178,7 +183,7 @@ def _mean_and_factor(
         raise ParameterError(f"method must be one of {{'eigh', 'svd', 'cholesky'}}, not {method!r}")
     if check_valid not in ("warn", "raise", "ignore"):
         raise ParameterError("check_valid must equal 'warn', 'raise', or 'ignore'")
-    centre, spread = (np.asarray(_computed(v), np.float64) for v in (mean, cov))
+    centre, spread = numbers("mean", mean), numbers("cov", cov)
     if centre.ndim != 1:
         raise ShapeError(f"mean must be 1 dimensional, not of shape {centre.shape}")
     if spread.shape != (len(centre), len(centre)):
@@ -197,10 +202,6 @@ def _mean_and_factor(
         if check_valid == "warn":
             warnings.warn(words, RuntimeWarning, stacklevel=3)
     return centre, factor
-
-
-def _computed(value: Any) -> Any:
-    return value.compute() if isinstance(value, Array) else value
 
 
 def _cholesky(cov: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
