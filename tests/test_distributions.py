@@ -1,4 +1,7 @@
-"""Distributions by formulas: their laws, their far ends, their bits, and parameters in arrays."""
+"""Distributions by formulas: their far ends, their bits, and parameters in arrays.
+
+Their laws are in test_randomness.py.
+"""
 
 from __future__ import annotations
 
@@ -29,30 +32,25 @@ def rng() -> sc.random.Generator:
     return sc.random.default_rng(11)
 
 
-# name -> parameters, and what SciPy calls the distribution. The second row of parameters is drawn
-# together with the first, as arrays.
-LAWS: Final[dict[str, tuple[Sequence[tuple[float, ...]], Callable[..., Any]]]] = {
-    "normal": ([(1.5, 2.0), (-3.0, 0.1)], lambda a, b: stats.norm(a, b)),
-    "uniform": ([(-1.0, 3.0), (2.0, 2.5)], lambda a, b: stats.uniform(a, b - a)),
-    "exponential": ([(2.0,), (1e-3,)], lambda b: stats.expon(scale=b)),
-    "standard_exponential": ([()], stats.expon),
-    "lognormal": ([(0.5, 0.7), (-2.0, 3.0)], lambda m, s: stats.lognorm(s, scale=math.exp(m))),
-    "laplace": ([(1.0, 2.0), (-3.0, 0.1)], stats.laplace),
-    "logistic": ([(1.0, 2.0), (-3.0, 0.1)], stats.logistic),
-    "gumbel": ([(1.0, 2.0), (-3.0, 0.1)], stats.gumbel_r),
-    "standard_cauchy": ([()], stats.cauchy),
-    "weibull": ([(1.7,), (0.2,)], stats.weibull_min),
-    "pareto": ([(1.7,), (0.3,)], stats.lomax),
-    "power": ([(1.7,), (0.3,)], stats.powerlaw),
-    "rayleigh": ([(2.0,), (1e3,)], lambda b: stats.rayleigh(scale=b)),
-    "triangular": (
-        [(-1.0, 0.0, 3.0), (2.0, 2.0, 5.0)],
-        lambda a, c, b: stats.triang((c - a) / (b - a), a, b - a),
-    ),
-    "wald": ([(2.0, 3.0), (50.0, 0.1)], lambda m, s: stats.invgauss(m / s, scale=s)),
+PARAMETERS: Final[dict[str, tuple[float, ...]]] = {
+    "normal": (1.5, 2.0),
+    "uniform": (-1.0, 3.0),
+    "exponential": (2.0,),
+    "standard_exponential": (),
+    "lognormal": (0.5, 0.7),
+    "laplace": (1.0, 2.0),
+    "logistic": (1.0, 2.0),
+    "gumbel": (1.0, 2.0),
+    "standard_cauchy": (),
+    "weibull": (1.7,),
+    "pareto": (1.7,),
+    "power": (1.7,),
+    "rayleigh": (2.0,),
+    "triangular": (-1.0, 0.0, 3.0),
+    "wald": (2.0, 3.0),
+    "geometric": (0.3,),
 }
-NAMES: Final = (*LAWS, "geometric")
-PARAMETERS: Final = {name: LAWS[name][0][0] for name in LAWS} | {"geometric": (0.3,)}
+NAMES: Final = tuple(PARAMETERS)
 # Of the sources, and of lognormal, numbers are parameters inside the stream: one rounding less.
 INSIDE: Final = ("normal", "uniform", "exponential", "lognormal")
 BY_FORMULA: Final = tuple(n for n in NAMES if PARAMETERS[n] and n not in INSIDE)
@@ -62,41 +60,9 @@ def drawn(name: str, *parameters: Any, size: Any = None, **options: Any) -> Any:
     return getattr(rng(), name)(*parameters, size=size, **options)
 
 
-# Laws --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_law(name: str) -> None:
-    rows, law = LAWS[name]
-    values = drawn(name, *rows[0], size=10**6).compute()
-    assert stats.kstest(values, law(*rows[0]).cdf).pvalue > LEAST
-
-
-@pytest.mark.parametrize("name", [n for n in LAWS if PARAMETERS[n]])
-def test_law_with_arrays(name: str) -> None:
-    """A row of the result for each row of the parameters."""
-    rows, law = LAWS[name]
-    columns = [np.array(column)[:, None] for column in zip(*rows, strict=True)]
-    values = drawn(name, *columns, size=(2, 500_000)).compute()
-    for row, found in zip(rows, values, strict=True):
-        assert stats.kstest(found, law(*row).cdf).pvalue > LEAST
-
-
 def test_rows_of_one_draw_are_independent() -> None:
     values = rng().gumbel(np.zeros((2, 1)), 1.0, size=(2, 200_000)).compute()
     assert abs(np.corrcoef(values)[0, 1]) < 5 / math.sqrt(200_000)
-
-
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.9, [0.5, 0.05]], ids=str)
-def test_law_of_geometric(p: Any) -> None:
-    chances = np.atleast_1d(p)
-    values = drawn("geometric", p, size=(500_000, len(chances))).compute()
-    for chance, found in zip(chances, values.T, strict=True):
-        last = int(stats.geom(chance).isf(1e-4))
-        counts = np.bincount(np.minimum(found, last + 1), minlength=last + 2)[1:]
-        law = stats.geom(chance).pmf(np.arange(1, last + 1))
-        expected = len(found) * np.append(law, 1 - law.sum())
-        assert stats.chisquare(counts, expected).pvalue > LEAST
 
 
 # Far ends ----------------------------------------------------------------------------------------

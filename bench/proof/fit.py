@@ -109,14 +109,14 @@ class Cells:
         return found
 
 
-def cells_of(frozen: Any) -> Cells:
-    """The cells to count a law's numbers in."""
+def cells_of(frozen: Any, count: int) -> Cells:
+    """About ``count`` cells to count a law's numbers in."""
     law = Law(frozen)
     low, high, middle, _ = least_of(law.quantiles(np.array([0.25, 0.5]), 0.0, 0), 0)[[0, 2, 1, 3]]
     centre = 0.0
     if high - low < abs(middle) / 8:
         centre = float(middle if law.continuous else np.rint(middle))
-    levels = np.concatenate([TAIL * 2.0 ** np.arange(9), np.arange(1, CELLS // 2 + 1) / CELLS])
+    levels = np.concatenate([TAIL * 2.0 ** np.arange(9), np.arange(1, count // 2 + 1) / count])
     keys = np.unique(law.quantiles(levels, centre, SHIFT))
     near = least_of(keys)
     if law.continuous:
@@ -129,8 +129,8 @@ def cells_of(frozen: Any) -> Cells:
 class Counter:
     """Counts of numbers by cell, piece after piece."""
 
-    def __init__(self, law: Any) -> None:
-        self.cells = cells_of(law)
+    def __init__(self, law: Any, count: int = CELLS) -> None:
+        self.cells = cells_of(law, count)
         keys = self.cells.keys
         self.first = int(keys[0]) - 1 if len(keys) else 0
         self.found = np.zeros(int(keys[-1]) - self.first + 1 if len(keys) else 1, np.int64)

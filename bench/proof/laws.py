@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -153,7 +153,7 @@ LAWS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
     ),
     "poisson": (
         stats.poisson,
-        [(4.0,), (1e-3,), (9.99,), (10.0,), (10.01,), (1e3,), (1e9,),
+        [(4.0,), (1e-3,), (9.99,), (10.0,), (10.01,), (1e3,), (1e9,), (1e15,),
          TOGETHER, (0.5,), (7.5,), (30.0,)],
     ),
     "binomial": (
@@ -192,14 +192,17 @@ class View:
 
 @dataclass(frozen=True)
 class Draw:
-    """One call with ``draws`` along the first axis, and the views that are tested."""
+    """One call with so many draws along the first axis, and the views that are tested.
+
+    ``width`` numbers make a draw; ``main`` tells the main parameters from the edges.
+    """
 
     method: str
     name: str
     call: Callable[[Any, int], Any]
     views: tuple[View, ...]
-    width: int = 1  # numbers a draw gives
-    main: bool = field(default=False)
+    width: int = 1
+    main: bool = False
 
 
 def described(method: str, /, *parameters: Any, **options: Any) -> str:

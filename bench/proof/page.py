@@ -34,6 +34,34 @@ are arrays, a component of a vector, or a function of it.
 | tests | count | smallest p | times the count | p that all are uniform |
 |---|---|---|---|---|
 """
+STREAMS: Final = """
+## Independence of streams
+The first {words:,} raw 64-bit words of {streams} streams: seeds 0 and 2^i for i = 0 ... 63, seeds
+[0, 1] and [1, 0], children and a grandchild of seed 0, and its next four calls. Every pair is
+compared number by number (lag 0), every ordered pair, each stream with itself too, a number with
+the next (lag 1): the correlation, a table of the leading four bits of both (chi-square of
+independence), and how often each of the 64 bits agrees (chi-square of the 64 counts).
+
+| test | pairs | smallest p | of | times the count | p that all are uniform |
+|---|---|---|---|---|---|
+"""
+WITHIN: Final = """
+## Independence of positions
+{numbers:,} numbers of one draw and those so many positions after them, in sixteen classes of about
+equal size (of words the leading, or the last, four bits): the p-value of independence.
+
+"""
+PERMUTATIONS: Final = """
+## Permutations
+All were permutations. "Every permutation" is the chi-square of the frequencies of all n!, "places"
+of where each number goes; fixed points, cycles and parity have exact laws. One long permutation is
+judged by tables of sixteen classes of places, values, and neighbours, by the steps between
+neighbours, and by its inversions (Kendall). The smallest of {tests} p-values times their number is
+{least}; p that all are uniform: {uniform}.
+
+| permutations | n | how many | p |
+|---|---|---|---|
+"""
 
 
 def row(*cells: Any) -> str:
@@ -77,6 +105,43 @@ def laws_table(rows: list[Measured]) -> str:
     return text
 
 
+def summary_row(name: str, tests: Measured) -> str:
+    least = tests["least p"]
+    where = " and ".join(map(str, tests["of"]))
+    return row(
+        name, f"{tests['tests']:,}", short(least), where, short(least * tests["tests"]),
+        short(tests["p of uniformity"]),
+    )  # fmt: skip
+
+
+def streams_text(between: Measured, within: Measured) -> str:
+    text = STREAMS.format(words=between["words of each"], streams=len(between["streams"]))
+    for name, tests in between["tests"].items():
+        text += summary_row(name, tests)
+    lags = list(next(iter(within["p by lag"].values())))
+    text += WITHIN.format(numbers=within["numbers of each"])
+    text += row("source", *lags) + "|---" * (len(lags) + 1) + "|\n"
+    for source, by_lag in within["p by lag"].items():
+        text += row(source, *map(short, by_lag.values()))
+    tests = within["tests"]
+    text += f"\nThe smallest of {tests['tests']}, times that: "
+    text += f"{short(tests['least p'] * tests['tests'])}; "
+    return text + f"p that all are uniform: {short(tests['p of uniformity'])}.\n"
+
+
+def permutations_text(rows: list[Measured]) -> str:
+    found = [p for r in rows for p in r["p"].values()]
+    text = PERMUTATIONS.format(
+        tests=len(found), least=short(min(found) * len(found)),
+        uniform=short(float(stats.kstest(found, "uniform").pvalue)),
+    )  # fmt: skip
+    for r in rows:
+        assert r["bijective"]
+        p = ", ".join(f"{name} {short(value)}" for name, value in r["p"].items())
+        text += row(r["way"], f"{r['n']:,}", f"{r['count']:,}", p)
+    return text
+
+
 def page(measured: Measured) -> str:
     """The whole page."""
     rows = measured["laws"]
@@ -85,9 +150,10 @@ def page(measured: Measured) -> str:
     draws = [r["asked"] for r in rows]
     text = HEAD.format(
         **{k: measured["machine"][k] for k in ("speedcube", "scipy")},
-        tests=count, expect=f"{1 / count:.0e}", most=max(draws),
-        least=min(draws),
+        tests=count, expect=f"{1 / count:.0e}", most=max(draws), least=min(draws),
     )  # fmt: skip
     for name, found in by_kind.items():
         text += judged_row(name, found, name == "chi-square")
+    text += streams_text(measured["between streams"], measured["within a stream"])
+    text += permutations_text(measured["permutations"])
     return text + laws_table(rows)

@@ -13,14 +13,17 @@ from typing import Any, Final
 import numpy as np
 from scipy import stats
 
+import speedcube as sc
+from speedcube.random.permutations import inverse_permutation
+
 from .streams import computed, independence
 
 Numbers = np.ndarray[Any, Any]
 Make = Callable[[Any], Any]
 Many = Callable[[Any, int, int], Numbers]  # of a generator: so many permutations of n, in rows
 
-ORDERS: Final = (2, 3, 4, 5)
-SHORT: Final = (6, 7, 8, 9, 10, 16, 17, 64)
+LARGEST_COUNTED: Final = 5  # of its n! orders each is counted
+HUGE: Final = {10**9 + 7: 997, 10**12: 10**6 + 3, 2**60: 2**40}  # length: every so many
 LONG: Final = (1000, 1024, 65_536, 100_003, 10**6, 2**20)
 
 
@@ -39,11 +42,11 @@ def children(rng: Any, count: int, n: int) -> Numbers:
     return np.stack([computed(child.permutation(n)) for child in rng.spawn(count)])
 
 
-# How many permutations are made, and how many times fewer than the most that way makes.
-WAYS: Final[dict[str, tuple[Many, int]]] = {
-    "rows of permuted": (rows, 1),
-    "calls of permutation": (calls, 200),
-    "children's permutation": (children, 200),
+# Lengths, and how many times fewer than the most permutations that way makes.
+WAYS: Final[dict[str, tuple[Many, tuple[int, ...], int]]] = {
+    "rows of permuted": (rows, (*range(2, 11), 16, 17, 64), 1),
+    "calls of permutation": (calls, (3, 4, 5, 8), 2000),
+    "children's permutation": (children, (3, 4, 5, 8), 2000),
 }
 
 
@@ -78,7 +81,7 @@ def fits(found: Numbers, law: Numbers) -> float:
     """The p-value of these numbers under probabilities of 0, 1, 2 ..., joined where rare."""
     counts = np.bincount(found, minlength=len(law)).astype(float)[: len(law)]
     expected = law * len(found)
-    enough = expected >= 20
+    enough = expected >= 5
     observed = np.append(counts[enough], counts[~enough].sum())
     wanted = np.append(expected[enough], expected[~enough].sum())
     if wanted[-1] < 5:  # too rare to be a class of its own
@@ -148,20 +151,35 @@ def bijective(p: Numbers) -> bool:
     return bool((np.sort(p, axis=1) == np.arange(p.shape[1])).all())
 
 
+def sampled(rng: Any, n: int, stride: int) -> dict[str, Any]:
+    """Every ``stride``-th number of a permutation too long to look at, and its inverse there."""
+    order = rng.permutation(n)
+    found = computed(order[::stride])
+    back = computed(sc.take(inverse_permutation(order), found))
+    inside = found.min() >= 0 and found.max() < n
+    goes_back = bool((back == np.arange(len(found)) * stride).all())
+    return {
+        "way": f"one permutation, each {stride:,}th", "n": n, "count": 1,
+        "bijective": bool(inside) and goes_back, "p": long_one(found, n, stride),
+    }  # fmt: skip
+
+
 def measured(make: Make, count: int) -> Iterator[dict[str, Any]]:
     """Rows: how drawn, the length, how many, whether all are permutations, p-values."""
-    for k, (way, (many, less)) in enumerate(WAYS.items()):
-        for n in (*ORDERS, *SHORT):
-            number = max(1, count // less // (1 if n < 11 else 10))
+    for k, (way, (many, lengths, less)) in enumerate(WAYS.items()):
+        for n in lengths:
+            number = max(60, count // less // (1 if n < 11 else 10))
             p = many(make([8, k, n]), number, n)
             found = {"places": places(p), **shapes(p)} if n > 2 else {}
-            if n in ORDERS:
+            if n <= LARGEST_COUNTED:
                 found["every permutation"] = every_one(p)
             yield {"way": way, "n": n, "count": number, "bijective": bijective(p), "p": found}
     for n in LONG:
         p = calls(make([9, n]), 1, n)
         yield {"way": "one permutation", "n": n, "count": 1, "bijective": bijective(p),
                "p": long_one(p[0], n)}  # fmt: skip
+    for n, stride in HUGE.items():
+        yield sampled(make([11, n.bit_length()]), n, stride)
     for n in (1000, 1024):
         number = max(100, count // 200)
         p = rows(make([10, n]), number, n)

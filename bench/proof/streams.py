@@ -16,10 +16,11 @@ from scipy import stats
 
 Numbers = np.ndarray[Any, Any]
 Make = Callable[[Any], Any]  # a generator of a seed
+Sources = dict[str, Callable[[Any, int], Any]]
 
 LAGS: Final = (1, 2, 3, 4, 256, 512, 768, 1024, 2048)
 BLOCK: Final = 1 << 16
-SOURCES: Final[dict[str, Callable[[Any, int], Any]]] = {
+SOURCES: Final[Sources] = {
     "words, high bits": lambda rng, n: rng.integers(0, 2**64, n, dtype="uint64"),
     "words, low bits": lambda rng, n: rng.integers(0, 2**64, n, dtype="uint64"),
     "random float32": lambda rng, n: rng.random(n, dtype="float32"),
@@ -82,12 +83,7 @@ def between(make: Make, count: int) -> dict[str, Any]:
     found = {}
     for lag in (0, 1):
         first, second = every[:, : count - lag], every[:, lag:]
-        pairs = [
-            (i, j)
-            for i in range(len(names))
-            for j in range(len(names))
-            if (j > i if not lag else True)
-        ]
+        pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if lag or j > i]
         i, j = np.array(pairs).T
         labels = [[names[a], names[b]] for a, b in pairs]
         tests = {
@@ -143,10 +139,10 @@ def signs(x: Numbers, bit: int) -> Numbers:
     return ((x >> np.uint64(bit)) & np.uint64(1)).astype("float32") * 2 - 1
 
 
-def within(make: Make, count: int) -> dict[str, Any]:
+def within(make: Make, count: int, sources: Sources = SOURCES) -> dict[str, Any]:
     """Numbers of one stream so many positions apart."""
     found, names, all_p = {}, [], []
-    for k, (source, draw) in enumerate(SOURCES.items()):
+    for k, (source, draw) in enumerate(sources.items()):
         classes = classed(computed(draw(make([5, k]), count)), source)
         row = {}
         for lag in LAGS:
