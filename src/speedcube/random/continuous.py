@@ -24,12 +24,18 @@ class Continuous(Discrete):
     """Distributions made of gamma variates, and the von Mises distribution."""
 
     def _gamma_parts(self, keys: Keys, shape: Shape, a: Number) -> tuple[Array, Number]:
-        """``g`` and ``e``: a gamma variate of shape ``a`` is g exp(-e), e = 0 from shape 1 on."""
+        """``g`` and ``e``: a gamma variate of shape ``a`` is g exp(-e), e = 0 from shape 1 on.
+
+        That of shape 1 is an exponential.
+        """
+        exponentials = self._source("exponential", keys[1], shape)
         if not isinstance(a, Array) and a >= 1.0:
-            return self._marsaglia_tsang(keys[0], shape, a), 0.0
+            one = a == 1.0
+            return exponentials if one else self._marsaglia_tsang(keys[0], shape, a), 0.0
         below = sc.less(a, 1.0)
         variates = self._marsaglia_tsang(keys[0], shape, sc.where(below, a + 1.0, a))
-        return variates, sc.where(below, self._source("exponential", keys[1], shape), 0.0) / a
+        variates = sc.where(sc.equal(a, 1.0), exponentials, variates)
+        return variates, sc.where(below, exponentials, 0.0) / a
 
     def _gammas(self, keys: Keys, shape: Shape, a: Number) -> Array:
         """Gamma variates of shape ``a``."""

@@ -48,19 +48,25 @@ DELTA_SERIES: Final = (-1 / 24, 7 / 2880, -31 / 40320, 127 / 215040, -511 / 6082
 
 def delta(b: Builder, h: Value) -> Value:
     """Log k! - (h log h - h + log(2 pi) / 2) for whole k >= 0, h = k + 1/2."""
-    size = len(DELTA_TABLE)
-    small = h.compare("lt", number(b, float(size)))
-    index = b.select(small, h, number(b, 0.5)).cast("int64")
-    entries = tuple(struct.unpack("<Q", struct.pack("<d", entry))[0] for entry in DELTA_TABLE)
-    near = b.table(entries, index).bitcast("float64")
-    inverse = divided(number(b, 1.0), h)
+    return _delta(b, h, divided(number(b, 1.0), h))
+
+
+def _delta(b: Builder, h: Value, inverse: Value) -> Value:
+    """`delta` where 1 / h is known."""
     far = inverse * horner(b, inverse * inverse, DELTA_SERIES)
-    return b.select(small, near, far)
+    return b.rare(h.compare("lt", number(b, float(len(DELTA_TABLE)))), far, _small_delta, h)
 
 
-def _weight(b: Builder, h: Value, expected: Value) -> Value:
-    """-h log(h / expected)."""
-    return h * minus_log1p(b, divided(h - expected, expected))
+def _small_delta(b: Builder, h: Value) -> Value:
+    last = number(b, len(DELTA_TABLE) - 0.5)
+    index = b.select(h.compare("lt", last), h, last).cast("int64")
+    entries = tuple(struct.unpack("<Q", struct.pack("<d", entry))[0] for entry in DELTA_TABLE)
+    return b.table(entries, index).bitcast("float64")
+
+
+def _weight(b: Builder, h: Value, expected: Value, inverse: Value) -> Value:
+    """-h log(h / expected); ``inverse`` = 1 / expected, so that attempts need not divide."""
+    return h * minus_log1p(b, (h - expected) * inverse)
 
 
 def _transformed(
@@ -84,26 +90,45 @@ def _transformed(
 
 def poisson(b: Builder, position: Value, key: Value, *given: Value) -> Value:
     """Poisson of mean ``given[0]`` >= 10; then log(2 pi mean) / 2 and Hormann's constants."""
-    found = tried(b, _poisson, position.bitcast("uint64"), key, *given)
+    inverse = divided(number(b, 1.0), given[0])
+    found = tried(b, _poisson, position.bitcast("uint64"), key, inverse, *given)
     return found.bitcast("float64")
 
 
 def _poisson(
-    b: Builder, attempt: Value, place: Value, key: Value, lam: Value, peak: Value, *shape: Value
+    b: Builder,
+    attempt: Value,
+    place: Value,
+    key: Value,
+    inverse: Value,
+    lam: Value,
+    peak: Value,
+    *shape: Value,
 ) -> tuple[Value, Value]:
     k, quick, level = _transformed(b, attempt, place, key, shape)
     inside = k.compare("ge", number(b, 0.0))
     h = b.select(inside, k, number(b, 0.0)) + number(b, 0.5)
-    log_probability = _weight(b, h, lam) + (h - lam) - peak - delta(b, h)
+    log_probability = _weight(b, h, lam, inverse) + (h - lam) - peak - delta(b, h)
     return k, quick | (inside & level.compare("le", log_probability))
 
 
 def log_binomial(b: Builder, k: Value, n: Value, mean: Value, other: Value) -> Value:
     """The log of the probability of ``k`` but for a constant; ``other`` = (n + 1) (1 - p)."""
+    return _log_binomial(b, k, n, mean, other, *_inverses(b, mean, other))
+
+
+def _inverses(b: Builder, *values: Value) -> list[Value]:
+    return [divided(number(b, 1.0), value) for value in values]
+
+
+def _log_binomial(
+    b: Builder, k: Value, n: Value, mean: Value, other: Value, per_mean: Value, per_other: Value
+) -> Value:
     half = number(b, 0.5)
     h, rest = k + half, (n - k) + half
-    weights = _weight(b, h, mean) + _weight(b, rest, other)
-    return weights - (delta(b, h) + delta(b, rest))
+    weights = _weight(b, h, mean, per_mean) + _weight(b, rest, other, per_other)
+    inverse = divided(number(b, 1.0), h * rest)  # one division for both
+    return weights - (_delta(b, h, inverse * rest) + _delta(b, rest, inverse * h))
 
 
 def binomial(b: Builder, position: Value, key: Value, *given: Value) -> Value:
@@ -111,7 +136,8 @@ def binomial(b: Builder, position: Value, key: Value, *given: Value) -> Value:
 
     Then (n + 1) p, (n + 1) (1 - p), `log_binomial` of the likeliest, Hormann's constants.
     """
-    found = tried(b, _binomial, position.bitcast("uint64"), key, *given)
+    inverses = _inverses(b, *given[1:3])
+    found = tried(b, _binomial, position.bitcast("uint64"), key, *inverses, *given)
     return found.bitcast("float64")
 
 
@@ -120,6 +146,8 @@ def _binomial(
     attempt: Value,
     place: Value,
     key: Value,
+    per_mean: Value,
+    per_other: Value,
     n: Value,
     mean: Value,
     other: Value,
@@ -129,7 +157,8 @@ def _binomial(
     k, quick, level = _transformed(b, attempt, place, key, shape)
     inside = k.compare("ge", number(b, 0.0)) & k.compare("le", n)
     held = b.select(inside, k, number(b, 0.0))
-    enough = level.compare("le", log_binomial(b, held, n, mean, other) - peak)
+    found = _log_binomial(b, held, n, mean, other, per_mean, per_other)
+    enough = level.compare("le", found - peak)
     return k, inside & (quick | enough)
 
 
@@ -164,7 +193,9 @@ def _hypergeometric(
         _factorials(held, good, bad, sample), _factorials(peak, good, bad, sample), strict=True
     ):
         h, expected = at + half, likeliest + half
-        terms = terms + (_weight(b, h, expected) - (delta(b, h) - delta(b, expected)))
+        inverse = divided(number(b, 1.0), h * expected)
+        rests = _delta(b, h, inverse * expected) - _delta(b, expected, inverse * h)
+        terms = terms + (_weight(b, h, expected, inverse * h) - rests)
     log_probability = b.fma(peak - held, ratio, terms)
     level = number(b, -2.0) * minus_log(b, u)
     return k, inside & level.compare("le", log_probability)
