@@ -1,6 +1,6 @@
 """Proof that the random numbers have their laws, and are independent of each other.
 
-python bench/randomness.py [--part laws|streams|permutations] [--only METHOD ...] [--draws N]
+python bench/randomness.py [--part laws|streams|permutations] [--only CALL ...] [--draws N]
 [--edges N] [--seed S] [--generator numpy] [--json FILE] [--page]. What is measured replaces the
 same rows and parts of FILE; --page writes docs/randomness.md from measurements/distributions.json
 and measures nothing.
@@ -39,15 +39,14 @@ Measured = dict[str, Any]
 
 
 def pieces(draw: Draw, rng: Any, count: int) -> Iterator[Any]:
-    """Pieces of one draw: slices of a lazy array. NumPy's are draws one after the other."""
+    """Slices of one lazy draw; of NumPy, and of vectors, draws one after the other."""
     step = PIECE // draw.width
-    whole = draw.call(rng, count) if isinstance(rng, sc.random.Generator) else None
+    lazy = isinstance(rng, sc.random.Generator)
+    whole = draw.call(rng, count) if lazy and not draw.vectors else None
     for start in range(0, count, step):
         stop = min(start + step, count)
-        if whole is None:
-            yield draw.call(rng, stop - start)
-        else:
-            yield whole[start:stop].compute(on="core")
+        piece = draw.call(rng, stop - start) if whole is None else whole[start:stop]
+        yield piece.compute(on="core") if lazy else piece
 
 
 def tested(draw: Draw, rng: Any, numbers: int) -> list[Measured]:
@@ -63,9 +62,9 @@ def tested(draw: Draw, rng: Any, numbers: int) -> list[Measured]:
 
 
 def tested_laws(make: Callable[[Any], Any], options: argparse.Namespace) -> Iterator[Measured]:
-    """Rows of the methods ``--only``; each draw has a seed of its own."""
+    """Rows of the calls ``--only``; each draw has a seed of its own."""
     for index, draw in enumerate(laws.table()):
-        if options.only and draw.method not in options.only:
+        if options.only and not {draw.method, draw.name} & set(options.only):
             continue
         start = time.perf_counter()
         numbers = int(options.draws if draw.main else options.edges or options.draws)
@@ -94,7 +93,7 @@ def verdict(rows: list[Measured]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS, action="append")
-    parser.add_argument("--only", nargs="*", help="methods of the generator; all without it")
+    parser.add_argument("--only", nargs="*", help="methods, or whole calls; all without it")
     parser.add_argument("--draws", type=float, default=1e6, help="numbers of each draw")
     parser.add_argument("--edges", type=float, help="of those with parameters at the edges")
     parser.add_argument("--seed", type=int, default=1)
