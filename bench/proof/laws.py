@@ -89,10 +89,10 @@ class LargeGamma:
         self.a, self.scale = a, scale
 
     def cdf(self, x: Any) -> Any:
-        return temme(self.a, np.asarray(x) / self.scale)[0]
+        return temme(self.a, near(x / self.scale, self.a))[0]
 
     def sf(self, x: Any) -> Any:
-        return temme(self.a, np.asarray(x) / self.scale)[1]
+        return temme(self.a, near(x / self.scale, self.a))[1]
 
 
 class LargePoisson:
@@ -104,15 +104,20 @@ class LargePoisson:
         self.lam = lam
 
     def cdf(self, k: Any) -> Any:
-        return temme(np.maximum(np.floor(k), 0.0) + 1.0, self.lam)[1]
+        return temme(near(np.floor(k) + 1.0, self.lam), self.lam)[1]
 
     def sf(self, k: Any) -> Any:
-        return temme(np.maximum(np.floor(k), 0.0) + 1.0, self.lam)[0]
+        return temme(near(np.floor(k) + 1.0, self.lam), self.lam)[0]
+
+
+def near(x: Any, mean: float) -> Any:
+    """Held within sixty deviations, beyond which nothing is left."""
+    return np.clip(x, mean - 60 * math.sqrt(mean), mean + 60 * math.sqrt(mean))
 
 
 def temme(a: Any, x: Any) -> tuple[Any, Any]:
     """The regularized incomplete gamma functions P(a, x) and Q(a, x) for large ``a``."""
-    m = np.clip((x - a) / a, -0.5, 1.0)  # beyond, both are 0 and 1 for the shapes that come
+    m = (x - a) / a
     eta = np.sign(m) * np.sqrt(2.0 * np.maximum(m - np.log1p(m), 0.0))
     first = -1 / 3 + m * (1 / 12 - m * (23 / 540 - m * (353 / 12960)))
     rest = np.exp(-a * eta**2 / 2) / np.sqrt(2 * np.pi * a) * (first - 1 / (540 * a))
