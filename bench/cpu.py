@@ -38,7 +38,7 @@ def seconds(run: Callable[[], Any], repeat: int = 5) -> list[float]:
     return times
 
 
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int = 5) -> dict[str, Any]:
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int = 9) -> dict[str, Any]:
     """theirs / ours, pair by pair; the median ratio."""
     ours(), theirs()
     pairs = []

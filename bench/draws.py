@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import gpu
 import numpy as np
-from sums import in_turn
+from cpu import in_turn
 
 import speedcube as sc
 from speedcube.climb.ladder import this_machine

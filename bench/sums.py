@@ -15,7 +15,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from typing import Any
 
 import gpu
 import numpy as np
+from cpu import in_turn
 
 import speedcube as sc
 from speedcube.climb.ladder import this_machine
@@ -33,20 +33,6 @@ from speedcube.kernel.program import Bins
 
 MEMORY, CACHE = 1 << 27, 1 << 16  # elements: 1 GB of float64; 512 KB lie in a level 2 cache
 ON_GPU = {"float64": 2 * 10**9, "float32": 4 * 10**9}  # 16 GB each
-
-
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int = 9) -> dict[str, Any]:
-    """theirs / ours, pair by pair; the median ratio."""
-    ours(), theirs()
-    pairs = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        ours()
-        middle = time.perf_counter()
-        theirs()
-        pairs.append((middle - start, time.perf_counter() - middle))
-    ratio = statistics.median(b / a for a, b in pairs)
-    return {"ratio": ratio, "ours": [a for a, _ in pairs], "theirs": [b for _, b in pairs]}
 
 
 def data(dtype: str, count: int) -> np.ndarray[Any, Any]:

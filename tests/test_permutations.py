@@ -160,6 +160,18 @@ def test_probabilities_of_choices() -> None:
     assert stats.chisquare(np.bincount(firsts, minlength=3), wanted).pvalue > 1e-6
 
 
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=30).filter(any))
+@settings(max_examples=80, deadline=None)
+def test_alias_tables_have_the_probabilities(weights: list[int]) -> None:
+    """Also where rounding empties the large cells first."""
+    chances = np.array(weights) / sum(weights)
+    keep, alias = sc.random.permutations._alias_table(chances)
+    found = keep.copy()
+    np.add.at(found, alias, 1 - keep)
+    np.testing.assert_allclose(found / len(weights), chances, atol=1e-15)
+    assert ((keep > 0) | (chances < 1e-9)).all()
+
+
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "too many": (lambda g: g.permutation(2**60 + 1), ParameterError, r"between 0 and 2\*\*60"),
     "negative": (lambda g: g.permutation(-1), ParameterError, "not -1"),

@@ -122,10 +122,8 @@ def _stage_bytes(stage: Stage, rung: Rung) -> int:
     """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
     share = 1 if rung.shared else max(1, len(stage.parts))
     result = -(-stage.result_bytes // share)
-    if isinstance(stage.source, Scanned) and stage.parts[0].axis:
-        result += -(
-            -stage.result_bytes // len(stage.parts)
-        )  # a part's lines, before they lie apart
+    if isinstance(stage.source, Scanned) and stage.parts[0].axis:  # lines, before they lie apart
+        result += -(-stage.result_bytes // len(stage.parts))
     inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
     return WORKER_OVERHEAD + result + inputs
 

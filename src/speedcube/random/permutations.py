@@ -248,4 +248,7 @@ def _alias_table(chances: Any) -> tuple[Any, Any]:
         scaled[more] = (scaled[more] + scaled[less]) - 1.0
         if scaled[more] < 1.0:
             small.append(large.pop())
+    for left in small:  # rounding left no large one: those of no or little probability stay so
+        if scaled[left] < 0.5:
+            keep[left], alias[left] = scaled[left], int(chances.argmax())
     return keep, alias
