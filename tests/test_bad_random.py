@@ -136,8 +136,7 @@ def stricter(call: Call) -> bool:
         return True  # text and dates taken for numbers; NaN gives NaN, or what means nothing
     if (call.method, call.what) in WHOLE:
         below_zero = call.method in WITHOUT_SIZE and call.value in ("number -1", "0-d -1")
-        wide = call.method == "integers" and call.value == f"large list {2**63}"
-        return call.value in NOT_WHOLE or below_zero or wide
+        return call.value in NOT_WHOLE or below_zero
     return call.method == "triangular" and "inf" in call.value  # NumPy gives NaN
 
 
@@ -177,7 +176,8 @@ def test_as_numpy_does(method: str) -> None:
     drawn = sum(not isinstance(answer(again, call), Exception) for call in calls(method))
     getattr(once, method)(*GOOD[method])
     # What is refused takes no call number; bytes beyond the memory are refused as they are made.
-    assert method == "bytes" or again.bit_generator.calls == drawn * once.bit_generator.calls
+    wide = 1 if method == "integers" else 0  # [2**63] numbers take a second one
+    assert method == "bytes" or again.bit_generator.calls == drawn * once.bit_generator.calls + wide
 
 
 # Calls whose parameters are no numbers that broadcast, each as a tuple of arguments.
@@ -389,9 +389,9 @@ WORDS: Final[dict[str, tuple[Callable[[], Any], type[Exception], str]]] = {
         "integers gives integer dtypes, not float64",
     ),
     "lazy bounds": (
-        lambda: rng().integers(lazy([3, 4])),
-        ParameterError,
-        "high is a lazy array, and the ranges of integers must be known",
+        lambda: rng().integers(lazy([3.0, 4.0])),
+        DTypeError,
+        "high must be integers, not float64; use .astype('int64')",
     ),
     "choice of what there is not": (
         lambda: rng().choice(3, 4, replace=False),

@@ -17,18 +17,16 @@ from .parameters import (
     Parameter,
     drawn_shape,
     float_dtype,
-    has_arrays,
-    integer_limits,
-    integer_ranges,
     parameter,
     refuse_pair,
     whole_number,
 )
+from .ranges import Ranges, given_by_arrays, integer_limits
 from .seeds import StreamV1, seed_sequence
 from .vectors import Vectors
 
 
-class Generator(Vectors):
+class Generator(Vectors, Ranges):
     """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
@@ -164,14 +162,14 @@ class Generator(Vectors):
         """Integers in [low, high) ([0, low) without ``high``), or up to ``high`` with ``endpoint``.
 
         A range below 2**32 has a bias below 2**-32, a wider one below 2**-64 (stream v1). Arrays
-        of bounds must be in memory, and each range have fewer than 2**32 numbers.
+        of bounds that are lazy, or where a range is wider, take a second call number.
         """
         start, end = (0, low) if high is None else (low, high)
         name = dtypes.check(dtype)
         if not dtypes.is_integer(name) and name != "bool":
             raise DTypeError(f"integers gives integer dtypes, not {name}")
-        if has_arrays(start, end):
-            return self._integers_of_arrays(start, end, size, name, endpoint, chunks)
+        if given_by_arrays(start, end):
+            return self._shown(self._between(start, end, size, name, endpoint), chunks)
         first, last = whole_number("low", start), whole_number("high", end) - (not endpoint)
         least, most = integer_limits(name)
         if first < least or last > most:
@@ -184,16 +182,6 @@ class Generator(Vectors):
             bits = self._draw(kind, (first, count), drawn_shape(size), "uint8", None)
             return self._shown(bits.astype("bool"), chunks)
         return self._draw(kind, (first, count % 2**64), drawn_shape(size), name, chunks)
-
-    def _integers_of_arrays(
-        self, low: Any, high: Any, size: Any, dtype: str, endpoint: bool, chunks: Any
-    ) -> Array:
-        """Bounds by position: low + floor(A n / 2**64), as the source ``integers`` has it."""
-        first, count = integer_ranges(low, high, dtype, endpoint)
-        (word,) = self._sources(["bits64"], drawn_shape(size, first, count), "uint64")
-        below = ((word & 0xFFFF_FFFF) * count.value) >> 32
-        drawn = ((word >> 32) * count.value + below) >> 32
-        return self._shown((drawn + first.value).astype(dtype), chunks)
 
     def _below(self, count: int, shape: Shape) -> Array:
         return self.integers(count, size=shape)

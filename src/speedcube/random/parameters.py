@@ -169,11 +169,9 @@ def refuse_all(words: str, test: Callable[..., Any], *parameters: Parameter) -> 
 
 def counts(name: str, given: Any, domain: Domain) -> Parameter:
     """``given``, an integer or an array of them, inside ``domain``, as int64."""
-    if isinstance(given, Array):
-        if not dtypes.is_integer(given._expr.dtype):
-            raise DTypeError(f"{name} must be integers, not {given.dtype}; use .astype('int64')")
+    found = integers_of(name, given)
+    if found.known is None:
         return Parameter(name, given.astype("int64"), None)
-    found = _integers(name, given)
     last = np.iinfo("int64").max
     refuse(f"{name} must fit int64", (found.known > last) | (found.known < -last - 1), found)
     refuse(domain.refused.format(name=name), domain.outside(found.known), found)
@@ -217,46 +215,17 @@ def float_dtype(what: str, dtype: Any) -> str:
     return name
 
 
-# Ranges of integers ------------------------------------------------------------------------------
-
-
-def has_arrays(low: Any, high: Any) -> bool:
-    """Whether a range of integers is given by arrays."""
-    return any(has_axes(bound) for bound in (low, high))
-
-
 def has_axes(value: Any) -> bool:
     """Whether ``value`` is a sequence, or an array of one axis or more."""
     return isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) > 0
 
 
-def integer_ranges(low: Any, high: Any, dtype: str, endpoint: bool) -> tuple[Parameter, Parameter]:
-    """The first numbers and the counts, each uint64, of ranges of fewer than 2**32 numbers."""
-    first, end = _integers("low", low), _integers("high", high)
-    least, most = integer_limits(dtype)
-    refuse(f"low is out of bounds for {dtype}", first.known < least, first)
-    refuse(f"high is out of bounds for {dtype}", end.known > most + (not endpoint), end)
-    if endpoint:
-        refuse_pair("low > high", lambda a, b: a > b, first, end)
-    else:
-        refuse_pair("low >= high", lambda a, b: a >= b, first, end)
-    start = _modulo(first.known)  # 2**64, as all that follows
-    count = _modulo(end.known) - start + np.uint64(endpoint)
-    wide = count - np.uint64(1) >= np.uint64(2**32 - 1)
-    refuse("ranges given by arrays must have fewer than 2**32 numbers", wide, first, end)
-    return (
-        Parameter("low", asarray(start), start),
-        Parameter("count", asarray(count), count),
-    )
-
-
-def _integers(name: str, given: Any) -> Parameter:
-    """An integer or an array of them in memory; NumPy holds those beyond 64 bits as objects."""
-    if isinstance(given, Array) and given.ndim:
-        raise ParameterError(
-            f"{name} is a lazy array, and the ranges of integers must be known when they are "
-            f"drawn; pass {name}.compute()"
-        )
+def integers_of(name: str, given: Any) -> Parameter:
+    """An integer or an array of them, at its own dtype; those beyond 64 bits stay objects."""
+    if isinstance(given, Array):
+        if not dtypes.is_integer(given._expr.dtype):
+            raise DTypeError(f"{name} must be integers, not {given.dtype}; use .astype('int64')")
+        return Parameter(name, given, None)
     known = _large(given) if has_axes(given) else np.asarray(whole_number(name, given))
     if known is None:
         known = _in_memory(name, given)[1]
@@ -267,15 +236,3 @@ def _integers(name: str, given: Any) -> Parameter:
             f"{name} must be an integer or an array of them, not of {known.dtype}"
         )
     return Parameter(name, known, known)
-
-
-def integer_limits(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest number of an integer dtype, or of bool."""
-    return (0, 1) if dtype == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
-
-
-def _modulo(numbers: Any) -> Any:
-    """Integers modulo 2**64 as uint64; those that NumPy holds as objects may be beyond it."""
-    if numbers.dtype == object:
-        numbers = np.asarray(numbers % 2**64)
-    return numbers.astype("uint64")
