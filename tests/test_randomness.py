@@ -5,17 +5,20 @@ The same tests as those of docs/randomness.md, with fewer numbers. The seeds are
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pytest
-from proof import laws, permutations, streams
+from proof import laws, page, permutations, streams
 from proof.fit import Counter, judged
 from scipy import stats
 
 import speedcube as sc
 
+ROOT: Final = Path(__file__).parent.parent
 LEAST: Final = 1e-6  # of a p-value
 NUMBERS: Final = 200_000
 # Arrays of parameters give the bits of numbers (test_distributions.py, test_samplers.py), so that a
@@ -125,7 +128,7 @@ class Shifted:
 
 
 def test_related_streams_are_found() -> None:
-    found = streams.between(Shifted, 1 << 10)["tests"]
+    found = streams.between(Shifted, 1 << 12)["tests"]
     assert len(found) == 6
     assert all(tests["least p"] < 1e-100 for tests in found.values())
 
@@ -184,3 +187,19 @@ def test_uneven_permutations_are_found() -> None:
     affine = (np.arange(n) * 40_503 + 77) % n
     assert min(permutations.long_one(affine, n).values()) < LEAST
     assert not permutations.bijective(np.array([[0, 2, 2]]))
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def test_the_page_is_what_its_file_says() -> None:
+    """Generated from what is committed; no p-value on it is a surprise among so many."""
+    measured = json.loads((ROOT / "measurements" / "distributions.json").read_text())
+    text = (ROOT / "docs" / "randomness.md").read_text()
+    assert page.page(measured) == text, "run python bench/randomness.py --page"
+    tested = {(row["call"], row["of"]) for row in measured["laws"]}
+    assert tested == {(d.name, view.name) for d in laws.table() for view in d.views}
+    for name, found in page.p_values(measured["laws"]).items():
+        assert min(found) * len(found) > 1e-3, name
+    asked = {row["call"]: row["asked"] for row in measured["laws"]}
+    assert all(asked[d.name] >= (1e7 if d.vectors else 1e8) for d in laws.table())

@@ -129,7 +129,7 @@ def long_one(p: Numbers, n: int, stride: int = 1) -> dict[str, float]:
     place = np.arange(len(p))
 
     def table(a: Numbers, b: Numbers) -> float:
-        return independence(np.bincount(a * 16 + b, minlength=256).reshape(16, 16))
+        return float(independence(np.bincount(a * 16 + b, minlength=256).reshape(16, 16)))
 
     found = {
         "place and value": table(place * 16 // len(p), classes),

@@ -88,7 +88,7 @@ def between(make: Make, count: int) -> dict[str, Any]:
         labels = [[names[a], names[b]] for a, b in pairs]
         tests = {
             "correlation": correlations(first, second)[i, j],
-            "table 16 x 16": np.fromiter(tables(first, second, pairs), float),
+            "table 16 x 16": tables(first, second, pairs),
             "agreement of each bit": agreements(first, second)[i, j],
         }
         for name, p in tests.items():
@@ -105,20 +105,23 @@ def correlations(first: Numbers, second: Numbers) -> Numbers:
     return 2 * stats.norm.sf(abs(total) * 12 / np.sqrt(first.shape[1]))
 
 
-def tables(first: Numbers, second: Numbers, pairs: list[tuple[int, int]]) -> Iterator[float]:
+def tables(first: Numbers, second: Numbers, pairs: list[tuple[int, int]]) -> Numbers:
     """p-values of independence of the leading four bits of both."""
     high = (first >> np.uint64(56)).astype("uint8") & 0xF0
     low = (second >> np.uint64(60)).astype("uint8")
-    for i, j in pairs:
-        yield independence(np.bincount(high[i] | low[j], minlength=256).reshape(16, 16))
+    counts = [np.bincount(high[i] | low[j], minlength=256) for i, j in pairs]
+    return independence(np.reshape(counts, (-1, 16, 16)))
 
 
-def independence(counts: Numbers) -> float:
-    """The p-value of a table of two classes, each with the shares that were found."""
-    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-    expected = np.outer(rows, columns) / counts.sum()
-    degrees = (len(rows) - 1) * (len(columns) - 1)
-    return float(stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), degrees))
+def independence(counts: Numbers) -> Numbers:
+    """p-values of tables of two classes, each with the shares that were found."""
+    rows, columns = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
+    expected = rows * columns / rows.sum(axis=-2, keepdims=True)
+    degrees = (counts.shape[-2] - 1) * (counts.shape[-1] - 1)
+    found: Numbers = stats.chi2.sf(
+        ((counts - expected) ** 2 / expected).sum(axis=(-2, -1)), degrees
+    )
+    return found
 
 
 def agreements(first: Numbers, second: Numbers) -> Numbers:
@@ -164,4 +167,4 @@ def classed(values: Numbers, source: str) -> Numbers:
 def contingency(a: Numbers, b: Numbers) -> float:
     """The p-value of independence of two classes."""
     counts = np.bincount((a << np.uint8(4)) | b, minlength=256).reshape(16, 16)
-    return independence(counts[counts.any(axis=1)][:, counts.any(axis=0)])
+    return float(independence(counts[counts.any(axis=1)][:, counts.any(axis=0)]))
