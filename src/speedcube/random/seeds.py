@@ -79,23 +79,22 @@ class StreamV1:
     ----------
     seed_seq : numpy.random.SeedSequence
         The seed; its ``spawn`` gives seeds of further children.
+    entropy : tuple of ints
+        The integers of the seed.
+    spawn_key : tuple of ints
+        Which child this is of whose child: () of a seed itself.
     calls : int
         The call numbers taken so far.
     """
 
     def __init__(self, seed: Seed = None) -> None:
-        self.seed_seq = seed_sequence(seed)
-        self.calls = 0
+        self._go_to(seed_sequence(seed), 0)
 
-    @property
-    def entropy(self) -> tuple[int, ...]:
-        """The integers of the seed."""
-        return tuple(_integers(self.seed_seq.entropy, self.seed_seq.entropy))
-
-    @property
-    def spawn_key(self) -> tuple[int, ...]:
-        """Which child this is of whose child: () of a seed itself."""
-        return tuple(map(int, self.seed_seq.spawn_key))
+    def _go_to(self, seed: SeedSequence, calls: int) -> None:
+        entropy = tuple(_integers(seed.entropy, seed.entropy))
+        with TURN:
+            self.seed_seq, self.calls = seed, calls
+            self.entropy, self.spawn_key = entropy, tuple(map(int, seed.spawn_key))
 
     def keys(self, count: int) -> list[int]:
         """The keys of the next ``count`` calls."""
@@ -111,7 +110,8 @@ class StreamV1:
         if not 0 <= count < 2**32:
             raise ParameterError(f"n_children must be 0 or more and below 2**32, not {count}")
         with TURN:
-            return [StreamV1(child) for child in self.seed_seq.spawn(count)]
+            children = self.seed_seq.spawn(count)
+        return [StreamV1(child) for child in children]
 
     @property
     def state(self) -> dict[str, Any]:
@@ -127,15 +127,11 @@ class StreamV1:
 
     @state.setter
     def state(self, state: Any) -> None:
-        seed, calls = _position(state)
-        with TURN:
-            self.seed_seq, self.calls = seed, calls
+        self._go_to(*_position(state))
 
     def restart(self, seed: Seed) -> None:
         """Become the stream of ``seed``, at its start."""
-        found = seed_sequence(seed)
-        with TURN:
-            self.seed_seq, self.calls = found, 0
+        self._go_to(seed_sequence(seed), 0)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.state
