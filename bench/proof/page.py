@@ -26,7 +26,7 @@ at least as large from numbers that are exactly right; the smallest of {tests:,}
   (5e-4): the p-value is an upper bound.
 * **Tails**: found / expected below and above the edge whose probability is nearest 1e-6, if one is.
 
-Most draws have {most:,} numbers, the shortest {least:,}. Rows with "of" are parts of a draw: one
+Draws have {most:,} numbers, vectors at the edges {least:,}. Rows with "of" are parts of a draw: one
 column of a draw whose parameters are arrays, a component of a vector, or a function of it.
 
 `bench/proof/laws.py` has laws of its own where SciPy {scipy} has none, or wrong ones: zeta and
