@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..ops import EXACT, OPS
 from .elementary import ONE_NAN
 from .evaluate import evaluate, is_faithful
 from .half import rounded, widened
-from .ir import Builder, Value
+from .ir import Body, Builder, Value
 from .rules import RULES, cast
 from .samplers import SAMPLER_RULES
 from .signs import canonical
@@ -129,7 +130,9 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
     if node.op == "signbit":
         args = [one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
     if node.op in SAMPLER_RULES:
-        return SAMPLER_RULES[node.op](b, *args)
+        inputs = {f"a{k}": arg for k, arg in enumerate(args)}
+        body = _sampler(node.op, tuple(arg.type for arg in args))
+        return b.inline(body, inputs)["x"]
     rule = OPS[node.op].rule
     if rule == "select":
         pairs = zip(args[1:], node.args[1:], strict=True)
@@ -141,6 +144,14 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
     pairs = zip(args, node.args, strict=True)
     found = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
     return rounded(b, found) if common == "float16" and node.op not in EXACT else found
+
+
+@lru_cache(maxsize=64)
+def _sampler(op: str, types: tuple[str, ...]) -> Body:
+    """The sampler ``op`` of arguments of ``types``: thousands of instructions, made once."""
+    b = Builder()
+    b.output("x", SAMPLER_RULES[op](b, *(b.input(f"a{k}", t) for k, t in enumerate(types))))
+    return b.body()
 
 
 def _converted(b: Builder, value: Value, node: Expr, dtype: str) -> Value:

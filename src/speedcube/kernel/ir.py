@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from .. import dtypes
@@ -74,6 +75,13 @@ class Body:
 
     instrs: tuple[Instr, ...]
     outputs: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.instrs, self.outputs))
+
+    def __hash__(self) -> int:
+        return self._hash  # bodies lie inside bodies, and are looked up again and again
 
     @property
     def inputs(self) -> tuple[tuple[str, str], ...]:
