@@ -162,12 +162,19 @@ def test_the_command_passes_its_options_on() -> None:
     assert (done.returncode, done.stdout) == (0, turns.tobytes())
 
 
+# A run of the tests in the background of a script ignores SIGINT, and so would its children.
+BEGIN = (
+    "import runpy, signal\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "runpy.run_module('speedcube', run_name='__main__')\n"
+)
+
+
 @contextmanager
 def endless(*options: object) -> Iterator[subprocess.Popen[bytes]]:
     """The command without ``--bytes``, once its first bytes have come."""
-    started = subprocess.Popen(
-        command(*options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-    )
+    program = [sys.executable, "-c", BEGIN, "rng", *map(str, options)]
+    started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     with started as process:
         assert process.stdout is not None
         try:
