@@ -43,6 +43,14 @@ EXPRESSIONS = {
     "running products": lambda: (_normal(2, 40_000) / 1000).cumprod(axis=1),
     "product": lambda: (_normal(300, 700) / 11).prod(),
     "products": lambda: (_normal(300, 700) / 11).prod(axis=0),
+    # in memory with gaps, backwards, turned, repeated: sent with their layout
+    "strided": lambda: sc.asarray(_DATA[::-1, ::2]) + 1,
+    "turned": lambda: sc.asarray(_DATA[::3].T) + 1,
+    "repeated": lambda: sc.asarray(np.broadcast_to(_DATA[3], (99, *_DATA[3].shape))) + 1,
+    "taken": lambda: sc.take(_DATA[::-2, ::3], sc.arange(40_000) * 7 % 40, 0),
+    "gamma": lambda: sc.random.default_rng(5).gamma([0.5, 3.0], size=(40_000, 2)),
+    "permuted rows": lambda: sc.random.default_rng(5).permutation(_normal(40_000, 3)),
+    "multinomial": lambda: sc.random.default_rng(5).multinomial(9, [0.2, 0.3, 0.5], 40_000),
     "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
 }
 

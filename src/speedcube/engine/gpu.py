@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..expr.nodes import Stored
+from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda_loops import HEADER, elements_of_tile, parameter_slots
 from ..kernel.cuda_support import THREADS, TILE
@@ -134,23 +135,9 @@ def to_device(array: Any) -> tuple[Any, int]:
     if array.flags.c_contiguous:
         moved = cupy.asarray(array)
         return moved, int(moved.data.ptr)
-    low, high = np.lib.array_utils.byte_bounds(array)
-    span = np.empty(0, np.uint8) if high == low else np.asarray(_Span(low, high - low, array))
+    span, start = spanned(array)
     moved = cupy.asarray(span)
-    return moved, int(moved.data.ptr) + array.ctypes.data - low
-
-
-class _Span:
-    """Bytes [address, address + size) of host memory that ``owner`` keeps alive."""
-
-    def __init__(self, address: int, size: int, owner: Any) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "shape": (size,),
-            "data": (address, True),
-        }
+    return moved, int(moved.data.ptr) + start
 
 
 def _words(prepared: Prepared) -> list[int]:

@@ -21,8 +21,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from .. import dtypes
 from ..errors import ShapeError
+from .span import laid_out, spanned
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -62,10 +65,22 @@ class Stored:
     buffer: Any
     dtype: str
 
+    def __reduce__(self) -> Any:
+        """Pickled with its layout: NumPy pickles what has gaps without them, and strides not."""
+        array = self.buffer
+        if not isinstance(array, np.ndarray) or array.flags.forc:
+            return Stored, (array, self.dtype)
+        layout = array.dtype.str, array.shape, array.strides
+        return _stored, (*spanned(array), *layout, self.dtype)
+
     @cached_property
     def on_device(self) -> bool:
         """Whether the bytes live on a GPU."""
         return hasattr(self.buffer, "__cuda_array_interface__")
+
+
+def _stored(span: Any, start: int, kind: str, shape: Shape, strides: Any, dtype: str) -> Stored:
+    return Stored(laid_out(span, start, kind, shape, strides), dtype)
 
 
 @dataclass(frozen=True, eq=False)

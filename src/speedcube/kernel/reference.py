@@ -12,6 +12,7 @@ from .. import dtypes
 from ..expr import space
 from ..expr.interpret import interpret
 from ..expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stored, whole
+from ..expr.span import spanned
 from ..philox import round_keys
 from .evaluate import evaluate
 from .lower import lower
@@ -60,11 +61,7 @@ def _around(array: Array) -> Array:
     """The memory that ``array`` spans, as element ``k`` of it is counted from its first."""
     steps = zip(array.shape, array.strides, strict=True)
     first = sum(min(0, (n - 1) * s) for n, s in steps) // array.itemsize
-    low, high = np.lib.array_utils.byte_bounds(array)
-    start = array[tuple(slice(-1, None) if s < 0 else slice(0, 1) for s in array.strides)]
-    count, size = (high - low) // array.itemsize, array.itemsize
-    flat = np.lib.stride_tricks.as_strided(start, (count,), (size,))
-    return np.roll(flat, first)
+    return np.roll(spanned(array)[0].view(array.dtype), first)
 
 
 def elements(root: Expr) -> Array:
