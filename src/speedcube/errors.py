@@ -15,7 +15,12 @@
     ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
     ├── WorkerError         (RuntimeError)     a worker that cannot run our tasks
     ├── MemoryLimitError    (MemoryError)      a result or working set that does not fit
-    └── KernelError         (RuntimeError)     a kernel that does not verify or compile
+    ├── KernelError         (RuntimeError)     a kernel that does not verify or compile
+    ├── CheckpointError     (RuntimeError)     a checkpoint that cannot be written or read
+    ├── DataFileError       (ValueError)       a data file that does not hold what it should
+    └── TrainError          (RuntimeError)     a job that cannot start or go on
+        ├── RankError                          a rank that died, hung or cannot tell its exception
+        └── NonFiniteError  (also ArithmeticError)  a metric that is NaN or infinite, where asked
 
 Each message says what was asked, what is possible, and what to do.
 """
@@ -85,3 +90,23 @@ class MemoryLimitError(SpeedcubeError, MemoryError):
 
 class KernelError(SpeedcubeError, RuntimeError):
     """A kernel that is not legal, or that a compiler refused."""
+
+
+class CheckpointError(SpeedcubeError, RuntimeError):
+    """A checkpoint that cannot be written, or a directory that holds none that is valid."""
+
+
+class DataFileError(SpeedcubeError, ValueError):
+    """A data file that does not hold what it should; the message names file, line and reason."""
+
+
+class TrainError(SpeedcubeError, RuntimeError):
+    """A training job that cannot start or cannot go on."""
+
+
+class RankError(TrainError):
+    """A rank that died, was stopped, hung, or raised what cannot be sent."""
+
+
+class NonFiniteError(TrainError, ArithmeticError):
+    """A metric that became NaN or infinite in a job that was to stop there."""

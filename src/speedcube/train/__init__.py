@@ -1,0 +1,1 @@
+"""PyTorch jobs on the cluster: a function on every GPU."""
