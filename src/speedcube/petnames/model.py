@@ -1,0 +1,52 @@
+"""The published network: four LSTM layers of 128 units, dropout 0.1, and a linear layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .alphabet import BLANK, SYMBOLS
+
+if TYPE_CHECKING:
+    import torch
+
+LAYERS: Final = 4
+UNITS: Final = 128
+DROPOUT: Final = 0.1
+
+
+def make_model() -> torch.nn.Module:
+    """A fresh network, its weights drawn from torch's default generator.
+
+    Its ``forward`` takes windows, integer codes of shape (batch, WINDOW), and gives logits of
+    shape (batch, WINDOW, SYMBOLS): at each place, what the next character may be. Characters go in
+    as one-hot vectors, as published.
+    """
+    import torch
+
+    class PetNames(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(SYMBOLS, UNITS, LAYERS, batch_first=True, dropout=DROPOUT)
+            self.linear = torch.nn.Linear(UNITS, SYMBOLS)
+
+        def forward(self, windows: torch.Tensor) -> Any:
+            seen = torch.nn.functional.one_hot(windows.long(), SYMBOLS)
+            hidden, _ = self.lstm(seen.to(self.linear.weight.dtype))
+            return self.linear(hidden)
+
+    return PetNames()
+
+
+def loss_sum(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The cross-entropy summed over all targets that are no padding, a float32 scalar.
+
+    ``logits`` has shape (batch, WINDOW, SYMBOLS), ``targets`` (batch, WINDOW).
+    """
+    import torch
+
+    return torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1).float(),
+        targets.flatten().long(),
+        ignore_index=BLANK,
+        reduction="sum",
+    )
