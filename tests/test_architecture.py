@@ -32,7 +32,7 @@ TOP: Final = len(LAYERS) - 1
 # One layer, but neither imports the other: the engine joins them.
 STRANGERS: Final = {"plan", "kernel"}
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"errors", "engine"}
+TRAIN_USES: Final = {"__about__", "errors", "engine"}
 
 # (file, imported module) pairs that may import speedcube inside a function, each with its reason.
 LATE_IMPORTS: Final[frozenset[tuple[str, str]]] = frozenset()
