@@ -135,9 +135,9 @@ def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: Clusters) ->
 
 def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert cuda_cluster._names((0, 2)) == ["0", "2"]
+    assert cuda_cluster.device_names((0, 2)) == ["0", "2"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, GPU-1a,7")
-    assert cuda_cluster._names((2, 1)) == ["7", "GPU-1a"]
+    assert cuda_cluster.device_names((2, 1)) == ["7", "GPU-1a"]
 
 
 _PROGRAM = """

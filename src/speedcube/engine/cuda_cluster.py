@@ -73,7 +73,7 @@ def _start(devices: Devices, default: bool) -> Any:
     atexit.register(_close_all)
     with dask.config.set(_FOR_WORKERS):
         cluster = LocalCUDACluster(
-            CUDA_VISIBLE_DEVICES=_names(devices),
+            CUDA_VISIBLE_DEVICES=device_names(devices),
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
         )
@@ -88,7 +88,7 @@ def _start(devices: Devices, default: bool) -> Any:
     return client
 
 
-def _names(devices: Devices) -> list[str]:
+def device_names(devices: Devices) -> list[str]:
     """What CUDA_VISIBLE_DEVICES calls ``devices``, which count within it."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not visible:

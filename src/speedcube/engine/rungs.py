@@ -83,8 +83,11 @@ def parse(on: str, reason: str) -> Target:
     return target
 
 
-def describe(on: str, reason: str) -> Target:
-    """What `parse` gives, without starting a cluster; the same `RungError`."""
+def describe(on: str, reason: str, needs_cupy: bool = True) -> Target:
+    """What `parse` gives, without starting a cluster; the same `RungError`.
+
+    Training takes GPUs by the same names without ``needs_cupy``.
+    """
     match = _NAME.match(on)
     if match is None:
         raise RungError(
@@ -101,13 +104,13 @@ def describe(on: str, reason: str) -> Target:
             raise RungError(f"{on!r} asks for {count} threads; at least 1 is needed")
         return Target(on, "cores", count, reason)
     if kind in ("gpu", "gpus", "cuda-cluster"):
-        return _gpu_target(on, kind, numbers, reason)
+        return _gpu_target(on, kind, numbers, reason, needs_cupy)
     raise RungError(f"rung {on!r} takes no such number; rungs here: {', '.join(available())}")
 
 
-def _gpu_target(on: str, kind: str, numbers: list[int], reason: str) -> Target:
+def _gpu_target(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Target:
     count = machine.gpu_count()
-    if not count or cupy_problem():
+    if not count or (needs_cupy and cupy_problem()):
         raise RungError(f"{_missing_gpu()}; asked for {on!r}; rungs here: {', '.join(available())}")
     if kind == "gpu":
         devices = numbers or [0]

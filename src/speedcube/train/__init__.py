@@ -1,1 +1,24 @@
-"""PyTorch jobs on the cluster: a function on every GPU."""
+"""PyTorch jobs on a Dask cluster: a function on every GPU.
+
+`run` starts a job; inside its function, `report`, `latest`, `device`, `rank` and `world_size`
+talk to it. Nothing here imports PyTorch before a job needs it.
+"""
+
+from .batches import batches
+from .checkpoint import Checkpoint
+from .context import device, latest, local_rank, rank, report, world_size
+from .job import Job
+from .launch import run
+
+__all__ = [
+    "Checkpoint",
+    "Job",
+    "batches",
+    "device",
+    "latest",
+    "local_rank",
+    "rank",
+    "report",
+    "run",
+    "world_size",
+]

@@ -1,0 +1,243 @@
+"""The Dask task beside each rank: it forks the rank, relays what it says, and ends it.
+
+One agent for each rank, on the rank's worker. It lives as long as the rank; when its task is
+cancelled (by the driver, or by the scheduler because the driver is gone), the rank is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import threading
+import time
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from typing import Any, Final
+
+from ..engine import machine
+from ..errors import TrainError
+from .children import Child, zygote
+from .wire import Channel, Launch, Outcome
+
+POLL_SECONDS: Final = 0.1
+ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver
+SILENT_SECONDS: Final = 5.0  # without a heartbeat, and without CPU time used, a rank is stopped
+LINGER_SECONDS: Final = 20.0  # a rank that has told its value is given to leave
+LOG_LIMIT: Final = 16 << 20  # bytes of output that travel to the driver
+STACK_SECONDS: Final = 0.5
+
+
+@dataclass
+class _Worker:
+    """What a worker's process keeps for training."""
+
+    rendezvous: dict[tuple[str, int], socket.socket] = field(default_factory=dict)
+    running: dict[str, Child] = field(default_factory=dict)  # by job and rank
+    devices: defaultdict[str, threading.Lock] = field(  # by worker: threads can be workers, too
+        default_factory=lambda: defaultdict(threading.Lock)
+    )
+
+
+_here: Final = _Worker()
+
+
+def topic(job: str) -> str:
+    """The name of a job's Dask events."""
+    return f"speedcube-train-{job}"
+
+
+def inspect() -> dict[str, Any]:
+    """What a driver must know of a worker before it starts a rank there."""
+
+    def version(name: str) -> str:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return "missing"
+
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return {
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "versions": {name: version(name) for name in ("torch", "cloudpickle", "safetensors")},
+        "devices": visible.split(",") if visible else None,
+        "gpus": machine.gpu_count(),
+        "one_gpu": "dask_cuda" in sys.modules,
+    }
+
+
+def warm() -> None:
+    """Start the fork server, which imports PyTorch, without waiting for it."""
+    zygote()
+
+
+def open_rendezvous(job: str, attempt: int, host: str) -> int:
+    """Bind the socket that rank 0 will serve its store on; its port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.bind((host, 0))
+    made.listen(1024)
+    _here.rendezvous[job, attempt] = made
+    return int(made.getsockname()[1])
+
+
+async def stacks(job: str) -> dict[int, str]:
+    """The stacks of the ranks that this worker runs for ``job``, by rank."""
+    children = {k: c for k, c in _here.running.items() if k.rpartition("/")[0] == job}
+    for child in children.values():
+        child.ask_for_stacks()
+    await asyncio.sleep(STACK_SECONDS)
+    return {int(k.rpartition("/")[2]): child.stacks() for k, child in children.items()}
+
+
+def tell(job: str, rank: int, kind: str, **fields: Any) -> None:
+    """Pass a message on to the agent's rank."""
+    child = _here.running.get(f"{job}/{rank}")
+    if child is not None:
+        child.channel.send(kind, **fields)
+
+
+def run_rank(launch: Launch, call: bytes) -> Outcome:
+    """Task: a rank from its fork to its end."""
+    from distributed import get_worker, secede
+
+    worker = get_worker()
+    job, rank = launch.settings.job, launch.rank
+    if worker.address != launch.place.worker:
+        return Outcome(rank, None, "misplaced")
+    task = worker.state.tasks[worker.get_current_task()]
+    secede()  # other tasks, such as those that compute this rank's data, may use the thread
+    rendezvous = _here.rendezvous.pop((job, launch.attempt), None) if rank == 0 else None
+    with _here.devices[worker.address]:  # the rank before has left the device
+        agent = _Agent(launch, call, worker, task)
+        try:
+            return agent.run(rendezvous)
+        except TrainError as err:
+            agent.say("failed", cause="start", text=str(err), step=0)
+            return Outcome(rank, None, str(err))
+        finally:
+            if rendezvous is not None:
+                rendezvous.close()
+            agent.say("down")
+
+
+class _Agent:
+    def __init__(self, launch: Launch, call: bytes, worker: Any, task: Any) -> None:
+        self.launch, self.call, self.worker, self.task = launch, call, worker, task
+        self.name = topic(launch.settings.job)
+        self.step = 0
+        self.sent = 0  # bytes of output
+
+    def say(self, kind: str, **fields: Any) -> None:
+        """One of the job's Dask events."""
+        said = {"kind": kind, "rank": self.launch.rank, "attempt": self.launch.attempt, **fields}
+        self.worker.log_event(self.name, {"time": time.time(), **said})
+
+    def run(self, rendezvous: socket.socket | None) -> Outcome:
+        server = zygote()
+        while not self.cancelled() and not server.ready(ALIVE_SECONDS):
+            self.say("alive")
+        if self.cancelled():
+            return Outcome(self.launch.rank, None, "cancelled")
+        child = Child(server, rendezvous)
+        key = f"{self.launch.settings.job}/{self.launch.rank}"
+        _here.running[key] = child
+        try:
+            self.say("started", pid=child.pid)
+            child.channel.send("launch", launch=_with_call(self.launch, self.call))
+            return self._watch(child)
+        finally:
+            child.kill_and_wait()
+            del _here.running[key]
+            self._relay_output(child)
+            child.close()
+
+    def cancelled(self) -> bool:
+        """Whether nobody wants this task any more, or the worker is closing."""
+        return self.task.state == "cancelled" or self.worker.status.name != "running"
+
+    def _watch(self, child: Child) -> Outcome:
+        """Relay until the rank has ended, is silent, or nobody wants it any more."""
+        rank = self.launch.rank
+        heard = beat = time.monotonic()
+        used = child.cpu_seconds()
+        while not self.cancelled():
+            try:
+                message = child.channel.receive(POLL_SECONDS)
+            except (EOFError, OSError):
+                message = None
+                time.sleep(POLL_SECONDS)
+            now = time.monotonic()
+            if message is not None:
+                heard = now
+                outcome = self._handle(child, *message)
+                if outcome is not None:
+                    return outcome
+            elif child.status() is not None:
+                self.say("failed", cause="death", text=child.end(), step=self.step)
+                return Outcome(rank, None, child.end())
+            if now - beat > ALIVE_SECONDS:
+                beat = now
+                self.say("alive")
+                self._relay_output(child)
+            if now - heard > SILENT_SECONDS:
+                before, used = used, child.cpu_seconds()
+                if used is None or before is None or used - before < 0.01:
+                    text = f"no heartbeat for {SILENT_SECONDS:g} s and no CPU time used: stopped"
+                    self.say("failed", cause="silent", text=text, step=self.step)
+                    return Outcome(rank, None, text)
+                heard = now  # busy, with the interpreter locked: it lives
+        return Outcome(rank, None, "cancelled")
+
+    def _handle(self, child: Child, kind: str, fields: dict[str, Any]) -> Outcome | None:
+        """One message of the rank; the outcome where it is the last."""
+        rank = self.launch.rank
+        if kind == "beat":
+            self.step = fields["step"]
+            _answer(child.channel)
+            return None
+        if kind == "value":
+            self._linger(child)
+            return Outcome(rank, fields["value"])
+        if kind == "error":
+            self.say("failed", cause="exception", **fields)
+            return Outcome(rank, None, fields["message"])
+        if kind == "stopped":
+            self.say("failed", cause="stopped", text=fields["reason"], step=fields["step"])
+            return Outcome(rank, None, fields["reason"])
+        if kind == "row":
+            self.step = fields["row"]["step"]
+        self.say(kind, **fields)
+        return None
+
+    def _linger(self, child: Child) -> None:
+        """Let a rank that is done leave its group before it is killed."""
+        deadline = time.monotonic() + LINGER_SECONDS
+        while child.status() is None and time.monotonic() < deadline and not self.cancelled():
+            try:
+                message = child.channel.receive(POLL_SECONDS / 10)
+            except (EOFError, OSError):
+                time.sleep(POLL_SECONDS / 10)
+                continue
+            if message is not None and message[0] == "beat":
+                _answer(child.channel)
+
+    def _relay_output(self, child: Child) -> None:
+        """What the rank printed, up to a limit: events are kept in the scheduler's memory."""
+        while self.sent < LOG_LIMIT and (text := child.output()):
+            self.sent += len(text)
+            self.say("log", text=text)
+            if self.sent >= LOG_LIMIT:
+                self.say("log", text=f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n")
+
+
+def _answer(channel: Channel) -> None:
+    with suppress(OSError):  # it has ended; its status will say how
+        channel.send("heard")
+
+
+def _with_call(launch: Launch, call: bytes) -> Launch:
+    return replace(launch, call=call, path=tuple(sys.path))

@@ -1,0 +1,192 @@
+"""A worker's children: the fork server's other end, and a handle on each rank it forked."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+import psutil
+
+from ..errors import TrainError
+from .wire import Channel
+
+ANSWER_SECONDS: Final = 10
+_SIGNALS: Final = {number.value: number.name for number in signal.Signals}
+
+
+class Zygote:
+    """The fork server of this process, to be used when `ready`; it answers one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "speedcube.train.zygote", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in a terminal is the driver's to handle
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        self._ready = False
+
+    def ready(self, seconds: float) -> bool:
+        """Whether it has imported what ranks need, waiting at most ``seconds`` for that."""
+        with self._lock:
+            if self._ready:
+                return True
+            self._control.settimeout(seconds)
+            try:
+                said = json.loads(self._control.recv(4096) or b'{"error": "it ended"}')
+            except TimeoutError:
+                return False
+            except OSError as err:
+                said = {"error": str(err)}
+            if "error" in said:
+                self.close()
+                raise TrainError(
+                    f"the fork server of this worker cannot start: {said['error']}; every worker "
+                    "needs PyTorch (pip install speedcube[train])"
+                )
+            self._control.settimeout(ANSWER_SECONDS)
+            self._ready = True
+            return True
+
+    def _ask(self, request: dict[str, Any], descriptors: list[int]) -> Any:
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+                answer = self._control.recv(4096)
+            except OSError as err:
+                self.close()
+                raise TrainError(f"the fork server of this worker does not answer: {err}") from err
+        if not answer:
+            self.close()
+            raise TrainError("the fork server of this worker was killed")
+        return json.loads(answer)
+
+    def fork(self, descriptors: list[int]) -> int:
+        """The process id of a new child that has been given copies of ``descriptors``."""
+        return int(self._ask({"do": "fork"}, descriptors)["pid"])
+
+    def status(self, pid: int) -> int | None:
+        """The wait status of a child that has ended."""
+        found = self._ask({"do": "poll", "pid": pid}, [])["status"]
+        return None if found is None else int(found)
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it; its children end with it."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+
+
+_zygote: Zygote | None = None
+_starting: Final = threading.Lock()
+
+
+def zygote() -> Zygote:
+    """The fork server of this process, started where there is none."""
+    global _zygote
+    with _starting:
+        if _zygote is None or not _zygote.running:
+            _zygote = Zygote()
+        return _zygote
+
+
+class Child:
+    """A forked rank: its channel, its output, its stacks, its end."""
+
+    def __init__(self, server: Zygote, rendezvous: socket.socket | None) -> None:
+        ours, theirs = socket.socketpair()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
+        self._stacks = tempfile.TemporaryFile()  # noqa: SIM115
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._read = 0
+        self._stacks_read = 0
+        descriptors = [theirs.fileno(), self._output.fileno(), self._stacks.fileno()]
+        descriptors += [rendezvous.fileno()] if rendezvous is not None else []
+        self._zygote = server
+        with theirs:
+            self.pid = self._zygote.fork(descriptors)
+        self.channel = Channel(ours.detach())
+        self._status: int | None = None
+
+    def status(self) -> int | None:
+        """The wait status, or None while it runs."""
+        if self._status is None:
+            try:
+                self._status = self._zygote.status(self.pid)
+            except TrainError:  # the fork server is gone, and takes its children along
+                self.kill()
+                self._status = signal.SIGKILL
+        return self._status
+
+    def end(self) -> str:
+        """How it ended, in words."""
+        status = self.status() or 0
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            return f"killed by {_SIGNALS.get(number, f'signal {number}')}"
+        return f"ended with exit code {os.WEXITSTATUS(status)}"
+
+    def kill(self) -> None:
+        """SIGKILL for it and for what it started."""
+        for send in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                send(self.pid, signal.SIGKILL)
+
+    def kill_and_wait(self, seconds: float = 5.0) -> None:
+        """Kill it; return when it is gone, its GPU memory with it."""
+        self.kill()
+        deadline = time.monotonic() + seconds
+        while self.status() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time it has used, or None where it is stopped or gone."""
+        try:
+            process = psutil.Process(self.pid)
+            if process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
+                return None
+            times = process.cpu_times()
+        except psutil.Error:
+            return None
+        return float(times.user + times.system)
+
+    def output(self, limit: int = 1 << 16) -> str:
+        """What it printed since the last call, at most ``limit`` bytes."""
+        found = os.pread(self._output.fileno(), limit, self._read)
+        self._read += len(found)
+        return self._decoder.decode(found)
+
+    def stacks(self) -> str:
+        """What `ask_for_stacks` made it write since the last call."""
+        found = os.pread(self._stacks.fileno(), 1 << 20, self._stacks_read)
+        self._stacks_read += len(found)
+        return found.decode(errors="replace")
+
+    def ask_for_stacks(self) -> None:
+        """Make it write the stack of every thread; a stopped process writes none."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR1)
+
+    def close(self) -> None:
+        self.channel.close()
+        self._output.close()
+        self._stacks.close()

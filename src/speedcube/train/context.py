@@ -1,0 +1,236 @@
+"""What a training function may ask and say while it runs in a rank: `report`, `latest`, `device`.
+
+The context is the one global of a rank's process; outside of a rank there is none, and these
+functions say so.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import CheckpointError, TrainError
+from . import checkpoint as checkpoints
+from . import metrics as rows
+from . import rng
+from .checkpoint import Checkpoint
+from .wire import Channel, Launch
+
+PEER_SECONDS: Final = 60  # for the other ranks to reach a checkpoint
+
+
+class Stopped(BaseException):
+    """Ends a rank's function in the middle of `report`: all ranks stop at this step.
+
+    No Exception, so that a program's own ``except Exception`` does not swallow it.
+    """
+
+
+@dataclass
+class Context:
+    """The state of this rank."""
+
+    launch: Launch
+    link: Channel
+    device: Any = None
+    store: Any = None
+    step: int = 0
+    started: float = field(default_factory=time.monotonic)
+    stop: str = ""  # why the driver asks this job to stop
+
+    def heard(self, kind: str, fields: dict[str, Any]) -> None:
+        """A message of the agent's; the heartbeat thread calls this."""
+        if kind == "stop":
+            self.stop = fields["reason"]
+
+    @property
+    def root(self) -> Path:
+        return Path(self.launch.settings.out) / "checkpoints"
+
+
+_context: Context | None = None
+
+
+def enter(made: Context) -> None:
+    """Make ``made`` the context of this process."""
+    global _context
+    _context = made
+
+
+def inside() -> bool:
+    """Whether this process is a rank of `speedcube.train.run`."""
+    return _context is not None
+
+
+def current() -> Context:
+    """This rank's context; `TrainError` outside of a rank."""
+    if _context is None:
+        raise TrainError(
+            "this is not a rank: speedcube.train's report, latest, device, rank and world_size "
+            "work inside the function that speedcube.train.run(function, ...) starts"
+        )
+    return _context
+
+
+def rank() -> int:
+    """This process's rank, 0 .. world_size() - 1."""
+    return current().launch.rank
+
+
+def local_rank() -> int:
+    """This process's rank among those of its host: the index of its GPU in ``torch.cuda``."""
+    return current().launch.place.local_rank
+
+
+def world_size() -> int:
+    """How many ranks the job has."""
+    return current().launch.settings.world_size
+
+
+def device() -> Any:
+    """The ``torch.device`` of this rank: its GPU, or the CPU."""
+    return current().device
+
+
+def latest() -> Checkpoint | None:
+    """The newest valid checkpoint of this run, or None; the generators continue from it.
+
+    Restores the states that PyTorch's, NumPy's (global) and Python's generators had in this rank
+    when it was saved, so call it after the model is made and before the loop starts.
+    """
+    here = current()
+    found = checkpoints.newest(here.root, world_size=here.launch.settings.world_size)
+    if found is None:
+        return None
+    here.step = found.step
+    state = found.rng(here.launch.rank)
+    if state is not None:
+        rng.restore(state)
+    return found.of(here.launch.rank)
+
+
+def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = False) -> None:
+    """Tell the driver how training goes; with ``checkpoint=`` return when that is durable.
+
+    Parameters
+    ----------
+    metrics
+        Names and values: numbers, strings, bools, None; tensors and NumPy scalars of one element.
+    checkpoint
+        Any nesting of dicts, lists, tensors, NumPy arrays and JSON scalars. Every rank has to pass
+        one at the same step. Rank 0's is kept, beside every rank's generator states.
+    per_rank
+        Keep each rank's own ``checkpoint``; the run's directory must then be one that all hosts
+        share.
+
+    Raises
+    ------
+    TrainError
+        A metric that is not one value; outside of a rank.
+    CheckpointError
+        A value that cannot be kept, a disk that is full, ranks that do not come along.
+    """
+    here = current()
+    here.step += 1
+    row = rows.row(
+        step=here.step,
+        rank=here.launch.rank,
+        attempt=here.launch.attempt,
+        seconds=time.monotonic() - here.started,
+        metrics=metrics,
+    )
+    settings = here.launch.settings
+    reason = _agree(here, row["metrics"]) if settings.stop_on_nan or settings.prunable else ""
+    here.link.send("row", row=row)
+    if reason:
+        raise Stopped(reason)
+    if checkpoint is not None:
+        _keep(here, checkpoint, per_rank, row["metrics"])
+
+
+def _agree(here: Context, metrics: dict[str, Any]) -> str:
+    """Why every rank has to stop at this step: "" where none has a reason."""
+    from torch import distributed as dist
+
+    bad = [
+        name
+        for name, value in metrics.items()
+        if isinstance(value, float) and not math.isfinite(value)
+    ]
+    mine = ""
+    if here.launch.settings.stop_on_nan and bad:
+        values = ", ".join(f"{name} is {metrics[name]}" for name in bad)
+        mine = f"nonfinite:{values} on rank {here.launch.rank} at step {here.step}"
+    elif here.stop:
+        mine = f"asked:{here.stop}"
+    size = here.launch.settings.world_size
+    if size == 1:
+        return mine
+    import torch
+
+    flag = torch.tensor([size - here.launch.rank if mine else 0])
+    if dist.get_backend() == "nccl":
+        flag = flag.to(here.device)
+    dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+    speaker = size - int(flag.item())
+    if speaker == size:
+        return ""
+    key = f"stop/{here.launch.attempt}/{here.step}"
+    if speaker == here.launch.rank:
+        here.store.set(key, mine)
+    return str(here.store.get(key).decode())
+
+
+def _keep(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
+    """Save a checkpoint together with the other ranks; return when it is durable."""
+    settings, rank = here.launch.settings, here.launch.rank
+    begin = time.monotonic()
+    name = f"{here.launch.attempt}/{here.step}"
+    if rank:
+        if per_rank:
+            pending = Path(_wait(here, f"pending/{name}", "rank 0").decode())
+            checkpoints.write_rank(pending, rank, value)
+        here.store.set(f"rng/{name}/{rank}", rng.to_bytes(rng.capture()))
+        _wait(here, f"kept/{name}", "rank 0")
+        return
+    pending = checkpoints.begin(here.root, here.step)
+    if per_rank:
+        here.store.set(f"pending/{name}", str(pending))
+    states = {0: rng.capture()}
+    for other in range(1, settings.world_size):
+        key = f"rng/{name}/{other}"
+        states[other] = rng.from_bytes(_wait(here, key, f"rank {other}"))
+        here.store.delete_key(key)
+    made = checkpoints.commit(
+        here.root,
+        pending,
+        here.step,
+        settings.world_size,
+        value,
+        states,
+        metrics=metrics,
+        keep=settings.keep,
+        per_rank=per_rank,
+    )
+    here.store.set(f"kept/{name}", "1")
+    here.link.send(
+        "checkpoint", step=here.step, path=str(made.path), seconds=time.monotonic() - begin
+    )
+
+
+def _wait(here: Context, key: str, whom: str) -> bytes:
+    from torch.distributed import DistStoreError
+
+    try:
+        here.store.wait([key], timedelta(seconds=PEER_SECONDS))
+    except DistStoreError as err:
+        raise CheckpointError(
+            f"{whom} did not reach the checkpoint of step {here.step} within {PEER_SECONDS} s; "
+            "every rank has to call report(..., checkpoint=...) at the same step"
+        ) from err
+    found: bytes = here.store.get(key)
+    return found

@@ -1,0 +1,214 @@
+"""`run`: a function on every GPU, checked before anything starts."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import inspect
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Final
+
+
+from ..errors import ParameterError
+from . import context, placing, trackers
+from .carry import dumps
+from .job import Job, Request, cancel_all, write_settings
+from .live import Live
+
+OWN: Final = (
+    "on",
+    "ranks",
+    "max_restarts",
+    "step_timeout",
+    "stop_on_nan",
+    "prunable",
+    "name",
+    "out",
+    "keep",
+    "backend",
+    "trackers",
+    "progress",
+)
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+
+
+def run(
+    function: Callable[..., Any],
+    *args: Any,
+    on: Any = None,
+    ranks: int | None = None,
+    max_restarts: int = 0,
+    step_timeout: float | None = None,
+    stop_on_nan: bool = False,
+    prunable: bool = False,
+    name: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    keep: int = 2,
+    backend: str | None = None,
+    trackers: Sequence[Any] = (),
+    progress: bool | None = None,
+    **kwargs: Any,
+) -> Job:
+    """Run ``function(*args, **kwargs)`` in every rank of a training job; returns at once.
+
+    Each rank is a process of its own, with torch.distributed initialised: NCCL on GPUs, gloo on
+    CPUs. A job claims all its workers at once or waits. When a rank fails, all are killed, and
+    started again from the newest valid checkpoint.
+
+    Parameters
+    ----------
+    function, args, kwargs
+        What runs; closures and functions of a notebook work. Dask collections and speedcube
+        arrays arrive lazily and can be computed in the rank.
+    on
+        "cores:2", "gpus:4", "gpus:0,2", "cuda-cluster", a Dask Client, a cluster, an address or a
+        scheduler file. None: the active client, else this machine's GPUs, else its cores.
+    ranks
+        How many of the workers; None: all.
+    max_restarts
+        How often a failed job starts again.
+    step_timeout
+        Seconds between two reports of a rank after which it hangs. None: ten medians, at least 30
+        s, and 10 min for the first. ``math.inf`` for a function that does not report.
+    stop_on_nan
+        Stop every rank at the step at which one reports a NaN or an infinity.
+    prunable
+        Whether `Job.stop` may end it between two steps.
+    name, out
+        The job's name; the directory of its metrics, logs and checkpoints, which ranks must be
+        able to write (default: a new one below ./speedcube-runs). One that holds checkpoints is
+        continued.
+    keep
+        Checkpoints to keep.
+    backend
+        "nccl" or "gloo"; None: NCCL where each rank has a GPU.
+    trackers
+        Names ("wandb", "mlflow", "trackio", "tensorboard") or tracker objects.
+    progress
+        Show a live table; None: where standard error is a terminal.
+
+    Raises
+    ------
+    ParameterError
+        An option outside its domain.
+    RungError, SchedulerError, WorkerError
+        ``on`` names what is not there.
+    TrainError
+        Fewer workers than ranks, or workers whose versions differ.
+    """
+    _check_function(function)
+    if context.inside():
+        raise ParameterError("train.run() inside a rank: start jobs from the program that drives")
+    at_least("max_restarts", max_restarts, 0)
+    at_least("keep", keep, 1)
+    title = _checked_name(name, function)
+    limit = _checked_timeout(step_timeout)
+    site = placing.site(on, ranks, backend)
+    directory = _directory(out, title)
+    opened = _open_trackers(trackers)
+    request = Request(
+        title,
+        directory,
+        _pickled(function, args, kwargs),
+        _has_futures(args, kwargs),
+        int(max_restarts),
+        limit,
+        int(keep),
+        bool(stop_on_nan),
+        bool(prunable),
+    )
+    write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
+    atexit.unregister(cancel_all)
+    atexit.register(cancel_all)
+    live = Live(title, site.ranks, progress=progress)
+    return Job(request, site, live, opened, (args, kwargs))
+
+
+def _open_trackers(asked: Sequence[Any]) -> trackers.Trackers:
+    return trackers.open_all(asked)
+
+
+def _check_function(function: Any) -> None:
+    if not callable(function):
+        raise ParameterError(f"train.run({function!r}): give a function, then its arguments")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    taken = [p.name for p in parameters if p.kind in keyword and p.name in OWN]
+    taken = [name for name in taken if name not in bound]
+    if taken:
+        raise ParameterError(
+            f"{taken[0]!r} is a parameter of the function and an option of train.run; bind it "
+            f"with functools.partial(function, {taken[0]}=...), or rename it"
+        )
+
+
+def at_least(name: str, value: Any, least: int) -> None:
+    """`ParameterError` unless ``value`` is an integer that is at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ParameterError(f"{name}={value!r}: give an integer, {least} or more")
+
+
+def _checked_timeout(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+        raise ParameterError(
+            f"step_timeout={value!r}: give seconds, more than 0, math.inf for none, or None"
+        )
+    return float(value) if math.isfinite(value) else math.inf
+
+
+def _checked_name(name: Any, function: Any) -> str:
+    if name is None:
+        return placing.default_name(function)
+    if not isinstance(name, str) or not NAME.match(name):
+        raise ParameterError(
+            f"name={name!r}: a name has 1 to 128 letters, digits, '.', '_' and '-', and begins "
+            "with a letter or a digit"
+        )
+    return name
+
+
+def _directory(out: Any, name: str) -> Path:
+    if out is None:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        out = Path(placing.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
+    try:
+        made = Path(out).absolute()
+        made.mkdir(parents=True, exist_ok=True)
+    except (OSError, TypeError, ValueError) as err:
+        raise ParameterError(f"out={out!r} cannot be a run's directory: {err}") from err
+    if not os.access(made, os.W_OK):
+        raise ParameterError(f"out={str(made)!r} cannot be written")
+    return made
+
+
+def _pickled(function: Any, args: Any, kwargs: Any) -> bytes:
+    try:
+        return dumps((function, args, kwargs))
+    except Exception as err:
+        raise ParameterError(
+            f"the function or an argument cannot be sent to the ranks: {err}; open files, "
+            "locks and connections have to be made inside the function"
+        ) from err
+
+
+def _has_futures(args: Any, kwargs: Any) -> bool:
+    """Whether a Dask collection among the arguments holds results on workers."""
+    from distributed.client import futures_of
+
+    return bool(futures_of([args, kwargs]))
+
+
+def _said(kwargs: dict[str, Any]) -> dict[str, str]:
+    return {name: repr(value)[:200] for name, value in kwargs.items()}

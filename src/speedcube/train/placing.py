@@ -1,0 +1,214 @@
+"""Which workers a job may use, and which rank runs on which of them."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import cloudpickle
+
+from ..engine import cuda_cluster, machine, rungs
+from ..engine.cluster import client_for, worker_addresses
+from ..errors import ParameterError, RungError, TrainError
+from . import agent
+from .wire import Place
+
+CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
+GPU_KINDS: Final = ("gpu", "gpus")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a job runs: workers of a Dask cluster, and how ranks use their GPUs."""
+
+    name: str
+    client: Any
+    ranks: int
+    workers: tuple[Any, ...] | None = None  # names of those it may use; None: all there are
+    devices: dict[Any, str] = field(default_factory=dict)  # GPU of a worker, by the worker's name
+    wants_gpu: bool | None = None  # None: where there are enough
+
+
+def site(on: Any, ranks: int | None, backend: str | None) -> Site:
+    """The workers that ``on`` means; `RungError`, `SchedulerError` or `TrainError` without any."""
+    if ranks is not None and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
+        raise ParameterError(f"ranks={ranks!r}: give a number of processes, 1 or more")
+    if backend not in (None, "gloo", "nccl"):
+        raise ParameterError(f"backend={backend!r}: 'nccl' for GPUs, 'gloo' for CPUs, or None")
+    if on is None:
+        on = rungs.active_client() or ("gpus" if machine.gpu_count() else "cores")
+    if not rungs.is_name(on):
+        return _of_client(on, client_for(on), ranks, backend)
+    kind = str(on).partition(":")[0]
+    if kind == "cuda-cluster":
+        target = rungs.parse(on, "asked for with on=")
+        return _of_client(on, target.client, ranks, backend)
+    gpu = kind in GPU_KINDS
+    target = _gpus(on) if gpu else rungs.describe(on, "asked for with on=")
+    numbers = target.devices if gpu else tuple(range(target.workers))
+    client = _local(gpu, numbers)
+    devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
+    count = _enough(on, ranks, len(numbers))
+    return Site(str(on), client, count, numbers, devices, gpu and backend != "gloo")
+
+
+def _gpus(on: str) -> rungs.Target:
+    """GPUs by name; training needs them, not CuPy."""
+    if not machine.gpu_count():
+        raise RungError(f"no GPU is visible: {machine.gpu_probe()[1]}; asked for {on!r}")
+    return rungs.describe(on, "asked for with on=", needs_cupy=False)
+
+
+def _of_client(on: Any, client: Any, ranks: int | None, backend: str | None) -> Site:
+    count = _enough(on, ranks, len(worker_addresses(client)))
+    wants = {"nccl": True, "gloo": False, None: None}[backend]
+    return Site(f"client {client.scheduler.address}", client, count, wants_gpu=wants)
+
+
+def _enough(on: Any, asked: int | None, there: int) -> int:
+    if asked is not None and asked > there:
+        raise TrainError(
+            f"{asked} ranks on {on}: it has {there} workers, and each runs one rank; ask for "
+            f"{there}, or add workers"
+        )
+    return there if asked is None else asked
+
+
+_known: Final[dict[tuple[str, str], dict[str, Any]]] = {}
+
+
+def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
+    """What each worker has, asked once; `TrainError` where versions differ."""
+    scheduler = client.scheduler.id
+    new = [address for address in addresses if (scheduler, address) not in _known]
+    if new:
+        for address, found in client.run(agent.inspect, workers=new).items():
+            _known[scheduler, address] = found
+        client.run(agent.warm, workers=new)
+    facts = {address: _known[scheduler, address] for address in addresses}
+    _check_versions(facts)
+    return facts
+
+
+def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
+    """Refuse what would fail, or train differently, at some later step."""
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    found: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in CHECKED}
+    for address, fact in facts.items():
+        found["python"][fact["python"]].append(address)
+        for name, version in fact["versions"].items():
+            found[name][version].append(address)
+    found["python"].setdefault(here, []).append("this process")
+    found["cloudpickle"].setdefault(cloudpickle.__version__, []).append("this process")
+    missing = found["torch"].get("missing", []) or found["safetensors"].get("missing", [])
+    if missing:
+        raise TrainError(
+            f"worker {missing[0]} has no PyTorch or no safetensors: install speedcube[train] "
+            "on every worker"
+        )
+    for name, versions in found.items():
+        if len(versions) > 1:
+            listed = "; ".join(
+                f"{version} on {', '.join(who[:3])}{' ...' * (len(who) > 3)}"
+                for version, who in sorted(versions.items())
+            )
+            raise TrainError(f"versions of {name} differ: {listed}; install one version everywhere")
+
+
+def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
+    """The ranks on ``workers`` (address, name), host by host, and the backend of their group."""
+    from distributed.comm import get_address_host
+
+    facts = _facts(found.client, [address for address, _ in workers])
+    hosts: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for address, name in sorted(workers, key=_order):
+        hosts[get_address_host(address)].append((address, name))
+    places = [
+        Place(0, address, host, k, len(on), _device(found, name, facts[address], k))
+        for host, on in hosts.items()
+        for k, (address, name) in enumerate(on)
+    ]
+    have = all(p.device for p in places)
+    gpu = have if found.wants_gpu is None else found.wants_gpu
+    if gpu and not have:
+        short = next(p.worker for p in places if p.device is None)
+        raise TrainError(
+            f"worker {short} has no GPU for its rank; use backend='gloo', or one worker a GPU"
+        )
+    placed = [
+        replace(p, rank=rank, device=p.device if gpu else None) for rank, p in enumerate(places)
+    ]
+    return placed, "cpu:gloo,cuda:nccl" if gpu else "gloo"
+
+
+def _order(worker: tuple[str, Any]) -> tuple[Any, ...]:
+    """Workers in the order of their numbers where they have some, else of their addresses."""
+    address, name = worker
+    return (0, name, address) if isinstance(name, int) else (1, 0, address)
+
+
+def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
+    """The GPU of a worker, the ``index``-th of its host in this job, as CUDA names it."""
+    if name in found.devices:
+        return found.devices[name]
+    if fact["one_gpu"] and fact["devices"]:  # dask-cuda put the worker's own first
+        return str(fact["devices"][0])
+    if index < fact["gpus"]:
+        return str(fact["devices"][index]) if fact["devices"] else str(index)
+    return None
+
+
+# Clusters of this process, one for CPUs and one for GPUs, grown to what was asked for and kept.
+_clusters: Final[dict[bool, Any]] = {}
+_growing: Final = threading.Lock()
+
+
+def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
+    """A client of this machine's cluster, which has workers with these numbers as names."""
+    from distributed import Client, LocalCluster
+
+    need = max(numbers) + 1
+    with _growing:
+        client = _clusters.get(gpu)
+        if client is None or client.status != "running":
+            atexit.unregister(close_all)
+            atexit.register(close_all)  # before those of distributed, which were registered first
+            cluster = LocalCluster(
+                n_workers=need,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                memory_limit=0,  # a rank's memory is not its worker's
+                silence_logs=50,
+            )
+            client = _clusters[gpu] = Client(cluster, set_as_default=False)
+        if len(client.cluster.workers) < need:
+            client.cluster.scale(need)
+        client.wait_for_workers(need, timeout=60)
+        _facts(client, worker_addresses(client))
+    return client
+
+
+def close_all() -> None:
+    """Close the clusters that this process started for training."""
+    while _clusters:
+        _, client = _clusters.popitem()
+        cluster = client.cluster
+        client.close()
+        cluster.close()
+
+
+def default_name(function: Any) -> str:
+    """A job's name where none is given: its function's."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[:64] or "job"
+
+
+def runs_directory() -> str:
+    """Where runs go that are not told where: below the current directory."""
+    return os.path.join(os.getcwd(), "speedcube-runs")

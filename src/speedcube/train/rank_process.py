@@ -1,0 +1,214 @@
+"""The life of a rank: from the fork to its last message. Runs in a child of the fork server."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import random
+import signal
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final, NoReturn
+
+import cloudpickle
+import psutil
+
+from ..engine import rungs
+from . import context
+from .carry import dumps
+from .context import Context, Stopped
+from .wire import BEAT_SECONDS, Channel, Launch
+
+SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
+RENDEZVOUS_SECONDS: Final = 300
+
+
+def main(channel: int, output: int, stacks: int, rendezvous: int | None = None) -> NoReturn:
+    """Become the rank that the first message on ``channel`` describes."""
+    _redirect(output, stacks)
+    link = Channel(channel)
+    code = 1
+    try:
+        message = link.receive(RENDEZVOUS_SECONDS)
+        assert message is not None
+        code = _run(message[1]["launch"], link, rendezvous)
+    except (EOFError, OSError):
+        pass  # the agent is gone: nobody is left to tell
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _redirect(output: int, stacks: int) -> None:
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout = open(1, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
+    faulthandler.enable(file=2)
+    faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
+
+
+def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
+    """Set up, call, tell; the exit code."""
+    made = Context(launch, link)
+    threading.Thread(target=_beat, args=(made,), name="heartbeat", daemon=True).start()
+    try:
+        _prepare(launch)
+        made.device = _device(launch)
+        made.store = _join(launch, made.device, rendezvous)
+        function, args, kwargs = _call(launch)
+        context.enter(made)
+        link.send("ready", time=time.time())
+        made.started = time.monotonic()
+        with rungs.rung(_rung(launch)):
+            value = function(*args, **kwargs)
+        link.send("value", value=dumps(value))
+    except Stopped as stop:
+        link.send("stopped", reason=str(stop), step=made.step)
+    except BaseException as err:
+        _tell(link, err, made.step)
+        return 1
+    _leave()
+    return 0
+
+
+def _prepare(launch: Launch) -> None:
+    """The environment and the generators a new process would have."""
+    import numpy as np
+    import torch
+
+    place, host = launch.place, launch.master
+    os.environ.update(
+        RANK=str(place.rank),
+        LOCAL_RANK=str(place.local_rank),
+        WORLD_SIZE=str(launch.settings.world_size),
+        LOCAL_WORLD_SIZE=str(place.local_world_size),
+        MASTER_ADDR=host[0],
+        MASTER_PORT=str(host[1]),
+    )
+    if launch.devices:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(launch.devices)
+    name = _interface(place.host)
+    for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        if name:
+            os.environ.setdefault(variable, name)
+    sys.path[:] = [*launch.path, *(entry for entry in sys.path if entry not in launch.path)]
+    random.seed()  # the fork server's state would be the same in every rank
+    np.random.seed()  # noqa: NPY002
+    if place.device is None:
+        cores = psutil.cpu_count() or 1
+        with suppress(AttributeError):
+            cores = len(os.sched_getaffinity(0))
+        torch.set_num_threads(max(1, cores // place.local_world_size))
+
+
+def _interface(host: str) -> str | None:
+    """The network interface that has the address ``host``."""
+    for name, addresses in psutil.net_if_addrs().items():
+        if any(found.address.split("%")[0] == host for found in addresses):
+            return str(name)
+    return None
+
+
+def _device(launch: Launch) -> Any:
+    import torch
+
+    if launch.place.device is None:
+        return torch.device("cpu")
+    device = torch.device("cuda", launch.place.local_rank)
+    torch.cuda.set_device(device)
+    return device
+
+
+def _rung(launch: Launch) -> str:
+    """Where speedcube arrays are computed inside this rank."""
+    if launch.place.device is None or rungs.cupy_problem():
+        return "core" if launch.place.local_world_size > 1 else "cores"
+    return f"gpu:{launch.place.local_rank}"
+
+
+def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:
+    """Initialise torch.distributed; the store that its ranks share.
+
+    Rank 0 serves the store on a socket that was bound before anybody was told its port.
+    """
+    from torch import distributed as dist
+
+    settings, (host, port) = launch.settings, launch.master
+    first = launch.rank == 0
+    store = dist.TCPStore(
+        host,
+        port,
+        settings.world_size,
+        is_master=first,
+        timeout=timedelta(seconds=RENDEZVOUS_SECONDS),
+        wait_for_workers=False,
+        master_listen_fd=rendezvous if first else None,
+    )
+    keywords = {"device_id": device} if "nccl" in settings.backend else {}
+    dist.init_process_group(
+        settings.backend,
+        store=dist.PrefixStore("group", store),
+        rank=launch.rank,
+        world_size=settings.world_size,
+        **keywords,
+    )
+    return dist.PrefixStore("speedcube", store)
+
+
+def _call(launch: Launch) -> Any:
+    """The function and its arguments; futures among them find their scheduler."""
+    if launch.scheduler is not None:
+        from distributed import Client
+
+        address, security = launch.scheduler
+        Client(address, security=security, timeout=30)
+    return cloudpickle.loads(launch.call)
+
+
+def _beat(made: Context) -> None:
+    """Tell the agent that this process lives; end it where the agent does not."""
+    heard = time.monotonic()
+    with suppress(OSError, EOFError):
+        while True:
+            made.link.send("beat", step=made.step)
+            wake = time.monotonic() + BEAT_SECONDS
+            while (left := wake - time.monotonic()) > 0:
+                message = made.link.receive(left)
+                if message is not None:
+                    heard = time.monotonic()
+                    made.heard(*message)
+            if time.monotonic() - heard > SILENT_SECONDS:
+                break
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+def _tell(link: Channel, err: BaseException, step: int) -> None:
+    """Send an exception home: itself where it can be pickled, its text always."""
+    text = "".join(traceback.format_exception(err))
+    print(text, file=sys.stderr)
+    try:
+        blob = dumps(err)
+        pickle.loads(blob)
+    except Exception:
+        blob = None
+    name = f"{type(err).__module__}.{type(err).__qualname__}"
+    link.send("error", blob=blob, name=name, message=str(err), text=text, step=step)
+
+
+def _leave() -> None:
+    """Leave the group; peers that left first do not matter any more."""
+    from torch import distributed as dist
+
+    with suppress(Exception):
+        if dist.is_initialized():
+            dist.destroy_process_group()
