@@ -6,9 +6,10 @@ functions say so.
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from ..errors import CheckpointError, TrainError
 from . import checkpoint as checkpoints
 from . import metrics as rows
 from . import rng
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, RankFile
 from .wire import Channel, Launch
 
 PEER_SECONDS: Final = 60  # for the other ranks to reach a checkpoint
@@ -56,9 +57,11 @@ _context: Context | None = None
 
 
 def enter(made: Context) -> None:
-    """Make ``made`` the context of this process."""
+    """Make ``made`` the context of this process; rank 0 removes what killed writers left."""
     global _context
     _context = made
+    if made.launch.rank == 0:
+        checkpoints.collect(made.root)
 
 
 def inside() -> bool:
@@ -187,50 +190,59 @@ def _agree(here: Context, metrics: dict[str, Any]) -> str:
 
 def _keep(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
     """Save a checkpoint together with the other ranks; return when it is durable."""
-    settings, rank = here.launch.settings, here.launch.rank
-    begin = time.monotonic()
-    name = f"{here.launch.attempt}/{here.step}"
-    if rank:
-        if per_rank:
-            pending = Path(_wait(here, f"pending/{name}", "rank 0").decode())
-            checkpoints.write_rank(pending, rank, value)
-        here.store.set(f"rng/{name}/{rank}", rng.to_bytes(rng.capture()))
-        _wait(here, f"kept/{name}", "rank 0")
+    if here.launch.rank == 0:
+        _lead(here, value, per_rank, metrics)
         return
-    pending = checkpoints.begin(here.root, here.step)
+    rank, name = here.launch.rank, f"{here.launch.attempt}/{here.step}"
+    state = rng.capture()
     if per_rank:
-        here.store.set(f"pending/{name}", str(pending))
-    states = {0: rng.capture()}
-    for other in range(1, settings.world_size):
-        key = f"rng/{name}/{other}"
-        states[other] = rng.from_bytes(_wait(here, key, f"rank {other}"))
-        here.store.delete_key(key)
-    made = checkpoints.commit(
-        here.root,
-        pending,
-        here.step,
-        settings.world_size,
-        value,
-        states,
-        metrics=metrics,
-        keep=settings.keep,
-        per_rank=per_rank,
-    )
+        pending = _wait(here, f"pending/{name}", 0).decode()
+        file = checkpoints.write_rank(pending, rank, value, {rank: state})
+        here.store.set(f"part/{name}/{rank}", json.dumps(asdict(file)))
+    else:
+        here.store.set(f"part/{name}/{rank}", rng.to_bytes(state))
+    _wait(here, f"kept/{name}", 0)
+
+
+def _lead(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
+    """Rank 0's part: write its value, wait for the others' parts, make it a checkpoint."""
+    settings, name, begin = here.launch.settings, f"{here.launch.attempt}/{here.step}", time.time()
+    pending = checkpoints.begin(here.root, here.step)
+    try:
+        states = {0: rng.capture()}
+        if per_rank:
+            here.store.set(f"pending/{name}", str(pending.path))
+        parts = [_part(here, f"part/{name}/{rank}", rank) for rank in range(1, settings.world_size)]
+        if not per_rank:
+            states |= {rank: rng.from_bytes(part) for rank, part in enumerate(parts, 1)}
+        files = [checkpoints.write_rank(pending.path, 0, value, states)]
+        if per_rank:
+            files += [RankFile(**json.loads(part)) for part in parts]
+    except BaseException:
+        pending.close()
+        raise
+    made = checkpoints.commit(pending, settings.world_size, files, metrics)
     here.store.set(f"kept/{name}", "1")
-    here.link.send(
-        "checkpoint", step=here.step, path=str(made.path), seconds=time.monotonic() - begin
-    )
+    checkpoints.prune(made, settings.keep)
+    here.link.send("checkpoint", step=here.step, path=str(made.path), seconds=time.time() - begin)
 
 
-def _wait(here: Context, key: str, whom: str) -> bytes:
+def _part(here: Context, key: str, rank: int) -> bytes:
+    found = _wait(here, key, rank)
+    here.store.delete_key(key)
+    return found
+
+
+def _wait(here: Context, key: str, rank: int) -> bytes:
+    """What another rank has set, or will have soon."""
     from torch.distributed import DistStoreError
 
     try:
         here.store.wait([key], timedelta(seconds=PEER_SECONDS))
     except DistStoreError as err:
         raise CheckpointError(
-            f"{whom} did not reach the checkpoint of step {here.step} within {PEER_SECONDS} s; "
-            "every rank has to call report(..., checkpoint=...) at the same step"
+            f"rank {rank} did not reach the checkpoint of step {here.step} within "
+            f"{PEER_SECONDS} s; every rank has to call report(..., checkpoint=...) at the same step"
         ) from err
     found: bytes = here.store.get(key)
     return found

@@ -208,7 +208,8 @@ class Job:
 
     def _attempts(self) -> str:
         """Run attempts until one succeeds or no more are allowed; the job's last status."""
-        for number in range(self._request.max_restarts + 1):
+        number = 0
+        while True:
             failure = self._once(number)
             if failure is None:
                 return "finished"
@@ -226,6 +227,7 @@ class Job:
                 f"{failure.sentence()}; restart {self.restarts} of "
                 f"{self._request.max_restarts}. {kept}"
             )
+            number += 1
         self._error = error(failure, before, self._request.max_restarts, self._kept())
         return "cancelled" if failure.cause == "cancelled" else "failed"
 
