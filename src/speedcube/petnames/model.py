@@ -23,7 +23,7 @@ def make_model() -> torch.nn.Module:
     """
     import torch
 
-    class PetNames(torch.nn.Module):
+    class PetNames(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.lstm = torch.nn.LSTM(SYMBOLS, UNITS, LAYERS, batch_first=True, dropout=DROPOUT)

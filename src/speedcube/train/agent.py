@@ -157,7 +157,7 @@ class _Agent:
 
     def cancelled(self) -> bool:
         """Whether nobody wants this task any more, or the worker is closing."""
-        return self.task.state == "cancelled" or self.worker.status.name != "running"
+        return bool(self.task.state == "cancelled" or self.worker.status.name != "running")
 
     def _watch(self, child: Child) -> Outcome:
         """Relay until the rank has ended, is silent, or nobody wants it any more."""

@@ -70,7 +70,7 @@ def inside() -> bool:
 
 
 def current() -> Context:
-    """This rank's context; `TrainError` outside of a rank."""
+    """The context of this rank; `TrainError` outside of one."""
     if _context is None:
         raise TrainError(
             "this is not a rank: speedcube.train's report, latest, device, rank and world_size "
@@ -80,12 +80,12 @@ def current() -> Context:
 
 
 def rank() -> int:
-    """This process's rank, 0 .. world_size() - 1."""
+    """The rank of this process, 0 .. world_size() - 1."""
     return current().launch.rank
 
 
 def local_rank() -> int:
-    """This process's rank among those of its host: the index of its GPU in ``torch.cuda``."""
+    """The number of this rank among those of its host: the index of its GPU in ``torch.cuda``."""
     return current().launch.place.local_rank
 
 

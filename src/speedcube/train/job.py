@@ -77,15 +77,16 @@ class Job:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         seen = 0
-        while True:
-            with self._changed:
-                self._pause(lambda: len(self._rows) > seen or self._ended())
-                new = self._rows[seen:]
+        while new := self._after(seen):
             seen += len(new)
             yield from (row for row in new if row["rank"] == 0)
-            if not new:
-                self._raise()
-                return
+        self._raise()
+
+    def _after(self, seen: int) -> list[dict[str, Any]]:
+        """Rows after the first ``seen``; waits for one, [] where there will be none."""
+        with self._changed:
+            self._pause(lambda: len(self._rows) > seen or self._ended())
+            return self._rows[seen:]
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row that any rank has reported so far."""

@@ -14,7 +14,6 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final
 
-
 from ..errors import ParameterError
 from . import context, placing, trackers
 from .carry import dumps

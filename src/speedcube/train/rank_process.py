@@ -103,7 +103,7 @@ def _prepare(launch: Launch) -> None:
             os.environ.setdefault(variable, name)
     sys.path[:] = [*launch.path, *(entry for entry in sys.path if entry not in launch.path)]
     random.seed()  # the fork server's state would be the same in every rank
-    np.random.seed()  # noqa: NPY002
+    np.random.seed()
     if place.device is None:
         cores = psutil.cpu_count() or 1
         with suppress(AttributeError):

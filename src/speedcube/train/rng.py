@@ -23,7 +23,7 @@ def capture() -> RngState:
     import torch
 
     version, words, gauss = random.getstate()
-    used = torch.cuda.is_available() and torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    used = torch.cuda.is_available() and torch.cuda.is_initialized()
     return {
         "python": {"version": version, "words": np.array(words, np.uint32), "gauss": gauss},
         "numpy": np.random.get_state(legacy=False),

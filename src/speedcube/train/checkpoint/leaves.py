@@ -105,7 +105,7 @@ def of_tensor(tensor: torch.Tensor) -> Leaf:
 
     def data() -> memoryview:
         plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
-        return plain.reshape(-1).view(torch.uint8).numpy().data
+        return memoryview(plain.reshape(-1).view(torch.uint8).numpy())
 
     return Leaf("tensor", dtype, code, (*tensor.shape, *tail), ("tensor", key, *flags), data)
 
