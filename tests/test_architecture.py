@@ -48,7 +48,11 @@ LAZY: Final = (
     "dask_cuda",
     "distributed",
     "matplotlib",
+    "mlflow",
+    "tensorboard",
     "torch",
+    "trackio",
+    "wandb",
     "zarr",
 )
 TYPE_CHECKING: Final = ("TYPE_CHECKING", "typing.TYPE_CHECKING")

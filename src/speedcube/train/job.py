@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -174,10 +174,10 @@ class Job:
 
     def _run(self) -> None:
         client, topic = self._site.client, agent.topic(self.id)
-        status, settings = "failed", asdict(self._request) | {"call": None}
+        status = "failed"
         try:
             self._note("start", ranks=self._site.ranks, on=self._site.name)
-            self._trackers.start(self.name, {k: v for k, v in settings.items() if k != "call"})
+            self._trackers.start()
             client.subscribe_topic(topic, self._event)
             status = self._attempts()
         except BaseException as err:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import ParameterError
-from . import context, placing, trackers
+from . import context, placing
 from .carry import dumps
 from .job import Job, Request, cancel_all, write_settings
 from .live import Live
+from .trackers import open_all
 
 OWN: Final = (
     "on",
@@ -88,7 +89,8 @@ def run(
     backend
         "nccl" or "gloo"; None: NCCL where each rank has a GPU.
     trackers
-        Names ("wandb", "mlflow", "trackio", "tensorboard") or tracker objects.
+        Names ("wandb", "mlflow", "trackio", "tensorboard"), their options such as
+        ``trackers.Wandb(project="names")``, or objects of your own (`trackers.Tracker`).
     progress
         Show a live table; None: where standard error is a terminal.
 
@@ -110,7 +112,8 @@ def run(
     limit = _checked_timeout(step_timeout)
     site = placing.site(on, ranks, backend)
     directory = _directory(out, title)
-    opened = _open_trackers(trackers)
+    told = {"on": site.name, "ranks": site.ranks, **_call(function, args, kwargs)}
+    opened = open_all(trackers, directory.name, told, site.ranks)
     request = Request(
         title,
         directory,
@@ -127,10 +130,6 @@ def run(
     atexit.register(cancel_all)
     live = Live(title, site.ranks, progress=progress)
     return Job(request, site, live, opened, (args, kwargs))
-
-
-def _open_trackers(asked: Sequence[Any]) -> trackers.Trackers:
-    return trackers.open_all(asked)
 
 
 def _check_function(function: Any) -> None:
@@ -211,3 +210,16 @@ def _has_futures(args: Any, kwargs: Any) -> bool:
 
 def _said(kwargs: dict[str, Any]) -> dict[str, str]:
     return {name: repr(value)[:200] for name, value in kwargs.items()}
+
+
+def _call(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments of a call by name, as trackers show them."""
+    try:
+        given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        given = {"args": args, **kwargs}
+    plain = (bool, int, float, str, type(None))
+    return {
+        name: value if isinstance(value, plain) else repr(value)[:200]
+        for name, value in given.items()
+    }

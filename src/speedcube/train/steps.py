@@ -1,0 +1,77 @@
+"""Rows of several ranks, put together by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from .metrics import Row
+
+Ranks: TypeAlias = dict[int, Row]  # what each rank reported at one step, in rank order
+
+_PATIENCE: Final = 2.0  # seconds that a step waits for ranks that may not report at all
+_MOST: Final = 64  # steps that wait
+
+
+class Steps:
+    """Gives each step once, in rising order, when the ranks that report have reported it.
+
+    Which ranks report is learned: all are waited for at first; those that missed a step are not
+    waited for again until they report. After a restart all that starts over.
+    """
+
+    def __init__(self, ranks: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ranks = range(ranks)
+        self._expected = set(self._ranks)
+        self._clock = clock
+        self._attempt = 0
+        self._given = 0
+        self._open: dict[int, tuple[float, Ranks]] = {}  # step: when it was first reported, by whom
+
+    def add(self, row: Row) -> list[Ranks]:
+        """Take a row; return the steps that it completes."""
+        done = []
+        if row["attempt"] != self._attempt:
+            done = self.rest()
+            self._attempt, self._given, self._expected = row["attempt"], 0, set(self._ranks)
+        if row["step"] <= self._given:  # too late for its step, but this rank reports
+            self._expected.add(row["rank"])
+            return done
+        _, ranks = self._open.setdefault(row["step"], (self._clock(), {}))
+        ranks[row["rank"]] = row
+        while self._open and self._due(min(self._open)):
+            done.append(self._close(min(self._open)))
+        return done
+
+    def rest(self) -> list[Ranks]:
+        """Return the steps that still wait."""
+        return [self._close(step) for step in sorted(self._open)]
+
+    def _due(self, step: int) -> bool:
+        since, ranks = self._open[step]
+        return (
+            self._expected <= ranks.keys()
+            or len(self._open) > _MOST
+            or self._clock() - since > _PATIENCE
+        )
+
+    def _close(self, step: int) -> Ranks:
+        _, ranks = self._open.pop(step)
+        self._expected, self._given = set(ranks), step
+        return dict(sorted(ranks.items()))
+
+
+def merged(ranks: Ranks) -> Row:
+    """Return the lowest rank's row with what other ranks have otherwise, as ``name/rank3``."""
+    first, *others = ranks.values()
+    metrics = dict(first["metrics"])
+    for row in others:
+        for name, value in row["metrics"].items():
+            if name not in first["metrics"] or not _same(value, first["metrics"][name]):
+                metrics[f"{name}/rank{row['rank']}"] = value
+    return {**first, "metrics": metrics}
+
+
+def _same(left: object, right: object) -> bool:
+    return left == right or (left != left and right != right)  # two NaN are the same
