@@ -240,4 +240,4 @@ def _answer(channel: Channel) -> None:
 
 
 def _with_call(launch: Launch, call: bytes) -> Launch:
-    return replace(launch, call=call, path=tuple(sys.path))
+    return replace(launch, call=call, path=(*sys.path, *launch.path))

@@ -6,6 +6,7 @@ import asyncio
 import math
 import queue
 import statistics
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -168,9 +169,10 @@ class Attempt:
         known = self.ranks[rank]
         return Failure(rank, known.place.host, cause, known.step, time.time(), text)
 
-    def _lost(self, rank: _Rank) -> None:
+    def _lost(self, rank: _Rank, how: str = "is gone") -> None:
         rank.running = False
-        self.failures.append(self._failure(rank.place.rank, "worker", rank.place.worker))
+        text = f"{rank.place.worker} {how}"
+        self.failures.append(self._failure(rank.place.rank, "worker", text))
 
     def _look(self, now: float) -> None:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""

@@ -24,7 +24,7 @@ CONSEQUENCES: Final = (
 )
 FINAL: Final = ("cancelled", "scheduler", "stopped", "start")  # a restart would not help
 WHY: Final = {
-    "worker": "its Dask worker is gone",
+    "worker": "its Dask worker {text}",
     "death": "it was {text}",
     "silent": "{text}",
     "hung": "{text}",

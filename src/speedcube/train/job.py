@@ -219,7 +219,7 @@ class Job:
             self._failures.append(failure)
             if failure.final or number == self._request.max_restarts:
                 break
-            if failure.cause == "silent":
+            if failure.cause == "worker":
                 self._refused.add(self._worker_of(failure.rank))
             self.restarts += 1
             kept = self._kept()
@@ -334,8 +334,8 @@ class Job:
                 file.write(event["text"])
         elif kind == "checkpoint":
             self._note("checkpoint", step=event["step"], seconds=event["seconds"])
-        elif kind == "ready":
-            self._note("ready", rank=event["rank"], at=event["time"])
+        elif kind in ("started", "ready"):
+            self._note(kind, **{k: v for k, v in event.items() if k != "kind"})
 
     def _note(self, event: str, **fields: Any) -> None:
         self._file.write({"event": event, "time": time.time(), **fields})

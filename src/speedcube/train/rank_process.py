@@ -101,7 +101,7 @@ def _prepare(launch: Launch) -> None:
     for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         if name:
             os.environ.setdefault(variable, name)
-    sys.path[:] = [*launch.path, *(entry for entry in sys.path if entry not in launch.path)]
+    sys.path[:] = dict.fromkeys([*launch.path, *sys.path])
     random.seed()  # the fork server's state would be the same in every rank
     np.random.seed()
     if place.device is None:

@@ -52,7 +52,7 @@ class Launch:
     master: tuple[str, int]
     call: bytes
     scheduler: tuple[str, Any] | None = None  # address and Security, where futures travel
-    path: tuple[str, ...] = ()  # the worker's import path
+    path: tuple[str, ...] = ()  # where to import from: the driver's, and before it the worker's
 
     @property
     def rank(self) -> int:
