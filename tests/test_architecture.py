@@ -33,6 +33,9 @@ TOP: Final = len(LAYERS) - 1
 STRANGERS: Final = {"plan", "kernel"}
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
 TRAIN_USES: Final = {"__about__", "errors", "engine"}
+# A part of it alone knows arrays: it turns rows of them into batches.
+DATA: Final = ("train", "data")
+DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["array"]]}
 
 # (file, imported module) pairs that may import speedcube inside a function, each with its reason.
 LATE_IMPORTS: Final[frozenset[tuple[str, str]]] = frozenset()
@@ -103,8 +106,8 @@ def may_import(importer: str, imported: str) -> bool:
     """Whether the layers let one part of speedcube import another."""
     if importer == imported:
         return True
-    if importer == "train":
-        return imported in TRAIN_USES
+    if importer in ("train", "train/data"):
+        return imported in (TRAIN_USES if importer == "train" else {*DATA_USES, "train"})
     if imported == "train":
         return RANK[importer] == TOP
     return RANK[imported] <= RANK[importer] and {importer, imported} != STRANGERS
@@ -113,8 +116,8 @@ def may_import(importer: str, imported: str) -> bool:
 def faults(file: str, text: str) -> list[str]:
     """Return what is wrong with the imports of one source text: file, line, rule."""
     parts = Path(file).parts
-    here = parts[1].removesuffix(".py")
-    if here not in RANK and here != "train":
+    here = "train/data" if parts[1:3] == DATA else parts[1].removesuffix(".py")
+    if here not in RANK and here not in ("train", "train/data"):
         return [f"{file}:1: {here!r} has no layer: name it in LAYERS of tests/test_architecture.py"]
     found = []
     for line, name, in_function, typing_only in imports(file, text):
@@ -159,6 +162,9 @@ def test_the_package_keeps_the_rules() -> None:
         ("array.py", "from .cli import main", "array may not import cli"),
         ("array.py", "from .train import run", "array may not import train"),
         ("train/run.py", "from ..expr import nodes", "train may not import expr"),
+        ("train/run.py", "from ..array import Array", "train may not import array"),
+        ("train/data/a.py", "from ...kernel import ir", "train/data may not import kernel"),
+        ("train/data/a.py", "from ... import Array", "train/data may not import __init__"),
         ("expr/a.py", "if TYPE_CHECKING:\n    from ..array import A", "expr may not import array"),
         ("array.py", "def f():\n    from . import dtypes", "inside a function"),
         ("array.py", "class A:\n    async def f(self):\n        import speedcube.ops", "inside a"),
@@ -186,7 +192,8 @@ def test_a_broken_rule_is_found(file: str, text: str, rule: str) -> None:
         ("engine/a.py", "from ..plan import plan\nfrom ..kernel import ir\nfrom . import b"),
         ("__init__.py", "from .array import Array\nfrom . import random, train"),
         ("climb/a.py", "import speedcube as sc\nfrom ..train import run"),
-        ("train/a.py", "from ..engine.machine import table\nfrom .b import c"),
+        ("train/a.py", "from ..engine.machine import table\nfrom .data.b import c"),
+        ("train/data/a.py", "from ...array import Array\nfrom .. import b\nfrom .c import d"),
         ("engine/a.py", "import dask\nimport dask.threaded\nimport cupyish, torchlike"),
         ("engine/a.py", "def f():\n    import cupy\n    from dask.array import Array"),
         ("array.py", "if typing.TYPE_CHECKING:\n    import cupy"),

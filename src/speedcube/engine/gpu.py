@@ -54,23 +54,24 @@ class Launcher:
 
         self.prepared = prepared
         self.kernel, self.resident = gpu_kernel(prepared.program, device)
-        self.keep: list[Any] = []
-        params = prepared.params[: parameter_slots(prepared.program)]
-        addresses = [
-            np.uint64(self._address(leaf.source, inputs)) for leaf in prepared.space.leaves
-        ]
-        offsets = [cupy.asarray(table) for table in tables(prepared)]
-        self.tail = [*params, *addresses, *offsets]
+        self.params = list(prepared.params[: parameter_slots(prepared.program)])
+        # Of each leaf: the device address of position 0 (0 where it is computed), and its owner.
+        self.addresses = [np.uint64(0)] * len(prepared.space.leaves)
+        self.owners: dict[int, Any] = {}
+        stored = {id(s): s.buffer for s in self._sources() if isinstance(s, Stored)}
+        self.read({**stored, **inputs})
+        self.offsets = [cupy.asarray(table) for table in tables(prepared)]
         self.window(0, prepared.loops[2])
 
-    def _address(self, source: Any, inputs: Mapping[int, Array]) -> int:
-        """The device address of position 0 (0 for leaves that are computed)."""
-        array = inputs.get(id(source), source.buffer if isinstance(source, Stored) else None)
-        if array is None:
-            return 0
-        moved, address = to_device(array)
-        self.keep.append(moved)
-        return address
+    def _sources(self) -> list[Any]:
+        return [leaf.source for leaf in self.prepared.space.leaves]
+
+    def read(self, inputs: Mapping[int, Array]) -> None:
+        """Take the elements of these sources from these arrays in the launches that follow."""
+        for k, source in enumerate(self._sources()):
+            if id(source) in inputs:
+                self.owners[k], address = to_device(inputs[id(source)])
+                self.addresses[k] = np.uint64(address)
 
     def window(self, begin: int, end: int) -> None:
         """Take only steps [begin, end) of the tile loop; begin is a whole number of tiles."""
@@ -96,6 +97,13 @@ class Launcher:
                 self.window(begin, min(steps, begin + at_once))
             yield max(1, most // max(1, self.words[4] * inner))
 
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """Ranges of kept positions that cover the part, for a launch of a second each."""
+        kept = self.prepared.loops[0]
+        for step in self.windows(1):
+            for first in range(0, kept, step):
+                yield first, min(kept, first + step)
+
     def store(self, kept: tuple[int, int], out: Any) -> None:
         """Run kept [begin, end), a thread block for each tile."""
         pieces = max(1, min(self.row_tiles, GRID // (kept[1] - kept[0])))
@@ -120,7 +128,9 @@ class Launcher:
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
         grid = (min(units, most or self.resident),)
-        self.kernel.function(grid, (THREADS,), (*arguments, *self.tail, out))
+        self.kernel.function(
+            grid, (THREADS,), (*arguments, *self.params, *self.addresses, *self.offsets, out)
+        )
 
 
 def to_device(array: Any) -> tuple[Any, int]:
@@ -172,14 +182,12 @@ def run_store(
     """Every element of the part into the device array ``out``."""
     import cupy
 
-    launcher, kept = Launcher(prepared, inputs, device), prepared.loops[0]
-    for step in launcher.windows(1):
-        for first in range(0, kept, step):
-            if stop.is_set():
-                return
-            last = min(kept, first + step)
-            launcher.store((first, last), out)
-            cupy.cuda.get_current_stream().synchronize()
+    launcher = Launcher(prepared, inputs, device)
+    for kept in launcher.pieces():
+        if stop.is_set():
+            return
+        launcher.store(kept, out)
+        cupy.cuda.get_current_stream().synchronize()
 
 
 def blocks(

@@ -7,7 +7,7 @@ shuffled array is the array read at computed positions: nothing is moved, whatev
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence
+from collections.abc import MutableSequence, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..array import Array, asarray
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole
+from ..philox import philox4x32
 from .continuous import Continuous
 from .parameters import drawn_shape, has_axes, numbers, whole_number
 
@@ -151,11 +152,29 @@ class Permutations(Continuous):
         """A permutation of the places along ``axis``, another one for each line."""
         lines = tuple(1 if k == axis else n for k, n in enumerate(shape))
         n = _size(f"axis {axis}", shape[axis])
-        words = self._sources(["bits64", "bits64"], lines, "uint64")
         steps = tuple(int(k == axis) for k in range(len(shape)))
-        place = Leaf(Position(), shape, 0, steps)
-        args = [place, *_sizes(n), *(word._expr for word in words)]
-        return Array(gather.sampled("permuted", args, shape), gpu=self._gpu)
+        place = Array(Leaf(Position(), shape, 0, steps), gpu=self._gpu)
+        return permuted_place(place, n, self._key(lines))
+
+    def _key(self, lines: Shape) -> list[Array]:
+        """A key for each line: two words."""
+        return self._sources(["bits64", "bits64"], lines, "uint64")
+
+
+def permuted_place(place: Array, n: int, key: Sequence[Array]) -> Array:
+    """Where the permutation of ``n`` things that has this key puts each ``place``."""
+    args = [place._expr, *_sizes(n), *(word._expr for word in key)]
+    return Array(gather.sampled("permuted", args, place.shape), gpu=place._gpu)
+
+
+def permutation_key(generator: Permutations) -> tuple[int, int]:
+    """The words of the key that the generator's next permutation of a range would have.
+
+    Each is the first half of its stream's block 0: a kernel for two words would take milliseconds.
+    """
+    blocks = (philox4x32((0, 0, 0, 0), key) for key in generator._keys(2))
+    low, high = (first | second << 32 for first, second, *_ in blocks)
+    return low, high
 
 
 def _taken(array: Array, index: Array, axis: int) -> Array:

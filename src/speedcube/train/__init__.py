@@ -4,13 +4,14 @@
 talk to it. Nothing here imports PyTorch before a job needs it.
 """
 
-from .batches import batches
 from .checkpoint import Checkpoint
 from .context import device, latest, local_rank, rank, report, world_size
+from .data.batches import Batches, batches
 from .job import Job
 from .launch import run
 
 __all__ = [
+    "Batches",
     "Checkpoint",
     "Job",
     "batches",

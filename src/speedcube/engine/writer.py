@@ -1,0 +1,57 @@
+"""An expression stored again and again, with other inputs, into memory that the caller owns."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ..expr.nodes import Expr, whole
+from ..plan.stages import make_stage
+from . import cpu, gpu
+from .compute import compute
+from .prepare import prepare
+from .stop import Stop
+from .tasks import Inputs, inputs_of
+
+
+class Writer:
+    """Stores ``root`` whenever it is called: lowered and compiled once, on the thread that calls.
+
+    ``device`` is a GPU's number, or None for the CPU. Reductions and Dask arrays that ``root``
+    reads are computed when the writer is made. On a GPU a call returns at once: its kernel waits
+    its turn on CuPy's current stream. Threads may share a writer.
+    """
+
+    def __init__(self, root: Expr, device: int | None = None) -> None:
+        stage = make_stage(root, None, 1)
+        self.prepared = prepare(stage, stage.parts[0], None)
+        self.device = device
+        on = "core" if device is None else f"gpu:{device}"
+        values = [compute(whole(need, need.shape), on) for need in stage.needs]
+        self.ready = inputs_of(stage.needs, values)
+        self.launcher: gpu.Launcher | None = None
+        self.lock = threading.Lock()
+
+    def __call__(self, out: Any, inputs: Inputs) -> None:
+        """Store every element in ``out``, a C-ordered array of ``root``'s shape: not an empty one.
+
+        ``inputs`` are arrays of the layout of the sources they stand for, by the sources' ids.
+        """
+        if self.device is None:
+            cpu.run_store(self.prepared, {**self.ready, **inputs}, out, Stop())
+            return
+        with self.lock:
+            self._launch(out, inputs)
+
+    def _launch(self, out: Any, inputs: Inputs) -> None:
+        import cupy
+
+        assert self.device is not None
+        if self.launcher is None:
+            self.launcher = gpu.Launcher(self.prepared, {**self.ready, **inputs}, self.device)
+            # What it has copied to the device is there whichever stream comes next.
+            cupy.cuda.get_current_stream().synchronize()
+        else:
+            self.launcher.read(inputs)
+        for kept in self.launcher.pieces():
+            self.launcher.store(kept, out)

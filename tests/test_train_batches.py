@@ -1,0 +1,445 @@
+"""`train.batches`: every row once an epoch, the same global batches whatever the ranks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import speedcube as sc
+from speedcube import train
+from speedcube.engine import prepare, tiers
+from speedcube.engine.writer import Writer
+from speedcube.errors import ParameterError, ParameterTypeError
+from speedcube.train import context
+from speedcube.train.data.order import CHUNK, epoch_key
+from speedcube.train.data.shares import LAST, Shares
+
+torch = pytest.importorskip("torch", reason="torch is an extra, and not installed here")
+
+RNG = sc.random.default_rng(11)
+
+
+def order(n: int, seed: int, epoch: int) -> np.ndarray:
+    """The order that the documentation names."""
+    child = sc.random.SeedSequence(seed, spawn_key=(2**32 - 1, epoch))
+    return sc.random.default_rng(child).permutation(n).compute(on="core")
+
+
+def ranks(n: int, batch: int, world: int, **how: Any) -> list[list[np.ndarray]]:
+    """The rows of each batch of each rank."""
+    rows = torch.arange(n)
+    return [
+        [b.numpy() for b in train.batches(rows, batch, rank=r, world_size=world, **how)]
+        for r in range(world)
+    ]
+
+
+def joined(found: list[list[np.ndarray]]) -> list[np.ndarray]:
+    """Global batches: of each, the parts of the ranks in their order."""
+    assert len({len(of_rank) for of_rank in found}) == 1, "DDP needs as many batches on each rank"
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+@given(
+    rows=st.integers(1, 10**18),
+    each=st.integers(1, 10**6),
+    world=st.integers(1, 100),
+    last=st.sampled_from(sorted(LAST)),
+    data=st.data(),
+)
+def test_the_ranks_share_out_the_places(
+    rows: int, each: int, world: int, last: str, data: st.DataObject
+) -> None:
+    batch = each * world
+    assume(last != "drop" or batch <= rows)
+    shares = [Shares(rows, batch, last, rank, world) for rank in range(world)]
+    (count,) = {s.count for s in shares}
+    assert count == (rows // batch if last == "drop" else -(-rows // batch))
+    number = data.draw(st.sampled_from([0, count // 2, count - 1]))
+    size = min(batch, rows - number * batch) if last == "short" else batch
+    spans = [s.span(number) for s in shares]
+    ends = [number * batch, *(end for _, end in spans)]
+    assert [begin for begin, _ in spans] == ends[:-1]
+    assert ends[-1] == number * batch + size == number * batch + shares[0].size(number)
+    sizes = [end - begin for begin, end in spans]
+    assert max(sizes) - min(sizes) <= (size < batch)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    n=st.integers(1, 300),
+    eighths=st.integers(1, 12),
+    seed=st.integers(0, 2**70),
+    epoch=st.integers(0, 2**40),
+    last=st.sampled_from(sorted(LAST)),
+)
+def test_the_global_batches_are_the_same_for_any_number_of_ranks(
+    n: int, eighths: int, seed: int, epoch: int, last: str
+) -> None:
+    batch = 8 * eighths
+    if last == "drop" and batch > n:
+        last = "short"
+    expected = order(n, seed, epoch)
+    if last == "pad":
+        expected = np.resize(expected, -(-n // batch) * batch)
+    elif last == "drop":
+        expected = expected[: n // batch * batch]
+    wanted = np.split(expected, range(batch, len(expected), batch))
+    for world in (1, 2, 4, 8):
+        found = joined(ranks(n, batch, world, seed=seed, epoch=epoch, last=last))
+        assert [b.tolist() for b in found] == [b.tolist() for b in wanted], (world, last)
+
+
+@pytest.mark.parametrize("n", [960, 1000, 3 * CHUNK // 2])
+def test_every_row_comes_once_an_epoch(n: int) -> None:
+    found = ranks(n, 96, 4, last="short")
+    rows = np.concatenate([row for of_rank in found for row in of_rank])
+    assert (np.sort(rows) == np.arange(n)).all()
+
+
+def test_every_epoch_and_every_seed_has_an_order_of_its_own() -> None:
+    orders = {
+        (seed, epoch): tuple(np.concatenate(joined(ranks(64, 64, 1, seed=seed, epoch=epoch))))
+        for seed in (0, 1, (1, 2))
+        for epoch in range(4)
+    }
+    assert len(set(orders.values())) == 12
+
+
+def test_the_key_of_an_epoch_is_that_of_the_permutation() -> None:
+    assert epoch_key(3, 4) != epoch_key(3, 5)
+    assert (order(50, 3, 4) == np.concatenate(ranks(50, 50, 1, seed=3, epoch=4)[0])).all()
+
+
+def test_a_pass_goes_on_in_the_middle() -> None:
+    x = torch.arange(1000)
+    whole = [b.tolist() for b in train.batches(x, 96, 5, 2, last="short")]
+    assert len(whole) == 11
+    for start in range(12):
+        rest = train.batches(x, 96, 5, 2, last="short", start=start)
+        assert (len(rest), rest.batches_left) == (11 - start, 11 - start)
+        assert [b.tolist() for b in rest] == whole[start:]
+
+
+def test_it_says_where_it_is() -> None:
+    found = train.batches(torch.arange(100), 30, last="short")
+    assert (len(found), found.next_batch, found.batches_left) == (4, 0, 4)
+    for number, _ in enumerate(found):
+        assert (found.next_batch, found.batches_left) == (number + 1, 3 - number)
+    assert repr(found) == "<4 batches of 30 from 100 rows, rank 0 of 1, on cpu; next: 4>"
+    first = [b.tolist() for b in found]
+    assert first == [b.tolist() for b in found], "a second pass has the same batches"
+    assert [found.rows(k) for k in range(4)] == [30, 30, 30, 10]
+    with pytest.raises(ParameterError, match="no batch 4; the last is 3"):
+        found.rows(4)
+
+
+LAST_OF_TEN: dict[str, tuple[int, list[int]]] = {
+    "drop": (1, [2, 2, 2, 2]),  # batches; rows of each rank's last
+    "pad": (2, [2, 2, 2, 2]),
+    "short": (2, [0, 1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("last", LAST)
+def test_the_rule_for_the_last_batch(last: str) -> None:
+    found = ranks(10, 8, 4, last=last)
+    count, sizes = LAST_OF_TEN[last]
+    assert [len(of_rank) for of_rank in found] == [count] * 4
+    assert [len(of_rank[-1]) for of_rank in found] == sizes
+
+
+def test_short_batches_weigh_their_rows_as_documented() -> None:
+    """Summed losses over ``rows(k) / world_size``, averaged over ranks: the mean over rows."""
+    values = torch.arange(10.0)
+    found = [train.batches(values, 8, last="short", rank=r, world_size=4) for r in range(4)]
+    for k, parts in enumerate(zip(*found, strict=True)):
+        averaged = sum(part.sum() / (found[0].rows(k) / 4) for part in parts) / 4
+        assert averaged == pytest.approx(float(torch.cat(parts).mean()))
+
+
+def test_the_structure_is_kept() -> None:
+    x, y = torch.arange(40.0).reshape(20, 2), np.arange(20)
+    rows = order(20, 0, 0)[:5]
+    (one, *_) = train.batches(x, 5)
+    assert torch.equal(one, x[rows])
+    for kind in (tuple, list):
+        (found, *_) = train.batches(kind([x, y]), 5)
+        assert type(found) is kind
+        assert torch.equal(found[0], x[rows])
+        assert found[1].tolist() == rows.tolist()
+    (named, *_) = train.batches({"images": x, 7: y}, 5)
+    assert list(named) == ["images", 7]
+    assert named[7].tolist() == rows.tolist()
+
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+DTYPES += ["float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_are_kept(dtype: str) -> None:
+    values = np.arange(60).reshape(20, 3).astype(dtype)
+    (found, *_) = train.batches((values, sc.asarray(values), torch.from_numpy(values)), 5)
+    rows = order(20, 0, 0)[:5]
+    for tensor in found:
+        assert tensor.dtype == getattr(torch, dtype)
+        assert tensor.device == torch.device("cpu")
+        assert (tensor.numpy() == values[rows]).all()
+
+
+def test_bfloat16_and_complex_tensors() -> None:
+    for dtype in (torch.bfloat16, torch.complex64):
+        x = torch.arange(20).to(dtype)
+        (found, *_) = train.batches(x, 5)
+        assert torch.equal(found, x[order(20, 0, 0)[:5]])
+
+
+def test_data_is_read_where_it_lies(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(30.0))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    x = np.arange(30.0)
+    found = train.batches((mapped, x), 30)
+    x *= 2
+    (read, late) = next(iter(found))
+    assert torch.equal(late, 2 * read), "what the array holds when the batch is made counts"
+
+
+EXPRESSIONS: dict[str, sc.Array] = {
+    "normals": RNG.standard_normal((500, 6), dtype="float32"),
+    "one column": RNG.random(500),
+    "three axes": RNG.standard_normal((500, 3, 4)),
+    "backwards": RNG.standard_normal((1000, 8))[::-2, ::3],
+    "a transpose": RNG.standard_normal((6, 500)).T,
+    "standardised": (lambda x: (x - x.mean(axis=0)) / x.std(axis=0))(RNG.gamma(2.0, size=(500, 5))),
+    "stored and drawn": sc.asarray(np.arange(2000.0).reshape(500, 4)) + RNG.random((500, 4)),
+    "gamma": RNG.gamma(0.7, size=(500, 3)),
+    "integers": RNG.integers(0, 10, (500, 2), dtype="int8"),
+    "coordinates": sc.arange(1000).reshape(500, 2) * 3,
+    "a constant": sc.ones((500, 2), dtype="float16"),
+    "running sums": RNG.random((500, 3)).cumsum(axis=0),
+    "no columns": sc.ones((500, 0)),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_speedcube_arrays_give_their_own_bits(name: str) -> None:
+    x = EXPRESSIONS[name]
+    expected = x.compute(on="core")[order(500, 3, 1)]
+    found = [list(train.batches(x, 96, 3, 1, last="short", rank=r, world_size=2)) for r in range(2)]
+    whole = torch.cat([part for parts in zip(*found, strict=True) for part in parts]).numpy()
+    assert whole.dtype == expected.dtype
+    assert whole.tobytes() == expected.tobytes()
+
+
+def test_an_array_larger_than_any_memory_needs_none() -> None:
+    n = 10**12
+    x = sc.random.default_rng(0).standard_normal((n, 4), dtype="float32")
+    found = train.batches((x, sc.arange(n)), 1024, 1, 9, start=123_456, rank=3, world_size=4)
+    assert len(found) == n // 1024 - 123_456
+    rows, places = next(iter(found))
+    child = sc.random.SeedSequence(1, spawn_key=(2**32 - 1, 9))
+    begin = 123_456 * 1024 + 768
+    expected = sc.random.default_rng(child).permutation(n)[begin : begin + 256].compute(on="core")
+    assert (places.numpy() == expected).all()
+    for k in (0, 100, 255):
+        assert rows[k].numpy().tobytes() == x[int(places[k])].compute(on="core").tobytes()
+
+
+def test_kernels_write_into_the_tensors_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+
+    def call(self: Writer, out: Any, inputs: Any) -> None:
+        written.append(out.__array_interface__["data"][0])
+        real(self, out, inputs)
+
+    real = Writer.__call__
+    monkeypatch.setattr(Writer, "__call__", call)
+    rows = next(iter(train.batches(RNG.random((64, 3)), 16)))
+    assert len(written) == 2, "the order's kernel and the rows'"
+    assert rows.data_ptr() == written[1]
+
+
+def test_kernels_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches, epochs and seeds are arguments: after the first batch none is made."""
+    x = RNG.standard_normal((3 * CHUNK, 2), dtype="float32")
+    arrays = (x, torch.arange(3 * CHUNK))
+    next(iter(train.batches(arrays, 512, rank=1, world_size=2)))
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError("a kernel is made again")
+
+    monkeypatch.setattr(prepare, "lower", refuse)
+    monkeypatch.setattr(tiers, "build", refuse)
+    monkeypatch.setattr(tiers, "load", refuse)
+    for seed, epoch in itertools.product((0, 1), (0, 1)):
+        found = train.batches(arrays, 512, seed, epoch, rank=1, world_size=2, start=300)
+        rows, places = list(found)[-1]
+        k = int(places[7])
+        monkeypatch.undo() if (seed, epoch) == (1, 1) else None
+    assert rows[7].numpy().tobytes() == x[k].compute(on="core").tobytes()
+
+
+def test_the_ranks_of_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    found = [b.tolist() for b in train.batches(torch.arange(20), 10)]
+    assert found == [b.tolist() for b in ranks(20, 10, 2)[1]]
+
+
+X = torch.arange(20)
+REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "other lengths": (
+        {"arrays": (X, X[:3])},
+        ParameterError,
+        r"arrays\[0\] has 20, arrays\[1\] ha",
+    ),
+    "lengths by name": ({"arrays": {"a": X, "b": X[:3]}}, ParameterError, r"arrays\['b'\] has 3"),
+    "no rows": ({"arrays": X[:0]}, ParameterError, "the arrays have no rows"),
+    "no arrays": ({"arrays": ()}, ParameterError, "arrays is empty"),
+    "a number": ({"arrays": 3}, ParameterTypeError, "arrays must be a torch tensor, .* not int"),
+    "nested": ({"arrays": [[1, 2]]}, ParameterTypeError, r"arrays\[0\] must be .* not list"),
+    "no axis": ({"arrays": torch.tensor(1)}, ParameterTypeError, r"no axis of rows: its shape is"),
+    "text": ({"arrays": np.array(["a"])}, ParameterTypeError, "cannot be read as a torch tensor"),
+    "flipped": ({"arrays": np.arange(9)[::-1]}, ParameterTypeError, "arrays cannot be read .* neg"),
+    "sparse": ({"arrays": torch.eye(3).to_sparse()}, ParameterTypeError, "must be a dense tensor"),
+    "too large": ({"batch_size": 21}, ParameterError, "more than the 20 rows .* last='short'"),
+    "none": ({"batch_size": 0}, ParameterError, "batch_size must be 1 or more, not 0"),
+    "half": ({"batch_size": 2.5}, ParameterTypeError, "batch_size must be an integer, not 2.5"),
+    "no divisor": (
+        {"batch_size": 10, "rank": 0, "world_size": 4},
+        ParameterError,
+        "10 do not divide by 4 ranks; 8 or 12 would",
+    ),
+    "fewer than ranks": (
+        {"batch_size": 3, "rank": 0, "world_size": 4},
+        ParameterError,
+        "3 do not divide by 4 ranks; 4 would",
+    ),
+    "rank alone": ({"rank": 1}, ParameterError, "rank=1 and world_size=None: give both"),
+    "rank beyond": ({"rank": 2, "world_size": 2}, ParameterError, "between 0 and world_size - 1"),
+    "rule": ({"last": "keep"}, ParameterError, r"last='keep' is no rule .* 'drop' \(left out"),
+    "start": ({"start": 5}, ParameterError, "start=5 is no batch of this epoch: it has 4"),
+    "before": ({"start": -1}, ParameterError, "start=-1 is no batch"),
+    "epoch": ({"epoch": -1}, ParameterError, "epoch must be 0 or more, not -1"),
+    "no seed": ({"seed": None}, ParameterError, "seed must be a number that all ranks"),
+    "negative seed": ({"seed": -2}, ParameterError, "a seed is an integer >= 0"),
+    "device": ({"device": "gpu"}, ParameterTypeError, "device='gpu' is no device of torch"),
+    "meta": ({"device": "meta"}, ParameterError, "on 'cpu' and 'cuda' devices, not on meta"),
+    "elsewhere": (
+        {"arrays": torch.empty(9, device="meta"), "device": "cpu"},
+        ParameterError,
+        "arrays is on meta and batches are wanted on cpu; move it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    how, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        train.batches(**{"arrays": X, "batch_size": 5, **how})
+
+
+def test_the_ranks_and_the_device_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "inside", lambda: True)
+    monkeypatch.setattr(context, "rank", lambda: 1)
+    monkeypatch.setattr(context, "world_size", lambda: 2)
+    monkeypatch.setattr(context, "device", lambda: torch.device("cpu"))
+    found = train.batches(torch.arange(60), 20, 4, 5)
+    assert repr(found) == "<3 batches of 20 from 60 rows, rank 1 of 2, on cpu; next: 0>"
+    assert [b.tolist() for b in found] == [b.tolist() for b in ranks(60, 20, 2, seed=4, epoch=5)[1]]
+    monkeypatch.setattr(context, "device", lambda: torch.device("meta"))
+    with pytest.raises(ParameterError, match="on 'cpu' and 'cuda' devices, not on meta"):
+        train.batches(torch.arange(60), 20)
+
+
+# On a GPU ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_synchronising() -> Iterator[None]:
+    """PyTorch refuses what would wait for the GPU, such as a copy to the host."""
+    torch.cuda.set_sync_debug_mode("error")
+    yield
+    torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_a_gpu_gives_the_same_bits(name: str) -> None:
+    x = EXPRESSIONS[name]
+    how = {"last": "short", "rank": 1, "world_size": 2}
+    here = list(train.batches(x, 96, 3, 1, **how))
+    there = list(train.batches(x, 96, 3, 1, device="cuda", **how))
+    for a, b in zip(here, there, strict=True):
+        assert b.device == torch.device("cuda", 0)
+        assert a.numpy().tobytes() == b.cpu().numpy().tobytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("stream", ["default", "own"])
+def test_the_kernels_of_a_gpu_write_into_the_tensors_memory(
+    stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import cupy
+
+    written = []
+
+    def call(self: Writer, out: Any, inputs: Any) -> None:
+        assert isinstance(out, cupy.ndarray)
+        assert all(isinstance(array, cupy.ndarray) for array in inputs.values())
+        written.append((out.data.ptr, cupy.cuda.get_current_stream().ptr))
+        real(self, out, inputs)
+
+    real = Writer.__call__
+    monkeypatch.setattr(Writer, "__call__", call)
+    chosen = torch.cuda.Stream() if stream == "own" else torch.cuda.default_stream()
+    with torch.cuda.stream(chosen):
+        rows = list(train.batches(RNG.random((64, 3)), 16, device="cuda"))
+    assert [ptr for ptr, _ in written[1:]] == [row.data_ptr() for row in rows]
+    assert {used for _, used in written} == {chosen.cuda_stream}
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("no_synchronising")
+def test_a_pass_does_not_wait_for_the_gpu() -> None:
+    x = torch.arange(100_000, device="cuda")
+    y = RNG.random((100_000, 4), dtype="float32")
+    for rows, values in train.batches((x, y), 1024):
+        assert rows.device == values.device == torch.device("cuda", 0)
+        rows.sum()
+
+
+@pytest.mark.gpu
+def test_host_memory_goes_to_the_gpu() -> None:
+    values = np.random.default_rng(0).random((20_000, 8), dtype=np.float32)
+    labels = torch.arange(20_000)
+    rows = order(20_000, 0, 0)
+    busy = torch.empty(1 << 24, device="cuda")
+    found = []
+    for x, y, z in train.batches((values, labels, sc.arange(20_000)), 512, device="cuda"):
+        busy.sin_()  # the batch waits in the stream while the next is copied
+        assert x.device == y.device == z.device == torch.device("cuda", 0)
+        found.append((x * 2, y + 0, z))
+    doubled, places, same = (torch.cat(column).cpu().numpy() for column in zip(*found, strict=True))
+    rows = rows[: len(places)]
+    assert (places == rows).all()
+    assert (same == rows).all()
+    assert doubled.tobytes() == (values[rows] * 2).tobytes()
+
+
+@pytest.mark.gpu
+def test_a_tensor_of_a_gpu_is_not_taken_to_the_host() -> None:
+    x = torch.arange(20, device="cuda")
+    assert next(iter(train.batches(x, 5))).device == x.device
+    with pytest.raises(ParameterError, match="arrays is on cuda:0 and batches are wanted on cpu"):
+        train.batches(x, 5, device="cpu")
