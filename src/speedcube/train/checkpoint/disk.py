@@ -11,6 +11,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final
 
@@ -52,15 +53,18 @@ def write_file(path: Path, blocks: Iterable[bytes | memoryview]) -> tuple[int, s
     """Write a new file and wait until the disk has it; return its size and SHA-256."""
     digest = hashlib.sha256()
     size = 0
+    hashed: list[Future[None]] = []
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        for block in blocks:
-            digest.update(block)
-            size += len(block)
-            left = memoryview(block)
-            while left:
-                left = left[os.write(handle, left) :]
-        os.fsync(handle)
+        with ThreadPoolExecutor(1, "checkpoint") as pool:  # hashes while the disk is busy
+            for block in blocks:
+                wait(hashed)  # so that two blocks at most are in memory
+                hashed = [pool.submit(digest.update, block)]
+                size += len(block)
+                left = memoryview(block)
+                while left:
+                    left = left[os.write(handle, left) :]
+            os.fsync(handle)
     finally:
         os.close(handle)
     return size, digest.hexdigest()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 import platform
 import re
 import time
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from ...__about__ import __version__
 from ...errors import CheckpointError
-from . import strict
+from . import strict, tree
 
 NAME: Final = "manifest.json"
 LIMIT: Final = 16 << 20  # bytes; a file of 100,000 ranks is smaller
@@ -64,7 +63,7 @@ class Manifest:
     def dumps(self) -> bytes:
         """Return the bytes of the file: what is above, and the SHA-256 of that."""
         body = {"format": _FORMAT, "version": _VERSION} | asdict(self)
-        body["metrics"] = {str(name): _metric(value) for name, value in self.metrics.items()}
+        body["metrics"] = _encoded(self.metrics)
         return json.dumps(body | {"sha256": _digest(body)}, indent=1).encode()
 
     @classmethod
@@ -87,7 +86,7 @@ class Manifest:
             step,
             world_size,
             _files(body["files"], world_size),
-            _mapping(body["metrics"], (str, int, float, bool, type(None)), "the metrics"),
+            _decoded(body["metrics"]),
             _time(body["time"]),
             _mapping(body["versions"], (str,), "the versions"),
         )
@@ -101,13 +100,17 @@ def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _metric(value: Any) -> Any:
-    """Return a JSON scalar; NaN and the infinities as the strings that rows have for them."""
-    if type(value) is float and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if value is None or type(value) in (str, bool, int, float):
-        return value
-    raise CheckpointError(f"a metric of a checkpoint is no number: {value!r:.80}")
+def _encoded(metrics: dict[str, Any]) -> dict[str, Any]:
+    encoder = tree.Encoder()
+    nodes = {str(name): encoder.node(value, ("metrics", name)) for name, value in metrics.items()}
+    if encoder.leaves:
+        raise CheckpointError(f"{next(iter(encoder.leaves))} is an array: give a number")
+    return nodes
+
+
+def _decoded(value: Any) -> dict[str, Any]:
+    nodes = _mapping(value, (dict, list, str, int, float, bool, type(None)), "the metrics")
+    return {name: tree.decode(node, tree.no_array) for name, node in nodes.items()}
 
 
 def _files(value: Any, world_size: int) -> tuple[RankFile, ...]:

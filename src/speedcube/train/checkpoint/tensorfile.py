@@ -50,10 +50,17 @@ class Contents:
         return len(self.head) + sum(leaf.nbytes for leaf in self.leaves)
 
     def blocks(self) -> Iterator[bytes | memoryview]:
-        """Yield the bytes of the file, one array at a time."""
-        yield self.head
+        """Yield the bytes of the file: large arrays one at a time, small ones together."""
+        small = bytearray(self.head)
         for leaf in self.leaves:
-            yield leaf.data()
+            if leaf.nbytes < _BLOCK:
+                small += leaf.data()
+            if leaf.nbytes >= _BLOCK or len(small) >= _BLOCK:
+                yield bytes(small)
+                small.clear()
+            if leaf.nbytes >= _BLOCK:
+                yield leaf.data()
+        yield bytes(small)
 
 
 def contents(values: Mapping[str, Any]) -> Contents:

@@ -202,14 +202,15 @@ def _pairs(content: Any, resolve: Any, depth: int) -> dict[Any, Any]:
 
 
 def _key(node: Any) -> Any:
-    key = decode(node, _no_array, DEEPEST)
+    key = decode(node, no_array, DEEPEST)
     if type(key) not in _KEYS:
         raise CheckpointError(f"a key of type {type(key).__name__}")
     return key
 
 
-def _no_array(kind: str, name: str, dtype: Any) -> Any:
-    raise CheckpointError("an array as a key")
+def no_array(kind: str, name: str, dtype: Any) -> Any:
+    """Refuse an array: what `decode` takes where only plain values belong."""
+    raise CheckpointError("an array in the place of a plain value")
 
 
 def _wide(content: Any, resolve: Any, depth: int) -> int:

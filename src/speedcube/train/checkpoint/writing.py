@@ -121,7 +121,7 @@ def commit(
     files
         `write_rank`'s results: rank 0's alone, or every rank's in rank order.
     metrics
-        JSON scalars by name that describe the checkpoint, or None.
+        Numbers and strings by name that describe the checkpoint, or None.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def save(
     keep
         How many checkpoints to keep, this one among them; None keeps all.
     metrics
-        JSON scalars by name that describe the checkpoint.
+        Numbers and strings by name that describe the checkpoint.
 
     Raises
     ------
@@ -202,6 +202,7 @@ def save(
         For a value that cannot be saved, with the place in it; for a disk that is full, with the
         path, the bytes needed and free. Older checkpoints are as they were.
     """
+    _require_keep(keep)
     pending = begin(root, step)
     try:
         file = write_rank(pending.path, 0, value, rng_by_rank or {})
@@ -220,8 +221,7 @@ def prune(newest: Checkpoint, keep: int) -> None:
     ``newest`` was just written, so a valid one is left at every instant. Later ones, which a job
     that went on from an older one may have before it, are left alone.
     """
-    if keep < 1:
-        raise CheckpointError(f"keep={keep}: at least one checkpoint is kept")
+    _require_keep(keep)
     root, last = newest.path.parent, Name.parse(newest.path.name)
     assert last is not None
     older = [name for name in names.listing(root) if name < last]
@@ -234,6 +234,11 @@ def prune(newest: Checkpoint, keep: int) -> None:
         except OSError:
             continue  # another reader of the same rule was faster, or it stays
         disk.remove(gone)
+
+
+def _require_keep(keep: int | None) -> None:
+    if keep is not None and keep < 1:
+        raise CheckpointError(f"keep={keep}: at least one checkpoint is kept")
 
 
 def collect(root: str | Path) -> None:
