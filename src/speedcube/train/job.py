@@ -334,6 +334,7 @@ class Job:
                 file.write(event["text"])
         elif kind == "checkpoint":
             self._note("checkpoint", step=event["step"], seconds=event["seconds"])
+            self._live.checkpoint(event["step"])
         elif kind in ("started", "ready"):
             self._note(kind, **{k: v for k, v in event.items() if k != "kind"})
 

@@ -92,7 +92,8 @@ def run(
         Names ("wandb", "mlflow", "trackio", "tensorboard"), their options such as
         ``trackers.Wandb(project="names")``, or objects of your own (`trackers.Tracker`).
     progress
-        Show a live table; None: where standard error is a terminal.
+        False: show nothing. Else a live table on standard error where that is a terminal (or in
+        a notebook with ipywidgets), and a line now and then where it is not.
 
     Raises
     ------

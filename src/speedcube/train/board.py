@@ -1,0 +1,153 @@
+"""What there is to see of a job at a glance: its last step as a table, or as one line."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .metrics import Row, Scalar
+from .steps import Ranks, Steps
+
+_WINDOW: Final = 40  # points that the rate is taken from
+_APART: Final = 0.25  # seconds between two of them: the last ten seconds of a fast job
+
+
+class Board:
+    """The last step that the ranks have reported, with the rate of the steps before it.
+
+    Parameters
+    ----------
+    name, ranks
+        The job's name, and how many ranks report.
+    total
+        The number of steps, if it is known.
+    """
+
+    def __init__(self, name: str, ranks: int, total: int | None = None) -> None:
+        self.name = name
+        self.status = ""
+        self.checkpoint = 0
+        self._ranks = ranks
+        self._total = total
+        self._steps = Steps(ranks)
+        self._last: Ranks = {}
+        self._points: deque[tuple[float, int]] = deque(maxlen=_WINDOW)  # (time, step)
+
+    def add(self, row: Row) -> None:
+        """Take a row of any rank."""
+        for ranks in self._steps.add(row):
+            self._show(ranks)
+
+    def close(self, status: str) -> None:
+        """Take what still waits, and how the job ended."""
+        for ranks in self._steps.rest():
+            self._show(ranks)
+        self.status = status
+
+    def _show(self, ranks: Ranks) -> None:
+        self._last = ranks
+        step, time = self._first()["step"], self._first()["time"]
+        if self._points and step <= self._points[-1][1]:  # a restart went back
+            self._points.clear()
+        if not self._points or time - self._points[-1][0] >= _APART:
+            self._points.append((time, step))
+
+    def _first(self) -> Row:
+        return next(iter(self._last.values()))
+
+    @property
+    def empty(self) -> bool:
+        """Whether no step has been reported yet."""
+        return not self._last
+
+    def rate(self) -> float | None:
+        """Steps a second; None as long as there is too little to tell."""
+        if len(self._points) < 2:
+            return None
+        (start, first), (end, last) = self._points[0], self._points[-1]
+        return (last - first) / (end - start)
+
+    def summary(self) -> str:
+        """Return step, rate and times in one line."""
+        if self.empty:
+            return self.status or "no step reported yet"
+        row, rate = self._first(), self.rate()
+        of = f" of {self._total}" if self._total else ""
+        parts = [f"step {row['step']}{of}", duration(row["seconds"])]
+        if rate is not None:
+            parts.append(f"{rate:.3g} steps/s")
+        if rate and self._total and not self.status:
+            parts.append(f"{duration(max(0, self._total - row['step']) / rate)} left")
+        if self.checkpoint:
+            parts.append(f"checkpoint of step {self.checkpoint}")
+        return ", ".join([self.status] * bool(self.status) + parts)
+
+    def values(self) -> list[tuple[str, str, str]]:
+        """Return name, value and spread of each metric.
+
+        The value is that of the lowest rank that reported, which is rank 0 unless it has died.
+        """
+        names = dict.fromkeys(name for row in self._last.values() for name in row["metrics"])
+        found = []
+        for name in names:
+            by_rank = {
+                rank: row["metrics"][name]
+                for rank, row in self._last.items()
+                if name in row["metrics"]
+            }
+            found.append((name, shown(next(iter(by_rank.values()))), spread(by_rank)))
+        return found
+
+    def line(self) -> str:
+        """Return all of it as one line."""
+        values = [f"{n} {v}" + f" ({s})" * bool(s) for n, v, s in self.values()]
+        return f"{self.name}: " + ", ".join([self.summary(), *values])
+
+    def table(self) -> RenderableType:
+        """Return all of it as a heading and a line for each metric."""
+        ranks = f"{self._ranks} ranks" if self._ranks > 1 else "1 rank"
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(no_wrap=True, style="dim")
+        for cells in self.values():
+            table.add_row(*map(Text, cells))
+        return Group(Text(f"{self.name}, {ranks}: {self.summary()}", style="bold"), table)
+
+
+def shown(value: Scalar) -> str:
+    """A metric as people read it, on one line: five digits of a float."""
+    if isinstance(value, float):
+        return (
+            f"{value:.5g}" if math.isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
+        )
+    return " ".join(str(value).split())
+
+
+def spread(by_rank: dict[int, Scalar]) -> str:
+    """How the values of the ranks differ: nothing, "min .. max", or which rank is off."""
+    values = list(by_rank.values())
+    bad = [rank for rank, value in by_rank.items() if isinstance(value, float) and value != value]
+    if bad and len(bad) < len(values):
+        return f"NaN at rank {bad[0]}"
+    if bad or all(value == values[0] for value in values):
+        return ""
+    numbers = [value for value in values if isinstance(value, bool | int | float)]
+    if len(numbers) < len(values):
+        return "differs between ranks"
+    return f"{shown(min(numbers))} .. {shown(max(numbers))}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: "9.8 s", "3 min 20 s", "2 h 05 min"."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,212 @@
+"""The live table and its lines, read from a recorded console."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from speedcube.train import live
+from speedcube.train.board import Board, duration, shown, spread
+from speedcube.train.live import Live
+from speedcube.train.metrics import Row
+
+
+def row(step: int, rank: int = 0, attempt: int = 0, at: float | None = None, **values: Any) -> Row:
+    at = float(step) if at is None else at
+    return {
+        "step": step,
+        "rank": rank,
+        "attempt": attempt,
+        "time": 1.7e9 + at,
+        "seconds": at,
+        "metrics": values,
+    }
+
+
+def text(board: Board) -> list[str]:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(board.table())
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+def test_the_table_has_what_the_ranks_differ_in() -> None:
+    board = Board("names", 3, total=500)
+    for rank, loss in ((2, 0.75), (1, 0.123456789), (0, 0.25)):
+        board.add(row(8, rank, at=4.0, loss=loss, lr=1e-3, note="warm", epoch=7))
+    board.add(row(9, 1, loss=9.0))  # not yet reported by the others
+    board.checkpoint = 6
+    assert text(board) == [
+        "names, 3 ranks: step 8 of 500, 4.0 s, checkpoint of step 6",
+        "loss    0.25  0.12346 .. 0.75",
+        "lr     0.001",
+        "note    warm",
+        "epoch      7",
+    ]
+
+
+def test_rate_and_time_left_come_from_the_last_steps() -> None:
+    board = Board("names", 1, total=100)
+    for step in range(1, 51):
+        board.add(row(step, at=step * 10.0, loss=0.5))  # slow
+    for step in range(51, 91):
+        board.add(row(step, at=500 + (step - 50) * 0.5, loss=0.5))  # the last 40: two a second
+    assert board.summary() == "step 90 of 100, 8 min 40 s, 2 steps/s, 5.0 s left"
+    assert Board("names", 1).summary() == "no step reported yet"
+
+
+def test_the_rate_of_many_steps_a_second_spans_ten_seconds() -> None:
+    board = Board("names", 1)
+    for step in range(1, 20_001):
+        board.add(row(step, at=step / 1000 if step <= 10_000 else 10 + (step - 10_000) / 500))
+    assert board.rate() == pytest.approx(500)
+
+
+def test_a_restart_begins_a_new_rate() -> None:
+    board = Board("names", 1, total=10)
+    for step in range(1, 6):
+        board.add(row(step, loss=0.5))
+    board.add(row(3, attempt=1, at=40.0, loss=0.5))
+    assert board.summary() == "step 3 of 10, 40.0 s"
+    board.add(row(5, attempt=1, at=41.0, loss=0.5))
+    assert board.summary() == "step 5 of 10, 41.0 s, 2 steps/s, 2.5 s left"
+
+
+def test_names_and_values_are_no_markup() -> None:
+    board = Board("[red]names", 1)
+    board.add(row(1, **{"[bold]loss": 0.5, "note": "[/]\n:smile:"}))
+    assert text(board) == [
+        "[red]names, 1 rank: step 1, 1.0 s",
+        "[bold]loss          0.5",
+        "note        [/] :smile:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({0: 0.5, 1: 0.5}, ""),
+        ({0: 0.5}, ""),
+        ({0: 2, 3: 1.0, 1: 3}, "1 .. 3"),
+        ({0: 0.5, 3: math.nan, 2: 0.5}, "NaN at rank 3"),
+        ({0: math.nan, 1: math.nan}, ""),
+        ({0: -math.inf, 1: math.inf}, "-inf .. inf"),
+        ({0: "a", 1: "b"}, "differs between ranks"),
+        ({0: None, 1: 1}, "differs between ranks"),
+    ],
+)
+def test_how_ranks_differ(values: dict[int, Any], says: str) -> None:
+    assert spread(values) == says
+
+
+def test_numbers_and_times_as_people_read_them() -> None:
+    assert [shown(v) for v in (0.123456789, 1e-9, 3, True, None, math.nan)] == [
+        "0.12346",
+        "1e-09",
+        "3",
+        "True",
+        "None",
+        "NaN",
+    ]
+    assert [duration(s) for s in (0.04, 59.94, 59.96, 3599.4, 3599.6, 90_000)] == [
+        "0.0 s",
+        "59.9 s",
+        "1 min 00 s",
+        "59 min 59 s",
+        "1 h 00 min",
+        "25 h 00 min",
+    ]
+
+
+def lines(file: io.StringIO) -> list[str]:
+    return file.getvalue().splitlines()
+
+
+def test_where_there_is_no_terminal_lines_come_now_and_then() -> None:
+    file, clock = io.StringIO(), SimpleNamespace(now=0.0)
+    shown_ = Live("names", 2, console=Console(file=file, width=40), clock=lambda: clock.now)
+    shown_.event("waiting: 2 of 4 GPUs are taken")
+    for step in range(1, 101):
+        clock.now = step * 1.0
+        shown_.update(row(step, 0, loss=1 / step, lr=0.1))
+        shown_.update(row(step, 1, loss=0.5, lr=0.1))
+    shown_.checkpoint(90)
+    shown_.event("rank 1 died; restart 1 of 2")
+    shown_.close("finished")
+    assert lines(file) == [
+        "names: waiting: 2 of 4 GPUs are taken",
+        "names: step 1, 1.0 s, loss 1 (0.5 .. 1), lr 0.1",
+        "names: step 30, 30.0 s, 1 steps/s, loss 0.033333 (0.033333 .. 0.5), lr 0.1",
+        "names: step 60, 1 min 00 s, 1 steps/s, loss 0.016667 (0.016667 .. 0.5), lr 0.1",
+        "names: step 90, 1 min 30 s, 1 steps/s, loss 0.011111 (0.011111 .. 0.5), lr 0.1",
+        "names: rank 1 died; restart 1 of 2",
+        "names: finished, step 100, 1 min 40 s, 1 steps/s, checkpoint of step 90, "
+        "loss 0.01 (0.01 .. 0.5), lr 0.1",
+    ]
+
+
+def test_without_progress_nothing_is_shown() -> None:
+    file = io.StringIO()
+    quiet = Live("names", 1, progress=False, console=Console(file=file, force_terminal=True))
+    quiet.update(row(1, loss=0.5))
+    quiet.event("restart")
+    quiet.checkpoint(1)
+    quiet.close("finished")
+    assert file.getvalue() == ""
+
+
+def terminal(file: io.StringIO) -> Console:
+    return Console(file=file, width=80, force_terminal=True, color_system=None, _environ={})
+
+
+def test_a_terminal_gets_a_table_drawn_at_most_four_times_a_second() -> None:
+    file = io.StringIO()
+    shown_ = Live("names", 1, total=3000, console=terminal(file))
+    began = time.monotonic()
+    for step in range(1, 3001):
+        shown_.update(row(step, loss=0.5 + step, at=step / 100))
+        if step == 1500:
+            shown_.event("rank 1 died; restart 1 of 2")
+    shown_.close("finished")
+    drawings = 2 + live.REFRESH * (time.monotonic() - began)
+    told = file.getvalue()
+    assert 1 <= told.count("names, 1 rank") <= drawings
+    assert told.count("names: rank 1 died; restart 1 of 2\n") == 1
+    last = told[told.rindex("names, 1 rank") :]
+    assert "names, 1 rank: finished, step 3000 of 3000, 30.0 s, 100 steps/s" in last
+    assert "loss  3000.5" in last
+
+
+def test_a_second_job_writes_lines_above_the_table_of_the_first() -> None:
+    file = io.StringIO()
+    console = terminal(file)
+    first, second = Live("one", 1, console=console), Live("two", 1, console=console)
+    first.update(row(1, loss=0.5))
+    second.update(row(1, loss=0.25))
+    first.close("finished")
+    second.close("failed")
+    third = Live("three", 1, console=console)
+    third.update(row(1, loss=0.125))
+    third.close("cancelled")
+    told = file.getvalue()
+    assert "one, 1 rank: finished, step 1" in told
+    assert "two: step 1, 1.0 s, loss 0.25\n" in told
+    assert "two: failed, step 1, 1.0 s, loss 0.25\n" in told
+    assert "three, 1 rank: cancelled" in told
+
+
+def test_standard_output_that_is_a_file_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    shown_ = Live("names", 1, console=terminal(err))
+    shown_.update(row(1, loss=0.5))
+    print("a result")
+    shown_.close("finished")
+    assert out.getvalue() == "a result\n"
+    assert "a result" not in err.getvalue()
