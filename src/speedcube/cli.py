@@ -1,4 +1,4 @@
-"""The command line: ``speedcube ladder``, ``verify``, ``rng``, ``doctor``."""
+"""The command line: ``speedcube ladder``, ``verify``, ``rng``, ``doctor``, ``petnames``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from .climb.doctor import report
 from .climb.rng import command as words
 from .climb.verify import command as verification
 from .errors import SpeedcubeError
+from .petnames import cli as petnames
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(petnames.app, name="petnames")
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,81 @@
+"""The commands ``speedcube petnames train`` and ``generate``, as typer sees them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..climb.command import complain
+from ..errors import SpeedcubeError
+from . import generating, training
+
+app = typer.Typer(
+    no_args_is_help=True, help="Train a network that invents pet names, and let it invent some."
+)
+
+
+@app.command()
+def train(
+    on: Annotated[
+        str | None,
+        typer.Option(help="where: gpus:4, cores:2, cuda-cluster, tcp://host:port (default: all)"),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="a CSV file or its URL (default: the City of Seattle's pet licences)"),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="passes over the data")] = 25,
+    batch: Annotated[
+        int | None, typer.Option(help="rows of a batch, all ranks together (default: 2,048)")
+    ] = None,
+    batch_per_rank: Annotated[
+        bool, typer.Option("--batch-per-rank", help="--batch is each rank's: more ranks, more rows")
+    ] = False,
+    lr: Annotated[float, typer.Option(help="Adam's learning rate")] = 1e-3,
+    seed: Annotated[int, typer.Option(help="of the weights, the shuffling and dropout")] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="a directory (default: a new one in ./petnames-runs); one that holds "
+            "this training, interrupted, is continued"
+        ),
+    ] = None,
+) -> None:
+    """Train the article's network; weights and a model card are written to --out.
+
+    Exit code: 0 trained, 1 training failed, 2 bad use, 130 interrupted, 141 trained, but whoever
+    read the output left.
+    """
+    try:
+        request = training.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
+    except SpeedcubeError as err:
+        complain("petnames train", err)
+        raise typer.Exit(training.BAD_USE) from err
+    raise typer.Exit(training.run(request))
+
+
+@app.command()
+def generate(
+    model: Annotated[
+        str | None,
+        typer.Option(help="a directory of train's (default: the newest in ./petnames-runs)"),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="how many names")] = 40,
+    seed: Annotated[int, typer.Option(help="another one gives other names")] = 0,
+    temperature: Annotated[
+        float, typer.Option(help="below 1 likelier letters, above 1 wilder ones")
+    ] = 1.0,
+    start: Annotated[str, typer.Option(help='what names begin with, like "Mar"')] = "",
+) -> None:
+    """Invent names that are not in the data; one a line where standard output is no terminal.
+
+    Exit code: 0 all --n, 1 fewer new ones were found, 2 bad use, 130 interrupted, 141 whoever read
+    the output left.
+    """
+    try:
+        request = generating.checked(model, n, seed, temperature, start)
+    except SpeedcubeError as err:
+        complain("petnames generate", err)
+        raise typer.Exit(generating.BAD_USE) from err
+    raise typer.Exit(generating.run(request))

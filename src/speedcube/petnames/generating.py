@@ -1,0 +1,74 @@
+"""The command ``speedcube petnames generate``: check every option, load a model, print names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.columns import Columns
+
+from ..climb import output
+from ..climb.command import complain
+from . import card, options
+from .sample import invent
+
+DONE, TOO_FEW, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, every option checked and the model loaded."""
+
+    model: card.Model
+    count: int
+    seed: int
+    temperature: float
+    start: str
+
+
+def checked(model: str | None, count: int, seed: int, temperature: float, start: str) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    options.check_packages()
+    options.check_count("--n", count, 100_000)
+    options.check_seed(seed)
+    options.check_positive("--temperature", temperature, 100)
+    begin = options.start(start)
+    found = card.load(card.newest() if model is None else Path(model))
+    return Request(found, count, seed, temperature, begin)
+
+
+def run(request: Request) -> int:
+    """Invent and print; the exit code."""
+    import torch
+
+    torch.set_num_threads(1)  # the network is small, and its sums then have one order
+    try:
+        names = invent(
+            request.model.network,
+            request.model.known,
+            request.count,
+            request.seed,
+            request.temperature,
+            request.start,
+        )
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    told = output.printed(lambda: show(names))
+    if len(names) < request.count:
+        complain(
+            "petnames generate",
+            f"only {len(names)} of {request.count} new names were found; raise --temperature, "
+            "shorten --start, or ask for fewer",
+        )
+        return TOO_FEW
+    return DONE if told else output.BROKEN_PIPE
+
+
+def show(names: Sequence[str]) -> None:
+    """Print ``names``: in columns on a terminal, one a line elsewhere."""
+    if sys.stdout.isatty():
+        output.Screen(highlight=False).print(Columns(names, equal=True, column_first=True))
+    else:
+        print("\n".join(names))

@@ -1,0 +1,191 @@
+"""The command ``speedcube petnames train``: check every option, train, write model and card."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from .. import train
+from ..climb import output
+from ..climb.command import complain
+from ..climb.figures import seconds_text
+from ..errors import ParameterError, SpeedcubeError
+from . import card, data, options, source
+from .fit import Settings, fit
+from .known import Known
+
+DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+BATCH: Final = 2048
+_LEAST_STEPS: Final = 32  # an epoch of the sample would be two steps of the usual batch
+_PLAN: Final = "petnames.json"  # what a directory is trained for, so that it can be continued
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, every option checked."""
+
+    on: str | None
+    names: source.Source
+    settings: Settings
+    out: Path
+
+    def plan(self) -> dict[str, Any]:
+        """What decides the weights, apart from how many ranks there are."""
+        return {"data": self.names.sha256, "settings": asdict(self.settings)}
+
+
+def checked(
+    on: str | None,
+    asked: str | None,
+    epochs: int,
+    batch: int | None,
+    batch_per_rank: bool,
+    lr: float,
+    seed: int,
+    out: str | None,
+) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    options.check_packages()
+    options.check_on(on)
+    options.check_count("--epochs", epochs, 100_000)
+    if batch is not None:
+        options.check_count("--batch", batch, 1 << 24)
+    options.check_positive("--lr", lr, 1)
+    options.check_seed(seed)
+    where = _new_directory() if out is None else Path(out)
+    options.check_directory("--out", where)
+    names = source.load(asked, lambda line: complain("petnames train", line))
+    settings = Settings(epochs, batch or _batch(names.names), batch_per_rank, lr, seed)
+    request = Request(on, names, settings, where)
+    _check_place(request)
+    return request
+
+
+def _new_directory() -> Path:
+    return card.RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def _batch(names: Sequence[str]) -> int:
+    """The usual batch, or a smaller one where that would make only a few steps of an epoch."""
+    rows = sum(len(name) + 1 for name in data.split(names)[0])
+    return max(1, min(BATCH, rows // _LEAST_STEPS))
+
+
+def _check_place(request: Request) -> None:
+    """`ParameterError` unless ``out`` is empty or holds this very training, unfinished."""
+    where = request.out
+    if not where.exists() or not any(where.iterdir()):
+        return
+    if (where / card.CARD).exists():
+        raise ParameterError(f"--out {str(where)!r} holds a trained model; name another directory")
+    try:
+        plan = json.loads((where / _PLAN).read_text())
+    except (OSError, ValueError) as err:
+        raise ParameterError(
+            f"--out {str(where)!r} is not empty and holds no training to continue; "
+            "name another directory"
+        ) from err
+    if plan != request.plan():
+        raise ParameterError(
+            f"--out {str(where)!r} holds an unfinished training with other settings or data; "
+            "continue it with the same ones, or name another directory"
+        )
+
+
+def run(request: Request) -> int:
+    """Train, write, and say so; the exit code."""
+    began = time.time()
+    training, held_out = data.split(request.names.names)
+    try:
+        job = train.run(
+            fit,
+            request.settings,
+            training,
+            held_out,
+            on=request.on,
+            name="petnames",
+            out=request.out,
+            stop_on_nan=True,
+        )
+    except SpeedcubeError as err:
+        complain("petnames train", err)
+        return BAD_USE
+    try:
+        output.write(request.out / _PLAN, json.dumps(request.plan()))
+        told = output.printed(lambda: print(_title(request, training, held_out)))
+        for row in job:
+            if not sys.stderr.isatty():  # there a live table shows the same
+                told = output.printed(partial(print, _line(row, request.settings))) and told
+        results = job.results()
+        facts = _facts(request, job.rows(), len(results), time.time() - began)
+        card.save(request.out, results[0]["weights"], Known.of(request.names.names), facts)
+    except KeyboardInterrupt:
+        print(f"Interrupted; the same command with --out {request.out} continues.", file=sys.stderr)
+        return INTERRUPTED
+    except SpeedcubeError as err:
+        complain("petnames train", err)
+        return FAILED
+    told = output.printed(lambda: print(_verdict(request, facts))) and told
+    return DONE if told else output.BROKEN_PIPE
+
+
+def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -> str:
+    settings = request.settings
+    each = " a rank" if settings.batch_per_rank else ""
+    return (
+        f"{len(training):,} names to train on, {len(held_out):,} held out, "
+        f"from {request.names.origin}; "
+        f"{settings.epochs} epochs, batches of {settings.batch:,} rows{each}"
+    )
+
+
+def _line(row: Mapping[str, Any], settings: Settings) -> str:
+    metrics = row["metrics"]
+    text = f"epoch {metrics['epoch']:g} of {settings.epochs}   loss {metrics['loss']:.4f}"
+    if "validation_loss" in metrics:
+        text += f"   validation {metrics['validation_loss']:.4f}"
+    return f"{text}   {seconds_text(row['seconds'])}"
+
+
+def _facts(
+    request: Request, rows: Sequence[Mapping[str, Any]], ranks: int, seconds: float
+) -> dict[str, Any]:
+    """What the card says of data, settings and losses."""
+    names = request.names
+    sides = data.split(names.names)
+    ends = [
+        row["metrics"] for row in rows if row["rank"] == 0 and "validation_loss" in row["metrics"]
+    ]
+    best = min(ends, key=lambda end: float(end["validation_loss"]))
+    return {
+        "data": {
+            "origin": names.origin,
+            "sha256": names.sha256,
+            "names": len(names.names),
+            "distinct": len(set(names.names)),
+            "training_rows": sum(len(name) + 1 for name in sides[0]),
+            "validation_rows": sum(len(name) + 1 for name in sides[1]),
+        },
+        "settings": {**asdict(request.settings), "ranks": ranks},
+        "losses": {
+            "training": ends[-1]["loss"],
+            "validation": ends[-1]["validation_loss"],
+            "best_validation": best["validation_loss"],
+            "best_epoch": best["epoch"],
+        },
+        "seconds": round(seconds, 3),
+    }
+
+
+def _verdict(request: Request, facts: Mapping[str, Any]) -> str:
+    return (
+        f"Validation loss {facts['losses']['validation']:.4f} a character. Weights and card are in "
+        f"{request.out}; names: speedcube petnames generate --model {request.out}"
+    )

@@ -1,0 +1,137 @@
+"""Training: shards, losses without padding, an exact resume. One rank, in this process."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from speedcube import train
+from speedcube.petnames import data
+from speedcube.petnames.fit import Settings, fit, permutation, shares
+from speedcube.petnames.model import make_model
+
+NAMES = [f"{first}{middle}{last}" for first in "bdlmr" for middle in "aeo" for last in ("x", "lly")]
+TRAINING, HELD_OUT = NAMES[3:], NAMES[:3]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Alone:
+    """What `speedcube.train` is to a job of one rank."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.kept: dict[str, Any] | None = None
+        self.states: list[dict[str, Any]] = []
+
+    def report(self, metrics: dict[str, Any], checkpoint: Any = None) -> None:
+        self.rows.append(metrics)
+        if checkpoint is not None:
+            self.states.append(copy.deepcopy(checkpoint) | {"rng": torch.get_rng_state()})
+
+    def latest(self) -> dict[str, Any] | None:
+        if self.kept is not None:
+            torch.set_rng_state(self.kept["rng"])
+        return self.kept
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Alone:
+    job = Alone()
+    monkeypatch.setattr(train, "device", lambda: torch.device("cpu"), raising=False)
+    monkeypatch.setattr(train, "rank", lambda: 0, raising=False)
+    monkeypatch.setattr(train, "world_size", lambda: 1, raising=False)
+    monkeypatch.setattr(train, "report", job.report, raising=False)
+    monkeypatch.setattr(train, "latest", job.latest, raising=False)
+    return job
+
+
+def trained(epochs: int, batch: int = 32, seed: int = 0) -> dict[str, torch.Tensor]:
+    value = fit(Settings(epochs, batch, False, 1e-2, seed), TRAINING, HELD_OUT)
+    assert value is not None
+    return load(value["weights"])
+
+
+def loss_by_hand(weights: dict[str, torch.Tensor], names: list[str]) -> float:
+    """The mean over characters, each read off its own softmax."""
+    model = make_model().eval()
+    model.load_state_dict(weights)
+    costs = []
+    with torch.no_grad():
+        for row in torch.from_numpy(data.rows(names)):
+            chances = model(row[None, :-1])[0].double().softmax(1)
+            costs += [
+                -math.log(chances[place, int(row[place + 1])])
+                for place in range(8)
+                if row[place + 1]
+            ]
+    return math.fsum(costs) / len(costs)
+
+
+def test_the_losses_are_means_over_characters(alone: Alone) -> None:
+    weights = trained(epochs=2)
+    assert [row["epoch"] for row in alone.rows] == [1, 2]
+    assert alone.rows[1]["loss"] < alone.rows[0]["loss"] < math.log(31)
+    assert math.isclose(
+        alone.rows[1]["validation_loss"], loss_by_hand(weights, HELD_OUT), rel_tol=1e-5
+    )
+
+
+def test_the_training_loss_is_that_of_the_weights_it_saw(
+    alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one batch and no dropout an epoch's loss is that of the first weights."""
+    monkeypatch.setattr("speedcube.petnames.model.DROPOUT", 0.0)
+    torch.manual_seed(5)
+    first = loss_by_hand(dict(make_model().state_dict()), TRAINING)
+    trained(epochs=1, batch=10_000, seed=5)
+    assert math.isclose(alone.rows[0]["loss"], first, rel_tol=1e-5)
+
+
+def test_a_resumed_training_has_the_weights_of_one_that_was_not_interrupted(alone: Alone) -> None:
+    whole = trained(epochs=3)
+    alone.kept = alone.states[0]
+    assert alone.kept["epoch"] == 1
+    resumed = trained(epochs=3)
+    assert [row["epoch"] for row in alone.rows] == [1, 2, 3, 2, 3]
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    alone.kept = None
+    other = trained(epochs=3, seed=1)
+    assert not torch.equal(whole["linear.bias"], other["linear.bias"])
+
+
+@pytest.mark.parametrize("world", [1, 2, 5])
+@pytest.mark.parametrize("batch", [7, 20, 200])
+@pytest.mark.parametrize("size", [1, 40, 101])
+def test_the_ranks_share_each_batch(size: int, batch: int, world: int) -> None:
+    order = permutation(size, seed=3, epoch=1)
+    assert sorted(order.tolist()) == list(range(size))
+    ranks = [list(shares(order, batch, rank, world)) for rank in range(world)]
+    whole = [order[start : start + batch].tolist() for start in range(0, size, batch)]
+    whole = [rows for rows in whole if len(rows) >= world]
+    assert [len(rank) for rank in ranks] == [len(whole)] * world
+    for number, rows in enumerate(whole):
+        parts = [rank[number][0].tolist() for rank in ranks]
+        assert sorted(itertools.chain(*parts)) == sorted(rows)
+        assert max(map(len, parts)) - min(map(len, parts)) <= 1
+        assert {rank[number][1] for rank in ranks} == {len(rows)}
+
+
+def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+    orders = {tuple(permutation(50, seed, epoch).tolist()) for seed in (0, 1) for epoch in (1, 2)}
+    assert len(orders) == 4
+    assert torch.equal(permutation(50, 0, 1), permutation(50, 0, 1))
