@@ -37,7 +37,7 @@ def check_on(on: str | None) -> None:
     if len(names) > 1:
         raise ParameterError(f"--on {on!r} names {len(names)} rungs; training runs on one")
     if rungs.is_name(names[0]):
-        rungs.describe(names[0], "speedcube petnames")
+        rungs.describe(names[0], "speedcube petnames", needs_cupy=False)
 
 
 def check_count(option: str, value: int, most: int) -> None:

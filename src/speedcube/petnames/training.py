@@ -61,10 +61,11 @@ def checked(
     options.check_seed(seed)
     where = _new_directory() if out is None else Path(out)
     options.check_directory("--out", where)
+    _check_vacant(where)
     names = source.load(asked, lambda line: complain("petnames train", line))
     settings = Settings(epochs, batch or _batch(names.names), batch_per_rank, lr, seed)
     request = Request(on, names, settings, where)
-    _check_place(request)
+    _check_plan(request)
     return request
 
 
@@ -78,24 +79,27 @@ def _batch(names: Sequence[str]) -> int:
     return max(1, min(BATCH, rows // _LEAST_STEPS))
 
 
-def _check_place(request: Request) -> None:
-    """`ParameterError` unless ``out`` is empty or holds this very training, unfinished."""
-    where = request.out
-    if not where.exists() or not any(where.iterdir()):
-        return
-    if (where / card.CARD).exists():
-        raise ParameterError(f"--out {str(where)!r} holds a trained model; name another directory")
-    try:
-        plan = json.loads((where / _PLAN).read_text())
-    except (OSError, ValueError) as err:
+def _check_vacant(where: Path) -> None:
+    """`ParameterError` unless ``where`` is empty or may hold a training to go on with."""
+    holds = "a trained model" if (where / card.CARD).exists() else "no training to go on with"
+    vacant = not where.exists() or not any(where.iterdir())
+    if not vacant and ((where / card.CARD).exists() or not (where / _PLAN).exists()):
         raise ParameterError(
-            f"--out {str(where)!r} is not empty and holds no training to continue; "
-            "name another directory"
-        ) from err
+            f"--out {str(where)!r} is not empty and holds {holds}; name another directory"
+        )
+
+
+def _check_plan(request: Request) -> None:
+    """`ParameterError` where ``out`` holds another training than this one."""
+    path = request.out / _PLAN
+    try:
+        plan = json.loads(path.read_text()) if path.exists() else request.plan()
+    except (OSError, ValueError):
+        plan = None
     if plan != request.plan():
         raise ParameterError(
-            f"--out {str(where)!r} holds an unfinished training with other settings or data; "
-            "continue it with the same ones, or name another directory"
+            f"--out {str(request.out)!r} holds an unfinished training with other settings or data; "
+            "go on with the same ones, or name another directory"
         )
 
 

@@ -1,0 +1,122 @@
+"""``speedcube petnames train``: two real ranks, a model, its card, and every bad option."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from speedcube import cli
+from speedcube.petnames import card, data, source
+
+SMALL = [name.capitalize() for name in source.sample().names[:90]]
+
+
+@pytest.fixture
+def pets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small file, and a directory to be in."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "pets.csv"
+    path.write_text("\n".join(["Animal's Name", *SMALL, "R2D2", ""]))
+    return path
+
+
+def train(*args: object) -> Result:
+    return CliRunner().invoke(cli.app, ["petnames", "train", *map(str, args)])
+
+
+def generate(*args: object) -> Result:
+    return CliRunner().invoke(cli.app, ["petnames", "generate", *map(str, args)])
+
+
+@pytest.mark.cluster
+def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
+    result = train("--on", "cores:2", "--data", "pets.csv", "--epochs", 1, "--batch", 60)
+    assert result.exit_code == 0, result.output
+    first, epoch, last = result.stdout.splitlines()
+    training, held_out = data.split([name.lower() for name in SMALL])
+    assert first == (
+        f"{len(training)} names to train on, {len(held_out)} held out, from pets.csv; "
+        "1 epochs, batches of 60 rows"
+    )
+    losses = re.fullmatch(r"epoch 1 of 1   loss (3\.\d+)   validation (\d\.\d+)   .*s", epoch)
+    assert losses is not None
+    (run,) = Path("petnames-runs").iterdir()
+    assert last == (
+        f"Validation loss {losses[2]} a character. Weights and card are in {run}; "
+        f"names: speedcube petnames generate --model {run}"
+    )
+    found = card.load(run).card
+    assert found["settings"] == {
+        "epochs": 1,
+        "batch": 60,
+        "batch_per_rank": False,
+        "lr": 0.001,
+        "seed": 0,
+        "ranks": 2,
+    }
+    assert found["data"]["names"] == 90
+    assert found["data"]["sha256"] == source.load("pets.csv", print).sha256
+    assert found["data"]["training_rows"] == len(data.rows(training))
+    assert f"{found['losses']['validation']:.4f}" == losses[2]
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    told = {row["rank"]: row["metrics"] for row in rows if "metrics" in row}
+    assert told[0] == told[1]  # the mean over ranks, on both
+    assert told[0]["loss"] == found["losses"]["training"]
+    names = generate("--n", 5).stdout.splitlines()
+    assert len(names) == 5
+    assert not {name.lower() for name in names} & {name.lower() for name in SMALL}
+    again = train("--out", run, "--data", "pets.csv")
+    assert again.exit_code == 2
+    assert "holds a trained model; name another directory" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["--on", "bogus"], "unknown rung 'bogus'; rungs here: core"),
+        (["--on", "cores:0"], "'cores:0' asks for 0 threads"),
+        (["--on", "core,cores"], "--on 'core,cores' names 2 rungs; training runs on one"),
+        (["--on", ","], "--on ',' names no rung"),
+        (["--epochs", "0"], "--epochs 0: give a number from 1 to 100,000"),
+        (["--batch", "0"], "--batch 0: give a number from 1 to 16,777,216"),
+        (["--lr", "0"], "--lr 0: give a number above 0, at most 1"),
+        (["--lr", "nan"], "--lr nan: give a number above 0"),
+        (["--lr", "2"], "--lr 2: give a number above 0, at most 1"),
+        (["--seed", "-1"], "--seed -1: a seed is an integer from 0"),
+        (["--data", "none.csv"], "'none.csv' cannot be read: No such file or directory"),
+        (["--data", "."], "'.' cannot be read: Is a directory"),
+        (["--data", "s3://bucket/pets.csv"], "'s3://bucket/pets.csv' cannot be fetched: only http"),
+        (["--out", "pets.csv"], "--out 'pets.csv': no file can be made in 'pets.csv' (Not a dir"),
+        (["--out", "/proc/x"], "--out '/proc/x': no file can be made in '/proc'"),
+        (["--out", "full"], "--out 'full' is not empty and holds no training to go on with"),
+        (["--out", "other"], "--out 'other' holds an unfinished training with other settings"),
+    ],
+)
+def test_bad_options_are_found_before_anything_runs(
+    pets: Path, args: list[str], reason: str
+) -> None:
+    for name, file in (("full", "letter.txt"), ("other", "petnames.json")):
+        Path(name).mkdir()
+        Path(name, file).write_text("{}")
+    before = sorted(Path().rglob("*"))
+    result = train("--data", "pets.csv", *args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("speedcube petnames train: ")
+    assert reason in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_packages_that_are_missing_are_named(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("speedcube.petnames.options.find_spec", lambda name: None)
+    for result in (train("--data", "pets.csv"), generate()):
+        assert result.exit_code == 2
+        assert (
+            "torch and safetensors cannot be imported; pip install speedcube[train]"
+            in result.stderr
+        )
