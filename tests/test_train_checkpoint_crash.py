@@ -62,6 +62,36 @@ def test_a_full_disk_leaves_the_older_checkpoint(tmp_path: Path) -> None:
     assert told["names"] == [".lock", "step-00000002"]
 
 
+def test_what_is_renamed_is_on_the_disk_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[str] = []
+    plain = {name: getattr(os, name) for name in ("fsync", "rename", "unlink")}
+
+    def fsync(handle: int) -> None:
+        log.append("fsync " + Path(os.readlink(f"/proc/self/fd/{handle}")).name.split(".")[-1])
+        plain["fsync"](handle)
+
+    def rename(old: Path, new: Path) -> None:
+        log.append(f"rename {new.name.split('.')[0]}")
+        plain["rename"](old, new)
+
+    def unlink(path: str, **kwargs: Any) -> None:
+        log.append(f"unlink {path}")
+        plain["unlink"](path, **kwargs)
+
+    checkpoint.save(tmp_path / "root", 1, 1)
+    monkeypatch.setattr("speedcube.train.checkpoint.names.secrets.token_hex", lambda n: "0" * 16)
+    for function in (fsync, rename, unlink):
+        monkeypatch.setattr(os, function.__name__, function)
+    checkpoint.save(tmp_path / "root", 2, 2, keep=1)
+    assert log[:-2] == [
+        *("fsync safetensors", "fsync json", f"fsync {'0' * 16}"),
+        *("rename step-00000002", "fsync root", "rename "),
+    ]
+    assert sorted(log[-2:]) == ["unlink manifest.json", "unlink rank-0.safetensors"]
+
+
 class Failing:
     """``os`` functions of which the n-th call fails, as on a full disk."""
 

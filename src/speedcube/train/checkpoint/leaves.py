@@ -140,7 +140,7 @@ def check(kind: str, dtype: Any, code: str, shape: tuple[int, ...]) -> None:
     known = _KINDS[kind].dtypes
     stored = known.get(dtype) if type(dtype) is str else None
     if stored is None:
-        raise CheckpointError(f"no dtype of a {kind}: {dtype!r:.80}")
+        raise CheckpointError(f"{dtype!r:.80} is no dtype that a value of kind {kind} can have")
     if code != stored.code or shape[len(shape) - len(stored.tail) :] != stored.tail:
         raise CheckpointError(f"a {kind} of {dtype} cannot be stored as {code} {list(shape)}")
     if (kind == "scalar" and shape != stored.tail) or (kind == "bytes" and len(shape) != 1):
