@@ -82,9 +82,7 @@ class Fault:
 def inject(kind: str, rank: int, step: int, out: Path, reference: str) -> Fault:
     """Run a job that is hit once."""
     raises = (rank, step) if kind == "exception" else None
-    job = train.run(
-        fit, STEPS, 0.02, raises, on="cores:2", max_restarts=1, out=out, progress=False
-    )
+    job = train.run(fit, STEPS, 0.02, raises, on="cores:2", max_restarts=1, out=out, progress=False)
     if kind == "exception":
         _until(lambda: _events(out, "failure"))
         hit = next(e["time"] for e in _events(out, "failure"))
