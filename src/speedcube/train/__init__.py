@@ -4,6 +4,7 @@
 talk to it. Nothing here imports PyTorch before a job needs it.
 """
 
+from ..errors import CheckpointError, NonFiniteError, RankError, TrainError
 from .checkpoint import Checkpoint
 from .context import device, latest, local_rank, rank, report, world_size
 from .data.batches import Batches, batches
@@ -13,7 +14,11 @@ from .launch import run
 __all__ = [
     "Batches",
     "Checkpoint",
+    "CheckpointError",
     "Job",
+    "NonFiniteError",
+    "RankError",
+    "TrainError",
     "batches",
     "device",
     "latest",

@@ -26,7 +26,6 @@ from .wire import Channel, Launch, Outcome
 POLL_SECONDS: Final = 0.1
 ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver
 SILENT_SECONDS: Final = 5.0  # without a heartbeat, and without CPU time used, a rank is stopped
-LINGER_SECONDS: Final = 20.0  # a rank that has told its value is given to leave
 LOG_LIMIT: Final = 16 << 20  # bytes of output that travel to the driver
 STACK_SECONDS: Final = 0.5
 
@@ -129,6 +128,7 @@ class _Agent:
         self.launch, self.call, self.worker, self.task = launch, call, worker, task
         self.name = topic(launch.settings.job)
         self.step = 0
+        self.value: bytes | None = None  # what the function returned
         self.sent = 0  # bytes of output
 
     def say(self, kind: str, **fields: Any) -> None:
@@ -177,6 +177,8 @@ class _Agent:
                 if outcome is not None:
                     return outcome
             elif child.status() is not None:
+                if self.value is not None:
+                    return Outcome(rank, self.value)
                 self.say("failed", cause="death", text=child.end(), step=self.step)
                 return Outcome(rank, None, child.end())
             if now - beat > ALIVE_SECONDS:
@@ -200,8 +202,9 @@ class _Agent:
             _answer(child.channel)
             return None
         if kind == "value":
-            self._linger(child)
-            return Outcome(rank, fields["value"])
+            self.value = fields["value"]
+            self.say("done")
+            return None
         if kind == "error":
             self.say("failed", cause="exception", **fields)
             return Outcome(rank, None, fields["message"])
@@ -212,18 +215,6 @@ class _Agent:
             self.step = fields["row"]["step"]
         self.say(kind, **fields)
         return None
-
-    def _linger(self, child: Child) -> None:
-        """Let a rank that is done leave its group before it is killed."""
-        deadline = time.monotonic() + LINGER_SECONDS
-        while child.status() is None and time.monotonic() < deadline and not self.cancelled():
-            try:
-                message = child.channel.receive(POLL_SECONDS / 10)
-            except (EOFError, OSError):
-                time.sleep(POLL_SECONDS / 10)
-                continue
-            if message is not None and message[0] == "beat":
-                _answer(child.channel)
 
     def _relay_output(self, child: Child) -> None:
         """What the rank printed, up to a limit: events are kept in the scheduler's memory."""

@@ -6,7 +6,6 @@ import asyncio
 import math
 import queue
 import statistics
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -23,6 +22,7 @@ FIRST_STEP_SECONDS: Final = 600.0
 LEAST_STEP_SECONDS: Final = 30.0
 MEDIANS: Final = 10  # a step that takes this many medians hangs
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
+STOP_SECONDS: Final = 5.0  # after a rank has stopped, for the others to reach the same step
 WORKER_SECONDS: Final = 0.5  # between two looks at the workers
 AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
 DOWN_SECONDS: Final = 5.0  # for ranks to be killed
@@ -105,7 +105,8 @@ class Attempt:
             if self.asked():
                 return self._failure(0, "cancelled", "")
             if self.failures and deadline == math.inf:
-                deadline = now + GRACE_SECONDS
+                stopping = self.failures[0].cause == "stopped"  # the others do so by themselves
+                deadline = now + (STOP_SECONDS if stopping else GRACE_SECONDS)
             if now > deadline or len(self.failures) == len(self.places):
                 return root(self.failures)
             if now - looked > WORKER_SECONDS:
@@ -121,6 +122,8 @@ class Attempt:
             self._ended(event["rank"], event["future"])
         elif kind == "down":
             rank.running = False
+        elif kind == "done":
+            rank.done = True
         elif kind == "row":
             self._reported(rank, event["row"]["step"])
         elif kind == "failed":
@@ -155,7 +158,7 @@ class Attempt:
         if future.status == "finished":
             outcome: Outcome = future.result()
             if outcome.value is not None:
-                rank.done, rank.running = True, False
+                rank.running = False
                 self.values[number] = outcome.value
             elif outcome.problem == "misplaced":  # its worker died, and Dask tried another
                 self._lost(rank)
@@ -186,7 +189,7 @@ class Attempt:
             self.failures.append(self._failure(0, "scheduler", text))
             return
         for rank in self.ranks.values():
-            if rank.done:
+            if rank.place.rank in self.values:
                 continue
             if rank.place.worker in lost:
                 self._lost(rank)

@@ -29,6 +29,7 @@ WHY: Final = {
     "silent": "{text}",
     "hung": "{text}",
     "start": "it could not start: {text}",
+    "stopped": "{text}",
     "scheduler": "{text}",
     "cancelled": "the job was cancelled",
 }

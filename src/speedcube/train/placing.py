@@ -84,7 +84,7 @@ _known: Final[dict[tuple[str, str], dict[str, Any]]] = {}
 
 def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     """What each worker has, asked once; `TrainError` where versions differ."""
-    scheduler = client.scheduler.id
+    scheduler = client.scheduler.address
     new = [address for address in addresses if (scheduler, address) not in _known]
     if new:
         for address, found in client.run(agent.inspect, workers=new).items():
@@ -182,7 +182,7 @@ def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
                 n_workers=need,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
                 memory_limit=0,  # a rank's memory is not its worker's
                 silence_logs=50,
             )

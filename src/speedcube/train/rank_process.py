@@ -26,6 +26,8 @@ from .wire import BEAT_SECONDS, Channel, Launch
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 RENDEZVOUS_SECONDS: Final = 300
+PEERS_DONE: Final = timedelta(days=30)  # a rank may be done long before the others
+LEAVE_SECONDS: Final = 10.0  # for a group to be destroyed
 
 
 def main(channel: int, output: int, stacks: int, rendezvous: int | None = None) -> NoReturn:
@@ -74,10 +76,11 @@ def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
         link.send("value", value=dumps(value))
     except Stopped as stop:
         link.send("stopped", reason=str(stop), step=made.step)
+        return 0
     except BaseException as err:
         _tell(link, err, made.step)
         return 1
-    _leave()
+    _leave(made)
     return 0
 
 
@@ -205,10 +208,14 @@ def _tell(link: Channel, err: BaseException, step: int) -> None:
     link.send("error", blob=blob, name=name, message=str(err), text=text, step=step)
 
 
-def _leave() -> None:
-    """Leave the group; peers that left first do not matter any more."""
+def _leave(made: Context) -> None:
+    """Leave the group when every rank is done: until then some peer may still need this one."""
     from torch import distributed as dist
 
+    with suppress(Exception):  # rank 0, which serves the store, may be gone first
+        if made.store.add("done", 1) == made.launch.settings.world_size:
+            made.store.set("all done", "1")
+        made.store.wait(["all done"], PEERS_DONE)
+    threading.Timer(LEAVE_SECONDS, os._exit, [0]).start()
     with suppress(Exception):
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        dist.destroy_process_group()

@@ -1,0 +1,399 @@
+"""train.run on real processes: what arrives in a rank, what comes back, what is refused."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import speedcube as sc
+from speedcube import train
+from speedcube.errors import ParameterError, RungError, TrainError
+from speedcube.train import placing
+from speedcube.train.metrics import read_rows
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(function: Callable[..., Any], *args: Any, **options: Any) -> train.Job:
+    return train.run(function, *args, **{"on": "cores:2", "progress": False} | options)
+
+
+def surroundings() -> dict[str, Any]:
+    import torch
+    from torch import distributed as dist
+
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    total = torch.tensor([dist.get_rank() + 1])
+    dist.all_reduce(total)
+    listening = [
+        found.laddr.ip
+        for found in psutil.Process().net_connections("inet")
+        if found.status == psutil.CONN_LISTEN
+    ]
+    return {
+        "environment": {name: os.environ[name] for name in names},
+        "group": (dist.get_rank(), dist.get_world_size(), dist.get_backend()),
+        "asked": (train.rank(), train.local_rank(), train.world_size(), str(train.device())),
+        "total": int(total),
+        "listening": listening,
+        "parents": [process.pid for process in psutil.Process().parents()],
+        "pid": os.getpid(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def test_a_rank_has_its_group_its_environment_and_a_process_of_its_own() -> None:
+    job = run(surroundings)
+    found = job.results()
+    assert job.status == "finished"
+    for rank, seen in enumerate(found):
+        assert seen["group"] == (rank, 2, "gloo")
+        assert seen["asked"] == (rank, rank, 2, "cpu")
+        assert seen["total"] == 3
+        environment = seen["environment"]
+        assert environment.pop("MASTER_PORT").isdecimal()
+        assert environment == {
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": "2",
+            "LOCAL_WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+        }
+        assert set(seen["listening"]) <= {"127.0.0.1"}
+        assert os.getpid() in seen["parents"]  # through the fork server and the worker
+        assert not psutil.pid_exists(seen["pid"])
+    assert found[0]["listening"], "rank 0 serves the store"
+    assert found[0]["parents"][1] != found[1]["parents"][1], "each on its worker"
+
+
+def test_closures_keywords_and_big_arguments_arrive() -> None:
+    factor = 3
+    big = np.arange(1_000_000.0)
+
+    def fit(x: int, /, *, y: int, table: Any) -> Any:
+        return x * factor + y, float(table.sum()), train.rank()
+
+    assert run(fit, 4, y=5, table=big).results() == [(17, big.sum(), 0), (17, big.sum(), 1)]
+    assert run(functools.partial(fit, 1, table=big), y=0).results()[1] == (3, big.sum(), 1)
+
+
+def test_speedcube_arrays_and_dask_collections_arrive_lazily() -> None:
+    import dask.array as da
+
+    x = sc.random.default_rng(5).normal(size=(1000, 1000))
+    lazy = da.arange(100, chunks=10)
+
+    def fit(x: Any, lazy: Any) -> Any:
+        kinds = type(x).__module__.split(".")[0], type(lazy).__module__.split(".")[0]
+        return kinds, float(x[::2].sum()), int(lazy.sum().compute())
+
+    assert run(fit, x, lazy).results() == [(("speedcube", "dask"), float(x[::2].sum()), 4950)] * 2
+
+
+def test_persisted_collections_are_computed_on_the_cluster_inside_a_rank() -> None:
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        held = client.persist(da.arange(100, chunks=10))
+        job = run(lambda lazy: int((lazy + 1).sum().compute()), held, on=client)
+        assert job.results() == [5050, 5050]
+        assert "2 ranks" in repr(job)
+
+
+def test_rows_logs_and_files() -> None:
+    def fit(steps: int) -> None:
+        for step in range(steps):
+            train.report({"loss": 1 / (step + 1), "rank": train.rank(), "text": "ü"})
+            print("line", step, "of", train.rank())
+        print("to standard error", file=sys.stderr)
+
+    job = run(fit, 3, name="three", out="here")
+    rows = list(job)
+    assert [(row["step"], row["rank"], row["attempt"]) for row in rows] == [
+        (1, 0, 0),
+        (2, 0, 0),
+        (3, 0, 0),
+    ]
+    assert rows[1]["metrics"] == {"loss": 0.5, "rank": 0, "text": "ü"}
+    assert len(job.rows()) == 6
+    assert job.logs(1) == "line 0 of 1\nline 1 of 1\nline 2 of 1\nto standard error\n"
+    lines = read_rows(job.out / "metrics.jsonl")
+    assert [line for line in lines if "step" in line and line.get("rank") == 0] == rows
+    assert lines[0]["event"] == "start"
+    assert (lines[-1]["event"], lines[-1]["status"]) == ("end", "finished")
+    assert json.loads(Path("here/run.json").read_text())["name"] == "three"
+    with pytest.raises(ParameterError, match="ranks 0 to 1"):
+        job.logs(2)
+
+
+def test_two_calls_are_two_runs_and_default_directories_differ() -> None:
+    def pid() -> int:
+        return os.getpid()
+
+    first, second = run(pid), run(pid)
+    assert set(first.results()).isdisjoint(second.results())
+    assert first.out != second.out
+    assert first.out.parent == Path.cwd() / "speedcube-runs"
+
+
+def test_one_rank_and_more_ranks_than_before() -> None:
+    assert run(surroundings, on="core").results()[0]["asked"] == (0, 0, 1, "cpu")
+    assert [seen["total"] for seen in run(surroundings, on="cores:3").results()] == [6, 6, 6]
+    assert len(run(surroundings, ranks=1).results()) == 1
+
+
+def test_a_run_goes_on_in_its_directory() -> None:
+    def fit(steps: int) -> Any:
+        state = train.latest()
+        first = 0 if state is None else state["done"]
+        for step in range(first, steps):
+            train.report({}, checkpoint={"done": step + 1, "mine": train.rank()}, per_rank=True)
+        return first, None if state is None else (state.step, state["mine"])
+
+    assert run(fit, 2, out="here").results() == [(0, None), (0, None)]
+    job = run(fit, 5, out="here")
+    assert job.results() == [(2, (2, 0)), (2, (2, 1))]
+    assert [row["step"] for row in job] == [3, 4, 5]
+    kept = job.checkpoint()
+    assert kept is not None
+    assert (kept.step, kept["done"], kept.world_size) == (5, 5, 2)
+    assert len(list(Path("here/checkpoints").glob("step-*"))) == 2
+
+
+def test_an_exception_comes_home_as_itself() -> None:
+    class Odd(Exception):
+        pass
+
+    def fit(kind: str) -> None:
+        from torch import distributed as dist
+
+        if train.rank() == 1:
+            raise {"value": ValueError, "odd": Odd}[kind]("seven is too many")
+        dist.barrier()
+
+    with pytest.raises(ValueError, match="seven is too many") as caught:
+        run(fit, "value").results()
+    notes = "\n".join(caught.value.__notes__)
+    assert "rank 1 on 127.0.0.1 failed at step 0: it raised builtins.ValueError" in notes
+    assert "No checkpoint was kept" in notes
+    assert "traceback of rank 1" in notes
+    assert '{"value": ValueError, "odd": Odd}[kind]("seven is too many")' in notes
+    with pytest.raises(Exception, match="seven is too many") as odd:
+        list(run(fit, "odd"))
+    assert type(odd.value).__name__ == "Odd"
+
+
+def test_an_exception_that_cannot_travel_is_told_in_words() -> None:
+    def fit() -> None:
+        class Locked(Exception):
+            def __init__(self) -> None:
+                super().__init__("held")
+                self.lock = threading.Lock()
+
+        raise Locked
+
+    with pytest.raises(train.RankError, match=r"Locked: held[\s\S]*raise Locked"):
+        run(fit).results()
+    with pytest.raises(train.RankError, match="SystemExit: 3"):
+        run(lambda: sys.exit(3)).results()
+
+
+def test_a_nan_stops_every_rank_at_the_same_step() -> None:
+    def fit() -> None:
+        for step in range(1, 9):
+            bad = step == 4 and train.rank() == 1
+            train.report({"loss": math.nan if bad else 1.0}, checkpoint={"step": step})
+
+    job = run(fit, stop_on_nan=True, max_restarts=3)
+    with pytest.raises(train.NonFiniteError, match="loss is nan on rank 1 at step 4; every rank"):
+        job.results()
+    assert max(row["step"] for row in job.rows()) == 4
+    assert [row["rank"] for row in job.rows() if row["step"] == 4] in ([0, 1], [1, 0])
+    assert job.restarts == 0
+    kept = job.checkpoint()
+    assert kept is not None
+    assert kept.step == 3
+    assert run(fit).results() == [None, None]
+
+
+def test_stop_ends_all_ranks_at_one_step() -> None:
+    def fit() -> None:
+        while True:
+            time.sleep(0.01)
+            train.report({"loss": 1.0})
+
+    job = run(fit, prunable=True)
+    for row in job:
+        if row["step"] == 5:
+            job.stop("not promising")
+            break
+    with pytest.raises(TrainError, match="asked to stop at step .*: not promising"):
+        job.results()
+    last = {rank: max(r["step"] for r in job.rows() if r["rank"] == rank) for rank in (0, 1)}
+    assert last[0] == last[1]
+    with pytest.raises(ParameterError, match="prunable=True"):
+        run(surroundings).stop("no")
+
+
+def test_ranks_draw_differently_and_resume_their_own_generators() -> None:
+    def fit() -> Any:
+        import random
+
+        import torch
+
+        state = train.latest()
+        if state is None:
+            torch.manual_seed(train.rank())
+            np.random.seed(train.rank())
+            random.seed(train.rank())
+        train.report({}, checkpoint={})
+        return float(torch.rand(1)), np.random.rand(), random.random()
+
+    first = run(fit, out="here").results()
+    assert len(set(first[0] + first[1])) == 6
+    again = run(fit, out="here").results()
+    assert again == first
+
+    def fresh() -> Any:
+        import random
+
+        return random.random(), np.random.rand()
+
+    (a, b), (c, d) = run(fresh).results()
+    assert a != c
+    assert b != d
+
+
+def test_two_jobs_share_a_cluster_by_waiting() -> None:
+    def fit(seconds: float) -> tuple[float, float]:
+        began = time.time()
+        time.sleep(seconds)
+        return began, time.time()
+
+    jobs = [run(fit, 0.3) for _ in range(3)]
+    spans = sorted(span for job in jobs for span in job.results())
+    for k in (2, 4):
+        assert min(s[0] for s in spans[k : k + 2]) >= max(s[1] for s in spans[k - 2 : k])
+    beside = [run(fit, 0.5, ranks=1) for _ in range(2)]
+    (one,), (other,) = (job.results() for job in beside)
+    assert max(one[0], other[0]) < min(one[1], other[1]), "two workers, a rank each, at once"
+
+
+def test_a_waiting_job_can_be_cancelled() -> None:
+    def fit() -> None:
+        time.sleep(60)
+
+    holder = run(fit)
+    waiting = run(fit)
+    waiting.cancel()
+    assert waiting.status == "cancelled"
+    with pytest.raises(TrainError, match="cancelled"):
+        waiting.results()
+    began = time.monotonic()
+    holder.cancel()
+    assert time.monotonic() - began < 5
+    assert holder.status == "cancelled"
+    assert run(surroundings).results()
+
+
+def test_a_busy_port_is_no_ones_business() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ports = [run(surroundings).results()[0]["environment"]["MASTER_PORT"] for _ in range(2)]
+    assert ports[0] != ports[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_restarts": -1}, "max_restarts=-1: give an integer, 0 or more"),
+        ({"max_restarts": True}, "max_restarts=True"),
+        ({"max_restarts": 1.5}, "max_restarts=1.5"),
+        ({"keep": 0}, "keep=0: give an integer, 1 or more"),
+        ({"step_timeout": 0}, "step_timeout=0: give seconds"),
+        ({"step_timeout": math.nan}, "step_timeout=nan"),
+        ({"step_timeout": "5"}, "step_timeout='5'"),
+        ({"ranks": 0}, "ranks=0: give a number of processes, 1 or more"),
+        ({"ranks": "two"}, "ranks='two'"),
+        ({"name": "a/b"}, "name='a/b': a name has"),
+        ({"name": ""}, "name=''"),
+        ({"name": ".."}, "name='..'"),
+        ({"name": 7}, "name=7"),
+        ({"backend": "mpi"}, "backend='mpi': 'nccl' for GPUs"),
+        ({"out": "/dev/null/x"}, "cannot be a run's directory"),
+        ({"out": 7}, "out=7 cannot be a run's directory"),
+        ({"out": "a\0b"}, "cannot be a run's directory"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused_before_anything_starts(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        run(surroundings, **options)
+    assert message in str(caught.value)
+    assert not Path("speedcube-runs").exists()
+
+
+def test_other_bad_calls() -> None:
+    with pytest.raises(ParameterError, match="give a function"):
+        run(7)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'keep' is a parameter of the function and an option"):
+        run(lambda keep: keep, keep=1)
+    with pytest.raises(ParameterError, match="cannot be sent to the ranks"):
+        run(surroundings, threading.Lock())
+    with pytest.raises(RungError, match="unknown rung 'coresx'"):
+        run(surroundings, on="coresx")
+    with pytest.raises(TrainError, match="5 ranks on cores:2: it has 2 workers"):
+        run(surroundings, ranks=5)
+    if not sc.engine.machine.gpu_count():
+        with pytest.raises(RungError, match=r"no GPU is visible: .* asked for 'gpus:2'"):
+            run(surroundings, on="gpus:2")
+    with pytest.raises(TrainError, match="this is not a rank"):
+        train.report({"loss": 1})
+    with pytest.raises(TrainError, match="this is not a rank"):
+        train.latest()
+    with pytest.raises(TrainError, match="loss is a tensor of shape"):
+        run(lambda: train.report({"loss": __import__("torch").ones(3)})).results()
+
+
+def test_versions_that_differ_are_refused_before_the_first_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run(surroundings).results()
+    facts = dict(placing._known)
+    scheduler = placing._clusters[False].scheduler.address
+    first = next(key for key in facts if key[0] == scheduler)
+    changed = facts[first] | {"versions": facts[first]["versions"] | {"torch": "2.0.0"}}
+    monkeypatch.setitem(placing._known, first, changed)
+    with pytest.raises(TrainError, match=r"versions of torch differ: 2\.0\.0 on tcp://.*; 2\."):
+        run(surroundings).results()
+    missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}
+    monkeypatch.setitem(placing._known, first, missing)
+    with pytest.raises(TrainError, match=r"has no PyTorch .* install speedcube\[train\]"):
+        run(surroundings).results()
