@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer, pip and make. Everything is installed into .venv, at the versions in constraints.txt.
 #   make ladder [ARGS=...] [EXTRAS=plots,cuda13]   run the same expression on every rung of this machine
-#   make test [ARGS=...]                           tests that need no GPU; later -m wins: ARGS="-m gpu"
+#   make test [ARGS=...]                           tests that need no GPU, two at a time; later options win: ARGS="-m gpu",
+#                                                  which run one at a time, or ARGS="-n 0 -x tests/test_dot.py"
 #   make test-lowest [ARGS=...]                    the same tests at the lowest versions allowed, in .venv-lowest
 #   make lint | bench [ARGS=...] | clean
 PYTHON ?= python3
@@ -10,11 +11,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DEV    := $(VENV)/.installed-dev
 LOWEST := .venv-lowest
-NO_GPU := -m "not gpu and not multigpu and not slow"
+TESTS  := -m "not gpu and not multigpu and not slow" --numprocesses auto --dist worksteal
+PINS   := constraints.txt
 export PYTHONUNBUFFERED := 1
-# From the environment, and under both names, the pins also reach pip's isolated build of this package, in old pip and new.
-export PIP_CONSTRAINT       := constraints.txt
-export PIP_BUILD_CONSTRAINT := constraints.txt
+# Modules are compiled when they are first imported, instead of all that is installed, and kept wherever we are run.
+export PIP_NO_COMPILE   := 1
+unexport PYTHONDONTWRITEBYTECODE
+# From the environment the pins also reach the isolated build of this package.
+export PIP_CONSTRAINT      = $(PINS)
+export UV_CONSTRAINT       = $(PINS)
+export UV_BUILD_CONSTRAINT = $(PINS)
+export UV_SYSTEM_CERTS    := 1
+
+# An environment with some extras. The pip beside $(PYTHON) brings uv, since some systems' venv cannot bring its own pip; uv
+# brings the rest in seconds. But torch: pip's settings may name another build of it than PyPI's with its gigabytes of CUDA.
+define install
+	$(PYTHON) -m venv --without-pip $(1)
+	$(PYTHON) -m pip --python $(1)/bin/python install --quiet --no-deps uv $(if $(filter dev,$(2)),torch)
+	$(1)/bin/uv pip install --quiet --python $(1)/bin/python --editable ".[$(2)]"
+	touch $@
+endef
 
 .PHONY: ladder test test-lowest lint bench clean
 
@@ -22,10 +38,10 @@ ladder: $(VENV)/.installed-$(EXTRAS)
 	$(BIN)/speedcube ladder $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest $(NO_GPU) $(ARGS)
+	$(BIN)/python -m pytest $(TESTS) $(ARGS)
 
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest $(NO_GPU) $(ARGS)
+	$(LOWEST)/bin/python -m pytest $(TESTS) $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check
@@ -35,19 +51,14 @@ lint: $(DEV)
 bench: $(DEV)
 	set -e; for script in $(sort $(wildcard bench/*.py)); do $(BIN)/python $$script $(ARGS); done
 
-# One stamp for each set of extras. The pip beside $(PYTHON) does the work, since some systems' venv cannot bring its own.
+# One stamp for each set of extras.
 $(VENV)/.installed-%: pyproject.toml constraints.txt
-	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable ".[$*]"
-	touch $@
+	$(call install,$(VENV),$*)
 
-$(LOWEST)/.installed: export PIP_CONSTRAINT       := constraints-lowest.txt
-$(LOWEST)/.installed: export PIP_BUILD_CONSTRAINT := constraints-lowest.txt
+$(LOWEST)/.installed: PINS := constraints-lowest.txt
 $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
-	$(PYTHON) -m venv --without-pip $(LOWEST)
-	$(PYTHON) -m pip --python $(LOWEST)/bin/python install --quiet --editable ".[dev]"
-	touch $@
+	$(call install,$(LOWEST),dev)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,11 +20,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two tests at a time, which the suite was tried with; those of GPUs share the device: one."""
+    return 2 if "not gpu" in config.option.markexpr else 0
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Kernels of this session go to a directory of their own, gone at its end."""
-    made = tempfile.mkdtemp(prefix="speedcube-kernels-")
-    _OWN_CACHE.append(made)
-    os.environ["SPEEDCUBE_CACHE_DIR"] = made
+    """Kernels of this session go to a directory of its own, gone at its end; workers share it."""
+    if not hasattr(config, "workerinput"):
+        made = tempfile.mkdtemp(prefix="speedcube-kernels-")
+        _OWN_CACHE.append(made)
+        os.environ["SPEEDCUBE_CACHE_DIR"] = made
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -30,7 +30,7 @@ def measure(array, target, *rest):
     return real(array, target, *rest)
 command.measure = measure
 """
-# Plain Dask stays in one task for a minute, in C code that does not listen.
+# Plain Dask stays in one task for an hour, in C code that does not listen.
 SLOW_DASK = """
 import ctypes, dask
 from speedcube import cli
@@ -39,7 +39,7 @@ def compute(collection):
     print("now", file=sys.stderr, flush=True)
     sleep = ctypes.CDLL(None).sleep
     scheduler = "threads" if {slow!r} == "cores:2" else "single-threaded"
-    both = [dask.delayed(sleep)(60), dask.delayed(sleep)(60)]
+    both = [dask.delayed(sleep)(3600), dask.delayed(sleep)(3600)]
     return dask.delayed(sum)(both).compute(scheduler=scheduler, num_workers=2)
 place_of = dask_rung.place_of
 def slow_place(target):
@@ -53,8 +53,8 @@ BEGIN = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_han
 END = "\nsys.argv = ['speedcube', *{args!r}]\ncli.main()\n"
 
 
-def interrupted(script: str, slow: str, args: list[str]) -> tuple[int, str, str, float]:
-    """Exit code, output, errors, and the seconds from the signal to the end."""
+def interrupted(script: str, slow: str, args: list[str]) -> tuple[int, str, str]:
+    """Exit code, output and errors; the end comes long before the work would be done."""
     code = BEGIN + script.format(slow=slow) + END.format(args=args)
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -67,10 +67,9 @@ def interrupted(script: str, slow: str, args: list[str]) -> tuple[int, str, str,
         time.sleep(0.5)  # into the computation
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
-        start = time.monotonic()
         output, errors = process.communicate(timeout=60)
         assert not [child for child in children if child.is_running()]
-        return process.returncode, output, errors, time.monotonic() - start
+        return process.returncode, output, errors
     finally:
         process.kill()
         process.wait()
@@ -84,13 +83,12 @@ SMALL = ["--shape", "300,400", "--repeat", "1"]
 def test_finished_rungs_are_kept(script: str, slow: str, tmp_path: Path) -> None:
     file, picture = tmp_path / "l.json", tmp_path / "l.svg"
     on = ["cores:3", slow, "cores:4"]
-    code, output, errors, seconds = interrupted(
+    code, output, errors = interrupted(
         script, slow,
         ["ladder", *SMALL, "--on", ",".join(on), "--json", str(file), "--plot", str(picture)],
     )  # fmt: skip
     assert code == 130
     assert errors == ""
-    assert seconds < 5
     document: dict[str, Any] = json.loads(file.read_text())
     finished = on[:1] if script == SLOW_RUNG else on[:2]  # ours was finished, Dask's was not
     assert [rung["rung"] for rung in document["rungs"]] == finished
@@ -106,7 +104,7 @@ def test_finished_rungs_are_kept(script: str, slow: str, tmp_path: Path) -> None
 
 def test_before_any_rung_is_finished(tmp_path: Path) -> None:
     file, picture = tmp_path / "l.json", tmp_path / "l.svg"
-    code, output, errors, _ = interrupted(
+    code, output, errors = interrupted(
         SLOW_RUNG, "core",
         ["ladder", *SMALL, "--on", "core", "--json", str(file), "--plot", str(picture)],
     )  # fmt: skip

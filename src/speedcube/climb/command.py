@@ -78,7 +78,6 @@ def run(request: Request) -> int:
         climb(request, climbed, Console(stderr=True))
     except KeyboardInterrupt:
         interrupted = True
-        _leave_soon()
     result = _result(request, climbed)
     written = _written(request.json, result.to_json)
 
@@ -91,6 +90,7 @@ def run(request: Request) -> int:
     if result.rungs:
         written = _written(request.plot, result.plot) and written
     if interrupted:
+        _leave_soon()
         return INTERRUPTED
     if not result.equal_bits or len(climbed.rungs) < len(request.targets):
         return BITS_DIFFER
