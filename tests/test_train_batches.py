@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ import speedcube as sc
 from speedcube import train
 from speedcube.engine import prepare, tiers
 from speedcube.engine.writer import Writer
-from speedcube.errors import ParameterError, ParameterTypeError
+from speedcube.errors import ParameterError, ParameterTypeError, RungError
 from speedcube.train import context
+from speedcube.train.data import batches as module
 from speedcube.train.data.order import CHUNK, epoch_key
 from speedcube.train.data.shares import LAST, Shares
 
@@ -293,6 +296,26 @@ def test_the_ranks_of_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
     found = [b.tolist() for b in train.batches(torch.arange(20), 10)]
     assert found == [b.tolist() for b in ranks(20, 10, 2)[1]]
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(RungError, match="batches cannot be made on cuda: torch sees 0 GPUs"):
+        train.batches(torch.arange(20), 5, device="cuda")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(module, "cupy_problem", lambda: "CuPy is not installed (pip ...)")
+    with pytest.raises(RungError, match=r"on cuda:1: .* CuPy is not installed \(pip"):
+        train.batches(torch.arange(20), 5, device="cuda:1")
+
+
+@pytest.mark.parametrize("make", [lambda: sc.asarray(np.ones((50, 2))), lambda: sc.ones(50) * 2])
+def test_what_is_kept_for_an_array_goes_with_it(make: Any) -> None:
+    x = make()
+    assert len(list(train.batches(x, 10))) == 5
+    alive = weakref.ref(x._expr)
+    del x
+    gc.collect()
+    assert alive() is None
 
 
 X = torch.arange(20)

@@ -26,7 +26,7 @@ class Writer:
         stage = make_stage(root, None, 1)
         self.prepared = prepare(stage, stage.parts[0], None)
         self.device = device
-        on = "core" if device is None else f"gpu:{device}"
+        on = "cores" if device is None else f"gpu:{device}"
         values = [compute(whole(need, need.shape), on) for need in stage.needs]
         self.ready = inputs_of(stage.needs, values)
         self.launcher: gpu.Launcher | None = None

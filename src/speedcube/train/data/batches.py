@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...errors import ParameterError, ParameterTypeError
+from ...engine.rungs import cupy_problem
+from ...errors import ParameterError, ParameterTypeError, RungError
 from ...random.parameters import whole_number
 from .. import context
 from .order import Order, epoch_key
@@ -83,6 +84,8 @@ def batches(
         more rows than there are, a rank, a first batch or a rule that there is not.
     ParameterTypeError
         Arrays or numbers of a wrong type; a `ParameterError` too.
+    RungError
+        A GPU that is not there, or CuPy, which runs our kernels on it.
     """
     names, given, rebuilt = _taken_apart(arrays)
     place = _device(device, given)
@@ -212,9 +215,15 @@ def _device(device: Any, arrays: list[Any]) -> Any:
         raise ParameterTypeError(f"device={device!r} is no device of torch: {err}") from err
     if found.type not in ("cpu", "cuda"):
         raise ParameterError(f"batches are made on 'cpu' and 'cuda' devices, not on {found}")
-    if found.type == "cuda" and found.index is None:
-        return torch.device("cuda", torch.cuda.current_device())
-    return found
+    if found.type == "cpu":
+        return torch.device("cpu")
+    count = torch.cuda.device_count()
+    if (found.index or 0) >= count or cupy_problem():
+        raise RungError(
+            f"batches cannot be made on {found}: torch sees {count} GPUs; "
+            f"{cupy_problem() or 'CuPy is installed'}"
+        )
+    return found if found.index is not None else torch.device("cuda", torch.cuda.current_device())
 
 
 def _readable(name: str, array: Any, device: Any) -> Any:
