@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+import sys
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +17,16 @@ import pytest
 from speedcube.errors import TrainError
 from speedcube.train import metrics
 from speedcube.train.steps import Steps, merged
-from speedcube.train.trackers import TensorBoard, Trackers, Wandb, group, open_all
+from speedcube.train.trackers import (
+    MLflow,
+    TensorBoard,
+    Trackers,
+    Trackio,
+    Wandb,
+    group,
+    mlflow,
+    open_all,
+)
 
 
 def row(step: int, rank: int = 0, attempt: int = 0, **values: Any) -> metrics.Row:
@@ -197,3 +211,208 @@ def test_merged_takes_the_lowest_rank_that_there_is() -> None:
     both = {1: row(1, 1, loss=0.5), 3: row(1, 3, loss=True)}
     assert merged(both)["metrics"] == {"loss": 0.5, "loss/rank3": True}
     assert both[1]["metrics"] == {"loss": 0.5}
+
+
+# The real ones, offline
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home of its own, and sockets that reach nothing but this machine."""
+    connect = socket.socket.connect
+
+    def local(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a tracker went to the network: {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", local)
+    monkeypatch.chdir(tmp_path)
+    settings = {
+        "HOME": str(tmp_path),
+        "DO_NOT_TRACK": "true",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "WANDB_ERROR_REPORTING": "false",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def run_two_steps(tracker: Any, path: Path) -> Path:
+    """A job of two ranks and two steps, then its model, at ``tracker``."""
+    model = path / "step-2"
+    model.mkdir()
+    (model / "weights.bin").write_bytes(b"weights")
+    trackers = started(tracker, ranks=2, lr=0.1, data=Path("names.csv"))
+    for step, loss in ((1, 0.5), (2, 0.25)):
+        trackers.log(row(step, 0, loss=loss, phase="warm", done=False))
+        trackers.log(row(step, 1, loss=loss + 1, phase="warm", done=False))
+    trackers.artifact(model, "names")
+    trackers.finish("finished")
+    return model
+
+
+def test_tensorboard_has_the_values(offline: Path) -> None:
+    model = run_two_steps(TensorBoard(directory=offline / "logs"), offline)
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+    events = EventAccumulator(str(offline / "logs" / "names"))
+    events.Reload()
+    scalars = {
+        name: [(event.step, event.value) for event in events.Scalars(name)]
+        for name in events.Tags()["scalars"]
+    }
+    assert scalars == {
+        "loss": [(1, 0.5), (2, 0.25)],
+        "loss/rank1": [(1, 1.5), (2, 1.25)],
+        "done": [(1, 0.0), (2, 0.0)],
+    }
+    texts = {
+        name: [(event.step, event.tensor_proto.string_val[0]) for event in events.Tensors(name)]
+        for name in ("phase", "names", "status")
+    }
+    assert texts == {
+        "phase": [(1, b"warm")],
+        "names": [(2, str(model).encode())],
+        "status": [(2, b"finished")],
+    }
+    (content,) = events.PluginTagToContent("hparams").values()
+    given = HParamsPluginData.FromString(content).session_start_info.hparams
+    assert given["lr"].number_value == 0.1
+    assert given["data"].string_value == "names.csv"
+
+
+def test_trackio_has_the_values(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trackio.sqlite_storage import SQLiteStorage
+
+    for name, module in list(sys.modules.items()):  # its directory is a constant of its modules
+        if name.startswith("trackio."):
+            for place in ("TRACKIO_DIR", "MEDIA_DIR", "ARTIFACTS_DIR"):
+                if hasattr(module, place):
+                    monkeypatch.setattr(module, place, offline / place)
+    run_two_steps(Trackio(project="pets"), offline)
+    logs = SQLiteStorage.get_logs("pets", "names")
+    assert [
+        {name: value for name, value in log.items() if name != "timestamp"} for log in logs
+    ] == [
+        {"step": 1, "loss": 0.5, "loss/rank1": 1.5, "phase": "warm", "done": False},
+        {"step": 2, "loss": 0.25, "loss/rank1": 1.25, "phase": "warm", "done": False},
+    ]
+    config = SQLiteStorage.get_run_config("pets", "names")
+    assert (config["lr"], config["data"]) == (0.1, "names.csv")
+    (artifact,) = SQLiteStorage.list_artifacts("pets")
+    assert (artifact["name"], artifact["type"]) == ("names", "model")
+    (blob,) = (path for path in (offline / "ARTIFACTS_DIR").rglob("*") if path.is_file())
+    assert blob.read_bytes() == b"weights"
+
+
+def wandb_records(path: Path) -> Iterator[Any]:
+    """The records of an offline run: a 7-byte header, then per record checksum, length, type."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data = path.read_bytes()
+    assert len(data) < 32768  # the first block; records of longer files are split
+    at = 7
+    while at + 7 <= len(data):
+        _, length, kind = struct.unpack_from("<IHB", data, at)
+        assert kind == 1  # whole
+        yield Record.FromString(data[at + 7 : at + 7 + length])
+        at += 7 + length
+
+
+def test_wandb_has_the_values(offline: Path) -> None:
+    import wandb
+
+    run_two_steps(Wandb(project="pets", mode="offline", directory=offline), offline)
+    wandb.teardown()  # the process that writes the file
+    (path,) = offline.glob("wandb/offline-run-*/*.wandb")
+    records = list(wandb_records(path))
+    history = [
+        {item.key or ".".join(item.nested_key): item.value_json for item in record.history.item}
+        for record in records
+        if record.HasField("history")
+    ]
+    ours = ("_step", "loss", "loss/rank1", "phase", "done")
+    assert [{name: step[name] for name in ours} for step in history] == [
+        {"_step": "1", "loss": "0.5", "loss/rank1": "1.5", "phase": '"warm"', "done": "false"},
+        {"_step": "2", "loss": "0.25", "loss/rank1": "1.25", "phase": '"warm"', "done": "false"},
+    ]
+    (run,) = (record.run for record in records if record.HasField("run"))
+    assert (run.project, run.display_name) == ("pets", "names")
+    config = {item.key: item.value_json for item in run.config.update}
+    assert (config["lr"], config["data"]) == ("0.1", '"names.csv"')
+    (artifact,) = (record.artifact for record in records if record.HasField("artifact"))
+    assert (artifact.type, artifact.name) == ("model", "names")
+    (file,) = artifact.manifest.contents
+    assert (file.path, file.size) == ("weights.bin", 7)
+    (end,) = (record.exit for record in records if record.HasField("exit"))
+    assert end.exit_code == 0
+
+
+# MLflow 3.17 uses what SQLAlchemy 2.1 deprecates, when it loads its database code.
+@pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy:DeprecationWarning")
+def test_mlflow_has_the_values(offline: Path) -> None:
+    run_two_steps(MLflow("pets", f"sqlite:///{offline}/mlflow.db"), offline)
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{offline}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("pets").experiment_id])
+    assert (run.info.run_name, run.info.status) == ("names", "FINISHED")
+    assert run.data.params == {"lr": "0.1", "data": "names.csv"}
+    assert run.data.tags["phase"] == "warm"
+    history = {
+        name: [(one.step, one.value) for one in client.get_metric_history(run.info.run_id, name)]
+        for name in run.data.metrics
+    }
+    assert history == {
+        "loss": [(1, 0.5), (2, 0.25)],
+        "loss/rank1": [(1, 1.5), (2, 1.25)],
+        "done": [(1, 0.0), (2, 0.0)],
+    }
+    (file,) = client.list_artifacts(run.info.run_id, "names")
+    assert (file.path, file.file_size) == ("names/weights.bin", 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("val/loss", "val/loss"),
+        ("a-b_c.d e:f", "a-b_c.d e:f"),
+        ("loss (val), %", "loss _val__ _"),
+        ("../x//./y/", "x/y"),
+        ("é", "é"),
+        ("..", "_"),
+    ],
+)
+def test_names_are_made_fit_for_mlflow(name: str, allowed: str) -> None:
+    assert mlflow._allowed(name) == allowed
+
+
+def test_mlflow_gets_many_metrics_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlflow")
+    calls: list[tuple[int, int]] = []
+
+    def log_batch(run: str, metrics: Any = (), tags: Any = ()) -> None:
+        calls.append((len(metrics), len(tags)))
+
+    client = SimpleNamespace(log_batch=log_batch, set_terminated=lambda run, status: None)
+    run = mlflow._Run(client, "1", sent=time.monotonic() + 3600)
+    for step in range(1, 501):
+        run.log(row(step, a=1, b=True, c=None, phase=f"{step}"))
+    assert calls == [(500, 0), (0, 1)] * 2
+    run.sent -= 2 * 3600  # long ago
+    run.log(row(501, a=1))
+    assert calls[4:] == [(1, 0)]
+    run.finish("cancelled")
+    assert len(calls) == 5
+
+
+@pytest.mark.usefixtures("offline")
+def test_wandb_without_a_key_is_told_instead_of_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(TrainError) as caught:
+        Wandb(mode="online").start("names", {})
+    assert str(caught.value) == "no API key: run `wandb login`, or use Wandb(mode='offline')"

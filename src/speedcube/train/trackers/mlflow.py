@@ -90,9 +90,9 @@ class _Run:
 
         for start in range(0, len(self.metrics), _BATCH):
             self.client.log_batch(self.run, metrics=self.metrics[start : start + _BATCH])
-        self.client.log_batch(
-            self.run, tags=[RunTag(name, value) for name, value in self.tags.items()]
-        )
+        tags = [RunTag(name, value) for name, value in self.tags.items()]
+        if tags:
+            self.client.log_batch(self.run, tags=tags)
         self.metrics.clear()
         self.tags.clear()
         self.sent = time.monotonic()
