@@ -38,7 +38,10 @@ DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["array"]]}
 
 # (file, imported module) pairs that may import speedcube inside a function, each with its reason.
-LATE_IMPORTS: Final[frozenset[tuple[str, str]]] = frozenset()
+LATE_IMPORTS: Final = frozenset(
+    # Loads PyTorch and Triton at its top: for ranks on a GPU that can run it.
+    {("speedcube/petnames/fit.py", "speedcube.petnames.fast.steps")}
+)
 
 # Installed by extras or slow to import: inside functions or under TYPE_CHECKING only.
 LAZY: Final = (

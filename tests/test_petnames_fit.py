@@ -14,7 +14,7 @@ from safetensors.torch import load
 
 from speedcube import train
 from speedcube.petnames import data
-from speedcube.petnames.fit import Settings, fit, permutation, shares
+from speedcube.petnames.fit import Settings, Shares, fit, permutation, rate_at
 from speedcube.petnames.model import make_model
 
 NAMES = [f"{first}{middle}{last}" for first in "bdlmr" for middle in "aeo" for last in ("x", "lly")]
@@ -120,15 +120,28 @@ def test_a_resumed_training_has_the_weights_of_one_that_was_not_interrupted(alon
 def test_the_ranks_share_each_batch(size: int, batch: int, world: int) -> None:
     order = permutation(size, seed=3, epoch=1)
     assert sorted(order.tolist()) == list(range(size))
-    ranks = [list(shares(order, batch, rank, world)) for rank in range(world)]
+    ranks = [Shares(size, batch, rank, world) for rank in range(world)]
     whole = [order[start : start + batch].tolist() for start in range(0, size, batch)]
     whole = [rows for rows in whole if len(rows) >= world]
-    assert [len(rank) for rank in ranks] == [len(whole)] * world
-    for number, rows in enumerate(whole):
-        parts = [rank[number][0].tolist() for rank in ranks]
+    assert [rank.wholes() for rank in ranks] == [list(map(len, whole))] * world
+    if not whole:
+        return
+    left = [rank.mine(order).tolist() for rank in ranks]
+    for rows in whole:
+        parts = [mine[: rank.size(len(rows))] for mine, rank in zip(left, ranks, strict=True)]
+        left = [mine[len(part) :] for mine, part in zip(left, parts, strict=True)]
         assert sorted(itertools.chain(*parts)) == sorted(rows)
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
-        assert {rank[number][1] for rank in ranks} == {len(rows)}
+    assert not any(left)
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    rates = [rate_at(step, 100, 2.0) for step in range(100)]
+    assert rates[0] == pytest.approx(2.0 / 15)
+    assert rates.index(max(rates)) in (14, 15)
+    assert max(rates) == pytest.approx(2.0)
+    assert rates[-1] == pytest.approx(2.0 / 85)
+    assert 0 < rate_at(0, 1, 1.0) <= 1.0
 
 
 def test_epochs_and_seeds_have_orders_of_their_own() -> None:

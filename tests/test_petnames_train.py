@@ -54,7 +54,7 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
         "epochs": 1,
         "batch": 60,
         "batch_per_rank": False,
-        "lr": 0.001,
+        "lr": 0.01,
         "seed": 0,
         "ranks": 2,
     }

@@ -25,14 +25,14 @@ def train(
         str | None,
         typer.Option(help="a CSV file or its URL (default: the City of Seattle's pet licences)"),
     ] = None,
-    epochs: Annotated[int, typer.Option(help="passes over the data")] = 25,
+    epochs: Annotated[int, typer.Option(help="passes over the data")] = 10,
     batch: Annotated[
-        int | None, typer.Option(help="rows of a batch, all ranks together (default: 2,048)")
+        int | None, typer.Option(help="rows of a batch, all ranks together (default: 1,024)")
     ] = None,
     batch_per_rank: Annotated[
         bool, typer.Option("--batch-per-rank", help="--batch is each rank's: more ranks, more rows")
     ] = False,
-    lr: Annotated[float, typer.Option(help="Adam's learning rate")] = 1e-3,
+    lr: Annotated[float, typer.Option(help="Adam's learning rate at its peak")] = 1e-2,
     seed: Annotated[int, typer.Option(help="of the weights, the shuffling and dropout")] = 0,
     out: Annotated[
         str | None,

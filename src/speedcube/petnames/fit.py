@@ -8,7 +8,7 @@ characters, padding left out, of training and of validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,14 +16,15 @@ import numpy as np
 
 from .. import train
 from ..errors import ParameterError
-from . import data
-from .model import loss_sum, make_model
+from . import data, fast, plain
+from .alphabet import BLANK
+from .model import make_model
 
 if TYPE_CHECKING:
     import torch
 
+RISE: Final = 0.15  # of all steps, in which the learning rate rises to its peak
 ROWS_BETWEEN_REPORTS: Final = 1 << 15  # on a CPU, where an epoch takes minutes
-_CHECKED: Final = 1 << 14  # rows of validation at once
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Settings:
     epochs: int
     batch: int  # of all ranks together, or of each rank
     batch_per_rank: bool
-    lr: float
+    lr: float  # at its peak
     seed: int
 
 
@@ -52,6 +53,35 @@ class Rows:
         return cls(torch.from_numpy(codes).to(device), data.characters(codes))
 
 
+@dataclass(frozen=True)
+class Shares:
+    """How the ranks share the batches of an epoch, and how many rows those have.
+
+    The last batch may be smaller; it is left out where some rank would have none of it.
+    """
+
+    rows: int
+    batch: int
+    rank: int
+    world: int
+
+    def wholes(self) -> list[int]:
+        """The rows of each batch on all ranks together."""
+        sizes = (min(self.batch, self.rows - start) for start in range(0, self.rows, self.batch))
+        return [size for size in sizes if size >= self.world]
+
+    def size(self, whole: int) -> int:
+        """The rows of this rank in a batch of ``whole``."""
+        return len(range(self.rank, whole, self.world))
+
+    def mine(self, order: torch.Tensor) -> torch.Tensor:
+        """The rank's rows, batch after batch, in an epoch that has all rows in ``order``."""
+        import torch
+
+        batches = [batch[self.rank :: self.world] for batch in order.split(self.batch)]
+        return torch.cat(batches[: len(self.wholes())])
+
+
 def fit(
     settings: Settings, training: Sequence[str], held_out: Sequence[str]
 ) -> dict[str, Any] | None:
@@ -59,29 +89,44 @@ def fit(
     import torch
     from safetensors.torch import save
 
-    device, world = train.device(), train.world_size()
+    device, rank, world = train.device(), train.rank(), train.world_size()
     learned, checked = Rows.of(training, device), Rows.of(held_out, device)
     torch.manual_seed(settings.seed)
     model = make_model().to(device)  # the same on every rank
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings.lr)
-    torch.manual_seed(_seed(settings.seed, train.rank()))  # dropout differs
+    torch.manual_seed(_seed(settings.seed, rank))  # dropout differs
+    rate = torch.zeros((), device=device)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=rate, fused=True, capturable=device.type == "cuda"
+    )
     done = _resume(model, optimizer)
-    replica = torch.nn.parallel.DistributedDataParallel(model) if world > 1 else model
     batch = settings.batch * (world if settings.batch_per_rank else 1)
-    if batch < world:
-        raise ParameterError(f"a batch of {batch} rows cannot be shared by {world} ranks")
-    for epoch in range(done + 1, settings.epochs + 1):
-        order = permutation(len(learned.codes), settings.seed, epoch)
-        loss = _epoch(replica, optimizer, learned, shares(order, batch, train.rank(), world), epoch)
-        train.report(
-            {"epoch": epoch, "loss": loss, "validation_loss": validation_loss(model, checked)},
-            checkpoint={
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "epoch": epoch,
-            },
+    shares = Shares(len(learned.codes), batch, rank, world)
+    wholes = shares.wholes()
+    if not wholes:
+        raise ParameterError(
+            f"batches of {min(batch, shares.rows)} rows are none for {world} ranks"
         )
-    if train.rank():
+    kind = _kind(device)
+    # A batch's rows stand for as many characters as rows have on average: so the gradient, summed
+    # over ranks, is the same on any number of them.
+    scale = len(learned.codes) / learned.characters
+    steps = kind.Steps(model, optimizer, learned.codes, scale=scale, ignore=BLANK)
+    validation = kind.Validation(model, checked.codes[rank::world], ignore=BLANK)
+    for epoch in range(done + 1, settings.epochs + 1):
+        steps.start(shares.mine(permutation(shares.rows, settings.seed, epoch)).to(device))
+        before = (epoch - 1) * len(wholes)
+        for number, whole in enumerate(wholes):
+            rate.fill_(rate_at(before + number, settings.epochs * len(wholes), settings.lr))
+            steps.step(shares.size(whole), whole)
+            _tell(steps, scale, epoch, wholes, number)
+        metrics = {
+            "epoch": epoch,
+            "loss": _over_ranks(steps.total) * scale / sum(wholes),
+            "validation_loss": _over_ranks(validation()) / checked.characters,
+        }
+        kept = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        train.report(metrics, checkpoint=kept)
+    if rank:
         return None
     return {"weights": save({name: value.cpu() for name, value in model.state_dict().items()})}
 
@@ -91,9 +136,20 @@ def _resume(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int:
     saved = train.latest()
     if saved is None:
         return 0
+    rate = optimizer.param_groups[0]["lr"]
     model.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])
+    optimizer.param_groups[0]["lr"] = rate  # the tensor that is filled before each step
     return int(saved["epoch"])
+
+
+def _kind(device: torch.device) -> Any:
+    """The module whose steps are the fastest on ``device``."""
+    if fast.why_not(device):
+        return plain
+    from .fast import steps
+
+    return steps
 
 
 def _seed(*parts: int) -> int:
@@ -107,68 +163,27 @@ def permutation(size: int, seed: int, epoch: int) -> torch.Tensor:
     return torch.randperm(size, generator=torch.Generator().manual_seed(_seed(seed, epoch, size)))
 
 
-def shares(
-    order: torch.Tensor, batch: int, rank: int, world: int
-) -> Iterator[tuple[torch.Tensor, int]]:
-    """The rank's rows of each batch of ``order``, and how many all ranks have together.
-
-    The last batch may be smaller; it is left out where some rank would have none of it.
-    """
-    for start in range(0, len(order), batch):
-        whole = order[start : start + batch]
-        if len(whole) >= world:
-            yield whole[rank::world], len(whole)
+def rate_at(step: int, steps: int, peak: float) -> float:
+    """The learning rate of a step: it rises to its peak and falls to nothing, in straight lines."""
+    return peak * min((step + 1) / (RISE * steps), (steps - step) / ((1 - RISE) * steps), 1.0)
 
 
-def _epoch(
-    replica: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    rows: Rows,
-    batches: Iterator[tuple[torch.Tensor, int]],
-    epoch: int,
-) -> float:
-    """One pass over the rows; the loss per character, over all ranks."""
-    import torch
-
-    replica.train()
-    device = rows.codes.device
-    # A batch's loss is a sum over its share of the characters, which its rows stand for: the
-    # gradient's expectation is that of the loss over all characters, on any number of ranks.
-    scale = len(rows.codes) / rows.characters * train.world_size()
-    total = torch.zeros((), dtype=torch.float64, device=device)
-    seen, told = 0, 0
-    for mine, size in batches:
-        codes = rows.codes[mine.to(device)]
-        summed = loss_sum(replica(codes[:, :-1]), codes[:, 1:])
-        optimizer.zero_grad()
-        (summed * (scale / size)).backward()
-        optimizer.step()
-        total += summed.detach()
-        seen += size
-        if device.type == "cpu" and seen - told >= ROWS_BETWEEN_REPORTS and seen < len(rows.codes):
-            told = seen
-            so_far = total.item() * scale / seen
-            train.report({"epoch": epoch - 1 + seen / len(rows.codes), "loss": so_far})
-    return _over_ranks(total) / rows.characters
-
-
-def validation_loss(model: torch.nn.Module, rows: Rows) -> float:
-    """The loss per character of all ``rows``, each rank reading its share; dropout off."""
-    import torch
-
-    model.eval()
-    mine = rows.codes[train.rank() :: train.world_size()]
-    total = torch.zeros((), dtype=torch.float64, device=mine.device)
-    with torch.no_grad():
-        for begin in range(0, len(mine), _CHECKED):
-            codes = mine[begin : begin + _CHECKED]
-            total += loss_sum(model(codes[:, :-1]), codes[:, 1:])
-    return _over_ranks(total) / rows.characters
+def _tell(steps: Any, scale: float, epoch: int, wholes: Sequence[int], number: int) -> None:
+    """Report within an epoch, now and then, on a CPU; the loss is this rank's."""
+    if train.device().type != "cpu" or number + 1 == len(wholes):
+        return
+    seen = sum(wholes[: number + 1])
+    if seen // ROWS_BETWEEN_REPORTS > (seen - wholes[number]) // ROWS_BETWEEN_REPORTS:
+        loss = steps.total.item() * scale * train.world_size() / seen
+        train.report({"epoch": epoch - 1 + seen / sum(wholes), "loss": loss})
 
 
 def _over_ranks(total: torch.Tensor) -> float:
+    """The sum of the ranks' ``total``."""
+    import torch
     from torch import distributed
 
+    summed = total.to(torch.float64, copy=True)
     if train.world_size() > 1:
-        distributed.all_reduce(total)
-    return float(total.item())
+        distributed.all_reduce(summed)
+    return float(summed.item())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .alphabet import BLANK, SYMBOLS
+from .alphabet import SYMBOLS
 
 if TYPE_CHECKING:
     import torch
@@ -37,16 +37,16 @@ def make_model() -> torch.nn.Module:
     return PetNames()
 
 
-def loss_sum(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The cross-entropy summed over all targets that are no padding, a float32 scalar.
+def losses(model: Any, rows: torch.Tensor, ignore: int) -> torch.Tensor:
+    """The cross-entropy at each place of each row, in float32; 0 where a target is ``ignore``.
 
-    ``logits`` has shape (batch, WINDOW, SYMBOLS), ``targets`` (batch, WINDOW).
+    ``rows`` are codes of shape (rows, WINDOW + 1).
     """
     import torch
 
     return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(),
-        targets.flatten().long(),
-        ignore_index=BLANK,
-        reduction="sum",
+        model(rows[:, :-1]).flatten(0, 1).float(),
+        rows[:, 1:].flatten().long(),
+        ignore_index=ignore,
+        reduction="none",
     )

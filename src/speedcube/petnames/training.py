@@ -22,8 +22,8 @@ from .fit import Settings, fit
 from .known import Known
 
 DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
-BATCH: Final = 2048
-_LEAST_STEPS: Final = 32  # an epoch of the sample would be two steps of the usual batch
+BATCH: Final = 1024
+_LEAST_STEPS: Final = 64  # an epoch of the sample would be four steps of the usual batch
 _PLAN: Final = "petnames.json"  # what a directory is trained for, so that it can be continued
 
 
