@@ -262,6 +262,7 @@ def test_one_value_serves_any_number_of_ranks(tmp_path: Path) -> None:
     found = checkpoint.newest(tmp_path, world_size=4)
     assert found is not None
     assert [found.of(rank)["w"] for rank in range(4)] == [1] * 4
+    assert found.of(3).value is found.value  # one file is read once
     assert [found.of(rank).rng() for rank in range(4)] == ["a", "b", None, None]
 
 

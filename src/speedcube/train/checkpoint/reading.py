@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -57,6 +56,8 @@ class Checkpoint:
     skipped: tuple[Skipped, ...] = ()
     rank: int = 0
     map_location: Any = "cpu"
+    # What was read, by file and place: shared by the views of one checkpoint that `of` makes.
+    _read: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
 
     @property
     def step(self) -> int:
@@ -87,9 +88,7 @@ class Checkpoint:
     def rng(self, rank: int | None = None) -> Any:
         """Return the states of a rank's random generators, or None; this rank's by default."""
         wanted = self.rank if rank is None else rank
-        other = self.of(wanted, self.map_location)
-        view = self if other._file == self._file else other  # this one may have read it
-        return view._contents["rng"].get(wanted)
+        return self.of(wanted, self.map_location)._contents["rng"].get(wanted)
 
     def check(self) -> None:
         """Read every file to its end; `CheckpointError` where one is not what was written."""
@@ -124,8 +123,14 @@ class Checkpoint:
         files = self.manifest.files
         return files[self.rank if len(files) > 1 else 0]
 
-    @functools.cached_property
+    @property
     def _contents(self) -> dict[str, Any]:
+        key = self._file.rank, str(self.map_location)
+        if key not in self._read:
+            self._read[key] = self._load()
+        return self._read[key]
+
+    def _load(self) -> dict[str, Any]:
         needed, free = self._file.bytes, psutil.virtual_memory().available
         if needed > free:
             raise CheckpointError(f"{self.path} needs {needed} bytes of memory, {free} are free")
