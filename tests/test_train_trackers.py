@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from speedcube import train
 from speedcube.errors import TrainError
 from speedcube.train import metrics
 from speedcube.train.steps import Steps, merged
@@ -113,7 +115,7 @@ def test_steps_that_a_restart_repeats_are_logged_once() -> None:
         ("log", 1, {"loss": 1}),
         ("log", 2, {"loss": 2}),
         ("log", 3, {"loss": 3}),
-        ("log", 4, {"loss": -1}),
+        ("log", 4, {"loss": 4, "loss/rank1": 5}),
         ("log", 5, {"loss": 5, "loss/rank1": 6}),
     ]
 
@@ -182,7 +184,7 @@ def test_a_missing_package_is_told_before_the_job_starts(
 
 def test_steps_wait_for_the_ranks_that_report() -> None:
     clock = SimpleNamespace(now=0.0)
-    steps = Steps(3, lambda: clock.now)
+    steps = Steps(3, 2.0, lambda: clock.now)
 
     def given(*rows: metrics.Row) -> list[tuple[int, list[int]]]:
         found = [ranks for one in rows for ranks in steps.add(one)]
@@ -197,12 +199,12 @@ def test_steps_wait_for_the_ranks_that_report() -> None:
     assert given(row(4, 2)) == []  # too late, but it is back
     assert given(row(5, 0), row(5, 1)) == []
     assert given(row(5, 2)) == [(5, [0, 1, 2])]
-    assert given(row(6, 0), row(1, 0, attempt=1)) == [(6, [0])]
+    assert given(row(6, 0), row(1, 0, attempt=1)) == []  # step 6 will come again
     assert [list(ranks) for ranks in steps.rest()] == [[0]]
 
 
 def test_a_step_waits_for_no_more_than_64_others() -> None:
-    steps = Steps(2, lambda: 0.0)
+    steps = Steps(2, 2.0, lambda: 0.0)
     assert [steps.add(row(step)) for step in range(1, 65)] == [[]] * 64
     assert [len(steps.add(row(step))) for step in range(65, 70)] == [65, 1, 1, 1, 1]
 
@@ -416,3 +418,32 @@ def test_wandb_without_a_key_is_told_instead_of_asked(monkeypatch: pytest.Monkey
     with pytest.raises(TrainError) as caught:
         Wandb(mode="online").start("names", {})
     assert str(caught.value) == "no API key: run `wandb login`, or use Wandb(mode='offline')"
+
+
+def fit(steps: int, lr: float = 0.1) -> None:
+    for step in range(1, steps + 1):
+        last = step == steps
+        train.report({"loss": 1 / step + train.rank(), "lr": lr}, {"w": 1} if last else None)
+
+
+@pytest.mark.cluster
+def test_a_job_tells_its_trackers_and_shows_its_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = Mine()
+    job = train.run(fit, 3, on="cores:2", out=tmp_path / "first", trackers=mine)
+    job.results()
+    assert mine.told == [
+        ("start", "first", {"on": "cores:2", "ranks": 2, "steps": 3}),
+        ("log", 1, {"loss": 1.0, "lr": 0.1, "loss/rank1": 2.0}),
+        ("log", 2, {"loss": 0.5, "lr": 0.1, "loss/rank1": 1.5}),
+        ("log", 3, {"loss": 1 / 3, "lr": 0.1, "loss/rank1": 4 / 3}),
+        ("artifact", tmp_path / "first/checkpoints/step-00000003", "fit"),
+        ("finish", "finished"),
+    ]
+    lines = capsys.readouterr().err.splitlines()
+    assert any(re.match(r"fit: step [123], .*, lr 0\.1$", line) for line in lines)
+    (last,) = (line for line in lines if line.startswith("fit: finished, step 3, "))
+    assert last.endswith(", checkpoint of step 3, loss 0.33333 (0.33333 .. 1.3333), lr 0.1")
+    written = metrics.read_rows(tmp_path / "first/metrics.jsonl")
+    assert [line for line in written if "metrics" in line] == job.rows()

@@ -34,7 +34,7 @@ class Board:
         self.checkpoint = 0
         self._ranks = ranks
         self._total = total
-        self._steps = Steps(ranks)
+        self._steps = Steps(ranks, patience=1.0)  # who looks would rather see part of a step
         self._last: Ranks = {}
         self._points: deque[tuple[float, int]] = deque(maxlen=_WINDOW)  # (time, step)
 

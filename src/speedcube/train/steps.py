@@ -10,7 +10,6 @@ from .metrics import Row
 
 Ranks: TypeAlias = dict[int, Row]  # what each rank reported at one step, in rank order
 
-_PATIENCE: Final = 2.0  # seconds that a step waits for ranks that may not report at all
 _MOST: Final = 64  # steps that wait
 
 
@@ -19,27 +18,38 @@ class Steps:
 
     Which ranks report is learned: all are waited for at first; those that missed a step are not
     waited for again until they report. After a restart all that starts over.
+
+    Parameters
+    ----------
+    ranks
+        How many there are.
+    patience
+        Seconds that a step waits for ranks that may not report at all.
+    clock
+        Seconds.
     """
 
-    def __init__(self, ranks: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, ranks: int, patience: float = 10.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._ranks = range(ranks)
         self._expected = set(self._ranks)
-        self._clock = clock
+        self._patience, self._clock = patience, clock
         self._attempt = 0
         self._given = 0
         self._open: dict[int, tuple[float, Ranks]] = {}  # step: when it was first reported, by whom
 
     def add(self, row: Row) -> list[Ranks]:
         """Take a row; return the steps that it completes."""
-        done = []
-        if row["attempt"] != self._attempt:
-            done = self.rest()
+        if row["attempt"] != self._attempt:  # it reports again what still waits
+            self._open.clear()
             self._attempt, self._given, self._expected = row["attempt"], 0, set(self._ranks)
         if row["step"] <= self._given:  # too late for its step, but this rank reports
             self._expected.add(row["rank"])
-            return done
+            return []
         _, ranks = self._open.setdefault(row["step"], (self._clock(), {}))
         ranks[row["rank"]] = row
+        done = []
         while self._open and self._due(min(self._open)):
             done.append(self._close(min(self._open)))
         return done
@@ -53,7 +63,7 @@ class Steps:
         return (
             self._expected <= ranks.keys()
             or len(self._open) > _MOST
-            or self._clock() - since > _PATIENCE
+            or self._clock() - since > self._patience
         )
 
     def _close(self, step: int) -> Ranks:
