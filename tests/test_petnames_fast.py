@@ -142,7 +142,7 @@ def test_bfloat16_on_a_gpu_is_near_float32(count: int) -> None:
     expected = _gradients(model, right)
     loss = losses(model, rows, dropout=0.0).mean()
     assert loss.item() == pytest.approx(right.item(), rel=1e-3)
-    assert _worst(_gradients(model, loss), expected) < 0.02
+    assert _worst(_gradients(model, loss), expected) < 0.05
 
 
 @pytest.mark.gpu

@@ -101,6 +101,7 @@ def install(monkeypatch: Any) -> None:
         range=lambda steps, num_stages: range(steps),
         sigmoid=lambda x: 1 / (1 + np.exp(-x)),
         store=_store,
+        sum=lambda block, axis: _block(block.sum(axis)),
         uint32=np.uint32,
         where=lambda mask, x, y: _block(np.where(mask, x, y).astype(np.float32)),
         zeros=lambda shape, dtype: _block(np.zeros(shape, dtype)),

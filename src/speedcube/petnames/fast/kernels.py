@@ -119,6 +119,7 @@ def backward(
     weight,
     cell,
     gradient,
+    sums,
     rows,
     seed,
     layer,
@@ -128,7 +129,10 @@ def backward(
     BLOCK: tl.constexpr,
     DROPOUT: tl.constexpr,
 ):
-    """Replace the values in ``gates`` by their gradients, given that of the layer's output."""
+    """Replace the values in ``gates`` by their gradients, given that of the layer's output.
+
+    ``sums``, (blocks, 4 * SIZE) in float32, gets the gradients' sum over steps and rows by block.
+    """
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)[:, None]
     unit = tl.arange(0, SIZE)[None, :]
     inside = row < rows
@@ -140,6 +144,10 @@ def backward(
     half = gates.dtype.element_ty
     dh = tl.zeros([BLOCK, SIZE], tl.float32)
     dc = tl.zeros([BLOCK, SIZE], tl.float32)
+    sum_i = tl.zeros([SIZE], tl.float32)
+    sum_f = tl.zeros([SIZE], tl.float32)
+    sum_g = tl.zeros([SIZE], tl.float32)
+    sum_o = tl.zeros([SIZE], tl.float32)
     if DROPOUT:
         key = stream(seed, layer)
     for back in tl.range(STEPS, num_stages=2):
@@ -154,22 +162,35 @@ def backward(
             dy = dropped(dy, key, place, dropout)
         dh += dy
         dc += dh * o * (1 - c * c)
-        do = (dh * c * o * (1 - o)).to(half)
+        do = dh * c * o * (1 - o)
+        sum_o += tl.sum(do, axis=0)
+        do = do.to(half)
         tl.store(gate + 3 * SIZE, do, mask=inside)
         dh = tl.dot(do, weight_o)
         # One gate after the other: all four at once would not fit in the registers.
         f = tl.load(gate + SIZE, mask=inside, other=0).to(tl.float32)
         earlier = inside & (step > 0)
         before = tl.load(cell + place - rows * SIZE, mask=earlier, other=0).to(tl.float32)
-        df = (dc * before * f * (1 - f)).to(half)
+        df = dc * before * f * (1 - f)
+        sum_f += tl.sum(df, axis=0)
+        df = df.to(half)
         tl.store(gate + SIZE, df, mask=inside)
         dh = tl.dot(df, weight_f, dh)
         i = tl.load(gate, mask=inside, other=0).to(tl.float32)
         g = tl.load(gate + 2 * SIZE, mask=inside, other=0).to(tl.float32)
-        di = (dc * g * i * (1 - i)).to(half)
+        di = dc * g * i * (1 - i)
+        sum_i += tl.sum(di, axis=0)
+        di = di.to(half)
         tl.store(gate, di, mask=inside)
         dh = tl.dot(di, weight_i, dh)
-        dg = (dc * i * (1 - g * g)).to(half)
+        dg = dc * i * (1 - g * g)
+        sum_g += tl.sum(dg, axis=0)
+        dg = dg.to(half)
         tl.store(gate + 2 * SIZE, dg, mask=inside)
         dh = tl.dot(dg, weight_g, dh)
         dc *= f
+    total = sums + tl.program_id(0) * (4 * SIZE) + tl.arange(0, SIZE)
+    tl.store(total, sum_i)
+    tl.store(total + SIZE, sum_f)
+    tl.store(total + 2 * SIZE, sum_g)
+    tl.store(total + 3 * SIZE, sum_o)

@@ -137,11 +137,14 @@ class _Layers(torch.autograd.Function):
         by_biases: list[torch.Tensor] = []
         for layer in reversed(range(layers)):
             gates, hidden, cell, _ = kept[4 * layer : 4 * layer + 4]
-            kernels.backward[(math.ceil(rows / block),)](
+            blocks = math.ceil(rows / block)
+            sums = torch.empty(blocks, 4 * size, device=gates.device)
+            kernels.backward[(blocks,)](
                 gates,
                 recurrent[layer],
                 cell,
                 gradient,
+                sums,
                 rows,
                 seed,
                 layer,
@@ -156,15 +159,15 @@ class _Layers(torch.autograd.Function):
             if layer:
                 below = kept[4 * layer - 1]
                 by_inputs.insert(0, gates.t() @ below.view(-1, size))
-                by_biases.insert(0, gates.sum(0))
+                by_biases.insert(0, sums.sum(0))
                 gradient = (gates @ inputs[layer]).view(steps, rows, size)
         places = torch.arange(PAD, device=characters.device)
         one_hot = (characters.flatten()[:, None] == places).to(gates.dtype)
         by_table = (one_hot.t() @ gates)[: ctx.symbols]
-        gradients = [*by_recurrent, *by_inputs, *by_biases]
-        exact = [torch.empty_like(each, dtype=torch.float32) for each in gradients]
-        torch._foreach_copy_(exact, gradients)
-        return None, by_table, None, None, *exact
+        by_weights = [*by_recurrent, *by_inputs]
+        exact = [torch.empty_like(each, dtype=torch.float32) for each in by_weights]
+        torch._foreach_copy_(exact, by_weights)
+        return None, by_table, None, None, *exact, *by_biases
 
 
 def _thirds(weights: list[torch.Tensor]) -> tuple[list[Any], list[Any], list[Any]]:

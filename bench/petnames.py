@@ -1,0 +1,357 @@
+"""How fast do GPUs train the pet names' published network, through speedcube.train.run?
+
+python bench/petnames.py --data FILE.csv [--gpus 1,2,4] [--json FILE] [--repeat 5] [--quick]
+
+FILE.csv is Seattle's register of pet licences. The yardstick: rows in the file's order,
+torch.manual_seed(0), torch.randperm(n), the first tenth held out; the loss is the mean over all 8
+places with padding, in validation without dropout. Per number of GPUs, each in one job:
+
+* seconds of an epoch of one GPU at batch 16,384 and at 2,048, Triton kernels in bfloat16 and CUDA
+  graphs, shuffle and the wait for its loss included, validation not; and between two rows that the
+  program reads from the job, validation included;
+* validation loss after 8 epochs at batch 2,048, bfloat16 and plain PyTorch in float32;
+* seconds to a validation loss of 1.30 by the schedules below, shuffles and validations included,
+  kernels compiled and graphs captured before;
+* rows a second at batch 65,536 of all ranks, plain PyTorch and DistributedDataParallel in float32
+  (with and without TF32), and ours in bfloat16.
+
+--quick: one repeat, no 8 epochs, and seconds instead of a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import itertools
+import json
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from speedcube import train
+from speedcube.petnames import data, source
+from speedcube.petnames.alphabet import WINDOW
+from speedcube.petnames.model import make_model
+
+TARGET: Final = 1.30
+WIDE: Final = 65_536
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A rate that rises to its peak and falls to nothing, both in straight lines."""
+
+    batch: int  # of all ranks
+    epochs: int
+    peak: float
+    rise: float  # the share of the steps
+
+
+SCHEDULES: Final = {
+    1: Schedule(1024, 3, 0.02, 0.25),
+    2: Schedule(2048, 4, 0.03, 0.25),
+    4: Schedule(4096, 6, 0.04, 0.30),
+    8: Schedule(4096, 6, 0.04, 0.30),
+}
+
+
+@dataclass
+class Yardstick:
+    """The rows on this rank's device, and what every figure does with them."""
+
+    training: Any
+    held_out: Any
+
+    @classmethod
+    def of(cls, rows: NDArray[np.uint8]) -> Yardstick:
+        import torch
+
+        torch.manual_seed(0)
+        order = torch.randperm(len(rows))
+        codes = torch.from_numpy(rows)[order].to(train.device())
+        return cls(codes[len(rows) // 10 :], codes[: len(rows) // 10])
+
+    def sizes(self, batch: int) -> list[tuple[int, int]]:
+        """This rank's rows and all ranks' in each step of an epoch."""
+        starts = range(0, len(self.training), batch)
+        wholes = [min(batch, len(self.training) - start) for start in starts]
+        rank, world = train.rank(), train.world_size()
+        return [(len(range(rank, whole, world)), whole) for whole in wholes]
+
+    def order(self, seed: int) -> Any:
+        """This rank's rows of an epoch: of each batch every world_size()-th."""
+        import torch
+
+        generator = torch.Generator(train.device()).manual_seed(seed)
+        order = torch.randperm(len(self.training), generator=generator, device=train.device())
+        return order[train.rank() :: train.world_size()]
+
+
+@dataclass
+class Fast:
+    """Ours: bfloat16, Triton kernels, CUDA graphs."""
+
+    yardstick: Yardstick
+    lr: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        import torch
+
+        from speedcube.petnames.fast import steps
+
+        device = train.device()
+        torch.manual_seed(self.seed)
+        self.model = make_model().to(device)
+        torch.manual_seed(self.seed + 1 + train.rank())  # dropout differs
+        self.rate = torch.tensor(self.lr, device=device)
+        optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=self.rate, fused=True, capturable=True
+        )
+        rows = self.yardstick.training
+        self.steps = steps.Steps(self.model, optimizer, rows, scale=1 / WINDOW)
+        held_out = self.yardstick.held_out[train.rank() :: train.world_size()]
+        self.validation = steps.Validation(self.model, held_out)
+
+    def prepare(self, batch: int) -> None:
+        for size in self.yardstick.sizes(batch):
+            self.steps.prepare(*size)
+        self.loss()
+
+    def epoch(self, batch: int, seed: int, rates: Any = None) -> float:
+        """Train on all rows once; the loss of this rank, once it is there."""
+        self.steps.start(self.yardstick.order(seed))
+        for place, size in enumerate(self.yardstick.sizes(batch)):
+            if rates is not None:
+                self.rate.copy_(rates[place])
+            self.steps.step(*size)
+        mine = len(self.yardstick.training) / train.world_size()
+        return float(self.steps.total.item()) / WINDOW / mine
+
+    def loss(self) -> float:
+        """The validation loss, over all ranks."""
+        from torch import distributed
+
+        total = self.validation().clone()
+        if train.world_size() > 1:
+            distributed.all_reduce(total)
+        return float(total.item()) / WINDOW / len(self.yardstick.held_out)
+
+
+@dataclass
+class Plain:
+    """PyTorch's own modules in float32, as anybody would write it, rows on the device."""
+
+    yardstick: Yardstick
+    lr: float
+
+    def __post_init__(self) -> None:
+        import torch
+        from torch.nn.parallel import DistributedDataParallel
+
+        torch.manual_seed(0)
+        self.model = make_model().to(train.device())
+        many = train.world_size() > 1
+        self.replica = DistributedDataParallel(self.model) if many else self.model
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True)
+
+    def epoch(self, batch: int, seed: int) -> None:
+        self.model.train()
+        order, done = self.yardstick.order(seed), 0
+        for size, whole in self.yardstick.sizes(batch):
+            rows = self.yardstick.training[order[done : done + size]]
+            done += size
+            self.optimizer.zero_grad()
+            (self._sum(self.replica, rows) * (train.world_size() / whole / WINDOW)).backward()
+            self.optimizer.step()
+
+    def loss(self) -> float:
+        import torch
+
+        self.model.eval()
+        with torch.no_grad():
+            total = self._sum(self.model, self.yardstick.held_out)
+        return float(total.item()) / WINDOW / len(self.yardstick.held_out)
+
+    @staticmethod
+    def _sum(model: Any, rows: Any) -> Any:
+        from torch.nn.functional import cross_entropy
+
+        logits = model(rows[:, :-1]).flatten(0, 1)
+        return cross_entropy(logits, rows[:, 1:].flatten().long(), reduction="sum")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long all ranks take for it, from a common start."""
+    import torch
+    from torch import distributed
+
+    if train.world_size() > 1:
+        distributed.barrier()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def epochs(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
+    for batch in (16_384, 2_048):
+        fast = Fast(yardstick, 1e-3)
+        first = seconds(lambda fast=fast, batch=batch: fast.prepare(batch))
+        for count in range(repeat + 1):
+            took = seconds(lambda fast=fast, batch=batch, count=count: fast.epoch(batch, count))
+            row = {"figure": f"epoch {batch}", "loss": fast.loss(), "seconds": took}
+            train.report({**row, "warm": count > 0, "capture": first})
+            if count:
+                yield row
+
+
+def eight_epochs(yardstick: Yardstick) -> Iterator[dict[str, Any]]:
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = False
+    for name, made in (("bfloat16", Fast(yardstick, 1e-3)), ("float32", Plain(yardstick, 1e-3))):
+        took = [seconds(lambda made=made, e=e: made.epoch(2_048, e)) for e in range(8)]
+        yield {"figure": f"8 epochs at 2048, {name}", "loss": made.loss(), "seconds": took}
+    torch.backends.cudnn.allow_tf32 = True
+
+
+def to_target(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
+    import torch
+
+    plan = SCHEDULES[train.world_size()]
+    for seed in range(repeat):
+        fast = Fast(yardstick, 0.0, seed)
+        fast.prepare(plan.batch)
+        a_pass = len(yardstick.sizes(plan.batch))
+        share = torch.arange(a_pass * plan.epochs, device=train.device()) / (a_pass * plan.epochs)
+        rates = plan.peak * torch.minimum(share / plan.rise, (1 - share) / (1 - plan.rise))
+        losses: list[float] = []
+
+        def work(fast: Fast = fast, rates: Any = rates, losses: list[float] = losses) -> None:
+            for epoch, rate in enumerate(rates.split(len(rates) // plan.epochs)):
+                fast.epoch(plan.batch, epoch, rate)
+                losses.append(fast.loss())
+                if losses[-1] <= TARGET:
+                    return
+
+        took = seconds(work)
+        yield {"figure": f"to {TARGET}", "seconds": took, "seed": seed, "losses": losses,
+               "reached": losses[-1] <= TARGET, **asdict(plan)}  # fmt: skip
+
+
+def wide(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
+    import torch
+
+    makers = {"float32": Plain, "float32 with TF32": Plain, "bfloat16, ours": Fast}
+    for name, maker in makers.items():
+        torch.backends.cudnn.allow_tf32 = "TF32" in name
+        made = maker(yardstick, 1e-3)
+        made.epoch(WIDE, 0)
+        took = [seconds(lambda made=made, e=e: made.epoch(WIDE, e)) for e in range(repeat)]
+        rate = len(yardstick.training) / statistics.median(took)
+        yield {"figure": f"{WIDE} rows, {name}", "seconds": took, "rows_per_second": rate}
+    torch.backends.cudnn.allow_tf32 = True
+
+
+def fit(rows: NDArray[np.uint8], repeat: int, quick: bool) -> list[dict[str, Any]]:
+    """All figures of one number of GPUs, in every rank."""
+    yardstick = Yardstick.of(rows)
+    found = list(to_target(yardstick, repeat))
+    if train.world_size() == 1:
+        found += epochs(yardstick, repeat)
+    if train.world_size() == 1 and not quick:
+        found += eight_epochs(yardstick)
+    found += wide(yardstick, 1 if quick else repeat)
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured with; asked in a rank, where a GPU is."""
+    import torch
+    import triton
+
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+        "nccl": ".".join(map(str, torch.cuda.nccl.version())),
+        "triton": triton.__version__,
+    }
+
+
+def with_machine(*asked: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return machine(), fit(*asked)
+
+
+def driver() -> str:
+    import subprocess
+
+    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def between_rows(rows: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """Seconds between two rows of warm epochs, by figure, on the driver's side of the job."""
+    gaps: dict[str, list[float]] = {}
+    for before, row in itertools.pairwise(rows):
+        name = row["metrics"]["figure"]
+        if row["metrics"]["warm"] and before["metrics"]["figure"] == name:
+            gaps.setdefault(name, []).append(row["seconds"] - before["seconds"])
+    return gaps
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--gpus", default="1")
+    parser.add_argument("--json")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--quick", action="store_true")
+    asked = parser.parse_args()
+    repeat = 1 if asked.quick else asked.repeat
+    loaded = source.load(asked.data, print)
+    rows = data.rows(loaded.names)
+    result: dict[str, Any] = {
+        "command": " ".join(sys.argv),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "driver": driver(),
+        "data_sha256": loaded.sha256,
+        "rows": len(rows),
+        "rows_sha256": hashlib.sha256(rows.tobytes()).hexdigest(),
+        "gpus": {},
+    }
+    for world in map(int, asked.gpus.split(",")):
+        with tempfile.TemporaryDirectory() as out:
+            start = time.perf_counter()
+            job = train.run(
+                with_machine, rows, repeat, asked.quick, on=f"gpus:{world}", out=out, progress=False
+            )
+            made, found = job.results()[0]
+            whole = time.perf_counter() - start
+        result["machine"] = made
+        result["gpus"][world] = {"job_seconds": whole, "figures": found,
+                                 "between_rows": between_rows(job.rows())}  # fmt: skip
+        for row in found:
+            print(world, "GPUs", json.dumps(row), flush=True)
+        print(world, "GPUs", json.dumps(result["gpus"][world]["between_rows"]), f"{whole:.1f} s")
+    if asked.json:
+        with open(asked.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
