@@ -22,6 +22,7 @@ export PIP_CONSTRAINT      = $(PINS)
 export UV_CONSTRAINT       = $(PINS)
 export UV_BUILD_CONSTRAINT = $(PINS)
 export UV_SYSTEM_CERTS    := 1
+export UV_HTTP_TIMEOUT    := 180
 
 # An environment with some extras. The pip beside $(PYTHON) brings uv, since some systems' venv cannot bring its own pip; uv
 # brings the rest in seconds. But torch: pip's settings may name another build of it than PyPI's with its gigabytes of CUDA.
@@ -36,6 +37,9 @@ endef
 
 ladder: $(VENV)/.installed-$(EXTRAS)
 	$(BIN)/speedcube ladder $(ARGS)
+
+# Two tests at a time have a core each; BLAS would start threads for every core, which spin.
+test test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 test: $(DEV)
 	$(BIN)/python -m pytest $(TESTS) $(ARGS)
