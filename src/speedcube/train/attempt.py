@@ -27,6 +27,7 @@ WORKER_SECONDS: Final = 0.5  # between two looks at the workers
 AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
 DOWN_SECONDS: Final = 5.0  # for ranks to be killed
 ANSWER_SECONDS: Final = 5.0
+NO_SCHEDULER: Final = "the connection to the Dask scheduler is lost"
 LOST: Final = (OSError, TimeoutError, CancelledError)  # what a lost connection raises
 
 
@@ -185,7 +186,7 @@ class Attempt:
                 claims.gone, workers=workers, callback_timeout=ANSWER_SECONDS
             )
         except LOST as err:
-            text = f"the connection to the Dask scheduler is lost ({err or type(err).__name__})"
+            text = f"{NO_SCHEDULER} ({err or type(err).__name__})"
             self.failures.append(self._failure(0, "scheduler", text))
             return
         for rank in self.ranks.values():

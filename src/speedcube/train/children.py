@@ -142,7 +142,7 @@ class Child:
         status = self.status() or 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            return f"killed by {_SIGNALS.get(number, f'signal {number}')}"
+            return f"was killed by {_SIGNALS.get(number, f'signal {number}')}"
         return f"ended with exit code {os.WEXITSTATUS(status)}"
 
     def kill(self) -> None:

@@ -22,6 +22,7 @@ from .checkpoint import Checkpoint, RankFile
 from .wire import Channel, Launch
 
 PEER_SECONDS: Final = 60  # for the other ranks to reach a checkpoint
+WRITE_SECONDS: Final = 3600  # for rank 0 to write it
 
 
 class Stopped(BaseException):
@@ -201,7 +202,7 @@ def _keep(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) ->
         here.store.set(f"part/{name}/{rank}", json.dumps(asdict(file)))
     else:
         here.store.set(f"part/{name}/{rank}", rng.to_bytes(state))
-    _wait(here, f"kept/{name}", 0)
+    _wait(here, f"kept/{name}", 0, WRITE_SECONDS)
 
 
 def _lead(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
@@ -233,16 +234,16 @@ def _part(here: Context, key: str, rank: int) -> bytes:
     return found
 
 
-def _wait(here: Context, key: str, rank: int) -> bytes:
+def _wait(here: Context, key: str, rank: int, seconds: float = PEER_SECONDS) -> bytes:
     """What another rank has set, or will have soon."""
     from torch.distributed import DistStoreError
 
     try:
-        here.store.wait([key], timedelta(seconds=PEER_SECONDS))
+        here.store.wait([key], timedelta(seconds=seconds))
     except DistStoreError as err:
         raise CheckpointError(
             f"rank {rank} did not reach the checkpoint of step {here.step} within "
-            f"{PEER_SECONDS} s; every rank has to call report(..., checkpoint=...) at the same step"
+            f"{seconds:g} s; every rank has to call report(..., checkpoint=...) at the same step"
         ) from err
     found: bytes = here.store.get(key)
     return found

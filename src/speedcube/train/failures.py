@@ -25,7 +25,7 @@ CONSEQUENCES: Final = (
 FINAL: Final = ("cancelled", "scheduler", "stopped", "start")  # a restart would not help
 WHY: Final = {
     "worker": "its Dask worker {text}",
-    "death": "it was {text}",
+    "death": "it {text}",
     "silent": "{text}",
     "hung": "{text}",
     "start": "it could not start: {text}",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import ParameterError, TrainError
+from ..errors import ParameterError, RankError, TrainError
 from . import agent, checkpoint, claims, placing
-from .attempt import ANSWER_SECONDS, Attempt
+from .attempt import ANSWER_SECONDS, LOST, NO_SCHEDULER, Attempt
 from .checkpoint import Checkpoint
 from .failures import Failure, error
 from .live import Live
@@ -24,7 +24,7 @@ from .trackers import Trackers
 from .wire import Settings
 
 CANCEL_SECONDS: Final = 10.0
-REPLACE_SECONDS: Final = 12.0  # for a lost worker to come back
+REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
 POLL_SECONDS: Final = 0.1
 
 
@@ -291,14 +291,7 @@ class Job:
         """All the workers the job needs; None where it was cancelled while it waited."""
         site, began, said = self._site, time.monotonic(), False
         while not self._cancel.is_set():
-            granted, why = site.client.run_on_scheduler(
-                claims.claim,
-                job=self.id,
-                client=site.client.id,
-                count=site.ranks,
-                names=site.workers,
-                avoid=tuple(self._refused),
-            )
+            granted, why = self._ask_for_workers()
             if granted:
                 return tuple(tuple(worker) for worker in granted)
             waited = time.monotonic() - began
@@ -311,6 +304,22 @@ class Job:
                 self._live.event(f"waiting: {why}")
             self._cancel.wait(POLL_SECONDS)
         return None
+
+    def _ask_for_workers(self) -> tuple[tuple[Any, ...], str]:
+        client = self._site.client
+        try:
+            found: tuple[tuple[Any, ...], str] = client.run_on_scheduler(
+                claims.claim,
+                job=self.id,
+                client=client.id,
+                count=self._site.ranks,
+                names=self._site.workers,
+                avoid=tuple(self._refused),
+                callback_timeout=ANSWER_SECONDS,
+            )
+        except LOST as err:
+            raise RankError(f"{NO_SCHEDULER} ({err or type(err).__name__}). {self._kept()}") from err
+        return found
 
     def _event(self, event: tuple[float, dict[str, Any]]) -> None:
         """One of the job's Dask events, on the client's thread."""
