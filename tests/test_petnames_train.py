@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from safetensors.torch import save
 from typer.testing import CliRunner, Result
 
 from speedcube import cli
-from speedcube.petnames import card, data, source
+from speedcube.errors import RankError
+from speedcube.petnames import card, data, source, training
+from speedcube.petnames.model import make_model
 
 SMALL = [name.capitalize() for name in source.sample().names[:90]]
 
@@ -110,6 +114,95 @@ def test_bad_options_are_found_before_anything_runs(
     assert reason in result.stderr
     assert result.stderr.count("\n") == 1
     assert sorted(Path().rglob("*")) == before
+
+
+class FakeJob:
+    """A job of one epoch that ends as told."""
+
+    def __init__(self, end: BaseException | None, value: object = None) -> None:
+        self.end, self.value = end, value
+        metrics = {"epoch": 1, "loss": 3.25, "validation_loss": 3.5}
+        self.found = [{"rank": 0, "step": 1, "seconds": 2.0, "metrics": metrics}]
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        yield from self.found
+        if self.end is not None:
+            raise self.end
+
+    def rows(self) -> list[dict[str, object]]:
+        return self.found
+
+    def results(self) -> list[object]:
+        return [self.value, None]
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
+    """What `train.run` gives; nothing runs."""
+    made = FakeJob(None, {"weights": save(make_model().state_dict())})
+
+    def run(fit: object, *args: object, out: Path, **options: object) -> FakeJob:
+        assert options == {
+            "on": None,
+            "name": "petnames",
+            "stop_on_nan": True,
+            "progress": False,
+        }
+        out.mkdir(parents=True, exist_ok=True)
+        return made
+
+    monkeypatch.setattr("speedcube.train.run", run)
+    return made
+
+
+def test_an_interrupted_training_can_be_continued(pets: Path, job: FakeJob) -> None:
+    job.end = KeyboardInterrupt()
+    asked = ["--data", "pets.csv", "--out", "run", "--epochs", "3"]
+    result = train(*asked)
+    assert result.exit_code == 130
+    assert result.stdout.splitlines()[1] == "epoch 1 of 3   loss 3.2500   validation 3.5000   2 s"
+    assert result.stderr == "Interrupted; the same command with --out run continues.\n"
+    for other in (["--seed", "1"], ["--lr", "0.02"], ["--batch", "50"], ["--batch-per-rank"]):
+        again = train(*asked, *other)
+        assert again.exit_code == 2
+        assert (
+            "--out 'run' holds an unfinished training with other settings or data" in again.stderr
+        )
+    pets.write_text("name\n" + "\n".join(SMALL))
+    assert "other settings or data" in train(*asked).stderr
+    pets.write_text("\n".join(["Animal's Name", *SMALL, "R2D2", ""]))
+    job.end = None
+    assert train(*asked).exit_code == 0
+    assert card.load(Path("run")).card["losses"]["validation"] == 3.5
+    assert not [path for path in Path("run").iterdir() if path.name.startswith(".")]
+
+
+def test_a_training_that_fails_says_why(pets: Path, job: FakeJob) -> None:
+    job.end = RankError("rank 1 died")
+    result = train("--data", "pets.csv")
+    assert result.exit_code == 1
+    assert result.stderr == "speedcube petnames train: rank 1 died\n"
+
+
+def test_a_model_that_cannot_be_written_is_told(pets: Path, job: FakeJob) -> None:
+    Path("run/README.md").mkdir(parents=True)
+    Path("run/petnames.json").write_text("{}")
+    asked = ["--data", "pets.csv", "--out", "run"]
+    request = training.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    Path("run/petnames.json").write_text(json.dumps(request.plan()))
+    result = train(*asked)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "speedcube petnames train: the model cannot be written to 'run': Is a directory\n"
+    )
+    assert not Path("run/card.json").exists()
+
+
+def test_the_batch_of_a_small_file_is_smaller(pets: Path) -> None:
+    rows = sum(len(name) + 1 for name in data.split([name.lower() for name in SMALL])[0])
+    request = training.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    assert request.settings.batch == rows // 64
+    assert training.checked(None, "pets.csv", 10, 9, False, 0.01, 0, "new").settings.batch == 9
 
 
 def test_packages_that_are_missing_are_named(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,7 @@ def run(request: Request) -> int:
             name="petnames",
             out=request.out,
             stop_on_nan=True,
+            progress=sys.stderr.isatty(),  # a live table there; elsewhere the lines printed below
         )
     except SpeedcubeError as err:
         complain("petnames train", err)
@@ -125,7 +126,7 @@ def run(request: Request) -> int:
         output.write(request.out / _PLAN, json.dumps(request.plan()))
         told = output.printed(lambda: print(_title(request, training, held_out)))
         for row in job:
-            if not sys.stderr.isatty():  # there a live table shows the same
+            if not sys.stderr.isatty():
                 told = output.printed(partial(print, _line(row, request.settings))) and told
         results = job.results()
         facts = _facts(request, job.rows(), len(results), time.time() - began)
