@@ -49,7 +49,7 @@ def surroundings() -> tuple[Any, ...]:
     dist.all_reduce(total)
     host = torch.tensor([dist.get_rank() + 1])
     dist.all_reduce(host)  # gloo beside NCCL, for tensors of the CPU
-    train.report({"loss": total}, checkpoint={"total": total})
+    train.report({"loss": total[0]}, checkpoint={"total": total})
     where = str(train.device()), torch.cuda.current_device(), str(held.device)
     return dist.get_world_size(), float(total), int(host), where, total
 
