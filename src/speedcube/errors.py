@@ -20,6 +20,7 @@
     ├── DataFileError       (ValueError)       a data file that does not hold what it should
     └── TrainError          (RuntimeError)     a job that cannot start or go on
         ├── RankError                          a rank that died, hung or cannot tell its exception
+        ├── StoppedError                       a job that was asked to stop, and did
         └── NonFiniteError  (also ArithmeticError)  a metric that is NaN or infinite, where asked
 
 Each message says what was asked, what is possible, and what to do.
@@ -106,6 +107,10 @@ class TrainError(SpeedcubeError, RuntimeError):
 
 class RankError(TrainError):
     """A rank that died, was stopped, hung, or raised what cannot be sent."""
+
+
+class StoppedError(TrainError):
+    """A job whose ranks were asked to stop, and did, all at the same step."""
 
 
 class NonFiniteError(TrainError, ArithmeticError):

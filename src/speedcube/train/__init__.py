@@ -1,15 +1,16 @@
 """PyTorch jobs on a Dask cluster: a function on every GPU.
 
-`run` starts a job; inside its function, `report`, `latest`, `device`, `rank` and `world_size`
-talk to it. Nothing here imports PyTorch before a job needs it.
+`run` starts a job, `sweep` many; inside their function, `report`, `latest`, `device`, `rank` and
+`world_size` talk to them. Nothing here imports PyTorch before a job needs it.
 """
 
-from ..errors import CheckpointError, NonFiniteError, RankError, TrainError
+from ..errors import CheckpointError, NonFiniteError, RankError, StoppedError, TrainError
 from .checkpoint import Checkpoint
 from .context import device, latest, local_rank, rank, report, world_size
 from .data.batches import Batches, batches
 from .job import Job
 from .launch import run
+from .sweeping import Range, Sweep, sweep
 
 __all__ = [
     "Batches",
@@ -17,7 +18,10 @@ __all__ = [
     "CheckpointError",
     "Job",
     "NonFiniteError",
+    "Range",
     "RankError",
+    "StoppedError",
+    "Sweep",
     "TrainError",
     "batches",
     "device",
@@ -26,5 +30,6 @@ __all__ = [
     "rank",
     "report",
     "run",
+    "sweep",
     "world_size",
 ]

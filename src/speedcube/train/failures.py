@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import NonFiniteError, RankError, TrainError
+from ..errors import NonFiniteError, RankError, StoppedError
 
 # Kinds, the likeliest cause first: a death makes its peers raise, never the other way round.
 ORDER: Final = ("cancelled", "scheduler", "worker", "death", "silent", "stopped", "hung", "start")
@@ -32,6 +32,7 @@ WHY: Final = {
     "stopped": "{text}",
     "scheduler": "{text}",
     "cancelled": "the job was cancelled",
+    "stopped": "every rank stopped there, {text}",
 }
 
 
@@ -86,7 +87,7 @@ def error(failure: Failure, before: Sequence[Failure], restarts: int, kept: str)
         kind, _, text = failure.text.partition(":")
         if kind == "nonfinite":
             return NonFiniteError(f"{text}; every rank stopped there. {kept}")
-        return TrainError(f"the job was asked to stop at step {failure.step}: {text}. {kept}")
+        return StoppedError(f"the job was asked to stop at step {failure.step}: {text}. {kept}")
     tries = f"after {len(before)} of {restarts} restarts. " if restarts else ""
     said = f"{failure.sentence()}. {tries}{kept}"
     if failure.stacks:

@@ -104,7 +104,7 @@ def run(
     TrainError
         Fewer workers than ranks, or workers whose versions differ.
     """
-    _check_function(function)
+    check_function(function)
     if context.inside():
         raise ParameterError("train.run() inside a rank: start jobs from the program that drives")
     at_least("max_restarts", max_restarts, 0)
@@ -112,7 +112,7 @@ def run(
     title = _checked_name(name, function)
     limit = _checked_timeout(step_timeout)
     site = placing.site(on, ranks, backend)
-    directory = _directory(out, title)
+    directory = run_directory(out, title)
     told = {"on": site.name, "ranks": site.ranks, **_call(function, args, kwargs)}
     opened = open_all(trackers, directory.name, told, site.ranks)
     request = Request(
@@ -133,7 +133,8 @@ def run(
     return Job(request, site, live, opened, (args, kwargs))
 
 
-def _check_function(function: Any) -> None:
+def check_function(function: Any) -> None:
+    """`ParameterError` unless it is callable, and its parameters are no options of `run`."""
     if not callable(function):
         raise ParameterError(f"train.run({function!r}): give a function, then its arguments")
     try:
@@ -178,7 +179,8 @@ def _checked_name(name: Any, function: Any) -> str:
     return name
 
 
-def _directory(out: Any, name: str) -> Path:
+def run_directory(out: Any, name: str) -> Path:
+    """The directory ``out``, or a new one, made; `ParameterError` where it cannot be."""
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path(placing.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"

@@ -1,0 +1,48 @@
+"""Results as a pandas DataFrame and as Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..metrics import Scalar
+from .trials import TrialResult
+
+TEXT = ("status", "error", "out")
+NUMBERS = ("value", "best", "seconds", "target_seconds")
+
+
+def frame(results: Sequence[TrialResult], names: Sequence[str]) -> Any:
+    """A row for each result; parameters in the columns ``params_<name>``."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        name: [getattr(result, name) for result in results]
+        for name in ("number", "status", "value", "best", "steps", "seconds", "target_seconds")
+    }
+    columns["ranks"] = [result.ranks for result in results]
+    for name in names:
+        columns[f"params_{name}"] = _column([result.params[name] for result in results])
+    columns["error"] = [result.error for result in results]
+    columns["out"] = [str(result.out) for result in results]
+    made = pd.DataFrame(columns)
+    return made.astype(dict.fromkeys(TEXT, "string") | dict.fromkeys(NUMBERS, "float64"))
+
+
+def _column(values: list[Scalar]) -> list[Any]:
+    """Values of one type as they are, else as JSON texts: a column has one type."""
+    kinds = {type(value) for value in values if value is not None}
+    one = len(kinds) <= 1 or kinds == {int, float}
+    return values if one else [None if value is None else json.dumps(value) for value in values]
+
+
+def to_parquet(made: Any, path: Path) -> None:
+    """Write a table; the file is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        made.to_parquet(temporary, engine="pyarrow", index=False)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
