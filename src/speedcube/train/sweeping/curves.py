@@ -30,7 +30,7 @@ def points(rows: Iterable[Row]) -> list[Point]:
     for row in rows:
         if row.get("event") in NEW:
             fresh = True
-        if row.get("rank") != 0 or "step" not in row:
+        if "event" in row or row["rank"] != 0:
             continue
         point = Point(row["step"], row["seconds"], row["metrics"])
         if fresh:
@@ -61,8 +61,9 @@ def busy_seconds(rows: Iterable[Row]) -> float:
     attempts: defaultdict[tuple[int, int], list[Row]] = defaultdict(list)
     begun = 0
     for row in rows:
-        begun += row.get("event") in NEW
-        if "step" in row and "rank" in row:
+        if "event" in row:
+            begun += row["event"] in NEW
+        else:
             attempts[begun, row["rank"]].append(row)
     return sum(_span(steps) for steps in attempts.values())
 

@@ -69,7 +69,7 @@ def traced(out: Path, settings: Settings, state: State) -> Traced:
         state.error,
         directory(out, trial.number),
     )
-    return Traced(result, curve, busy_seconds(rows), tuple(r["time"] for r in rows if "step" in r))
+    return Traced(result, curve, busy_seconds(rows), tuple(row["time"] for row in rows))
 
 
 def _best(settings: Settings, values: Iterable[float]) -> float | None:
