@@ -211,6 +211,8 @@ def test_a_killed_sweep_goes_on_to_the_same_table(tmp_path: Path, cluster: str) 
     before = train.Sweep(killed)
     assert [r.status for r in before.results()] == ["finished"] * 2 + ["running"] * 2
     first = (killed / "trial-0000" / "metrics.jsonl").read_bytes()
+    pids = [rows(killed, trial)[-1]["metrics"]["pid"] for trial in (2, 3)]
+    until(lambda: not any(psutil.pid_exists(pid) for pid in pids))  # they end with their driver
 
     gate.touch()
     space = {"lr": [1.0, 2.0, 3.0, 4.0, 5.0]}

@@ -32,7 +32,6 @@ WHY: Final = {
     "stopped": "{text}",
     "scheduler": "{text}",
     "cancelled": "the job was cancelled",
-    "stopped": "every rank stopped there, {text}",
 }
 
 
