@@ -1,10 +1,10 @@
 """How long does a training job take to notice a fault, to go down, to come back with the same bits?
 
-python bench/train_faults.py [--kills 20] [--stops 5] [--exceptions 5] [--json FILE]. Two ranks with
-gloo on this machine; each fault hits a random rank at a random step of a job that keeps a checkpoint
-every second step. Seconds are from the fault: ``down`` until no process of the attempt is left,
-``back`` until every rank runs the function again. The final weights must be those of a run without
-a fault, and nothing may be left behind: no process, no listening socket, no open file.
+python bench/train_faults.py [--kills 20] [--stops 5] [--exceptions 5] [--json FILE]. Two ranks
+with gloo on this machine; each fault hits a random rank at a random step of a job that keeps a
+checkpoint every second step. Seconds are from the fault: ``down`` until no process of the attempt
+is left, ``back`` until every rank runs the function again. The final weights must be those of a run
+without a fault, and nothing may be left behind: no process, no listening socket, no open file.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import warnings
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -391,9 +392,13 @@ def test_the_ranks_and_the_device_of_a_job(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.fixture
 def no_synchronising() -> Iterator[None]:
     """PyTorch refuses what would wait for the GPU, such as a copy to the host."""
-    torch.cuda.set_sync_debug_mode("error")
-    yield
-    torch.cuda.set_sync_debug_mode("default")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that it may not find every one
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
 
 
 @pytest.mark.gpu

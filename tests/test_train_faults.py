@@ -103,9 +103,7 @@ def test_a_dead_worker_takes_its_job_down_and_is_replaced() -> None:
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        job = train.run(
-            train_faults.fit, 40, 0.03, on=client, max_restarts=1, progress=False
-        )
+        job = train.run(train_faults.fit, 40, 0.03, on=client, max_restarts=1, progress=False)
         until(lambda: len(job.rows()) > 6)
         first = pids(job)
         worker = psutil.Process(first[1]).parents()[1]
@@ -255,7 +253,9 @@ def test_a_full_disk_ends_the_job_with_the_old_checkpoint_whole(tmp_path: Path) 
     disk = tmp_path / "small"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("mounting a small file system needs root")

@@ -192,15 +192,18 @@ class Job:
             self._finish(status)
 
     def _finish(self, status: str) -> None:
+        """Close everything, whatever part of it fails, then tell those who wait."""
+        with suppress(Exception):
+            self._note("end", status=status)
+        with suppress(Exception):
+            self._live.close(status)
         with suppress(Exception):
             found = self.checkpoint()
             if found is not None:
                 self._trackers.artifact(found.path, self.name)
         with suppress(Exception):
-            self._note("end", status=status)
             self._trackers.finish(status)
-            self._file.close()
-            self._live.close(status)
+        self._file.close()
         self._held = None
         _running.discard(self)
         with self._changed:
@@ -289,7 +292,7 @@ class Job:
 
     def _claim(self, first: bool) -> tuple[tuple[str, Any], ...] | None:
         """All the workers the job needs; None where it was cancelled while it waited."""
-        site, began, said = self._site, time.monotonic(), False
+        began, said = time.monotonic(), False
         while not self._cancel.is_set():
             granted, why = self._ask_for_workers()
             if granted:
@@ -318,7 +321,9 @@ class Job:
                 callback_timeout=ANSWER_SECONDS,
             )
         except LOST as err:
-            raise RankError(f"{NO_SCHEDULER} ({err or type(err).__name__}). {self._kept()}") from err
+            raise RankError(
+                f"{NO_SCHEDULER} ({err or type(err).__name__}). {self._kept()}"
+            ) from err
         return found
 
     def _event(self, event: tuple[float, dict[str, Any]]) -> None:

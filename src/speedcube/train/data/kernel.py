@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from ...array import Array
 from ...engine.writer import Writer
 from ...expr.nodes import Leaf
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A CUDA stream by its address, as the protocol that CuPy reads wants it."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
 
 
 class Kernel:
@@ -36,7 +47,7 @@ class Kernel:
 
                 stream = torch.cuda.current_stream(self.device).cuda_stream
                 stack.enter_context(cupy.cuda.Device(self.device.index))
-                stack.enter_context(cupy.cuda.ExternalStream(stream, self.device.index))
+                stack.enter_context(cupy.cuda.Stream.from_external(_Stream(stream)))
                 array_of = cupy.from_dlpack
             inputs = zip(self.sources, tensors, strict=True)
             self.write(array_of(out), {id(source): array_of(t) for source, t in inputs})
