@@ -1,6 +1,6 @@
 """How fast do GPUs train the pet names' published network, through speedcube.train.run?
 
-python bench/petnames.py --data FILE.csv [--gpus 1,2,4] [--json FILE] [--repeat 5] [--quick]
+python bench/petnames.py [--data FILE.csv] [--gpus 1,2,4] [--json FILE] [--repeat 5] [--quick]
 
 FILE.csv is Seattle's register of pet licences. The yardstick: rows in the file's order,
 torch.manual_seed(0), torch.randperm(n), the first tenth held out; the loss is the mean over all 8
@@ -25,6 +25,7 @@ import datetime
 import hashlib
 import itertools
 import json
+import os
 import platform
 import statistics
 import sys
@@ -44,6 +45,7 @@ from speedcube.petnames.model import make_model
 
 TARGET: Final = 1.30
 WIDE: Final = 65_536
+NOTHING: Final = -100  # to ignore: padding counts, too
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Schedule:
 SCHEDULES: Final = {
     1: Schedule(1024, 3, 0.02, 0.25),
     2: Schedule(2048, 4, 0.03, 0.25),
-    4: Schedule(4096, 6, 0.04, 0.30),
-    8: Schedule(4096, 6, 0.04, 0.30),
+    4: Schedule(4096, 8, 0.03, 0.25),
+    8: Schedule(4096, 8, 0.03, 0.25),
 }
 
 
@@ -97,19 +99,21 @@ class Yardstick:
 
 
 @dataclass
-class Fast:
-    """Ours: bfloat16, Triton kernels, CUDA graphs."""
+class Training:
+    """Steps over the yardstick's rows: Triton kernels in graphs, or plain PyTorch in float32."""
 
     yardstick: Yardstick
     lr: float
+    plain: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
         import torch
 
+        from speedcube.petnames import plain
         from speedcube.petnames.fast import steps
 
-        device = train.device()
+        device, kind = train.device(), plain if self.plain else steps
         torch.manual_seed(self.seed)
         self.model = make_model().to(device)
         torch.manual_seed(self.seed + 1 + train.rank())  # dropout differs
@@ -117,25 +121,25 @@ class Fast:
         optimizer = torch.optim.Adam(
             self.model.parameters(), lr=self.rate, fused=True, capturable=True
         )
-        rows = self.yardstick.training
-        self.steps = steps.Steps(self.model, optimizer, rows, scale=1 / WINDOW)
-        held_out = self.yardstick.held_out[train.rank() :: train.world_size()]
-        self.validation = steps.Validation(self.model, held_out)
+        rows, held_out = self.yardstick.training, self.yardstick.held_out
+        self.steps = kind.Steps(self.model, optimizer, rows, scale=1 / WINDOW, ignore=NOTHING)
+        mine = held_out[train.rank() :: train.world_size()]
+        self.validation = kind.Validation(self.model, mine, ignore=NOTHING)
 
     def prepare(self, batch: int) -> None:
+        """Compile and capture all that an epoch needs."""
         for size in self.yardstick.sizes(batch):
             self.steps.prepare(*size)
         self.loss()
 
     def epoch(self, batch: int, seed: int, rates: Any = None) -> float:
-        """Train on all rows once; the loss of this rank, once it is there."""
+        """Train on all rows once; the sum of this rank's losses, once it is there."""
         self.steps.start(self.yardstick.order(seed))
         for place, size in enumerate(self.yardstick.sizes(batch)):
             if rates is not None:
                 self.rate.copy_(rates[place])
             self.steps.step(*size)
-        mine = len(self.yardstick.training) / train.world_size()
-        return float(self.steps.total.item()) / WINDOW / mine
+        return float(self.steps.total.item())
 
     def loss(self) -> float:
         """The validation loss, over all ranks."""
@@ -145,49 +149,6 @@ class Fast:
         if train.world_size() > 1:
             distributed.all_reduce(total)
         return float(total.item()) / WINDOW / len(self.yardstick.held_out)
-
-
-@dataclass
-class Plain:
-    """PyTorch's own modules in float32, as anybody would write it, rows on the device."""
-
-    yardstick: Yardstick
-    lr: float
-
-    def __post_init__(self) -> None:
-        import torch
-        from torch.nn.parallel import DistributedDataParallel
-
-        torch.manual_seed(0)
-        self.model = make_model().to(train.device())
-        many = train.world_size() > 1
-        self.replica = DistributedDataParallel(self.model) if many else self.model
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True)
-
-    def epoch(self, batch: int, seed: int) -> None:
-        self.model.train()
-        order, done = self.yardstick.order(seed), 0
-        for size, whole in self.yardstick.sizes(batch):
-            rows = self.yardstick.training[order[done : done + size]]
-            done += size
-            self.optimizer.zero_grad()
-            (self._sum(self.replica, rows) * (train.world_size() / whole / WINDOW)).backward()
-            self.optimizer.step()
-
-    def loss(self) -> float:
-        import torch
-
-        self.model.eval()
-        with torch.no_grad():
-            total = self._sum(self.model, self.yardstick.held_out)
-        return float(total.item()) / WINDOW / len(self.yardstick.held_out)
-
-    @staticmethod
-    def _sum(model: Any, rows: Any) -> Any:
-        from torch.nn.functional import cross_entropy
-
-        logits = model(rows[:, :-1]).flatten(0, 1)
-        return cross_entropy(logits, rows[:, 1:].flatten().long(), reduction="sum")
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -206,7 +167,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def epochs(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
     for batch in (16_384, 2_048):
-        fast = Fast(yardstick, 1e-3)
+        fast = Training(yardstick, 1e-3)
         first = seconds(lambda fast=fast, batch=batch: fast.prepare(batch))
         for count in range(repeat + 1):
             took = seconds(lambda fast=fast, batch=batch, count=count: fast.epoch(batch, count))
@@ -220,7 +181,8 @@ def eight_epochs(yardstick: Yardstick) -> Iterator[dict[str, Any]]:
     import torch
 
     torch.backends.cudnn.allow_tf32 = False
-    for name, made in (("bfloat16", Fast(yardstick, 1e-3)), ("float32", Plain(yardstick, 1e-3))):
+    for name in ("bfloat16", "float32"):
+        made = Training(yardstick, 1e-3, plain=name == "float32")
         took = [seconds(lambda made=made, e=e: made.epoch(2_048, e)) for e in range(8)]
         yield {"figure": f"8 epochs at 2048, {name}", "loss": made.loss(), "seconds": took}
     torch.backends.cudnn.allow_tf32 = True
@@ -231,16 +193,18 @@ def to_target(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 
     plan = SCHEDULES[train.world_size()]
     for seed in range(repeat):
-        fast = Fast(yardstick, 0.0, seed)
+        fast = Training(yardstick, 0.0, seed=seed)
         fast.prepare(plan.batch)
         a_pass = len(yardstick.sizes(plan.batch))
         share = torch.arange(a_pass * plan.epochs, device=train.device()) / (a_pass * plan.epochs)
         rates = plan.peak * torch.minimum(share / plan.rise, (1 - share) / (1 - plan.rise))
         losses: list[float] = []
 
-        def work(fast: Fast = fast, rates: Any = rates, losses: list[float] = losses) -> None:
+        def work(
+            fast: Training = fast, seed: int = seed, rates: Any = rates, losses: Any = losses
+        ) -> None:
             for epoch, rate in enumerate(rates.split(len(rates) // plan.epochs)):
-                fast.epoch(plan.batch, epoch, rate)
+                fast.epoch(plan.batch, 100 * seed + epoch, rate)
                 losses.append(fast.loss())
                 if losses[-1] <= TARGET:
                     return
@@ -253,10 +217,9 @@ def to_target(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 def wide(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
     import torch
 
-    makers = {"float32": Plain, "float32 with TF32": Plain, "bfloat16, ours": Fast}
-    for name, maker in makers.items():
+    for name in ("float32", "float32 with TF32", "bfloat16"):
         torch.backends.cudnn.allow_tf32 = "TF32" in name
-        made = maker(yardstick, 1e-3)
+        made = Training(yardstick, 1e-3, plain=name != "bfloat16")
         made.epoch(WIDE, 0)
         took = [seconds(lambda made=made, e=e: made.epoch(WIDE, e)) for e in range(repeat)]
         rate = len(yardstick.training) / statistics.median(took)
@@ -315,7 +278,7 @@ def between_rows(rows: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True)
+    parser.add_argument("--data", help="default: the city's portal")
     parser.add_argument("--gpus", default="1")
     parser.add_argument("--json")
     parser.add_argument("--repeat", type=int, default=5)
@@ -325,7 +288,7 @@ def main() -> None:
     loaded = source.load(asked.data, print)
     rows = data.rows(loaded.names)
     result: dict[str, Any] = {
-        "command": " ".join(sys.argv),
+        "command": " ".join(["python bench/petnames.py", *map(os.path.basename, sys.argv[1:])]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "driver": driver(),
         "data_sha256": loaded.sha256,
