@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import io
 import json
@@ -120,6 +121,20 @@ def test_bad_input_is_refused_before_anything_starts(
     with pytest.raises(ParameterError, match=message):
         train.sweep(fit, told.pop("space"), **told)
     assert not (tmp_path / "out").exists()
+
+
+def test_options_of_a_sweep_are_no_parameters_of_the_function(tmp_path: Path) -> None:
+    def seeded(lr: float, seed: int = 0) -> None: ...
+
+    asked: dict[str, Any] = {"on": "cores:1", "out": tmp_path / "out"}
+    with pytest.raises(ParameterError, match="'seed' is a parameter of the function and an option"):
+        train.sweep(seeded, {"lr": [1.0]}, **asked)
+    for function, values in (
+        (functools.partial(seeded, seed=1), {"lr": [1.0]}),
+        (seeded, {"lr": [1.0], "seed": [1, 2]}),
+    ):
+        with pytest.raises(ParameterError, match="prune='no'"):  # it has come to the next check
+            train.sweep(function, values, **asked, prune="no")
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "two", 9])

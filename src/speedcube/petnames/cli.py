@@ -1,4 +1,4 @@
-"""The commands ``speedcube petnames train`` and ``generate``, as typer sees them."""
+"""The commands ``speedcube petnames train``, ``generate``, ``sweep``, ``report``, for typer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from ..climb.command import complain
 from ..errors import SpeedcubeError
-from . import generating, training
+from . import generating, sweeping, training
 
 app = typer.Typer(
     no_args_is_help=True, help="Train a network that invents pet names, and let it invent some."
@@ -79,3 +79,69 @@ def generate(
         complain("petnames generate", err)
         raise typer.Exit(generating.BAD_USE) from err
     raise typer.Exit(generating.run(request))
+
+
+@app.command()
+def sweep(
+    on: Annotated[
+        str | None,
+        typer.Option(help="where: gpus:8, cores:2, cuda-cluster, tcp://host:port (default: all)"),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="a CSV file or its URL (default: the City of Seattle's pet licences)"),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="passes over the data of each trial")] = 10,
+    batch: Annotated[str, typer.Option(help="rows of a batch, to choose from")] = "1024,4096,16384",
+    lr: Annotated[str, typer.Option(help="learning rates, to choose from")] = "0.001,0.004,0.01",
+    ranks: Annotated[
+        str, typer.Option(help="ranks of a trial, to choose from: 1,4,8 shows how it scales")
+    ] = "1",
+    method: Annotated[str, typer.Option(help="grid, random or tpe")] = "grid",
+    trials: Annotated[int | None, typer.Option(help="how many, where it is no grid")] = None,
+    prune: Annotated[
+        str | None,
+        typer.Option(help="give up bad trials: median, successive-halving or hyperband"),
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="a validation loss; the page shows the time to it")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the trainings and of what is tried")] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="a directory (default: a new one in ./petnames-runs); one that holds this sweep, "
+            "interrupted, is continued"
+        ),
+    ] = None,
+) -> None:
+    """Train with many settings, side by side; a page of curves and a table are written to --out.
+
+    Exit code: 0 done, 1 no trial finished, 2 bad use, 130 interrupted, 141 done, but whoever read
+    the output left.
+    """
+    try:
+        request = sweeping.checked(
+            on, data, epochs, batch, lr, ranks, method, trials, prune, target, seed, out
+        )
+    except SpeedcubeError as err:
+        complain("petnames sweep", err)
+        raise typer.Exit(sweeping.BAD_USE) from err
+    raise typer.Exit(sweeping.run(request))
+
+
+@app.command()
+def report(
+    out: Annotated[
+        str | None,
+        typer.Option(help="a sweep's directory (default: the newest in ./petnames-runs)"),
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="a validation loss; the page shows the time to it")
+    ] = None,
+) -> None:
+    """Write a sweep's page and table anew; the sweep may be running, or have been killed.
+
+    Exit code: 0 written, 2 bad use, 141 written, but whoever read the output left.
+    """
+    raise typer.Exit(sweeping.run_report(out, target))

@@ -6,12 +6,14 @@ import math
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from ..climb.options import rung_names
 from ..engine import rungs
 from ..errors import ParameterError
 from .alphabet import is_name
+
+Number = TypeVar("Number", int, float)
 
 MAX_START: Final = 16  # letters
 MAX_SEED: Final = 2**63 - 1
@@ -44,6 +46,15 @@ def check_count(option: str, value: int, most: int) -> None:
     """`ParameterError` unless ``value`` is one of 1 to ``most``."""
     if not 1 <= value <= most:
         raise ParameterError(f"{option} {value}: give a number from 1 to {most:,}")
+
+
+def numbers(option: str, text: str, kind: type[Number]) -> list[Number]:
+    """The numbers that ``text`` lists, as "0.001,0.004"."""
+    try:
+        return [kind(part) for part in text.split(",")]
+    except ValueError:
+        what = "numbers" if kind is float else "whole numbers"
+        raise ParameterError(f"{option} {text!r}: give {what} with commas between them") from None
 
 
 def check_seed(seed: int) -> None:

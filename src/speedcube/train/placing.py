@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import threading
@@ -205,6 +206,8 @@ def close_all() -> None:
 
 def default_name(function: Any) -> str:
     """A job's name where none is given: its function's."""
+    while isinstance(function, functools.partial):
+        function = function.func
     name = getattr(function, "__name__", type(function).__name__)
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[:64] or "job"
 

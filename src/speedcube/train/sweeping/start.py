@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import math
@@ -239,6 +240,7 @@ def _passed(function: Any, space: Space, fixed: Mapping[str, Any]) -> frozenset[
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return frozenset(space) - set(RANKS)
+    _check_own(function, signature, space)
     taken = frozenset(k for k in space if k not in RANKS or k in signature.parameters)
     try:
         signature.bind(**dict.fromkeys([*taken, *fixed]))
@@ -248,6 +250,19 @@ def _passed(function: Any, space: Space, fixed: Mapping[str, Any]) -> frozenset[
             f"parameters are {signature}"
         ) from None
     return taken
+
+
+def _check_own(function: Any, signature: inspect.Signature, space: Space) -> None:
+    """`ParameterError` where an argument could be meant for the function or for the sweep."""
+    options = inspect.signature(sweep).parameters.values()
+    own = {p.name for p in options if p.kind is p.KEYWORD_ONLY} - set(launch.OWN) - set(space)
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    for name in signature.parameters:
+        if name in own and name not in bound:
+            raise ParameterError(
+                f"{name!r} is a parameter of the function and an option of train.sweep; bind it "
+                f"with functools.partial(function, {name}=...), or put it into the space"
+            )
 
 
 def _key(space: Space, ranks: int, workers: int) -> str | None:

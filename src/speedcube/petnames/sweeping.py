@@ -1,0 +1,154 @@
+"""The commands ``speedcube petnames sweep`` and ``report``: many trainings, and their page."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .. import train
+from ..climb import output
+from ..climb.command import complain
+from ..errors import ParameterError, SpeedcubeError
+from ..train.sweeping import Sweep, report
+from . import card, data, options, source
+from .fit import Settings, fit
+
+DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+METRIC = "validation_loss"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for: the space, the data, and the other arguments of `train.sweep`."""
+
+    space: dict[str, list[float] | list[int]]
+    names: source.Source
+    epochs: int
+    seed: int
+    out: Path
+    options: dict[str, Any]
+
+
+def trial(
+    *,
+    lr: float,
+    batch: int,
+    epochs: int,
+    seed: int,
+    sha256: str,  # of the data: an interrupted sweep goes on with the same
+    training: list[str],
+    held_out: list[str],
+) -> None:
+    """One training of a sweep; its weights stay in its checkpoints."""
+    fit(Settings(epochs, batch, False, lr, seed), training, held_out)
+
+
+def checked(
+    on: str | None,
+    asked: str | None,
+    epochs: int,
+    batch: str,
+    lr: str,
+    ranks: str,
+    method: str,
+    trials: int | None,
+    prune: str | None,
+    target: float | None,
+    seed: int,
+    out: str | None,
+) -> Request:
+    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+    options.check_packages()
+    options.check_on(on)
+    options.check_count("--epochs", epochs, 100_000)
+    options.check_seed(seed)
+    rates = options.numbers("--lr", lr, float)
+    for rate in rates:
+        options.check_positive("--lr", rate, 1)
+    sizes = {"--batch": options.numbers("--batch", batch, int)}
+    sizes["--ranks"] = options.numbers("--ranks", ranks, int)
+    for option, values in sizes.items():
+        for value in values:
+            options.check_count(option, value, 1 << 24)
+    where = _new_directory() if out is None else Path(out)
+    options.check_directory("--out", where)
+    names = source.load(asked, lambda line: complain("petnames sweep", line))
+    space: dict[str, Any] = {"lr": rates, "batch": sizes["--batch"], "ranks": sizes["--ranks"]}
+    told = {"on": on, "method": method, "trials": trials, "prune": prune, "target": target}
+    return Request(space, names, epochs, seed, where, told)
+
+
+def _new_directory() -> Path:
+    return card.RUNS / f"sweep-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def run(request: Request) -> int:
+    """Run the sweep, and say what came of it; the exit code."""
+    training, held_out = data.split(request.names.names)
+    try:
+        found = train.sweep(
+            partial(trial, seed=request.seed),
+            request.space,
+            metric=METRIC,
+            seed=request.seed,
+            out=request.out,
+            progress=True,
+            stop_on_nan=True,
+            **request.options,
+            epochs=request.epochs,
+            sha256=request.names.sha256,
+            training=training,
+            held_out=held_out,
+        )
+    except KeyboardInterrupt:  # which `train.sweep` has told how to go on after
+        return INTERRUPTED
+    except ParameterError as err:
+        complain("petnames sweep", err)
+        return BAD_USE
+    except SpeedcubeError as err:
+        complain("petnames sweep", err)
+        return FAILED
+    told = output.printed(lambda: print(verdict(found)))
+    return _code(found) if told else output.BROKEN_PIPE
+
+
+def run_report(out: str | None, target: float | None) -> int:
+    """Write the page of a sweep anew, and say what it has; the exit code."""
+    try:
+        where = newest() if out is None else Path(out)
+        report(where, target=target)
+        found = Sweep(where, target=target)
+    except SpeedcubeError as err:
+        complain("petnames report", err)
+        return BAD_USE
+    told = output.printed(lambda: print(verdict(found)))
+    return DONE if told else output.BROKEN_PIPE
+
+
+def newest(runs: Path = card.RUNS) -> Path:
+    """The directory below ``runs`` whose sweep was the last to start."""
+    found = [path for path in runs.glob("*/sweep.json") if path.is_file()]
+    if not found:
+        raise ParameterError(
+            f"there is no sweep below ./{runs}; run speedcube petnames sweep first, or name a "
+            "directory with --out"
+        )
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, path)).parent
+
+
+def verdict(found: Sweep) -> str:
+    """What came of a sweep, and where its page is."""
+    best = found.best
+    told = "No trial has finished"
+    if best is not None:
+        settings = ", ".join(f"{name} {value}" for name, value in best.params.items())
+        told = f"Best: validation loss {best.value:.4f} a character with {settings}"
+    return f"{told}. {len(found.results())} trials in {found.out / 'report.html'}"
+
+
+def _code(found: Sweep) -> int:
+    return FAILED if found.best is None else DONE
