@@ -216,7 +216,7 @@ def test_a_pruner_hears_of_each_step_once_and_of_earlier_sessions() -> None:
 
 def makespan(trials: Sequence[Trial], seconds: Callable[[Trial], float], workers: int) -> float:
     """Seconds that a sweep takes where each trial takes ``seconds``."""
-    waiting, running, now, free = order(trials), [], 0.0, workers
+    waiting, running, now, free = order(trials, workers), [], 0.0, workers
     while waiting or running:
         while (trial := fitting(waiting, free)) is not None:
             waiting.remove(trial)
@@ -228,10 +228,14 @@ def makespan(trials: Sequence[Trial], seconds: Callable[[Trial], float], workers
     return now
 
 
-def test_27_trials_on_1_4_and_8_of_8_workers_leave_few_idle() -> None:
+@pytest.mark.parametrize(("scaling", "least"), [(0.0, 0.97), (0.5, 0.91), (1.0, 0.87)])
+def test_27_trials_on_1_4_and_8_of_8_workers_leave_few_idle(scaling: float, least: float) -> None:
+    def seconds(trial: Trial) -> float:
+        return 240.0 / trial.ranks**scaling
+
     trials = [Trial(k, {}, (1, 4, 8)[k % 3]) for k in range(27)]
-    took = makespan(trials, lambda _: 30.0, 8)
-    assert sum(trial.ranks for trial in trials) * 30.0 / (8 * took) >= 0.95
+    work = sum(trial.ranks * seconds(trial) for trial in trials)
+    assert work / (8 * makespan(trials, seconds, 8)) >= least
 
 
 @settings(max_examples=40)

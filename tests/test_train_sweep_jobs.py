@@ -100,7 +100,7 @@ def test_a_grid_runs_every_combination_with_its_ranks(tmp_path: Path) -> None:
     starts = [
         line["trial"] for line in read_rows(tmp_path / "trials.jsonl") if line["event"] == "start"
     ]
-    assert starts == [1, 3, 0, 2]  # the widest first
+    assert starts == [1, 3, 0, 2]  # those that take both workers first
     assert found.best is not None
     assert found.best.number == 2
     assert 0 < found.busy < 1

@@ -134,7 +134,7 @@ class Driver:
             for number, params in enumerate(planned)
             if number not in states
         ]
-        self._waiting = packing.order([*begun, *left])
+        self._waiting = packing.order([*begun, *left], self._workers)
         if not planned:
             self._next = max(states, default=-1) + 1
 

@@ -51,10 +51,10 @@ def sweep(
     """Train ``function`` with many settings, side by side on one cluster; returns at the end.
 
     Each trial is a job of `speedcube.train.run`, with a directory of its own. Trials start as soon
-    as enough workers are free, the widest first. A trial that fails is recorded with its error;
-    the others go on. A sweep that was killed goes on where it was when the same call is made with
-    its ``out``: trials that have ended are not run again, those that ran continue from their
-    checkpoints.
+    as enough workers are free: those that take all of them first, then those with the fewest
+    ranks. A trial that fails is recorded with its error; the others go on. A sweep that was killed
+    goes on where it was when the same call is made with its ``out``: trials that have ended are not
+    run again, those that ran continue from their checkpoints.
 
     Parameters
     ----------
