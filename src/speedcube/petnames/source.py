@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from ..errors import DataFileError
@@ -38,7 +39,7 @@ def load(asked: str | None, tell: Callable[[str], object]) -> Source:
             return sample()
     if _URL.match(asked):
         return _fetched(asked)
-    return _clean(asked, reader.read_file(asked))
+    return _clean(Path(asked).name, reader.read_file(asked))
 
 
 def sample() -> Source:

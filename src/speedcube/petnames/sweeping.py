@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ from ..errors import ParameterError, SpeedcubeError
 from ..train.sweeping import Sweep, report
 from . import card, data, options, source
 from .fit import Settings, fit
+from .training import new_directory
 
 DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 METRIC = "validation_loss"
@@ -74,16 +73,12 @@ def checked(
     for option, values in sizes.items():
         for value in values:
             options.check_count(option, value, 1 << 24)
-    where = _new_directory() if out is None else Path(out)
+    where = new_directory("sweep-") if out is None else Path(out)
     options.check_directory("--out", where)
     names = source.load(asked, lambda line: complain("petnames sweep", line))
     space: dict[str, Any] = {"lr": rates, "batch": sizes["--batch"], "ranks": sizes["--ranks"]}
     told = {"on": on, "method": method, "trials": trials, "prune": prune, "target": target}
     return Request(space, names, epochs, seed, where, told)
-
-
-def _new_directory() -> Path:
-    return card.RUNS / f"sweep-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
 def run(request: Request) -> int:

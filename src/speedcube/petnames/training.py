@@ -59,7 +59,7 @@ def checked(
         options.check_count("--batch", batch, 1 << 24)
     options.check_positive("--lr", lr, 1)
     options.check_seed(seed)
-    where = _new_directory() if out is None else Path(out)
+    where = new_directory() if out is None else Path(out)
     options.check_directory("--out", where)
     _check_vacant(where)
     names = source.load(asked, lambda line: complain("petnames train", line))
@@ -69,8 +69,9 @@ def checked(
     return request
 
 
-def _new_directory() -> Path:
-    return card.RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+def new_directory(kind: str = "") -> Path:
+    """A directory for a run that was given none."""
+    return card.RUNS / f"{kind}{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
 def _batch(names: Sequence[str]) -> int:
