@@ -122,7 +122,7 @@ def scaling(on: str, repeat: int) -> dict[str, Any]:
     """One rank and two in turn on CPUs; one GPU, two, four ... on GPUs."""
     gpu = on.startswith("gpu")
     counts = [n for n in (1, 2, 4, 8) if n <= machine.gpu_count()] if gpu else [1, 2]
-    kind, steps, batch = ("gpus", 200, 16384) if gpu else ("cores", 12, 512)
+    kind, steps, batch = ("gpus", 200, 16384) if gpu else ("cores", 6, 2048)
     found: dict[str, Any] = {}
     for bf16 in (False, True) if gpu else (False,):
         rates: dict[int, list[float]] = {n: [] for n in counts}
