@@ -144,6 +144,38 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert 0 < rate_at(0, 1, 1.0) <= 1.0
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_a_gpu_trains_as_a_cpu_does_and_resumes(
+    alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(epochs=3)
+    monkeypatch.setattr(train, "device", lambda: torch.device("cuda", 0))
+    weights = trained(epochs=3)
+    cpu, gpu = alone.rows[:3], alone.rows[3:]
+    for one, other in zip(cpu, gpu, strict=True):  # other dropout, and half precision
+        assert one["loss"] == pytest.approx(other["loss"], rel=0.03)
+        assert one["validation_loss"] == pytest.approx(other["validation_loss"], rel=0.03)
+    assert gpu[-1]["validation_loss"] == pytest.approx(loss_by_hand(weights, HELD_OUT), rel=0.01)
+    alone.kept = alone.states[4]
+    trained(epochs=3)
+    assert [row["epoch"] for row in alone.rows[6:]] == [3]
+    assert alone.rows[6]["loss"] == pytest.approx(gpu[-1]["loss"], rel=0.03)
+
+
+def test_within_an_epoch_a_cpu_tells_now_and_then(
+    alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("speedcube.petnames.fit.ROWS_BETWEEN_REPORTS", 50)
+    trained(epochs=1, batch=20)
+    rows = len(data.rows(TRAINING))
+    within = [row["epoch"] * rows for row in alone.rows[:-1]]
+    assert within == pytest.approx([60, 100])
+    assert all("validation_loss" not in row for row in alone.rows[:-1])
+    assert alone.rows[-1]["epoch"] == 1
+    assert 1 < alone.rows[0]["loss"] < 4
+
+
 def test_epochs_and_seeds_have_orders_of_their_own() -> None:
     orders = {tuple(permutation(50, seed, epoch).tolist()) for seed in (0, 1) for epoch in (1, 2)}
     assert len(orders) == 4
