@@ -25,7 +25,7 @@ LAYERS: Final = (
     ("engine",),
     ("interop",),
     ("array", "display", "functions", "inner", "operators", "random", "taking", "twins"),
-    ("climb", "petnames", "cli", "__init__", "__main__"),
+    ("climb", "compat", "petnames", "cli", "__init__", "__main__"),
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 TOP: Final = len(LAYERS) - 1

@@ -1,13 +1,14 @@
 """PyTorch jobs on a Dask cluster: a function on every GPU.
 
-`run` starts a job, `sweep` many; inside their function, `report`, `latest`, `device`, `rank` and
-`world_size` talk to them. Nothing here imports PyTorch before a job needs it.
+`run` starts a job, `sweep` many; inside their function, `report`, `emit`, `latest`, `device`,
+`rank` and `world_size` talk to them. Nothing here imports PyTorch before a job needs it.
 """
 
 from ..errors import CheckpointError, NonFiniteError, RankError, StoppedError, TrainError
 from .checkpoint import Checkpoint
 from .context import device, latest, local_rank, rank, report, world_size
 from .data.batches import Batches, batches
+from .emitted import Emitted, emit
 from .job import Job
 from .launch import run
 from .sweeping import Range, Sweep, sweep
@@ -16,6 +17,7 @@ __all__ = [
     "Batches",
     "Checkpoint",
     "CheckpointError",
+    "Emitted",
     "Job",
     "NonFiniteError",
     "Range",
@@ -25,6 +27,7 @@ __all__ = [
     "TrainError",
     "batches",
     "device",
+    "emit",
     "latest",
     "local_rank",
     "rank",

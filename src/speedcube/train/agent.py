@@ -134,7 +134,7 @@ class _Agent:
     def say(self, kind: str, **fields: Any) -> None:
         """One of the job's Dask events."""
         said = {"kind": kind, "rank": self.launch.rank, "attempt": self.launch.attempt, **fields}
-        self.worker.log_event(self.name, {"time": time.time(), **said})
+        self.worker.log_event(self.name, _sayable({"time": time.time(), **said}))
 
     def run(self, rendezvous: socket.socket | None) -> Outcome:
         server = zygote()
@@ -223,6 +223,15 @@ class _Agent:
             self.say("log", text=text)
             if self.sent >= LOG_LIMIT:
                 self.say("log", text=f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n")
+
+
+def _sayable(value: Any) -> Any:
+    """``value`` with what UTF-8 cannot write escaped, which would end the worker's connection."""
+    if isinstance(value, dict):
+        return {_sayable(key): _sayable(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    return value
 
 
 def _answer(channel: Channel) -> None:

@@ -76,8 +76,15 @@ class Attempt:
             call = self.client.scatter(call, workers=[first.worker], hash=False)
         self.began = time.monotonic()
         for place in self.places:
-            devices = tuple(p.device for p in self.places if p.host == place.host and p.device)
-            launch = Launch(self.settings, self.number, place, devices, master, b"", self.scheduler)
+            launch = Launch(
+                self.settings,
+                self.number,
+                place,
+                self._visible(place.host),
+                master,
+                b"",
+                self.scheduler,
+            )
             self.ranks[place.rank] = _Rank(place, self.began)
             future = self.client.submit(
                 agent.run_rank,
@@ -91,6 +98,12 @@ class Attempt:
             )
             future.add_done_callback(self._finished(place.rank))
             self.futures.append(future)
+
+    def _visible(self, host: str) -> tuple[str, ...]:
+        """The GPUs that ranks on ``host`` are to see; () where they see what their worker does."""
+        if self.settings.as_task:
+            return ()
+        return tuple(p.device for p in self.places if p.host == host and p.device)
 
     def _finished(self, rank: int) -> Callable[[Any], None]:
         return lambda future: self.events.put({"kind": "task", "rank": rank, "future": future})

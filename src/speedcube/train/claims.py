@@ -103,6 +103,11 @@ def release(job: str, topic: str, dask_scheduler: Any = None) -> None:
     table = _table(dask_scheduler)
     table.held.pop(job, None)
     table.queue.pop(job, None)
+    forget(topic, dask_scheduler)
+
+
+def forget(topic: str, dask_scheduler: Any = None) -> None:
+    """Drop the events that the scheduler keeps of ``topic``; its subscribers have them."""
     dask_scheduler._broker.truncate(topic)
 
 

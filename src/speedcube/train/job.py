@@ -10,18 +10,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..errors import ParameterError, RankError, TrainError
 from . import agent, checkpoint, claims, placing
 from .attempt import ANSWER_SECONDS, LOST, NO_SCHEDULER, Attempt
 from .checkpoint import Checkpoint
+from .emitted import Emitted, Inbox
 from .failures import Failure, error
 from .live import Live
 from .metrics import MetricsFile
 from .placing import Site
 from .trackers import Trackers
 from .wire import Settings
+
+_T = TypeVar("_T")
 
 CANCEL_SECONDS: Final = 10.0
 REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
@@ -41,6 +44,7 @@ class Request:
     keep: int
     stop_on_nan: bool
     prunable: bool
+    as_task: bool
 
 
 class Job:
@@ -54,6 +58,7 @@ class Job:
     ) -> None:
         self.name = request.name
         self.out = request.out
+        self.ranks = site.ranks
         self.status = "waiting"
         self.restarts = 0
         self.id = f"{request.name}-{time.time_ns():x}"
@@ -61,6 +66,8 @@ class Job:
         self._held = held  # arguments that must outlive the job: futures of collections
         self._changed = threading.Condition()
         self._rows: list[dict[str, Any]] = []
+        self._emitted: list[Emitted] = []
+        self._inbox = Inbox(self.out / "emitted" / self.id)
         self._values: list[bytes] | None = None
         self._error: BaseException | None = None
         self._cancel = threading.Event()
@@ -77,16 +84,23 @@ class Job:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         seen = 0
-        while new := self._after(seen):
+        while new := self._after(self._rows, seen):
             seen += len(new)
             yield from (row for row in new if row["rank"] == 0)
         self._raise()
 
-    def _after(self, seen: int) -> list[dict[str, Any]]:
-        """Rows after the first ``seen``; waits for one, [] where there will be none."""
+    def _after(self, arrived: list[_T], seen: int) -> list[_T]:
+        """What arrived after the first ``seen``; waits for one, [] where there will be none."""
         with self._changed:
-            self._pause(lambda: len(self._rows) > seen or self._ended())
-            return self._rows[seen:]
+            self._pause(lambda: len(arrived) > seen or self._ended())
+            return arrived[seen:]
+
+    def emitted(self) -> Iterator[Emitted]:
+        """What ranks sent with `emit`, as it arrives; ends with the job, and raises nothing."""
+        seen = 0
+        while new := self._after(self._emitted, seen):
+            seen += len(new)
+            yield from new
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row that any rank has reported so far."""
@@ -106,10 +120,14 @@ class Job:
         Raises what a rank raised (its own type where that can be imported), a `RankError`, or a
         `TrainError` where the job was cancelled.
         """
+        return [pickle.loads(value) for value in self.pickled()]
+
+    def pickled(self) -> list[bytes]:
+        """`results`, each as the pickle in which it arrived."""
         self.wait()
         self._raise()
         assert self._values is not None
-        return [pickle.loads(value) for value in self._values]
+        return list(self._values)
 
     def cancel(self) -> None:
         """Kill every rank; returns when they are down."""
@@ -125,8 +143,8 @@ class Job:
 
     def logs(self, rank: int = 0) -> str:
         """What a rank has printed, to standard output and error."""
-        if not 0 <= rank < self._site.ranks:
-            raise ParameterError(f"rank {rank}: the job has ranks 0 to {self._site.ranks - 1}")
+        if not 0 <= rank < self.ranks:
+            raise ParameterError(f"rank {rank}: the job has ranks 0 to {self.ranks - 1}")
         path = self._log(rank)
         return path.read_text() if path.exists() else ""
 
@@ -143,7 +161,7 @@ class Job:
 
     def __repr__(self) -> str:
         return (
-            f"<Job {self.name!r} on {self._site.name}: {self._site.ranks} ranks, {self.status}, "
+            f"<Job {self.name!r} on {self._site.name}: {self.ranks} ranks, {self.status}, "
             f"{len(self._rows)} rows, {self.restarts} restarts, in {self.out}>"
         )
 
@@ -176,7 +194,7 @@ class Job:
         client, topic = self._site.client, agent.topic(self.id)
         status = "failed"
         try:
-            self._note("start", ranks=self._site.ranks, on=self._site.name)
+            self._note("start", ranks=self.ranks, on=self._site.name)
             self._trackers.start()
             client.subscribe_topic(topic, self._event)
             status = self._attempts()
@@ -264,6 +282,7 @@ class Job:
             request.keep,
             request.stop_on_nan,
             request.prunable,
+            request.as_task,
         )
         scheduler = None
         if request.needs_scheduler:
@@ -343,6 +362,8 @@ class Job:
             with self._changed:
                 self._rows.append(row)
                 self._changed.notify_all()
+        elif kind == "chunk":
+            self._receive(event)
         elif kind == "log":
             with self._log(event["rank"]).open("a") as file:
                 file.write(event["text"])
@@ -351,6 +372,18 @@ class Job:
             self._live.checkpoint(event["step"])
         elif kind in ("started", "ready"):
             self._note(kind, **{k: v for k, v in event.items() if k != "kind"})
+
+    def _receive(self, chunk: dict[str, Any]) -> None:
+        """A part of what a rank emits; the scheduler, which logs every event, forgets it."""
+        whole = self._inbox.add(chunk)
+        if self._inbox.full():
+            self._site.client.run_on_scheduler(
+                claims.forget, topic=agent.topic(self.id), callback_timeout=ANSWER_SECONDS
+            )
+        if whole is not None:
+            with self._changed:
+                self._emitted.append(whole)
+                self._changed.notify_all()
 
     def _note(self, event: str, **fields: Any) -> None:
         self._file.write({"event": event, "time": time.time(), **fields})

@@ -31,6 +31,7 @@ OWN: Final = (
     "name",
     "out",
     "keep",
+    "as_task",
     "backend",
     "trackers",
     "progress",
@@ -50,6 +51,7 @@ def run(
     name: str | None = None,
     out: str | os.PathLike[str] | None = None,
     keep: int = 2,
+    as_task: bool = False,
     backend: str | None = None,
     trackers: Sequence[Any] = (),
     progress: bool | None = None,
@@ -86,6 +88,9 @@ def run(
         continued.
     keep
         Checkpoints to keep.
+    as_task
+        For functions written as Dask tasks: each rank gets a client (``distributed.get_client()``)
+        and sees the GPUs in its worker's order, in which dask-cuda puts the worker's own first.
     backend
         "nccl" or "gloo"; None: NCCL where each rank has a GPU.
     trackers
@@ -119,12 +124,13 @@ def run(
         title,
         directory,
         _pickled(function, args, kwargs),
-        _has_futures(args, kwargs),
+        bool(as_task) or _has_futures(args, kwargs),
         int(max_restarts),
         limit,
         int(keep),
         bool(stop_on_nan),
         bool(prunable),
+        bool(as_task),
     )
     write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
     atexit.unregister(cancel_all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import re
 import sys
 import threading
 from collections import defaultdict
@@ -209,7 +210,8 @@ def default_name(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", type(function).__name__)
-    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[:64] or "job"
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:64]
+    return name.strip("._-") or "job"
 
 
 def runs_directory() -> str:

@@ -127,16 +127,22 @@ def _device(launch: Launch) -> Any:
 
     if launch.place.device is None:
         return torch.device("cpu")
-    device = torch.device("cuda", launch.place.local_rank)
+    device = torch.device("cuda", _gpu(launch.place.device))
     torch.cuda.set_device(device)
     return device
+
+
+def _gpu(name: str) -> int:
+    """The number that CUDA gives the GPU ``name`` in this process."""
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return seen.split(",").index(name) if seen else int(name)
 
 
 def _rung(launch: Launch) -> str:
     """Where speedcube arrays are computed inside this rank."""
     if launch.place.device is None or rungs.cupy_problem():
         return "core" if launch.place.local_world_size > 1 else "cores"
-    return f"gpu:{launch.place.local_rank}"
+    return f"gpu:{_gpu(launch.place.device)}"
 
 
 def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:

@@ -39,6 +39,7 @@ class Settings:
     keep: int = 2  # checkpoints
     stop_on_nan: bool = False
     prunable: bool = False
+    as_task: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Launch:
     settings: Settings
     attempt: int
     place: Place
-    devices: tuple[str, ...]  # of this job on this host, in the order of local ranks
+    devices: tuple[str, ...]  # of this job on this host, by local rank; (): as the worker sees them
     master: tuple[str, int]
     call: bytes
     scheduler: tuple[str, Any] | None = None  # address and Security, where futures travel

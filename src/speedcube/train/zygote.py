@@ -17,7 +17,14 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
-PRELOADED: Final = ("numpy", "cloudpickle", "torch", "torch.distributed", "torch._dynamo")
+PRELOADED: Final = (
+    "numpy",
+    "cloudpickle",
+    "torch",
+    "torch.distributed",
+    "torch._dynamo",
+    "distributed",
+)
 DESCRIPTORS: Final = 4  # sent with a request to fork: channel, output, stacks, rendezvous
 _PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h
 

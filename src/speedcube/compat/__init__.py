@@ -1,0 +1,1 @@
+"""Modules with the names and calls of packages that speedcube succeeds."""
