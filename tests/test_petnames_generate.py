@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import re
@@ -20,6 +22,7 @@ from typer.testing import CliRunner, Result
 from speedcube import cli
 from speedcube.errors import CheckpointError
 from speedcube.petnames import card
+from speedcube.petnames.generating import show
 from speedcube.petnames.known import Known, tidy
 from speedcube.petnames.model import make_model
 from speedcube.petnames.sample import invent
@@ -127,6 +130,21 @@ def test_a_tiny_temperature_takes_the_likeliest_letter() -> None:
     assert invent(stops, Known.of([]), 2, 0, 5e-324, "ab") == ["Ab"]
 
 
+def test_a_terminal_gets_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    names = ["Mardy", "Marlo", "Bo", "Tockie", "Mr. Parch"]
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("sys.stdout", screen := Terminal())
+    show(names)
+    lines = screen.getvalue().splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 30
+    assert sorted("  ".join(lines).split()) == sorted(" ".join(names).split())
+
+
 def test_too_few_new_names_are_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedcube.petnames.sample._PATIENCE", 2)
     result = generate("--model", model, "--n", 9, "--temperature", 1e-9, "--start", "ab")
@@ -181,8 +199,6 @@ def refused(directory: Path) -> str:
 
 def resealed(directory: Path, name: str, content: bytes) -> None:
     """Put ``content`` into a file and its right checksum onto the card."""
-    import hashlib
-
     (directory / name).write_bytes(content)
     found = json.loads((directory / "card.json").read_text())
     found["files"][name] = hashlib.sha256(content).hexdigest()
@@ -223,7 +239,9 @@ def test_files_with_a_right_checksum_and_a_wrong_content(model: Path, weights: b
         resealed(model, "weights.safetensors", content)
         assert no_weights in refused(model)
     resealed(
-        model, "weights.safetensors", save({**state, "linear.bias": torch.full((31,), np.nan)})
+        model,
+        "weights.safetensors",
+        save({**state, "linear.bias": torch.tensor([np.nan] + 30 * [0.0])}),
     )
     assert "weights are not finite" in refused(model)
     resealed(model, "weights.safetensors", weights)
