@@ -129,3 +129,24 @@ def test_on_a_cuda_cluster() -> None:
     before = machine.gpu_count()
     found = run(surroundings, on="cuda-cluster").results()
     assert [result[0] for result in found] == [before] * before
+
+
+@pytest.mark.multigpu
+def test_old_programs_that_say_cuda_0_get_a_gpu_each() -> None:
+    pytest.importorskip("dask_cuda", reason="cuda-cluster needs dask-cuda")
+    from speedcube.compat.dask_pytorch_ddp import dispatch
+    from speedcube.engine.cuda_cluster import cuda_client
+
+    def fit(factor: int) -> tuple[str, float, int]:
+        import torch
+        from torch import distributed as dist
+
+        total = torch.tensor([float(factor)], device="cuda:0")
+        dist.all_reduce(total)
+        return str(torch.cuda.get_device_properties(0).uuid), float(total), dist.get_rank()
+
+    count = machine.gpu_count()
+    futures = dispatch.run(cuda_client(tuple(range(count))), fit, 3)
+    found = [future.result() for future in futures]
+    assert len({uuid for uuid, _, _ in found}) == count
+    assert [(total, rank) for _, total, rank in found] == [(3.0 * count, k) for k in range(count)]
