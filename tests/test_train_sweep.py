@@ -426,7 +426,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-HOSTILE = ["<script>alert(1)</script>", "$\\frac{$", "a\x00b\x1b[31m", "</td>&amp;\"'", "\u202eevil"]
+HOSTILE = ["<script>alert(1)</script>", "$\\frac{$", "a\x00b\x1b[31m", "</td>&amp;\"'", "\u202ebad"]
 
 
 @pytest.fixture
