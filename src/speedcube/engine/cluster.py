@@ -132,10 +132,16 @@ def _cause(err: BaseException | None) -> str:
     return next(filter(None, said), "no answer")
 
 
+def worker_states(client: Any) -> dict[str, Any]:
+    """What the scheduler says of each worker, by address."""
+    # From the class: programs replace the method of their client to get more than five workers.
+    found: dict[str, Any] = type(client).scheduler_info(client, n_workers=-1)["workers"]
+    return found
+
+
 def worker_addresses(client: Any) -> list[str]:
     """Addresses of the client's workers, checked for this package; `WorkerError` without any."""
-    # From the class: programs replace the method of their client to get more than five workers.
-    found = sorted(type(client).scheduler_info(client, n_workers=-1)["workers"])
+    found = sorted(worker_states(client))
     if not found:
         raise WorkerError(f"{client} has no workers; start some, then compute again")
     _check_versions(client, tuple(found))

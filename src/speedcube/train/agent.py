@@ -63,6 +63,7 @@ def inspect() -> dict[str, Any]:
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "versions": {name: version(name) for name in ("torch", "cloudpickle", "safetensors")},
         "devices": visible.split(",") if visible else None,
+        "cores": machine.cores(),
         "gpus": machine.gpu_count(),
         "one_gpu": "dask_cuda" in sys.modules,
     }
@@ -128,7 +129,7 @@ class _Agent:
         self.launch, self.call, self.worker, self.task = launch, call, worker, task
         self.name = topic(launch.settings.job)
         self.step = 0
-        self.value: bytes | None = None  # what the function returned
+        self.ended: Outcome | None = None  # how the function ended; its process may wait for peers
         self.sent = 0  # bytes of output
 
     def say(self, kind: str, **fields: Any) -> None:
@@ -177,8 +178,8 @@ class _Agent:
                 if outcome is not None:
                     return outcome
             elif child.status() is not None:
-                if self.value is not None:
-                    return Outcome(rank, self.value)
+                if self.ended is not None:
+                    return self.ended
                 self.say("failed", cause="death", text=child.end(), step=self.step)
                 return Outcome(rank, None, child.end())
             if now - beat > ALIVE_SECONDS:
@@ -202,15 +203,16 @@ class _Agent:
             _answer(child.channel)
             return None
         if kind == "value":
-            self.value = fields["value"]
+            self.ended = Outcome(rank, fields["value"])
             self.say("done")
             return None
         if kind == "error":
             self.say("failed", cause="exception", **fields)
             return Outcome(rank, None, fields["message"])
         if kind == "stopped":
+            self.ended = Outcome(rank, None, fields["reason"])
             self.say("failed", cause="stopped", text=fields["reason"], step=fields["step"])
-            return Outcome(rank, None, fields["reason"])
+            return None
         if kind == "row":
             self.step = fields["row"]["step"]
         self.say(kind, **fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
+import json
 import math
 import os
 import re
@@ -17,8 +18,9 @@ from typing import Any, Final
 from ..errors import ParameterError
 from . import context, placing
 from .carry import dumps
-from .job import Job, Request, cancel_all, write_settings
+from .job import Job
 from .live import Live
+from .supervise import Request, Supervisor, cancel_all
 from .trackers import open_all
 
 OWN: Final = (
@@ -132,11 +134,13 @@ def run(
         bool(prunable),
         bool(as_task),
     )
-    write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
+    _write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
     live = Live(title, site.ranks, progress=progress)
-    return Job(request, site, live, opened, (args, kwargs))
+    supervisor = Supervisor(request, site, live, opened, (args, kwargs))
+    supervisor.start()
+    return Job(supervisor)
 
 
 def check_function(function: Any) -> None:
@@ -232,3 +236,10 @@ def _call(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
         name: value if isinstance(value, plain) else repr(value)[:200]
         for name, value in given.items()
     }
+
+
+def _write_settings(request: Request, site: placing.Site, given: dict[str, Any]) -> None:
+    """run.json: what was asked for, for those who look at a run later."""
+    request.out.mkdir(parents=True, exist_ok=True)
+    told = {"name": request.name, "on": site.name, "ranks": site.ranks, **given}
+    (request.out / "run.json").write_text(json.dumps(told, indent=1, default=repr) + "\n")

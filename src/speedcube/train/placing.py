@@ -15,7 +15,7 @@ from typing import Any, Final
 import cloudpickle
 
 from ..engine import cuda_cluster, machine, rungs
-from ..engine.cluster import client_for, worker_addresses
+from ..engine.cluster import client_for, worker_addresses, worker_states
 from ..errors import ParameterError, RungError, TrainError
 from . import agent
 from .wire import Place
@@ -124,17 +124,17 @@ def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
 
 def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
     """The ranks on ``workers`` (address, name), host by host, and the backend of their group."""
-    from distributed.comm import get_address_host
-
     facts = _facts(found.client, [address for address, _ in workers])
-    hosts: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for address, name in sorted(workers, key=_order):
-        hosts[get_address_host(address)].append((address, name))
-    places = [
-        Place(0, address, host, k, len(on), _device(found, name, facts[address], k))
-        for host, on in hosts.items()
-        for k, (address, name) in enumerate(on)
-    ]
+    chosen = dict(workers)
+    places = []
+    for host, there in _by_host(found.client).items():
+        mine = [address for address in there if address in chosen]
+        for k, address in enumerate(mine):
+            fact = facts[address]
+            # By its place among all workers of the host: another job there gets other GPUs.
+            device = _device(found, chosen[address], fact, there.index(address))
+            threads = max(1, fact["cores"] // len(there))
+            places.append(Place(0, address, host, k, len(mine), device, threads))
     have = all(p.device for p in places)
     gpu = have if found.wants_gpu is None else found.wants_gpu
     if gpu and not have:
@@ -148,6 +148,17 @@ def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place
     return placed, "cpu:gloo,cuda:nccl" if gpu else "gloo"
 
 
+def _by_host(client: Any) -> dict[str, list[str]]:
+    """The addresses of all workers by host, in the order of their names."""
+    from distributed.comm import get_address_host
+
+    hosts: dict[str, list[str]] = defaultdict(list)
+    names = {address: state["name"] for address, state in worker_states(client).items()}
+    for address, _ in sorted(names.items(), key=_order):
+        hosts[get_address_host(address)].append(address)
+    return hosts
+
+
 def _order(worker: tuple[str, Any]) -> tuple[Any, ...]:
     """Workers in the order of their numbers where they have some, else of their addresses."""
     address, name = worker
@@ -155,7 +166,7 @@ def _order(worker: tuple[str, Any]) -> tuple[Any, ...]:
 
 
 def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
-    """The GPU of a worker, the ``index``-th of its host in this job, as CUDA names it."""
+    """The GPU of a worker, the ``index``-th of its host, as CUDA names it."""
     if name in found.devices:
         return found.devices[name]
     if fact["one_gpu"] and fact["devices"]:  # dask-cuda put the worker's own first
@@ -187,6 +198,7 @@ def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
                 dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
                 memory_limit=0,  # a rank's memory is not its worker's
                 silence_logs=50,
+                preload=["speedcube.train.deaf"],
             )
             client = _clusters[gpu] = Client(cluster, set_as_default=False)
         if len(client.cluster.workers) < need:

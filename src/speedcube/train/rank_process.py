@@ -76,7 +76,6 @@ def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
         link.send("value", value=dumps(value))
     except Stopped as stop:
         link.send("stopped", reason=str(stop), step=made.step)
-        return 0
     except BaseException as err:
         _tell(link, err, made.step)
         return 1
@@ -108,10 +107,7 @@ def _prepare(launch: Launch) -> None:
     random.seed()  # the fork server's state would be the same in every rank
     np.random.seed()
     if place.device is None:
-        cores = psutil.cpu_count() or 1
-        with suppress(AttributeError):
-            cores = len(os.sched_getaffinity(0))
-        torch.set_num_threads(max(1, cores // place.local_world_size))
+        torch.set_num_threads(place.threads)
 
 
 def _interface(host: str) -> str | None:

@@ -26,6 +26,7 @@ class Place:
     local_rank: int
     local_world_size: int
     device: str | None = None
+    threads: int = 1  # of PyTorch, on a CPU
 
 
 @dataclass(frozen=True)
