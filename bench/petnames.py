@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from speedcube import train
+from speedcube.engine import machine
 from speedcube.petnames import data, source
 from speedcube.petnames.alphabet import WINDOW
 from speedcube.petnames.model import make_model
@@ -284,6 +285,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
+    if not machine.gpu_count():
+        print("bench/petnames.py measures GPUs, and none is visible")
+        return
     repeat = 1 if asked.quick else asked.repeat
     loaded = source.load(asked.data, print)
     rows = data.rows(loaded.names)

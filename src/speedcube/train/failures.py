@@ -66,7 +66,8 @@ class Failure:
         if self.cause == "exception":
             why = f"it raised {self.name}: {self.text}"
         else:
-            why = WHY[self.cause].format(text=self.text)
+            text = self.text.partition(":")[2] if self.cause == "stopped" else self.text
+            why = WHY[self.cause].format(text=text)
         return f"rank {self.rank} on {self.host} failed at step {self.step}: {why}"
 
 
