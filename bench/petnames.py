@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from speedcube import train
-from speedcube.engine import machine
+from speedcube.engine.machine import gpu_count
 from speedcube.petnames import data, source
 from speedcube.petnames.alphabet import WINDOW
 from speedcube.petnames.model import make_model
@@ -285,7 +285,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
-    if not machine.gpu_count():
+    if not gpu_count():
         print("bench/petnames.py measures GPUs, and none is visible")
         return
     repeat = 1 if asked.quick else asked.repeat
