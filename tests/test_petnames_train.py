@@ -63,6 +63,7 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
         "lr": 0.01,
         "seed": 0,
         "ranks": 2,
+        "arithmetic": "float32 in PyTorch",
     }
     assert found["data"]["names"] == 90
     assert found["data"]["sha256"] == source.load("pets.csv", print).sha256
@@ -141,7 +142,8 @@ class FakeJob:
 @pytest.fixture
 def job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
     """What `train.run` gives; nothing runs."""
-    made = FakeJob(None, {"weights": save(make_model().state_dict())})
+    value = {"weights": save(make_model().state_dict()), "arithmetic": "float32 in PyTorch"}
+    made = FakeJob(None, value)
 
     def run(fit: object, *args: object, out: Path, **options: object) -> FakeJob:
         assert options == {

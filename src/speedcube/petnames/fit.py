@@ -128,7 +128,8 @@ def fit(
         train.report(metrics, checkpoint=kept)
     if rank:
         return None
-    return {"weights": save({name: value.cpu() for name, value in model.state_dict().items()})}
+    weights = save({name: value.cpu() for name, value in model.state_dict().items()})
+    return {"weights": weights, "arithmetic": _arithmetic(device)}
 
 
 def _resume(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int:
@@ -150,6 +151,14 @@ def _kind(device: torch.device) -> Any:
     from .fast import steps
 
     return steps
+
+
+def _arithmetic(device: torch.device) -> str:
+    """What a model card says of how it was computed."""
+    why = fast.why_not(device)
+    if why:
+        return "float32 in PyTorch" + (f" ({why})" if device.type == "cuda" else "")
+    return "bfloat16 products in kernels of our own, float32 parameters"
 
 
 def _seed(*parts: int) -> int:

@@ -130,7 +130,7 @@ def run(request: Request) -> int:
             if not sys.stderr.isatty():
                 told = output.printed(partial(print, _line(row, request.settings))) and told
         results = job.results()
-        facts = _facts(request, job.rows(), len(results), time.time() - began)
+        facts = _facts(request, job.rows(), results, time.time() - began)
         card.save(request.out, results[0]["weights"], Known.of(request.names.names), facts)
     except KeyboardInterrupt:
         print(f"Interrupted; the same command with --out {request.out} continues.", file=sys.stderr)
@@ -161,7 +161,7 @@ def _line(row: Mapping[str, Any], settings: Settings) -> str:
 
 
 def _facts(
-    request: Request, rows: Sequence[Mapping[str, Any]], ranks: int, seconds: float
+    request: Request, rows: Sequence[Mapping[str, Any]], results: Sequence[Any], seconds: float
 ) -> dict[str, Any]:
     """What the card says of data, settings and losses."""
     names = request.names
@@ -179,7 +179,11 @@ def _facts(
             "training_rows": sum(len(name) + 1 for name in sides[0]),
             "validation_rows": sum(len(name) + 1 for name in sides[1]),
         },
-        "settings": {**asdict(request.settings), "ranks": ranks},
+        "settings": {
+            **asdict(request.settings),
+            "ranks": len(results),
+            "arithmetic": results[0]["arithmetic"],
+        },
         "losses": {
             "training": ends[-1]["loss"],
             "validation": ends[-1]["validation_loss"],
