@@ -8,6 +8,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Several tests share the cores: how long one takes says nothing.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 _OWN_CACHE: list[str] = []
 

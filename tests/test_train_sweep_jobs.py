@@ -152,6 +152,15 @@ def test_a_pruned_trial_stops_all_ranks_at_one_step(tmp_path: Path) -> None:
     assert rows(tmp_path, 0, rank=1)[-1]["step"] == rows(tmp_path, 0)[-1]["step"] == result.steps
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises here, also where the tests run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_trials_and_the_same_call_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,8 +134,9 @@ def _cause(err: BaseException | None) -> str:
 
 def worker_states(client: Any) -> dict[str, Any]:
     """What the scheduler says of each worker, by address."""
-    # From the class: programs replace the method of their client to get more than five workers.
-    found: dict[str, Any] = type(client).scheduler_info(client, n_workers=-1)["workers"]
+    # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
+    # programs replace it to get more than five.
+    found: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
     return found
 
 

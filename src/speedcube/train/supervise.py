@@ -133,14 +133,10 @@ class Supervisor:
                 break
             if failure.cause == "worker":
                 self._refused.add(self._worker_of(failure.rank))
-            self.restarts += 1
-            kept = self._kept()
-            self._note("restart", number=self.restarts, of=self.request.max_restarts, text=kept)
-            self._live.event(
-                f"{failure.sentence()}; restart {self.restarts} of "
-                f"{self.request.max_restarts}. {kept}"
-            )
             number += 1
+            kept, most = self._kept(), self.request.max_restarts
+            self._note("restart", number=number, of=most, text=kept)
+            self._live.event(f"{failure.sentence()}; restart {number} of {most}. {kept}")
         self.error = error(failure, before, self.request.max_restarts, self._kept())
         return "cancelled" if failure.cause == "cancelled" else "failed"
 
@@ -163,6 +159,7 @@ class Supervisor:
         workers = self._claim(first=number == 0)
         if workers is None:
             return Failure(0, "", "cancelled", 0, time.time())
+        self.restarts = number
         places, backend = placing.place(self.site, workers)
         request = self.request
         settings = Settings(
