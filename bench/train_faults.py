@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
+from train_jobs import facts
 
 from speedcube import train
 from speedcube.train import placing
@@ -176,6 +177,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = series(asked.kills, asked.stops, asked.exceptions)
+    found["machine"] = facts()
     found["date"] = datetime.now(UTC).isoformat(timespec="seconds")
     found["command"] = f"python bench/train_faults.py {' '.join(sys.argv[1:])}".strip()
     for kind, limit in LIMITS.items():

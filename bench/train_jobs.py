@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,6 +39,16 @@ else:
 open(os.path.join(sys.argv[2], os.environ["RANK"]), "w").write(repr(time.time()))
 dist.destroy_process_group()
 """
+
+
+def facts() -> dict[str, Any]:
+    """The machine, with PyTorch's version, and the GPU's name and driver where there is one."""
+    found = {**this_machine(), "torch": version("torch")}
+    if machine.gpu_count():
+        asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"]
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        found["gpu"], found["driver"] = (word.strip() for word in told.split(","))
+    return found
 
 
 def first_line() -> float:
@@ -144,7 +155,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found: dict[str, Any] = {
-        "machine": this_machine(),
+        "machine": facts(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"python bench/train_jobs.py {' '.join(sys.argv[1:])}".strip(),
     }

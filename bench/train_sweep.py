@@ -17,8 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from train_jobs import facts
+
 from speedcube import train
-from speedcube.climb.ladder import this_machine
 from speedcube.train import placing
 
 
@@ -65,7 +66,7 @@ def main() -> None:
         found = train.sweep(fit, space, on=asked.on, out=directory, seconds=asked.seconds)
         statuses = found.dataframe()["status"].value_counts().to_dict()
     told = {
-        "machine": this_machine(),
+        "machine": facts(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"python bench/train_sweep.py {' '.join(sys.argv[1:])}".strip(),
         "trials": statuses,

@@ -95,6 +95,19 @@ def test_closures_keywords_and_big_arguments_arrive() -> None:
     assert run(functools.partial(fit, 1, table=big), y=0).results()[1] == (3, big.sum(), 1)
 
 
+def test_modules_of_the_driver_can_be_imported_in_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(surroundings).results()  # the workers are there, and do not know what comes now
+    apart = tmp_path / "apart"  # where a rank runs is on its path anyway
+    apart.mkdir()
+    (apart / "of_the_driver.py").write_text("def fit():\n    return __name__\n")
+    monkeypatch.syspath_prepend(str(apart))
+    import of_the_driver  # type: ignore[import-not-found]
+
+    assert run(of_the_driver.fit).results() == ["of_the_driver"] * 2
+
+
 def test_speedcube_arrays_and_dask_collections_arrive_lazily() -> None:
     import dask.array as da
 
@@ -380,6 +393,26 @@ def test_other_bad_calls() -> None:
         train.latest()
     with pytest.raises(TrainError, match="loss is a tensor of shape"):
         run(lambda: train.report({"loss": __import__("torch").ones(3)})).results()
+
+
+def test_two_jobs_of_one_host_get_different_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By arithmetic alone: plain workers on a host with GPUs, of which each job has some."""
+    workers = [f"tcp://h:{k}" for k in range(4)]
+    fact = {"cores": 8, "gpus": 4, "devices": None, "one_gpu": False}
+    monkeypatch.setattr(placing, "_facts", lambda client, there: dict.fromkeys(there, fact))
+    monkeypatch.setattr(placing, "_by_host", lambda client: {"h": workers})
+    site = placing.Site("here", None, 2)
+    for chosen in ((0, 1), (1, 3)):
+        places, backend = placing.place(site, tuple((workers[k], k) for k in chosen))
+        assert [p.device for p in places] == [str(k) for k in chosen]
+        assert [(p.rank, p.local_rank, p.local_world_size) for p in places] == [
+            (0, 0, 2),
+            (1, 1, 2),
+        ]
+        assert backend == "cpu:gloo,cuda:nccl"
+    on_cpus = placing.Site("here", None, 1, wants_gpu=False)
+    (place,), backend = placing.place(on_cpus, ((workers[2], 2),))
+    assert (place.device, place.threads, backend) == (None, 2, "gloo"), "cores are shared by four"
 
 
 def test_versions_that_differ_are_refused_before_the_first_step(

@@ -6,6 +6,7 @@ import asyncio
 import math
 import queue
 import statistics
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -84,6 +85,7 @@ class Attempt:
                 master,
                 b"",
                 self.scheduler,
+                tuple(sys.path),
             )
             self.ranks[place.rank] = _Rank(place, self.began)
             future = self.client.submit(
