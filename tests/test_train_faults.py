@@ -131,15 +131,79 @@ def test_a_hung_step_ends_with_every_ranks_stack() -> None:
     def lost_in_thought() -> None:
         time.sleep(1000)
 
-    job = run(fit, step_timeout=1)
+    job = run(fit, step_timeout=4)
     with pytest.raises(train.RankError) as caught:
         job.results()
     message = str(caught.value)
-    assert "it hangs after step 6: no train.report() for 1 s (step_timeout= sets" in message
+    assert "it hangs after step 6: no train.report() for 4 s (step_timeout= sets" in message
     assert "--- stack of rank 0 ---" in message
     assert "all_reduce" in message
     assert "--- stack of rank 1 ---" in message
     assert "lost_in_thought" in message
+
+
+def test_to_start_is_no_step() -> None:
+    """A cluster of its own, whose fork servers import PyTorch first: seconds."""
+    from distributed import Client, LocalCluster
+
+    def fit() -> None:
+        train.report({"x": 1})
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        job = run(fit, on=client, step_timeout=2)
+        job.results()
+    assert len(job.rows()) == 2
+
+
+def test_a_driver_that_was_stopped_blames_no_rank(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import sys, time
+            from distributed import Client
+            from speedcube import train
+
+            def fit():
+                for _ in range(100):
+                    time.sleep(0.1)
+                    train.report({"loss": 1.0})
+
+            if __name__ == "__main__":
+                client = Client(sys.argv[1])
+                job = train.run(fit, on=client, progress=False, out="run", step_timeout=5)
+                for row in job:
+                    print("row", flush=True)
+                print("restarts", job.restarts)
+            """
+        )
+    )
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        subprocess.Popen(
+            [sys.executable, str(program), cluster.scheduler_address],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as driver,
+    ):
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "row\n"
+        driver.send_signal(signal.SIGSTOP)
+        time.sleep(7)  # longer than a step, and than a worker, may be silent
+        driver.send_signal(signal.SIGCONT)
+        rest = driver.stdout.read()
+        assert driver.wait(60) == 0
+    assert rest == "row\n" * 99 + "restarts 0\n"
 
 
 def test_a_rank_that_is_busy_and_silent_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ POLL_SECONDS: Final = 0.1
 ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver
 SILENT_SECONDS: Final = 5.0  # without a heartbeat, and without CPU time used, a rank is stopped
 LOG_LIMIT: Final = 16 << 20  # bytes of output that travel to the driver
-STACK_SECONDS: Final = 0.5
+STACK_SECONDS: Final = 3.0  # for a process to write its stacks; busy machines take long
 
 
 @dataclass
@@ -89,8 +89,15 @@ async def stacks(job: str) -> dict[int, str]:
     children = {k: c for k, c in _here.running.items() if k.rpartition("/")[0] == job}
     for child in children.values():
         child.ask_for_stacks()
-    await asyncio.sleep(STACK_SECONDS)
-    return {int(k.rpartition("/")[2]): child.stacks() for k, child in children.items()}
+    found = dict.fromkeys(children, "")
+    deadline = time.monotonic() + STACK_SECONDS
+    more = True
+    while time.monotonic() < deadline and (more or not all(found.values())):
+        await asyncio.sleep(STACK_SECONDS / 20)
+        said = {key: child.stacks() for key, child in children.items()}
+        more = any(said.values())  # it may be in the middle of them
+        found = {key: found[key] + said[key] for key in found}
+    return {int(key.rpartition("/")[2]): text for key, text in found.items()}
 
 
 def tell(job: str, rank: int, kind: str, **fields: Any) -> None:

@@ -5,43 +5,26 @@ from __future__ import annotations
 import asyncio
 import math
 import queue
-import statistics
 import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from . import agent, claims
+from . import agent, claims, patience
+from .asking import ANSWER_SECONDS, LOST, NO_SCHEDULER, ask_scheduler
 from .failures import Failure, root
+from .patience import Rank
 from .wire import Launch, Outcome, Place, Settings
 
-FIRST_STEP_SECONDS: Final = 600.0
-LEAST_STEP_SECONDS: Final = 30.0
-MEDIANS: Final = 10  # a step that takes this many medians hangs
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
 STOP_SECONDS: Final = 5.0  # after a rank has stopped, for the others to reach the same step
 WORKER_SECONDS: Final = 0.5  # between two looks at the workers
 AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
 DOWN_SECONDS: Final = 5.0  # for ranks to be killed
-ANSWER_SECONDS: Final = 5.0
-NO_SCHEDULER: Final = "the connection to the Dask scheduler is lost"
-LOST: Final = (OSError, TimeoutError, CancelledError)  # what a lost connection raises
-
-
-@dataclass
-class _Rank:
-    """What is known of a rank."""
-
-    place: Place
-    alive: float  # monotonic, as all times here
-    running: bool = True  # its process may exist
-    done: bool = False
-    step: int = 0
-    reported: float | None = None
+AWAY_SECONDS: Final = 1.0  # the driver did not run for this long: stopped, or its machine was
 
 
 @dataclass
@@ -59,11 +42,10 @@ class Attempt:
     asked: Callable[[], bool]  # whether the user wants it cancelled
     events: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
     futures: list[Any] = field(default_factory=list)
-    ranks: dict[int, _Rank] = field(default_factory=dict)
+    ranks: dict[int, Rank] = field(default_factory=dict)
     values: dict[int, bytes] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=101))
-    began: float = 0.0
 
     def start(self) -> None:
         """Open the rendezvous on rank 0's worker and submit a task for each rank."""
@@ -75,7 +57,7 @@ class Attempt:
         call = self.call
         if len(call) > 1 << 20:  # one copy on a worker, from where the others fetch it
             call = self.client.scatter(call, workers=[first.worker], hash=False)
-        self.began = time.monotonic()
+        now = time.monotonic()
         for place in self.places:
             launch = Launch(
                 self.settings,
@@ -87,7 +69,7 @@ class Attempt:
                 self.scheduler,
                 tuple(sys.path),
             )
-            self.ranks[place.rank] = _Rank(place, self.began)
+            self.ranks[place.rank] = Rank(place, now, now)
             future = self.client.submit(
                 agent.run_rank,
                 launch,
@@ -112,11 +94,10 @@ class Attempt:
 
     def watch(self) -> Failure | None:
         """Handle events until every rank has a value, or one failed; its failure, or None."""
-        looked = time.monotonic()
+        looked = seen = time.monotonic()
         deadline = math.inf
         while len(self.values) < len(self.places):
-            with suppress(queue.Empty):
-                self._handle(self.events.get(timeout=0.1))
+            seen = self._listen(seen)
             now = time.monotonic()
             if self.asked():
                 return self._failure(0, "cancelled", "")
@@ -130,6 +111,23 @@ class Attempt:
                 looked = time.monotonic()
         return None
 
+    def _listen(self, before: float) -> float:
+        """Handle all that has been said, waiting a little for it; when that was.
+
+        A driver that was stopped since ``before`` must not take its own silence for its ranks'.
+        """
+        said = []
+        with suppress(queue.Empty):
+            said.append(self.events.get(timeout=0.1))
+            said += [self.events.get_nowait() for _ in range(self.events.qsize())]
+        now = time.monotonic()
+        if now - before > AWAY_SECONDS:
+            for rank in self.ranks.values():
+                rank.forgive(now - before)
+        for event in said:
+            self._handle(event)
+        return now
+
     def _handle(self, event: dict[str, Any]) -> None:
         rank = self.ranks[event["rank"]]
         rank.alive = time.monotonic()
@@ -140,6 +138,8 @@ class Attempt:
             rank.running = False
         elif kind == "done":
             rank.done = True
+        elif kind == "ready":
+            rank.ready, rank.since = True, rank.alive
         elif kind == "row":
             self._reported(rank, event["row"]["step"])
         elif kind == "failed":
@@ -147,13 +147,12 @@ class Attempt:
         if kind not in ("task", "alive"):
             self.hear(event)
 
-    def _reported(self, rank: _Rank, step: int) -> None:
-        now = time.monotonic()
-        if rank.reported is not None:
-            self.durations.append(now - rank.reported)
-        rank.step, rank.reported = step, now
+    def _reported(self, rank: Rank, step: int) -> None:
+        if rank.reported:
+            self.durations.append(rank.alive - rank.since)
+        rank.step, rank.reported, rank.since = step, True, rank.alive
 
-    def _failed(self, rank: _Rank, event: dict[str, Any]) -> None:
+    def _failed(self, rank: Rank, event: dict[str, Any]) -> None:
         text = event["message"] if event["cause"] == "exception" else event["text"]
         made = Failure(
             event["rank"],
@@ -188,7 +187,7 @@ class Attempt:
         known = self.ranks[rank]
         return Failure(rank, known.place.host, cause, known.step, time.time(), text)
 
-    def _lost(self, rank: _Rank, how: str = "is gone") -> None:
+    def _lost(self, rank: Rank, how: str = "is gone") -> None:
         rank.running = False
         text = f"{rank.place.worker} {how}"
         self.failures.append(self._failure(rank.place.rank, "worker", text))
@@ -197,9 +196,7 @@ class Attempt:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""
         workers = tuple(rank.place.worker for rank in self.ranks.values())
         try:
-            lost = self.client.run_on_scheduler(
-                claims.gone, workers=workers, callback_timeout=ANSWER_SECONDS
-            )
+            lost = ask_scheduler(self.client, claims.gone, workers=workers)
         except LOST as err:
             text = f"{NO_SCHEDULER} ({err or type(err).__name__})"
             self.failures.append(self._failure(0, "scheduler", text))
@@ -217,33 +214,12 @@ class Attempt:
         if not self.failures:
             self._look_at_steps(now)
 
-    def _limit(self) -> float:
-        """Seconds that a step may take."""
-        if self.step_timeout is not None:
-            return self.step_timeout
-        if not self.durations:
-            return LEAST_STEP_SECONDS * 20 if self._any_step() else FIRST_STEP_SECONDS
-        return max(LEAST_STEP_SECONDS, MEDIANS * statistics.median(self.durations))
-
-    def _any_step(self) -> bool:
-        return any(rank.reported is not None for rank in self.ranks.values())
-
     def _look_at_steps(self, now: float) -> None:
-        if self._any_step():
-            waiting = [r for r in self.ranks.values() if r.reported is not None and not r.done]
-        else:
-            waiting = [r for r in self.ranks.values() if not r.done]
-        limit = self._limit()
-        late = [r for r in waiting if now - (r.reported or self.began) > limit]
-        if not late:
-            return
-        behind = min(late, key=lambda rank: (rank.step, rank.place.rank))
-        text = (
-            f"it hangs after step {behind.step}: no train.report() for {limit:.3g} s "
-            "(step_timeout= sets the limit)"
-        )
-        made = self._failure(behind.place.rank, "hung", text)
-        self.failures.append(replace(made, stacks=self._stacks()))
+        late = patience.latest(self.ranks.values(), now, self.step_timeout, self.durations)
+        if late is not None:
+            rank, text = late
+            made = self._failure(rank.place.rank, "hung", text)
+            self.failures.append(replace(made, stacks=self._stacks()))
 
     def _stacks(self) -> dict[int, str]:
         """Every rank's stacks; "" for those that do not answer."""

@@ -78,8 +78,9 @@ def run(
     max_restarts
         How often a failed job starts again.
     step_timeout
-        Seconds between two reports of a rank after which it hangs. None: ten medians, at least 30
-        s, and 10 min for the first. ``math.inf`` for a function that does not report.
+        Seconds between two reports of a rank, or from the call of the function to the first one,
+        after which it hangs. None: ten medians, at least 30 s, and 10 min for the first.
+        ``math.inf`` for a function that does not report. To start may always take 10 min.
     stop_on_nan
         Stop every rank at the step at which one reports a NaN or an infinity.
     prunable

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from ..errors import RankError, TrainError
 from . import agent, checkpoint, claims, placing
-from .attempt import ANSWER_SECONDS, LOST, NO_SCHEDULER, Attempt
+from .asking import LOST, NO_SCHEDULER, ask_scheduler
+from .attempt import Attempt
 from .emitted import Emitted, Inbox
 from .failures import Failure, error
 from .live import Live
@@ -95,9 +96,7 @@ class Supervisor:
             with suppress(Exception):
                 client.unsubscribe_topic(topic)
             with suppress(Exception):
-                client.run_on_scheduler(
-                    claims.release, job=self.id, topic=topic, callback_timeout=ANSWER_SECONDS
-                )
+                ask_scheduler(client, claims.release, job=self.id, topic=topic)
             self._finish(status)
 
     def _finish(self, status: str) -> None:
@@ -218,14 +217,14 @@ class Supervisor:
     def _ask_for_workers(self) -> tuple[tuple[Any, ...], str]:
         client = self.site.client
         try:
-            found: tuple[tuple[Any, ...], str] = client.run_on_scheduler(
+            found: tuple[tuple[Any, ...], str] = ask_scheduler(
+                client,
                 claims.claim,
                 job=self.id,
                 client=client.id,
                 count=self.site.ranks,
                 names=self.site.workers,
                 avoid=tuple(self._refused),
-                callback_timeout=ANSWER_SECONDS,
             )
         except LOST as err:
             raise RankError(
@@ -265,9 +264,7 @@ class Supervisor:
         """A part of what a rank emits; the scheduler, which logs every event, forgets it."""
         whole = self._inbox.add(chunk)
         if self._inbox.full():
-            self.site.client.run_on_scheduler(
-                claims.forget, topic=agent.topic(self.id), callback_timeout=ANSWER_SECONDS
-            )
+            ask_scheduler(self.site.client, claims.forget, topic=agent.topic(self.id))
         if whole is not None:
             with self.changed:
                 self.emitted.append(whole)
