@@ -55,6 +55,7 @@ def written(
     error: str | None = None,
 ) -> Path:
     """A sweep's directory, with the parameters, the status and the rows of each trial."""
+    out.mkdir(exist_ok=True)
     record.save(out, asked)
     with record.Record(out) as kept:
         kept.session(8)
@@ -505,6 +506,65 @@ def test_figures_show_each_trial_and_the_ideal(tmp_path: Path) -> None:
     for file in (one, two):
         train.sweeping.plots.draw(found.curves(), file, format="svg", metadata={"Date": None})
     assert one.getvalue() == two.getvalue()
+
+
+def test_a_loss_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
+    trials: dict[int, Any] = {
+        0: ({"lr": 0.1, "gpus": 1}, "finished", [row(1, 1.0, "NaN")]),
+        1: ({"lr": 0.2, "gpus": 1}, "finished", [row(1, 1.0, 3.0)]),
+    }
+    assert Sweep(written(tmp_path / "a", made(), {0: trials[0]})).best is None
+    both = Sweep(written(tmp_path / "b", made(), trials)).best
+    assert both is not None
+    assert both.number == 1
+
+
+def many(out: Path, count: int, far: float = 1.0) -> Sweep:
+    """A sweep of ``count`` trials, the losses of the last one ``far`` times the others'."""
+    rates = [k / 100 for k in range(1, count + 1)]
+    asked = made(space=space.parse({"rate": rates, "batch": [2048, 16384]}), trials=count)
+    trials: dict[int, Any] = {
+        k: ({"rate": rate, "batch": 16384}, "finished",
+            [row(e, e, (far if k == count - 1 else 1.0) * (1 + rate / e)) for e in (1, 2)])
+        for k, rate in enumerate(rates)
+    }  # fmt: skip
+    return Sweep(written(out, asked, trials))
+
+
+def test_a_legend_tells_27_trials_apart_and_fits(tmp_path: Path) -> None:
+    figure = many(tmp_path, 27).curves(tmp_path / "a.svg")
+    looks = [
+        {(line.get_color(), line.get_linestyle()) for line in axes.lines} for axes in figure.axes
+    ]
+    assert len(looks[0]) == 27
+    assert looks[0] == looks[1]
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 27
+    box = legend.get_window_extent()
+    assert box.y0 >= 0
+    assert box.y1 <= figure.bbox.y1
+    assert figure.axes[0].get_yscale() == "linear"
+
+
+def test_more_trials_than_can_be_told_apart_have_no_legend(tmp_path: Path) -> None:
+    figure = many(tmp_path, 31).curves()
+    assert not figure.legends
+    assert figure.get_figheight() == 4.2
+
+
+def test_a_trial_that_diverged_does_not_press_the_others_flat(tmp_path: Path) -> None:
+    assert {axes.get_yscale() for axes in many(tmp_path, 3, far=1e4).curves().axes} == {"log"}
+
+
+def test_the_page_is_dark_where_that_is_asked_and_scrolls_where_it_is_narrow(
+    tmp_path: Path,
+) -> None:
+    text = many(tmp_path, 2).html()
+    assert "@media (prefers-color-scheme: dark)" in text
+    assert text.count('<div class="wide"><svg') == 1  # the figure
+    assert '<th class="number">seconds to target</th>' in text
+    assert "<th>status</th>" in text
+    assert re.search(r'<td class="number">1.005</td>', text)
 
 
 def test_chromium_opens_the_page(hostile: Path) -> None:

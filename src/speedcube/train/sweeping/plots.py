@@ -5,45 +5,94 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from .curves import number
+from .curves import Point, number
 from .record import Settings
 from .space import RANKS, Range, ranks_key
 from .trials import Traced, TrialResult
 
 PICTURES: Final = (".png", ".svg")
-MOST_NAMED: Final = 30  # trials that a legend still has room for
+COLOURS: Final = tuple(f"C{k}" for k in range(10))  # matplotlib's own
+DASHES: Final = ("-", "--", ":")  # the second and third ten trials have the colours again
+MOST_NAMED: Final = len(COLOURS) * len(DASHES)  # trials that a legend can tell apart
+NAME_HEIGHT: Final = 0.16  # inches of one in a legend
+FAR: Final = 100.0  # times the least value, above which the axis is logarithmic
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: what it is called, and at which epochs (or steps) and seconds its values came."""
+
+    name: str
+    at: list[float]
+    seconds: list[float]
+    values: list[float]
+
+    @classmethod
+    def of(cls, name: str, curve: Sequence[tuple[Point, float]], epochs: bool) -> Line:
+        """The finite values of a curve, against the epoch that was reported or the step."""
+        finite = [(point, value) for point, value in curve if math.isfinite(value)]
+        at = [float(point.metrics["epoch"] or 0) if epochs else point.step for point, _ in finite]
+        return cls(name, at, [p.seconds for p, _ in finite], [value for _, value in finite])
 
 
 def curves(settings: Settings, trials: Sequence[Traced]) -> Any:
     """The metric of every trial against epoch (step where none is reported) and seconds."""
-    figure = _figure(11, 4.2)
-    left, right = figure.subplots(1, 2, sharey=True)
     drawn = [trial for trial in trials if trial.curve]
-    epochs = bool(drawn) and all(
-        number(point.metrics.get("epoch")) is not None for t in drawn for point, _ in t.curve
-    )
-    for trial in drawn:
-        finite = [(point, value) for point, value in trial.curve if math.isfinite(value)]
-        values = [value for _, value in finite]
-        at = [point.metrics["epoch"] if epochs else point.step for point, _ in finite]
-        look = {"linewidth": 1.2, "marker": "o", "markersize": 2.5}
-        (line,) = left.plot(at, values, label=label(settings, trial.result), **look)
-        right.plot([p.seconds for p, _ in finite], values, color=line.get_color(), **look)
+    epochs = have_epochs(trial.curve for trial in drawn)
+    lines = [Line.of(label(settings, trial.result), trial.curve, epochs) for trial in drawn]
+    return pair(lines, epochs, _plain(settings.metric), settings.target)
+
+
+def have_epochs(drawn: Iterable[Sequence[tuple[Point, float]]]) -> bool:
+    """Whether every point of these curves says in which epoch it is, and there is one."""
+    told = [number(point.metrics.get("epoch")) for curve in drawn for point, _ in curve]
+    return bool(told) and None not in told
+
+
+def pair(lines: Sequence[Line], epochs: bool, up: str, target: float | None) -> Any:
+    """Two plots of the same lines, against epoch (or step) and against seconds."""
+    named = lines if len(lines) <= MOST_NAMED else []
+    figure = _figure(11, max(4.2, 0.4 + NAME_HEIGHT * len(named)))
+    left, right = figure.subplots(1, 2, sharey=True)
+    for place, line in enumerate(lines):
+        look = look_of(place)
+        left.plot(line.at, line.values, label=line.name, **look)
+        right.plot(line.seconds, line.values, **look)
     left.set_xlabel("epoch" if epochs else "step")
     right.set_xlabel("seconds of training")
-    left.set_ylabel(_plain(settings.metric))
+    left.set_ylabel(up)
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        if settings.target is not None and drawn:
-            axes.axhline(settings.target, color="black", linewidth=0.8, linestyle="--")
-    if 0 < len(drawn) <= MOST_NAMED:
-        figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+        if target is not None and lines:
+            axes.axhline(target, color="black", linewidth=0.8, linestyle="--")
+    if _far_apart([value for line in lines for value in line.values]):
+        left.set_yscale("log")
+    if named:
+        figure.legend(
+            *left.get_legend_handles_labels(),
+            loc="outside right upper",
+            fontsize=7,
+            handlelength=3.5,  # long enough to tell dashes from dots
+        )
     return figure
+
+
+def look_of(place: int) -> dict[str, Any]:
+    """How the line of the trial at ``place`` is drawn: unlike those of `MOST_NAMED` others."""
+    dashes = DASHES[place // len(COLOURS) % len(DASHES)]
+    look = {"linewidth": 1.2, "marker": "o", "markersize": 2.5}
+    return look | {"color": COLOURS[place % len(COLOURS)], "linestyle": dashes}
+
+
+def _far_apart(values: Sequence[float]) -> bool:
+    """Whether one trial that diverged would press all others flat on a linear axis."""
+    return bool(values) and 0 < FAR * min(values) < max(values)
 
 
 def fastest(trials: Sequence[Traced]) -> dict[int, TrialResult]:
@@ -81,7 +130,7 @@ def target_times(settings: Settings, trials: Sequence[Traced]) -> Any:
     at = range(len(found))
     seconds = [result.target_seconds for result in found.values()]
     bars = axes.bar(at, seconds, 0.55, color="#1f77b4", label="fastest trial")
-    axes.bar_label(bars, [f"{s:.3g} s" for s in seconds], fontsize=8)
+    axes.bar_label(bars, [f"{s:.3g} s" for s in seconds], fontsize=8, padding=4)
     axes.plot(at, ideal(found), color="#ff7f0e", marker="_", markersize=22, label="ideal")
     names = [f"{ranks}\n{label(settings, result, RANKS)}" for ranks, result in found.items()]
     axes.set_xticks(at, names, fontsize=7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,12 +49,13 @@ class Sweep:
 
     @property
     def best(self) -> TrialResult | None:
-        """The finished trial whose last value is the best."""
+        """The finished trial whose last value is the best; None where none has a number."""
         best: TrialResult | None = None
         for result in self.results():
-            if result.status == "finished" and result.value is not None:
+            value = math.nan if result.value is None else result.value
+            if result.status == "finished" and not math.isnan(value):
                 before = best.value if best is not None else None
-                if before is None or self.settings.better(result.value, before):
+                if before is None or self.settings.better(value, before):
                     best = result
         return best
 
