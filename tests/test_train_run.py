@@ -36,6 +36,18 @@ def run(function: Callable[..., Any], *args: Any, **options: Any) -> train.Job:
     return train.run(function, *args, **{"on": "cores:2", "progress": False} | options)
 
 
+def counting(steps: int) -> None:
+    for k in range(steps):
+        train.report({"loss": k})
+
+
+def test_with_a_total_what_is_shown_says_of_how_many(capsys: pytest.CaptureFixture[str]) -> None:
+    run(counting, 3, total=4, progress=True).results()
+    assert "counting: finished, step 3 of 4, " in capsys.readouterr().err
+    with pytest.raises(ParameterError, match="total=0: give an integer, 1 or more"):
+        run(counting, 3, total=0)
+
+
 def surroundings() -> dict[str, Any]:
     import torch
     from torch import distributed as dist

@@ -138,6 +138,44 @@ def test_failed_trials_are_told_and_do_not_end_the_sweep(tmp_path: Path) -> None
     assert other.error == "'loss' never came in 1 reports; they have accuracy"
 
 
+def brittle(lr: float, mended: str) -> None:
+    """Fails after its first step unless the file ``mended`` exists; 1.0 never does."""
+    found = train.latest()
+    for step in range(0 if found is None else found.step, 3):
+        if step and lr > 1.0 and not Path(mended).exists():
+            raise OSError(f"{mended} is not there")
+        train.report({"loss": lr, "epoch": step}, checkpoint={"step": step})
+
+
+def test_failed_trials_are_run_again_only_if_asked_and_go_on_from_their_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mended, out = tmp_path / "mended", tmp_path / "out"
+
+    def again(**options: Any) -> tuple[list[tuple[str, int]], list[str]]:
+        found = train.sweep(
+            brittle, {"lr": [1.0, 2.0]}, on="cores:2", out=out, mended=str(mended), progress=True,
+            **options,
+        )  # fmt: skip
+        told = [(r.status, r.steps) for r in found.results()]
+        return told, capsys.readouterr().err.splitlines()
+
+    told, said = again()
+    assert told == [("finished", 3), ("failed", 1)]
+    assert said[:2] == ["trial 0 (lr=1) starts on 1 rank", "trial 1 (lr=2) starts on 1 rank"]
+    mended.touch()
+    assert again() == (told, ["1 failed before: not run again without retry_failed"])
+    first = (out / "trial-0000" / "metrics.jsonl").read_bytes()
+    told, said = again(retry_failed=True)
+    assert told == [("finished", 3), ("finished", 3)]
+    assert said == [
+        "trial 1 (lr=2) starts on 1 rank", "2 of 2: trial 1 (lr=2) finished, loss 2",
+    ]  # fmt: skip
+    assert [row["step"] for row in rows(out, 1)] == [1, 2, 3]  # step 1 was not computed again
+    assert (out / "trial-0000" / "metrics.jsonl").read_bytes() == first
+    assert again(retry_failed=True) == (told, [])
+
+
 def test_a_pruned_trial_stops_all_ranks_at_one_step(tmp_path: Path) -> None:
     found = train.sweep(
         endless,

@@ -36,6 +36,7 @@ OWN: Final = (
     "as_task",
     "backend",
     "trackers",
+    "total",
     "progress",
 )
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -56,6 +57,7 @@ def run(
     as_task: bool = False,
     backend: str | None = None,
     trackers: Sequence[Any] = (),
+    total: int | None = None,
     progress: bool | None = None,
     **kwargs: Any,
 ) -> Job:
@@ -99,6 +101,9 @@ def run(
     trackers
         Names ("wandb", "mlflow", "trackio", "tensorboard"), their options such as
         ``trackers.Wandb(project="names")``, or objects of your own (`trackers.Tracker`).
+    total
+        How many reports each rank will make, if that is known: what is shown then says of how
+        many, and how long the rest will take.
     progress
         False: show nothing. Else a live table on standard error where that is a terminal (or in
         a notebook with ipywidgets), and a line now and then where it is not.
@@ -117,6 +122,8 @@ def run(
         raise ParameterError("train.run() inside a rank: start jobs from the program that drives")
     at_least("max_restarts", max_restarts, 0)
     at_least("keep", keep, 1)
+    if total is not None:
+        at_least("total", total, 1)
     title = _checked_name(name, function)
     limit = _checked_timeout(step_timeout)
     site = placing.site(on, ranks, backend)
@@ -138,7 +145,7 @@ def run(
     _write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
-    live = Live(title, site.ranks, progress=progress)
+    live = Live(title, site.ranks, total, progress)
     supervisor = Supervisor(request, site, live, opened, (args, kwargs))
     supervisor.start()
     return Job(supervisor)

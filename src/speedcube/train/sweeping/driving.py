@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ...errors import StoppedError, TrainError
 from .. import launch
+from ..board import shown
 from ..job import Job
 from ..metrics import Row
 from . import packing, record
@@ -87,9 +88,10 @@ class Driver:
         call: Call,
         workers: int,
         say: Callable[[str], None],
+        retry_failed: bool,
     ) -> None:
         self._kept, self._settings, self._search, self._call = kept, settings, search, call
-        self._workers, self._say = workers, say
+        self._workers, self._say, self._retry_failed = workers, say, retry_failed
         self._running: dict[int, _Run] = {}
         self._events: queue.Queue[tuple[int, Row | _End]] = queue.Queue()
         self._waiting: list[Trial] = []
@@ -123,6 +125,11 @@ class Driver:
     def _resume(self, states: Mapping[int, State]) -> None:
         """Take in what earlier sessions did, and line up what is left."""
         planned = self._search.planned()
+        if self._retry_failed:
+            states = {number: state.reopened() for number, state in states.items()}
+        failed = sum(state.status == "failed" for state in states.values())
+        if failed:
+            self._say(f"{failed} failed before: not run again without retry_failed")
         for state in states.values():
             rows = points(rows_of(self._kept.out, state.trial.number))
             told = [(point.step, value) for point, value in series(rows, self._settings.metric)]
@@ -164,6 +171,8 @@ class Driver:
             self._close(trial, "failed", _text(err), None)
             return
         self._running[trial.number] = _Run(trial, job)
+        ranks = f"{trial.ranks} rank{'s' * (trial.ranks > 1)}"
+        self._say(f"trial {trial.number} ({_told(trial)}) starts on {ranks}")
         threading.Thread(
             target=self._follow, args=(trial.number, job), name=f"follow-{job.id}", daemon=True
         ).start()
@@ -212,11 +221,10 @@ class Driver:
         self._kept.end(trial.number, status, error)
         self._search.end(trial.number, status, value)
         self._ended += 1
-        shown = ", ".join(f"{name}={value}" for name, value in trial.params.items())
         told = "" if value is None else f", {self._settings.metric} {value:.5g}"
         why = "" if error is None else f": {error.splitlines()[0]}"
         self._say(
-            f"{self._ended} of {self._settings.trials}: trial {trial.number} ({shown}) "
+            f"{self._ended} of {self._settings.trials}: trial {trial.number} ({_told(trial)}) "
             f"{status}{told}{why}"
         )
 
@@ -227,6 +235,10 @@ class Driver:
             killer.start()
         for killer in killers:
             killer.join()
+
+
+def _told(trial: Trial) -> str:
+    return ", ".join(f"{name}={shown(value)}" for name, value in trial.params.items())
 
 
 def _text(error: BaseException) -> str:

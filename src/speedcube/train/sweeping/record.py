@@ -147,6 +147,10 @@ class State:
     status: str
     error: str | None = None
 
+    def reopened(self) -> State:
+        """The same trial; one that failed is to go on, as if a kill had ended it."""
+        return State(self.trial, "running") if self.status == "failed" else self
+
 
 def states(events: Sequence[Row]) -> dict[int, State]:
     """The trials that have started, by number."""

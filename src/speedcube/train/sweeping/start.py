@@ -45,6 +45,7 @@ def sweep(
     keep: int = 2,
     backend: str | None = None,
     trackers: Sequence[Any] = (),
+    retry_failed: bool = False,
     progress: bool | None = None,
     **kwargs: Any,
 ) -> Sweep:
@@ -54,7 +55,8 @@ def sweep(
     as enough workers are free: those that take all of them first, then those with the fewest
     ranks. A trial that fails is recorded with its error; the others go on. A sweep that was killed
     goes on where it was when the same call is made with its ``out``: trials that have ended are not
-    run again, those that ran continue from their checkpoints.
+    run again (failed ones only with ``retry_failed``), those that ran continue from their
+    checkpoints.
 
     Parameters
     ----------
@@ -88,6 +90,9 @@ def sweep(
         A value of the metric; results tell when each trial reached it.
     max_restarts, step_timeout, stop_on_nan, keep, backend, trackers
         Of each trial, as `speedcube.train.run`.
+    retry_failed
+        Run the trials again that failed when this sweep ran before, each from its checkpoint
+        where it has one: for when the cause is mended.
     progress
         A line on standard error when a trial starts or ends; None: where that is a terminal.
 
@@ -144,7 +149,7 @@ def sweep(
     }
     call = Call(function, kwargs, passed, options, _key(parsed, ranks, site.ranks), int(ranks))
     where = launch.run_directory(out, f"sweep-{settings.name}")
-    _run(where, settings, pruner, call, site.ranks, progress)
+    _run(where, settings, pruner, call, site.ranks, retry_failed, progress)
     made = Sweep(where)
     made.write()
     return made
@@ -174,7 +179,13 @@ def report(out: str | os.PathLike[str], *, target: float | None = None) -> Path:
 
 
 def _run(
-    where: Path, settings: Settings, pruner: Any, call: Call, workers: int, progress: bool | None
+    where: Path,
+    settings: Settings,
+    pruner: Any,
+    call: Call,
+    workers: int,
+    retry_failed: bool,
+    progress: bool | None,
 ) -> None:
     shown = sys.stderr.isatty() if progress is None else progress
 
@@ -186,7 +197,8 @@ def _run(
         if (where / record.SETTINGS).exists():
             record.check_same(where, record.load(where), settings)
         record.save(where, settings)
-        Driver(kept, settings, search.Search(settings, pruner), call, workers, say).run()
+        asked = search.Search(settings, pruner)
+        Driver(kept, settings, asked, call, workers, say, retry_failed).run()
 
 
 def _check_words(method: Any, metric: Any, direction: Any) -> None:
