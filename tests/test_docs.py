@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import pandas as pd
 import pytest
 
 import speedcube as sc
@@ -68,6 +69,27 @@ def test_the_readmes_first_program_runs() -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.cluster
+def test_the_readmes_training_and_its_sweep_run(tmp_path: Path) -> None:
+    """As one program, on two cores where the page says GPUs."""
+    blocks = python_blocks(ROOT / "README.md")
+    (training,) = [block for block in blocks if "def fit" in block]
+    (sweep,) = [block for block in blocks if "train.sweep(" in block]
+    program = tmp_path / "program.py"
+    small = sweep.replace('"gpus:4"', '"cores:2"').replace("[1, 2, 4]", "[1, 2]")
+    assert small != sweep
+    program.write_text(training + small)
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(tmp_path / "runs/sweep/trials.parquet")
+    assert table["status"].tolist() == ["finished"] * 6
+    assert table["steps"].tolist() == [25] * 6
+    assert table["target_seconds"].notna().any()
+    assert len(re.findall(r"^\d+ \d", done.stdout, re.MULTILINE)) == 25  # the training's rows
 
 
 def test_what_same_bits_shows_is_there() -> None:

@@ -207,6 +207,9 @@ def resealed(directory: Path, name: str, content: bytes) -> None:
 
 def test_no_directory_and_an_empty_one(tmp_path: Path) -> None:
     assert "is no directory; name one that train wrote" in refused(tmp_path / "none")
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept" / "sweep.json").touch()
+    assert "holds a sweep, whose trials keep no model" in refused(tmp_path / "swept")
     assert "card.json' cannot be used: it is missing: the training that made it" in refused(
         tmp_path
     )

@@ -1,4 +1,4 @@
-"""``speedcube petnames sweep`` and ``report``: real trainings, their page, and every bad option."""
+"""``speedcube petnames sweep``: real trainings, their page, and every bad option."""
 
 from __future__ import annotations
 
@@ -54,9 +54,12 @@ def test_a_sweep_writes_a_page_and_the_same_command_goes_on(pets: Path) -> None:
 
     page = Path("petnames-runs/a/report.html")
     page.unlink()
-    again = petnames("report", "--target", 9)
+    figures = ("--curves", "curves.svg", "--target-times", "times.png")
+    again = petnames("report", "--target", 9, *figures)
     assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, told)
     assert "Time to validation_loss 9" in page.read_text()
+    assert "validation_loss" in Path("curves.svg").read_text()
+    assert Path("times.png").read_bytes()[:4] == b"\x89PNG"
     assert re.search(r"<td>finished</td>", page.read_text())
 
 
@@ -86,12 +89,3 @@ def test_bad_options_are_found_before_anything_runs(
     assert result.exit_code == 2
     assert f"speedcube petnames sweep: {reason}" in result.stderr
     assert sorted(Path().rglob("*")) == [Path("pets.csv")]
-
-
-def test_a_report_needs_a_sweep(pets: Path) -> None:
-    none = petnames("report")
-    assert none.exit_code == 2
-    assert "there is no sweep below ./petnames-runs; run speedcube petnames sweep" in none.stderr
-    other = petnames("report", "--out", ".")
-    assert other.exit_code == 2
-    assert "holds no sweep" in other.stderr

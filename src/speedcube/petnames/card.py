@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RUNS: Final = Path("petnames-runs")
 CARD: Final = "card.json"
+SWEEP: Final = "sweep.json"  # in the directory of every sweep, from its start
 SCHEMA: Final = 1
 _WEIGHTS: Final = "weights.safetensors"
 _KNOWN: Final = "known.safetensors"
@@ -99,6 +100,11 @@ def load(directory: Path) -> Model:
     """The model in ``directory``; `CheckpointError` unless it is whole."""
     if not directory.is_dir():
         raise CheckpointError(f"{str(directory)!r} is no directory; name one that train wrote")
+    if (directory / SWEEP).is_file():
+        raise CheckpointError(
+            f"{str(directory)!r} holds a sweep, whose trials keep no model; run speedcube petnames "
+            "train with the settings that were best"
+        )
     card = _card(directory)
     contents = {name: _content(directory, name, card) for name in (_WEIGHTS, _KNOWN)}
     return Model(_network(directory, contents[_WEIGHTS]), _known(directory, contents[_KNOWN]), card)

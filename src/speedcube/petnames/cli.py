@@ -9,6 +9,7 @@ import typer
 from ..climb.command import complain
 from ..errors import SpeedcubeError
 from . import generating, sweeping, training
+from . import report as reporting
 
 app = typer.Typer(
     no_args_is_help=True, help="Train a network that invents pet names, and let it invent some."
@@ -114,6 +115,10 @@ def sweep(
             "interrupted, is continued"
         ),
     ] = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="run trials of that sweep again that failed"),
+    ] = False,
 ) -> None:
     """Train with many settings, side by side; a page of curves and a table are written to --out.
 
@@ -122,7 +127,19 @@ def sweep(
     """
     try:
         request = sweeping.checked(
-            on, data, epochs, batch, lr, ranks, method, trials, prune, target, seed, out
+            on,
+            data,
+            epochs,
+            batch,
+            lr,
+            ranks,
+            method,
+            trials,
+            prune,
+            target,
+            seed,
+            out,
+            retry_failed,
         )
     except SpeedcubeError as err:
         complain("petnames sweep", err)
@@ -134,14 +151,24 @@ def sweep(
 def report(
     out: Annotated[
         str | None,
-        typer.Option(help="a sweep's directory (default: the newest in ./petnames-runs)"),
+        typer.Option(
+            help="a directory of train's or sweep's (default: the newest that began "
+            "in ./petnames-runs)"
+        ),
     ] = None,
     target: Annotated[
         float | None, typer.Option(help="a validation loss; the page shows the time to it")
     ] = None,
+    curves: Annotated[
+        str | None, typer.Option(help="a .png or .svg file, for the losses over epochs and seconds")
+    ] = None,
+    target_times: Annotated[
+        str | None,
+        typer.Option(help="a .png or .svg file, for a sweep's time to the target by ranks"),
+    ] = None,
 ) -> None:
-    """Write a sweep's page and table anew; the sweep may be running, or have been killed.
+    """Write the page of a training, or a sweep's page and table; it may still run, or be killed.
 
     Exit code: 0 written, 2 bad use, 141 written, but whoever read the output left.
     """
-    raise typer.Exit(sweeping.run_report(out, target))
+    raise typer.Exit(reporting.run(out, target, curves, target_times))

@@ -1,4 +1,4 @@
-"""The commands ``speedcube petnames sweep`` and ``report``: many trainings, and their page."""
+"""The command ``speedcube petnames sweep``: many trainings, and their page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .. import train
 from ..climb import output
 from ..climb.command import complain
 from ..errors import ParameterError, SpeedcubeError
-from ..train.sweeping import Sweep, report
-from . import card, data, options, source
+from ..train.sweeping import Sweep
+from . import data, options, source
 from .fit import Settings, fit
 from .training import new_directory
 
@@ -59,6 +59,7 @@ def checked(
     target: float | None,
     seed: int,
     out: str | None,
+    retry_failed: bool,
 ) -> Request:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     options.check_packages()
@@ -78,6 +79,7 @@ def checked(
     names = source.load(asked, lambda line: complain("petnames sweep", line))
     space: dict[str, Any] = {"lr": rates, "batch": sizes["--batch"], "ranks": sizes["--ranks"]}
     told = {"on": on, "method": method, "trials": trials, "prune": prune, "target": target}
+    told["retry_failed"] = retry_failed
     return Request(space, names, epochs, seed, where, told)
 
 
@@ -109,30 +111,6 @@ def run(request: Request) -> int:
         return FAILED
     told = output.printed(lambda: print(verdict(found)))
     return _code(found) if told else output.BROKEN_PIPE
-
-
-def run_report(out: str | None, target: float | None) -> int:
-    """Write the page of a sweep anew, and say what it has; the exit code."""
-    try:
-        where = newest() if out is None else Path(out)
-        report(where, target=target)
-        found = Sweep(where, target=target)
-    except SpeedcubeError as err:
-        complain("petnames report", err)
-        return BAD_USE
-    told = output.printed(lambda: print(verdict(found)))
-    return DONE if told else output.BROKEN_PIPE
-
-
-def newest(runs: Path = card.RUNS) -> Path:
-    """The directory below ``runs`` whose sweep was the last to start."""
-    found = [path for path in runs.glob("*/sweep.json") if path.is_file()]
-    if not found:
-        raise ParameterError(
-            f"there is no sweep below ./{runs}; run speedcube petnames sweep first, or name a "
-            "directory with --out"
-        )
-    return max(found, key=lambda path: (path.stat().st_mtime_ns, path)).parent
 
 
 def verdict(found: Sweep) -> str:

@@ -20,11 +20,11 @@ from ..errors import ParameterError, SpeedcubeError
 from . import card, data, options, source
 from .fit import Settings, fit
 from .known import Known
+from .trained import PLAN
 
 DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 BATCH: Final = 1024
 _LEAST_STEPS: Final = 64  # an epoch of the sample would be four steps of the usual batch
-_PLAN: Final = "petnames.json"  # what a directory is trained for, so that it can be continued
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _check_vacant(where: Path) -> None:
     """`ParameterError` unless ``where`` is empty or may hold a training to go on with."""
     holds = "a trained model" if (where / card.CARD).exists() else "no training to go on with"
     vacant = not where.exists() or not any(where.iterdir())
-    if not vacant and ((where / card.CARD).exists() or not (where / _PLAN).exists()):
+    if not vacant and ((where / card.CARD).exists() or not (where / PLAN).exists()):
         raise ParameterError(
             f"--out {str(where)!r} is not empty and holds {holds}; name another directory"
         )
@@ -92,7 +92,7 @@ def _check_vacant(where: Path) -> None:
 
 def _check_plan(request: Request) -> None:
     """`ParameterError` where ``out`` holds another training than this one."""
-    path = request.out / _PLAN
+    path = request.out / PLAN
     try:
         plan = json.loads(path.read_text()) if path.exists() else request.plan()
     except (OSError, ValueError):
@@ -124,7 +124,7 @@ def run(request: Request) -> int:
         complain("petnames train", err)
         return BAD_USE
     try:
-        output.write(request.out / _PLAN, json.dumps(request.plan()))
+        output.write(request.out / PLAN, json.dumps(request.plan()))
         told = output.printed(lambda: print(_title(request, training, held_out)))
         for row in job:
             if not sys.stderr.isatty():
