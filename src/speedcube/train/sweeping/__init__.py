@@ -11,8 +11,8 @@ killed or has ended; `report(out)` writes its page and its table. For programs::
     report("runs/sweep", target=1.25)           # the path of runs/sweep/report.html
 
 `space` what may vary, `search` Optuna's ask and tell, `packing` which trial starts next, `driving`
-the loop, `record` the files, `curves` and `trials` what became of it, `table`, `plots`, `document` and `page`
-how it is shown.
+the loop, `record` the files, `curves` and `trials` what became of it, `table`, `plots`, `document`
+and `page` how it is shown.
 """
 
 from .space import Range
