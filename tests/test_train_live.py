@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import sys
 import time
 from types import SimpleNamespace
@@ -30,8 +31,8 @@ def row(step: int, rank: int = 0, attempt: int = 0, at: float | None = None, **v
     }
 
 
-def text(board: Board) -> list[str]:
-    console = Console(width=100, file=io.StringIO(), record=True)
+def text(board: Board, width: int = 100) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), record=True)
     console.print(board.table())
     return [line.rstrip() for line in console.export_text().splitlines()]
 
@@ -49,6 +50,15 @@ def test_the_table_has_what_the_ranks_differ_in() -> None:
         "note    warm",
         "epoch      7",
     ]
+
+
+def test_a_narrow_terminal_cuts_names_and_spreads_and_never_values() -> None:
+    board = Board("names", 2)
+    for rank, loss in ((0, 0.25), (1, 0.75)):
+        board.add(row(8, rank, at=4.0, loss=loss, **{"a_name_longer_than_the_terminal": 12.5}))
+    loss, cut = text(board, 30)[-2:]
+    assert re.fullmatch(r"loss +0\.25  0\.25 .*…", loss)
+    assert re.fullmatch(r"a_name_\w*…  12\.5", cut)
 
 
 def test_rate_and_time_left_come_from_the_last_steps() -> None:

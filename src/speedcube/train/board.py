@@ -112,11 +112,12 @@ class Board:
         """Return all of it as a heading and a line for each metric."""
         ranks = f"{self._ranks} ranks" if self._ranks > 1 else "1 rank"
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
+        # Where there is little room, names and spreads are cut: only they are not ``no_wrap``.
+        table.add_column()
         table.add_column(justify="right", no_wrap=True)
-        table.add_column(no_wrap=True, style="dim")
+        table.add_column(style="dim")
         for cells in self.values():
-            table.add_row(*map(Text, cells))
+            table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
         return Group(Text(f"{self.name}, {ranks}: {self.summary()}", style="bold"), table)
 
 
