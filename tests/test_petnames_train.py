@@ -81,6 +81,12 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
     assert "holds a trained model; name another directory" in again.stderr
 
 
+def test_a_line_within_an_epoch_has_four_digits_of_it() -> None:
+    row = {"metrics": {"epoch": 2.0993716, "loss": 3.23271}, "seconds": 49.2}
+    settings = training.Settings(3, 60, False, 0.01, 0)
+    assert training._line(row, settings) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
+
+
 @pytest.mark.parametrize(
     ("args", "reason"),
     [

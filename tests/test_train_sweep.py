@@ -546,6 +546,23 @@ def test_a_legend_tells_27_trials_apart_and_fits(tmp_path: Path) -> None:
     assert figure.axes[0].get_yscale() == "linear"
 
 
+def test_a_line_breaks_where_the_loss_was_no_number(tmp_path: Path) -> None:
+    lines = [row(1, 1.0, 0.9), row(2, 2.0, "NaN"), row(3, 3.0, "Infinity"), row(4, 4.0, 0.5)]
+    trials: dict[int, Any] = {0: ({"lr": 0.1, "gpus": 1}, "finished", lines)}
+    for axes in Sweep(written(tmp_path, made(), trials)).curves().axes:
+        (line,) = axes.lines
+        np.testing.assert_array_equal(line.get_xdata(), [1.0, 2.0, 3.0, 4.0])
+        np.testing.assert_array_equal(line.get_ydata(), [0.9, np.nan, np.nan, 0.5])
+        assert axes.get_yscale() == "linear"
+
+
+def test_an_errors_traceback_opens_with_a_click(tmp_path: Path) -> None:
+    trials: dict[int, Any] = {0: ({"lr": 0.1, "gpus": 1}, "failed", CURVE)}
+    text = Sweep(written(tmp_path, made(), trials, error="OSError: no\nline <1>\nline 2")).html()
+    opened = "<td><details><summary>OSError: no\n</summary>line &lt;1&gt;\nline 2</details></td>"
+    assert opened in text
+
+
 def test_more_trials_than_can_be_told_apart_have_no_legend(tmp_path: Path) -> None:
     figure = many(tmp_path, 31).curves()
     assert not figure.legends

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,8 @@ def run(request: Request) -> int:
             training=training,
             held_out=held_out,
         )
-    except KeyboardInterrupt:  # which `train.sweep` has told how to go on after
+    except KeyboardInterrupt:
+        print(f"The same command with --out {request.out} continues.", file=sys.stderr)
         return INTERRUPTED
     except ParameterError as err:
         complain("petnames sweep", err)

@@ -154,7 +154,7 @@ def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -
 
 def _line(row: Mapping[str, Any], settings: Settings) -> str:
     metrics = row["metrics"]
-    text = f"epoch {metrics['epoch']:g} of {settings.epochs}   loss {metrics['loss']:.4f}"
+    text = f"epoch {metrics['epoch']:.4g} of {settings.epochs}   loss {metrics['loss']:.4f}"
     if "validation_loss" in metrics:
         text += f"   validation {metrics['validation_loss']:.4f}"
     return f"{text}   {seconds_text(row['seconds'])}"

@@ -18,7 +18,8 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px }
 th, td { border-bottom: 1px solid #8884; padding: .25rem .7rem; text-align: left }
-.number { text-align: right } tr.best { background: #4a42 } td { white-space: pre-wrap }
+td { white-space: pre-wrap; vertical-align: top }
+.number { text-align: right } tr.best { background: #4a42 }
 .wide { overflow-x: auto }  /* figures keep their size: their texts are to be read */
 @media (prefers-color-scheme: dark) {
   body { color: #e4e4e4; background: #111 }
@@ -88,6 +89,9 @@ def _numeric(value: Scalar) -> bool:
 
 def _cell(tag: str, value: Scalar, right: bool) -> str:
     shown = "" if value is None else escape(text(value))
+    first, line, rest = shown.partition("\n")
+    if line:  # an error: its traceback opens with a click
+        shown = f"<details><summary>{first}{line}</summary>{rest}</details>"
     return f"<{tag}{_class('number' if right else '')}>{shown}</{tag}>"
 
 

@@ -35,10 +35,10 @@ class Line:
 
     @classmethod
     def of(cls, name: str, curve: Sequence[tuple[Point, float]], epochs: bool) -> Line:
-        """The finite values of a curve, against the epoch that was reported or the step."""
-        finite = [(point, value) for point, value in curve if math.isfinite(value)]
-        at = [float(point.metrics["epoch"] or 0) if epochs else point.step for point, _ in finite]
-        return cls(name, at, [p.seconds for p, _ in finite], [value for _, value in finite])
+        """A curve against the epoch that was reported or the step; it breaks where it diverged."""
+        at = [float(point.metrics["epoch"] or 0) if epochs else point.step for point, _ in curve]
+        values = [value if math.isfinite(value) else math.nan for _, value in curve]
+        return cls(name, at, [point.seconds for point, _ in curve], values)
 
 
 def curves(settings: Settings, trials: Sequence[Traced]) -> Any:
@@ -92,7 +92,8 @@ def look_of(place: int) -> dict[str, Any]:
 
 def _far_apart(values: Sequence[float]) -> bool:
     """Whether one trial that diverged would press all others flat on a linear axis."""
-    return bool(values) and 0 < FAR * min(values) < max(values)
+    drawn = [value for value in values if not math.isnan(value)]
+    return bool(drawn) and 0 < FAR * min(drawn) < max(drawn)
 
 
 def fastest(trials: Sequence[Traced]) -> dict[int, TrialResult]:
