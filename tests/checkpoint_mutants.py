@@ -59,6 +59,8 @@ HOSTILE = [
     *(
         {"tuple": 3},
         {"float": "zz"},
+        {"str": "c0"},
+        {"counter": [1]},
         {"tensor": "checkpoint.w", "dtype": "float64"},
         [2**40, 2**40],
     ),

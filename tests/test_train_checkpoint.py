@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import safetensors
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch.optim.lr_scheduler import LinearLR, MultiStepLR, SequentialLR
 
 from speedcube.errors import CheckpointError
 from speedcube.train import checkpoint, rng
@@ -70,7 +71,8 @@ def arrays(draw: st.DrawFn) -> Any:
 
 # A NaN among the keys comes back, too, but as another object, by which nothing can be looked up.
 findable = st.floats(allow_nan=False)
-keys = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none(), findable)
+halves = st.text("a\ud83d\ude00", max_size=4)  # of characters, which JSON puts together
+keys = st.one_of(st.text(max_size=5), halves, st.integers(), st.booleans(), st.none(), findable)
 scalars = st.one_of(
     keys, st.floats(), st.binary(max_size=9), st.just(-(2**70)), tensors(), arrays()
 )
@@ -80,6 +82,7 @@ values = st.recursive(
         st.lists(inner, max_size=3),
         st.lists(inner, max_size=3).map(tuple),
         st.dictionaries(keys, inner, max_size=3),
+        st.dictionaries(keys, st.integers(), max_size=3).map(Counter),
     ),
     max_leaves=12,
 )
@@ -130,6 +133,27 @@ def test_optimizers_and_models_go_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert same(its_optimizer.state_dict(), optimizer.state_dict())
 
 
+def test_schedules_with_milestones_go_on_from_a_checkpoint() -> None:
+    def made() -> SequentialLR:
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 1.0)
+        warm, steps = LinearLR(optimizer, total_iters=3), MultiStepLR(optimizer, [2, 2, 4])
+        return SequentialLR(optimizer, [warm, steps], [3])
+
+    def rates(schedule: SequentialLR, count: int) -> list[float]:
+        found = []
+        for _ in range(count):
+            schedule.optimizer.step()
+            schedule.step()
+            found += schedule.get_last_lr()
+        return found
+
+    whole, begun, resumed = rates(made(), 9), made(), made()
+    rates(begun, 1)
+    resumed.load_state_dict(checkpoint.unpack(checkpoint.pack(begun.state_dict())))
+    resumed.optimizer.load_state_dict(begun.optimizer.state_dict())
+    assert rates(resumed, 8) == whole[1:]
+
+
 def test_relatives_of_dict_and_tuple_come_back_as_those() -> None:
     value = {"size": torch.Size([2, 3]), "ordered": OrderedDict(b=1, a=2)}
     assert repr(checkpoint.unpack(checkpoint.pack(value))) == repr(
@@ -176,6 +200,8 @@ def test_the_safetensors_library_reads_the_files(tmp_path: Path) -> None:
         ([np.ma.zeros(2)], r"checkpoint\[0\] .* subclass MaskedArray: pass np.asarray"),
         ([1 << 500_000], r"checkpoint\[0\] .* an integer of 500001 bits"),
         ([1j], r"checkpoint\[0\] cannot be saved: it is of type complex"),
+        ("," * 4_000_000, "and up to 4000006 values, at most .* long texts into bytes"),
+        ("." * (64 << 20), r"takes 671089\d\d bytes and .*, at most 67108864 and"),
     ],
 )
 def test_what_cannot_be_saved_is_named_with_its_place(
@@ -185,6 +211,32 @@ def test_what_cannot_be_saved_is_named_with_its_place(
     with pytest.raises(CheckpointError, match=message):
         checkpoint.save(tmp_path, 2, value)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "step-00000001"]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_a_nested_tensor_is_refused(layout: torch.layout) -> None:
+    nested = torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=layout)
+    with pytest.raises(CheckpointError, match=r"value\[0\] cannot be saved: it is a nested tensor"):
+        checkpoint.pack([nested])
+
+
+def test_metrics_that_could_not_be_read_back_cost_no_checkpoint(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, 1, "old")
+    with pytest.raises(CheckpointError, match=r"would have \d+ bytes, at most 16777216 are read"):
+        checkpoint.save(tmp_path, 2, "new", keep=1, metrics={"text": "x" * (16 << 20)})
+    with pytest.raises(CheckpointError, match="holds more than 4000000 values"):
+        checkpoint.save(tmp_path, 2, "new", keep=1, metrics={"text": "," * 4_000_000})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "step-00000001"]
+
+
+@pytest.mark.parametrize("step", [-1, 10**18, 1.0, True, "1", None])
+def test_a_step_that_no_name_has_is_refused(tmp_path: Path, step: Any) -> None:
+    with pytest.raises(CheckpointError, match=f"step={step!r}: give an integer from 0 to 9{{18}}"):
+        checkpoint.save(tmp_path, step, 1)
+    assert not list(tmp_path.iterdir())
+    assert checkpoint.save(tmp_path, np.int64(10**18 - 1), 1).step == 10**18 - 1
+    assert checkpoint.newest(tmp_path).step == 10**18 - 1  # type: ignore[union-attr]
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:

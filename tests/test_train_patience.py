@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
+from speedcube.errors import CheckpointError
+from speedcube.train import context
+from speedcube.train.attempt import Attempt
 from speedcube.train.patience import Rank, latest, limit
-from speedcube.train.wire import Place
+from speedcube.train.wire import Launch, Place, Settings
 
 
 def rank(number: int = 0, since: float = 0.0, **known: bool | int) -> Rank:
@@ -28,6 +33,7 @@ def rank(number: int = 0, since: float = 0.0, **known: bool | int) -> Rank:
         ({"ready": True, "reported": True}, None, (0.1, 1.0, 0.1), 30.0),
         ({"ready": True, "reported": True}, None, (7.0, 100.0, 6.0), 70.0),
         ({"ready": True, "reported": True}, 2.0, (7.0,), 2.0),
+        ({"ready": True, "reported": True, "saving": True}, 2.0, (7.0,), 4500.0),
     ],
 )
 def test_limits(
@@ -78,3 +84,54 @@ def test_time_that_the_driver_was_away_does_not_count() -> None:
     stopped.forgive(95.0)
     assert (stopped.alive, stopped.since) == (95.0, 95.0)
     assert latest([stopped], 100.0, 10.0, ()) is None
+
+
+def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("speedcube.train.attempt.time.monotonic", lambda: float(next(clock)))
+    heard: list[dict[str, Any]] = []
+    settings = Settings("job", 1, "gloo", "out")
+    attempt = Attempt(None, settings, 0, [], b"", None, None, heard.append, bool)
+    attempt.ranks[0] = writer = rank(0, ready=True)
+    events = [
+        {"kind": "row", "row": {"step": 1}},  # at 0 s
+        {"kind": "row", "row": {"step": 2}},  # 100
+        {"kind": "saving"},  # 200
+        {"kind": "saved"},  # 300
+        {"kind": "row", "row": {"step": 3}},  # 400
+    ]
+    late = []
+    for event in events:
+        attempt._handle({"rank": 0, **event})
+        late.append(latest([writer], writer.since + 99.0, 50.0, ()) is not None)
+    assert late == [True, True, False, True, True]
+    assert list(attempt.durations) == [100.0, 100.0]  # the checkpoint's 100 s are in neither
+    attempt._handle({"rank": 0, "kind": "saving"})
+    found = latest([writer], writer.since + 4501.0, 50.0, ())
+    assert found is not None
+    assert found[1] == "it hangs in the checkpoint of step 3 for 4.5e+03 s"
+
+
+@pytest.mark.parametrize("error", [None, CheckpointError("the disk is full")])
+def test_a_rank_tells_when_it_saves(
+    monkeypatch: pytest.MonkeyPatch, error: CheckpointError | None
+) -> None:
+    said: list[str] = []
+
+    class Link:
+        def send(self, kind: str, **fields: Any) -> None:
+            said.append(kind)
+
+    class Saver:
+        def save(self, *args: Any) -> None:
+            said.append("save")
+            if error is not None:
+                raise error
+
+    launch = Launch(Settings("job", 1, "gloo", "out"), 0, rank().place, (), ("", 0), b"")
+    made = context.Context(launch, Link())  # type: ignore[arg-type]
+    monkeypatch.setitem(vars(made), "saver", Saver())
+    monkeypatch.setattr(context, "_context", made)
+    with pytest.raises(CheckpointError) if error else nullcontext():
+        context.report({}, checkpoint={})
+    assert said == ["row", "saving", "save", "saved"]

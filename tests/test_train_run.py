@@ -7,6 +7,7 @@ import json
 import math
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ import pytest
 import speedcube as sc
 from speedcube import train
 from speedcube.errors import ParameterError, RungError, TrainError
-from speedcube.train import placing
+from speedcube.train import launch, placing
 from speedcube.train.metrics import read_rows
 
 pytestmark = pytest.mark.cluster
@@ -326,6 +327,40 @@ def test_two_jobs_share_a_cluster_by_waiting() -> None:
     beside = [run(fit, 0.5, ranks=1) for _ in range(2)]
     (one,), (other,) = (job.results() for job in beside)
     assert max(one[0], other[0]) < min(one[1], other[1]), "two workers, a rank each, at once"
+
+
+def test_a_directory_has_one_job_at_a_time() -> None:
+    go = Path("go").absolute()
+
+    def fit(word: str) -> str:
+        while not go.exists():
+            time.sleep(0.05)
+        return word
+
+    first = run(fit, "first", ranks=1, out="one/place")
+    settings = Path("one/place/run.json").read_text()
+    message = (
+        rf"out='.*/one/place' is in use by a job of process {os.getpid()} on .+: give each job"
+    )
+    with pytest.raises(ParameterError, match=message):
+        run(fit, "second", ranks=1, out="one/place")
+    code = "import pathlib, speedcube.train.holding as h; h.Hold(pathlib.Path('one/place'))"
+    other = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "ParameterError: out='one/place' is in use" in other.stderr
+    assert Path("one/place/run.json").read_text() == settings
+    go.touch()
+    assert first.results() == ["first"]
+    assert run(fit, "third", ranks=1, out="one/place").results() == ["third"]
+
+
+def test_a_directory_outlasts_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr("speedcube.train.checkpoint.disk.sync_directory", synced.append)
+    made = launch.run_directory(tmp_path / "a" / "b", "name")
+    assert made.is_dir()
+    assert synced == [tmp_path, tmp_path / "a"]
 
 
 def test_a_waiting_job_can_be_cancelled() -> None:

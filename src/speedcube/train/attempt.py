@@ -140,6 +140,8 @@ class Attempt:
             rank.done = True
         elif kind == "ready":
             rank.ready, rank.since = True, rank.alive
+        elif kind in ("saving", "saved"):
+            rank.saving, rank.since = kind == "saving", rank.alive
         elif kind == "row":
             self._reported(rank, event["row"]["step"])
         elif kind == "failed":

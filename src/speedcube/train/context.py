@@ -6,23 +6,19 @@ functions say so.
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from ..errors import CheckpointError, TrainError
-from . import checkpoint as checkpoints
+from ..errors import TrainError
 from . import metrics as rows
 from . import rng
-from .checkpoint import Checkpoint, RankFile
+from .checkpoint import Checkpoint, collect
+from .saving import Saver
 from .wire import Channel, Launch
-
-PEER_SECONDS: Final = 60  # for the other ranks to reach a checkpoint
-WRITE_SECONDS: Final = 3600  # for rank 0 to write it
 
 
 class Stopped(BaseException):
@@ -49,9 +45,12 @@ class Context:
         if kind == "stop":
             self.stop = fields["reason"]
 
-    @property
-    def root(self) -> Path:
-        return Path(self.launch.settings.out) / "checkpoints"
+    @cached_property
+    def saver(self) -> Saver:
+        """What saves and takes this rank's checkpoints together with the other ranks."""
+        settings = self.launch.settings
+        root = Path(settings.out) / "checkpoints"
+        return Saver(self.store, root, self.launch.rank, settings.world_size, settings.keep)
 
 
 _context: Context | None = None
@@ -62,7 +61,7 @@ def enter(made: Context) -> None:
     global _context
     _context = made
     if made.launch.rank == 0:
-        checkpoints.collect(made.root)
+        collect(made.saver.root)
 
 
 def inside() -> bool:
@@ -103,18 +102,19 @@ def device() -> Any:
 def latest() -> Checkpoint | None:
     """The newest valid checkpoint of this run, or None; the generators continue from it.
 
+    Every rank gets the one that rank 0 takes, and waits for rank 0 to call this, too.
     Restores the states that PyTorch's, NumPy's (global) and Python's generators had in this rank
     when it was saved, so call it after the model is made and before the loop starts.
     """
     here = current()
-    found = checkpoints.newest(here.root, world_size=here.launch.settings.world_size)
+    found = here.saver.newest()
     if found is None:
         return None
     here.step = found.step
     state = found.rng(here.launch.rank)
     if state is not None:
         rng.restore(state)
-    return found.of(here.launch.rank)
+    return found
 
 
 def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = False) -> None:
@@ -128,15 +128,16 @@ def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = 
         Any nesting of dicts, lists, tensors, NumPy arrays and JSON scalars. Every rank has to pass
         one at the same step. Rank 0's is kept, beside every rank's generator states.
     per_rank
-        Keep each rank's own ``checkpoint``; the run's directory must then be one that all hosts
-        share.
+        Keep each rank's own ``checkpoint``; the same on every rank. The run's directory must then
+        be one that all hosts share.
 
     Raises
     ------
     TrainError
         A metric that is not one value; outside of a rank.
     CheckpointError
-        A value that cannot be kept, a disk that is full, ranks that do not come along.
+        A value that cannot be kept, a disk that is full, ranks that do not come along: in every
+        rank, so a function may catch it and go on.
     """
     here = current()
     here.step += 1
@@ -153,7 +154,7 @@ def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = 
     if reason:
         raise Stopped(reason)
     if checkpoint is not None:
-        _keep(here, checkpoint, per_rank, row["metrics"])
+        _save(here, checkpoint, per_rank, row["metrics"])
 
 
 def _agree(here: Context, metrics: dict[str, Any]) -> str:
@@ -189,61 +190,14 @@ def _agree(here: Context, metrics: dict[str, Any]) -> str:
     return str(here.store.get(key).decode())
 
 
-def _keep(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
-    """Save a checkpoint together with the other ranks; return when it is durable."""
-    if here.launch.rank == 0:
-        _lead(here, value, per_rank, metrics)
-        return
-    rank, name = here.launch.rank, f"{here.launch.attempt}/{here.step}"
-    state = rng.capture()
-    if per_rank:
-        pending = _wait(here, f"pending/{name}", 0).decode()
-        file = checkpoints.write_rank(pending, rank, value, {rank: state})
-        here.store.set(f"part/{name}/{rank}", json.dumps(asdict(file)))
-    else:
-        here.store.set(f"part/{name}/{rank}", rng.to_bytes(state))
-    _wait(here, f"kept/{name}", 0, WRITE_SECONDS)
-
-
-def _lead(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
-    """Rank 0's part: write its value, wait for the others' parts, make it a checkpoint."""
-    settings, name, begin = here.launch.settings, f"{here.launch.attempt}/{here.step}", time.time()
-    pending = checkpoints.begin(here.root, here.step)
+def _save(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
+    """Save a checkpoint, which is no part of a step: the driver is patient meanwhile."""
+    begin = time.time()
+    here.link.send("saving")
     try:
-        states = {0: rng.capture()}
-        if per_rank:
-            here.store.set(f"pending/{name}", str(pending.path))
-        parts = [_part(here, f"part/{name}/{rank}", rank) for rank in range(1, settings.world_size)]
-        if not per_rank:
-            states |= {rank: rng.from_bytes(part) for rank, part in enumerate(parts, 1)}
-        files = [checkpoints.write_rank(pending.path, 0, value, states)]
-        if per_rank:
-            files += [RankFile(**json.loads(part)) for part in parts]
-    except BaseException:
-        pending.close()
-        raise
-    made = checkpoints.commit(pending, settings.world_size, files, metrics)
-    here.store.set(f"kept/{name}", "1")
-    checkpoints.prune(made, settings.keep)
-    here.link.send("checkpoint", step=here.step, path=str(made.path), seconds=time.time() - begin)
-
-
-def _part(here: Context, key: str, rank: int) -> bytes:
-    found = _wait(here, key, rank)
-    here.store.delete_key(key)
-    return found
-
-
-def _wait(here: Context, key: str, rank: int, seconds: float = PEER_SECONDS) -> bytes:
-    """What another rank has set, or will have soon."""
-    from torch.distributed import DistStoreError
-
-    try:
-        here.store.wait([key], timedelta(seconds=seconds))
-    except DistStoreError as err:
-        raise CheckpointError(
-            f"rank {rank} did not reach the checkpoint of step {here.step} within "
-            f"{seconds:g} s; every rank has to call report(..., checkpoint=...) at the same step"
-        ) from err
-    found: bytes = here.store.get(key)
-    return found
+        made = here.saver.save(here.step, value, per_rank, metrics)
+    finally:
+        here.link.send("saved")
+    if made is not None:
+        seconds = time.time() - begin
+        here.link.send("checkpoint", step=here.step, path=str(made.path), seconds=seconds)

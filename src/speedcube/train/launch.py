@@ -18,6 +18,7 @@ from typing import Any, Final
 from ..errors import ParameterError
 from . import context, placing
 from .carry import dumps
+from .checkpoint.disk import make_directories
 from .job import Job
 from .live import Live
 from .supervise import Request, Supervisor, cancel_all
@@ -111,7 +112,7 @@ def run(
     Raises
     ------
     ParameterError
-        An option outside its domain.
+        An option outside its domain; ``out`` is that of a job that still runs.
     RungError, SchedulerError, WorkerError
         ``on`` names what is not there.
     TrainError
@@ -142,11 +143,11 @@ def run(
         bool(prunable),
         bool(as_task),
     )
+    live = Live(title, site.ranks, total, progress)
+    supervisor = Supervisor(request, site, live, opened, (args, kwargs))
     _write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
-    live = Live(title, site.ranks, total, progress)
-    supervisor = Supervisor(request, site, live, opened, (args, kwargs))
     supervisor.start()
     return Job(supervisor)
 
@@ -204,7 +205,7 @@ def run_directory(out: Any, name: str) -> Path:
         out = Path(placing.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
     try:
         made = Path(out).absolute()
-        made.mkdir(parents=True, exist_ok=True)
+        make_directories(made)
     except (OSError, TypeError, ValueError) as err:
         raise ParameterError(f"out={out!r} cannot be a run's directory: {err}") from err
     if not os.access(made, os.W_OK):
@@ -248,6 +249,5 @@ def _call(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 def _write_settings(request: Request, site: placing.Site, given: dict[str, Any]) -> None:
     """run.json: what was asked for, for those who look at a run later."""
-    request.out.mkdir(parents=True, exist_ok=True)
     told = {"name": request.name, "on": site.name, "ranks": site.ranks, **given}
     (request.out / "run.json").write_text(json.dumps(told, indent=1, default=repr) + "\n")

@@ -11,6 +11,7 @@ from .wire import Place
 
 FIRST_STEP_SECONDS: Final = 600.0  # also to start, however short the user's steps are
 LEAST_STEP_SECONDS: Final = 30.0
+SAVE_SECONDS: Final = 4500.0  # more than ranks wait for each other in a checkpoint
 MEDIANS: Final = 10  # a step that takes this many medians hangs
 
 
@@ -24,6 +25,7 @@ class Rank:
     running: bool = True  # its process may exist
     ready: bool = False  # its function was called
     reported: bool = False
+    saving: bool = False  # it waits for a checkpoint to be durable
     done: bool = False
     step: int = 0
 
@@ -37,6 +39,8 @@ def limit(rank: Rank, step_timeout: float | None, durations: Collection[float]) 
     """Seconds that ``rank`` may take for what it does now; ``durations`` are of steps before."""
     if not rank.ready:
         return max(FIRST_STEP_SECONDS, step_timeout or 0)
+    if rank.saving:
+        return SAVE_SECONDS
     if step_timeout is not None:
         return step_timeout
     if not rank.reported or not durations:
@@ -65,6 +69,8 @@ def latest(
     seconds = limit(behind, step_timeout, durations)
     if not behind.ready:
         return behind, f"it hangs before its function is called: not ready after {seconds:.3g} s"
+    if behind.saving:
+        return behind, f"it hangs in the checkpoint of step {behind.step} for {seconds:.3g} s"
     return behind, (
         f"it hangs after step {behind.step}: no train.report() for {seconds:.3g} s "
         "(step_timeout= sets the limit)"

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import CheckpointError
-from .checkpoint import pack, unpack
 
 RngState = dict[str, Any]  # of numbers and NumPy arrays alone, so that it can be saved and sent
 
@@ -62,16 +61,3 @@ def restore(state: RngState) -> None:
         OverflowError,
     ) as error:
         raise CheckpointError(f"no state of the random generators: {error}") from error
-
-
-def to_bytes(state: RngState) -> bytes:
-    """Return a state as bytes, to be sent to another process."""
-    return pack(state)
-
-
-def from_bytes(raw: bytes) -> RngState:
-    """Return the state that `to_bytes` was given; `CheckpointError` for other bytes."""
-    state = unpack(raw)
-    if type(state) is not dict:
-        raise CheckpointError("these bytes hold no state of random generators")
-    return state

@@ -15,6 +15,7 @@ from .asking import LOST, NO_SCHEDULER, ask_scheduler
 from .attempt import Attempt
 from .emitted import Emitted, Inbox
 from .failures import Failure, error
+from .holding import Hold
 from .live import Live
 from .metrics import MetricsFile
 from .placing import Site
@@ -65,7 +66,8 @@ class Supervisor:
         self._inbox = Inbox(request.out / "emitted" / self.id)
         self._failures: list[Failure] = []
         self._refused: set[str] = set()  # workers that failed this job
-        (request.out / "logs").mkdir(parents=True, exist_ok=True)
+        self._hold = Hold(request.out)
+        (request.out / "logs").mkdir(exist_ok=True)
         self._file = MetricsFile(request.out / "metrics.jsonl")
         self.thread = threading.Thread(target=self._run, name=self.id, daemon=True)
 
@@ -112,6 +114,7 @@ class Supervisor:
         with suppress(Exception):
             self._trackers.finish(status)
         self._file.close()
+        self._hold.release()
         self._held = None
         _running.discard(self)
         with self.changed:

@@ -84,8 +84,11 @@ def make_directories(path: Path) -> None:
     if path.is_dir():
         return
     make_directories(path.parent)
-    with contextlib.suppress(FileExistsError):
+    try:
         os.mkdir(path)
+    except FileExistsError:  # somebody was faster
+        if not path.is_dir():
+            raise
     sync_directory(path.parent)
 
 

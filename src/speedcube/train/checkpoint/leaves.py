@@ -89,6 +89,8 @@ def of_tensor(tensor: torch.Tensor) -> Leaf:
     import torch
 
     dtype = str(tensor.dtype).removeprefix("torch.")
+    if tensor.is_nested:
+        raise Refusal("a nested tensor: pass a list of its parts, unbind()")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         way = "full_tensor() or to_local()" if hasattr(tensor, "full_tensor") else "a plain tensor"
         raise Refusal(f"a tensor of the subclass {type(tensor).__name__}: pass {way}")

@@ -61,10 +61,23 @@ class Manifest:
     versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
 
     def dumps(self) -> bytes:
-        """Return the bytes of the file: what is above, and the SHA-256 of that."""
+        """Return the bytes of the file: what is above, and the SHA-256 of that.
+
+        Raises
+        ------
+        CheckpointError
+            For a manifest that `loads` would refuse.
+        """
         body = {"format": _FORMAT, "version": _VERSION} | asdict(self)
         body["metrics"] = _encoded(self.metrics)
-        return json.dumps(body | {"sha256": _digest(body)}, indent=1).encode()
+        raw = json.dumps(body | {"sha256": _digest(body)}, indent=1).encode()
+        if len(raw) > LIMIT:
+            raise CheckpointError(
+                f"{NAME} would have {len(raw)} bytes, at most {LIMIT} are read back: keep long "
+                "metrics out of the report of a checkpoint"
+            )
+        self.loads(raw)
+        return raw
 
     @classmethod
     def loads(cls, raw: bytes) -> Manifest:

@@ -11,9 +11,13 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from numbers import Integral
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ...errors import CheckpointError
+
+_STEPS: Final = 10**18
 _NAME: Final = re.compile(r"step-(\d{8,18})(?:\.([1-9]\d{0,8}))?", re.ASCII)
 _PENDING: Final = re.compile(r"\.step-\d{8,18}\.[0-9a-f]{16}", re.ASCII)
 
@@ -27,6 +31,13 @@ class Name(NamedTuple):
     def __str__(self) -> str:
         again = f".{self.generation}" if self.generation > 1 else ""
         return f"step-{self.step:08}{again}"
+
+    @classmethod
+    def of_step(cls, step: Any) -> Name:
+        """Return the first name of a step; `CheckpointError` where `parse` would not find it."""
+        if isinstance(step, bool) or not isinstance(step, Integral) or not 0 <= int(step) < _STEPS:
+            raise CheckpointError(f"step={step!r:.40}: give an integer from 0 to {_STEPS - 1}")
+        return cls(int(step))
 
     @classmethod
     def parse(cls, name: str) -> Name | None:

@@ -81,14 +81,22 @@ def contents(values: Mapping[str, Any]) -> Contents:
         start, stop = stop, stop + leaf.nbytes
         entry = {"dtype": leaf.code, "shape": leaf.shape, "data_offsets": (start, stop)}
         header[name] = entry
-    text = _dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    if len(text) > HEADER_LIMIT:
+    text = _dumps(header)
+    text += " " * (-len(text) % 8)
+    _require_readable(text)
+    head = len(text).to_bytes(8, "little") + text.encode("ascii")
+    return Contents(head, tuple(leaf for _, leaf in order))
+
+
+def _require_readable(header: str) -> None:
+    """Raise for a header that `load` would refuse: it must be no surprise when it is needed."""
+    values = strict.most_values(header)
+    if len(header) > HEADER_LIMIT or values > strict.MOST_VALUES:
         raise CheckpointError(
-            f"the structure of this checkpoint takes {len(text)} bytes, at most {HEADER_LIMIT} are "
-            "read back: put long lists of numbers into a tensor or an array"
+            f"the structure of this checkpoint takes {len(header)} bytes and up to {values} "
+            f"values, at most {HEADER_LIMIT} and {strict.MOST_VALUES} are read back: put long "
+            "lists of numbers into a tensor or an array, long texts into bytes"
         )
-    return Contents(len(text).to_bytes(8, "little") + text, tuple(leaf for _, leaf in order))
 
 
 def _dumps(value: Any) -> str:

@@ -3,9 +3,11 @@
 Numbers, strings, None, booleans and lists stand for themselves. Everything else is an object:
 
     {"dict": [[key, value], ...]}       keys with their types, in order
+    {"counter": [[key, value], ...]}    a ``Counter``, which PyTorch's MultiStepLR holds
     {"tuple": [value, ...]}
     {"int": "-0x123..."}                beyond 64 bits
     {"float": "7ff8000000000000"}       NaN and infinities, as the bits of a double
+    {"str": "eda080..."}                with surrogates, which JSON pairs: its UTF-8
     {"tensor": name, "dtype": dtype}    an entry of the file; also "array", "scalar", "bytes"
 """
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
@@ -28,6 +30,7 @@ DEEPEST: Final = 64  # nested containers, both ways
 _MOST_DIGITS: Final = 100_000  # hexadecimal ones, of an integer
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+")
 _DOUBLE: Final = re.compile(r"[0-9a-f]{16}")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 Path = tuple[Any, ...]
 
@@ -90,6 +93,12 @@ def _plain(encoder: Encoder, value: Any, path: Path) -> Any:
     return value
 
 
+def _str(encoder: Encoder, value: str, path: Path) -> Any:
+    if _SURROGATE.search(value) is None:
+        return value
+    return {"str": value.encode("utf-8", "surrogatepass").hex()}
+
+
 def _int(encoder: Encoder, value: int, path: Path) -> Any:
     if -(2**63) <= value < 2**64:
         return value
@@ -116,6 +125,10 @@ def _dict(encoder: Encoder, value: dict[Any, Any], path: Path) -> Any:
             raise Refusal(f"a dict with a key of type {type(key).__name__}")
     pairs = ((encoder.node(key, path), key, item) for key, item in value.items())
     return {"dict": [[name, encoder.node(item, (*path, key))] for name, key, item in pairs]}
+
+
+def _counter(encoder: Encoder, value: Counter[Any], path: Path) -> Any:
+    return {"counter": _dict(encoder, value, path)["dict"]}
 
 
 def _bytes(encoder: Encoder, value: bytes, path: Path) -> Any:
@@ -154,8 +167,10 @@ def _refuse(encoder: Encoder, value: Any, path: Path) -> Any:
 _Encode = Callable[[Encoder, Any, Path], Any]
 _KEYS: Final = frozenset({str, int, bool, type(None), float})
 _ENCODERS: Final[dict[type, _Encode]] = {
-    **dict.fromkeys((str, bool, type(None)), _plain),
+    **dict.fromkeys((bool, type(None)), _plain),
     **dict.fromkeys((dict, OrderedDict, defaultdict), _dict),
+    Counter: _counter,
+    str: _str,
     int: _int,
     float: _float,
     list: _list,
@@ -201,6 +216,10 @@ def _pairs(content: Any, resolve: Any, depth: int) -> dict[Any, Any]:
     return made
 
 
+def _counts(content: Any, resolve: Any, depth: int) -> Counter[Any]:
+    return Counter(_pairs(content, resolve, depth))
+
+
 def _key(node: Any) -> Any:
     key = decode(node, no_array, DEEPEST)
     if type(key) not in _KEYS:
@@ -226,9 +245,18 @@ def _special(content: Any, resolve: Any, depth: int) -> float:
     return value
 
 
+def _text(content: Any, resolve: Any, depth: int) -> str:
+    try:
+        return bytes.fromhex(content).decode("utf-8", "surrogatepass")
+    except (TypeError, ValueError):
+        raise CheckpointError("a text that is not the bytes of one") from None
+
+
 _DECODERS: Final[dict[str, Callable[[Any, Any, int], Any]]] = {
     "tuple": _items,
     "dict": _pairs,
+    "counter": _counts,
+    "str": _text,
     "int": _wide,
     "float": _special,
 }

@@ -52,9 +52,11 @@ def begin(root: str | Path, step: int) -> Pending:
     Raises
     ------
     CheckpointError
-        Where the directory cannot be made, or another process writes checkpoints to ``root``.
+        For a step that is no integer from 0 to 10**18 - 1; where the directory cannot be made, or
+        another process writes checkpoints to ``root``.
     """
     root = Path(root).absolute()
+    step = Name.of_step(step).step
     path = root / names.pending(step)
     with disk.writing(path, 0):
         disk.make_directories(root)
@@ -186,7 +188,7 @@ def save(
         Any nesting of dicts (keys: strings, numbers, None), lists, tuples, tensors, NumPy arrays
         and scalars, strings, bytes, numbers and None. Tensors come back dense and contiguous,
         without gradients; equal views of one memory, as tied weights are, come back as one.
-        Subclasses of dict and ``torch.Size`` come back as dict and tuple.
+        ``OrderedDict``, ``defaultdict`` and ``torch.Size`` come back as dict and tuple.
     rng_by_rank
         Each rank's ``rng.capture()``.
     world_size

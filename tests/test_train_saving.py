@@ -1,0 +1,158 @@
+"""What ranks tell each other when they make a checkpoint together, and when one of them cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs speedcube[train]")
+
+from speedcube.errors import CheckpointError  # noqa: E402
+from speedcube.train import checkpoint, saving  # noqa: E402
+from speedcube.train.saving import Saver  # noqa: E402
+
+
+class Job:
+    """Ranks as threads, each with a connection of its own to one store."""
+
+    def __init__(self, *roots: Path) -> None:
+        self.server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
+        size = len(roots)
+        stores = [
+            torch.distributed.TCPStore("127.0.0.1", self.server.port, is_master=False)
+            for _ in roots
+        ]
+        self.ranks = [
+            Saver(store, root, rank, size, 2)
+            for rank, (store, root) in enumerate(zip(stores, roots, strict=True))
+        ]
+
+    def each(self, *calls: Callable[[Saver], Any]) -> list[Any]:
+        """What each rank's call returned, or the text of the `CheckpointError` it raised."""
+
+        def call(function: Callable[[Saver], Any], rank: Saver) -> Any:
+            try:
+                return function(rank)
+            except CheckpointError as err:
+                return str(err)
+
+        with ThreadPoolExecutor(len(self.ranks)) as pool:
+            return list(pool.map(call, calls, self.ranks))
+
+    def all(self, function: Callable[[Saver], Any]) -> list[Any]:
+        return self.each(*[function] * len(self.ranks))
+
+
+def test_every_rank_takes_the_checkpoint_that_rank_0_takes(tmp_path: Path) -> None:
+    job = Job(tmp_path, tmp_path, tmp_path)
+    assert job.all(Saver.newest) == [None] * 3
+    for step in (1, 2):
+        made = job.all(lambda rank, step=step: rank.save(step, {"x": step}, False, {}))
+        assert (made[0].step, made[1:]) == (step, [None, None])
+    found = job.all(Saver.newest)
+    assert [(one.step, one.rank, one["x"]) for one in found] == [(2, 0, 2), (2, 1, 2), (2, 2, 2)]
+    assert sorted(found[0].manifest.files[0].name for one in found) == ["rank-0.safetensors"] * 3
+    assert {tuple(found[0].rng(rank)) for rank in range(3)} == {
+        ("python", "numpy", "torch", "cuda")
+    }
+    (found[0].path / "rank-0.safetensors").write_bytes(b"")  # only rank 0's choice counts
+    late = checkpoint.save(tmp_path, 3, {"x": 3}, world_size=3)
+    assert [one.path for one in job.all(Saver.newest)] == [late.path] * 3
+
+
+def test_a_rank_that_does_not_see_rank_0s_checkpoint_does_not_start_anew(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "a", 7, 1, world_size=2)
+    first, second = Job(tmp_path / "a", tmp_path / "b").all(Saver.newest)
+    assert first.step == 7
+    assert second.startswith("rank 0 goes on from step-00000007, rank 1 cannot: ")
+    assert second.endswith(
+        "all hosts of a job that goes on from checkpoints need to share its directory"
+    )
+    # Nor does it go on from one of its own where rank 0 has none, or from a newer one.
+    assert Job(tmp_path / "none", tmp_path / "a").all(Saver.newest) == [None, None]
+    checkpoint.save(tmp_path / "b", 7, 2, world_size=2)
+    checkpoint.save(tmp_path / "b", 8, 2, world_size=2)
+    assert Job(tmp_path / "a", tmp_path / "b").all(Saver.newest)[1].step == 7
+
+
+def test_where_rank_0_can_take_none_every_rank_says_so(tmp_path: Path) -> None:
+    (checkpoint.save(tmp_path, 1, 1).path / "manifest.json").unlink()
+    first, second = Job(tmp_path, tmp_path).all(Saver.newest)
+    assert "none of the 1 checkpoints in" in first
+    assert second == f"rank 0: {first}"
+
+
+@pytest.mark.parametrize("per_rank", [False, True])
+def test_a_rank_that_cannot_save_keeps_no_other_waiting(
+    tmp_path: Path, per_rank: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds in ("PEER_SECONDS", "WRITE_SECONDS"):  # which nobody waits here
+        monkeypatch.setattr(saving, seconds, 10_000)
+    job = Job(tmp_path, tmp_path, tmp_path)
+    bad = 1 if per_rank else 0
+
+    def save(rank: Saver) -> Any:
+        return rank.save(1, {1} if rank.rank == bad else rank.rank, per_rank, {})
+
+    told = job.all(save)
+    assert all("checkpoint cannot be saved: it is of type set" in text for text in told)
+    assert told[0].startswith("rank 1: ") == per_rank
+    assert told[2].startswith("rank 0: ")
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+    # A function that catches it goes on, and the next one is kept.
+    made = job.all(lambda rank: rank.save(2, rank.rank, per_rank, {}))
+    assert made[1:] == [None, None]
+    assert [made[0].of(rank).value for rank in range(3)] == ([0, 1, 2] if per_rank else [0, 0, 0])
+
+
+def test_ranks_that_are_not_at_one_step_are_told_at_once(tmp_path: Path) -> None:
+    told = Job(tmp_path, tmp_path).each(
+        lambda rank: rank.save(4, 0, False, {}), lambda rank: rank.save(5, 0, False, {})
+    )
+    assert told[0].startswith(
+        "rank 0 saves a checkpoint at step 4 with per_rank=False, rank 1 at step 5 with "
+        "per_rank=False: every rank has to call report(..., checkpoint=...) at the same steps"
+    )
+    assert told[1] == f"rank 0: {told[0]}"
+    told = Job(tmp_path, tmp_path).each(
+        lambda rank: rank.save(4, 0, True, {}), lambda rank: rank.save(4, 0, False, {})
+    )
+    assert "with per_rank=True, rank 1 at step 4 with per_rank=False" in told[1]
+
+
+def test_a_rank_that_writes_for_long_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[tuple[str, float]] = []
+    plain = Saver._heard
+
+    def heard(self: Saver, name: str, rank: int, seconds: float) -> bytes:
+        waited.append((name, seconds))
+        return plain(self, name, rank, seconds)
+
+    monkeypatch.setattr(Saver, "_heard", heard)
+    Job(tmp_path, tmp_path).all(lambda rank: rank.save(1, rank.rank, True, {}))
+    assert sorted(waited) == [("begun", 600), ("file/1", 3600), ("kept", 4200), ("part/1", 600)]
+
+
+def test_who_does_not_come_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "PEER_SECONDS", 0.2)
+    told = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 0, False, {}), lambda rank: None)
+    assert told[0].startswith(
+        "rank 1 was not heard of within 0.2 s: every rank has to call report("
+    )
+
+
+def test_what_was_told_does_not_pile_up(tmp_path: Path) -> None:
+    job = Job(tmp_path, tmp_path)
+    left = []
+    for step in range(1, 5):
+        job.all(Saver.newest)
+        job.all(lambda rank, step=step: rank.save(step, 0, step % 2 == 0, {}))
+        left.append(job.server.num_keys())
+    assert left[0] == left[2]
+    assert left[1] == left[3]
