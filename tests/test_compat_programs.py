@@ -281,6 +281,7 @@ HOSTILE = {
     "link/out.txt": "leads out of the prefix",
     "dangling": "leads out of the prefix",
     "circle/x": "",
+    "circle/../link/out.txt": "",
     "nul\0.txt": "null",
     "x" * 300: "File name too long",
     "\ud800": "surrogates not allowed",
@@ -335,7 +336,7 @@ def test_paths_that_leave_the_prefix_are_refused_at_home_and_told(
     assert (prefix / "good.txt").stat().st_mode & 0o777 == 0o666 & ~mask()
     # Asked to raise, it does so after all is written; what was written is not written again.
     with pytest.raises(
-        ParameterError, match=r"15 results were not written: '\.\./out\.txt' of rank"
+        ParameterError, match=r"16 results were not written: '\.\./out\.txt' of rank"
     ):
         rh.process_results(prefix, futures)
     assert rh.process_results(prefix, futures, raise_errors=False).written == ()

@@ -191,7 +191,11 @@ DTYPES += ["float16", "float32", "float64"]
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes_are_kept(dtype: str) -> None:
     values = np.arange(60).reshape(20, 3).astype(dtype)
+    vector = values[:, 0].copy()  # of which PyTorch has other kernels
     (found, *_) = train.batches((values, sc.asarray(values), torch.from_numpy(values)), 5)
+    (flat, *_) = train.batches(vector, 5)
+    assert flat.dtype == getattr(torch, dtype)
+    assert (flat.numpy() == vector[order(20, 0, 0)[:5]]).all()
     rows = order(20, 0, 0)[:5]
     for tensor in found:
         assert tensor.dtype == getattr(torch, dtype)
@@ -351,6 +355,8 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "rank alone": ({"rank": 1}, ParameterError, "rank=1 and world_size=None: give both"),
     "rank beyond": ({"rank": 2, "world_size": 2}, ParameterError, "between 0 and world_size - 1"),
     "rule": ({"last": "keep"}, ParameterError, r"last='keep' is no rule .* 'drop' \(left out"),
+    "rules": ({"last": ["drop"]}, ParameterError, r"last=\['drop'\] is no rule"),
+    "mask": ({"arrays": np.ma.zeros(9)}, ParameterTypeError, r"arrays has a mask, .* pass filled"),
     "start": ({"start": 5}, ParameterError, "start=5 is no batch of this epoch: it has 4"),
     "before": ({"start": -1}, ParameterError, "start=-1 is no batch"),
     "epoch": ({"epoch": -1}, ParameterError, "epoch must be 0 or more, not -1"),
@@ -371,6 +377,14 @@ def test_what_is_refused(name: str) -> None:
     how, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         train.batches(**{"arrays": X, "batch_size": 5, **how})
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_a_nested_tensor_is_refused(layout: torch.layout) -> None:
+    nested = torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=layout)
+    with pytest.raises(ParameterTypeError, match="arrays must be a dense tensor, and is nested"):
+        train.batches(nested, 1)
 
 
 def test_the_ranks_and_the_device_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -358,7 +358,7 @@ def test_the_random_generators_go_on_where_they_were(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, 1, {}, {0: state})
     saved = checkpoint.newest(tmp_path)
     assert saved is not None
-    for again in (state, rng.from_bytes(rng.to_bytes(state)), saved.rng()):
+    for again in (state, checkpoint.unpack(checkpoint.pack(state)), saved.rng()):
         draws()
         rng.restore(again)
         assert [*draws(), np.random.standard_normal()] == wanted
@@ -377,7 +377,7 @@ def test_the_random_generators_go_on_where_they_were(tmp_path: Path) -> None:
 )
 def test_what_is_no_state_is_refused(where: tuple[str, ...], wrong: Any) -> None:
     good = rng.capture()
-    state = rng.from_bytes(rng.to_bytes(good))
+    state = checkpoint.unpack(checkpoint.pack(good))
     inner = state
     for key in where[:-1]:
         inner = inner[key]

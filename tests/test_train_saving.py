@@ -61,6 +61,7 @@ def test_every_rank_takes_the_checkpoint_that_rank_0_takes(tmp_path: Path) -> No
     }
     (found[0].path / "rank-0.safetensors").write_bytes(b"")  # only rank 0's choice counts
     late = checkpoint.save(tmp_path, 3, {"x": 3}, world_size=3)
+    job = Job(tmp_path, tmp_path, tmp_path)
     assert [one.path for one in job.all(Saver.newest)] == [late.path] * 3
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from ...errors import ParameterError
+
+_CIRCLE: Final = "its symbolic links go in a circle"
 
 
 def write_below(root: Path, path: str, data: bytes) -> Path:
@@ -34,7 +37,9 @@ def _below(root: Path, path: str) -> Path:
     try:
         home, target = root.resolve(), (root / path).resolve()
     except RuntimeError as err:  # of Python before 3.13
-        raise ParameterError("its symbolic links go in a circle") from err
+        raise ParameterError(_CIRCLE) from err
+    if target.resolve() != target:  # behind a circle links are left as they are
+        raise ParameterError(_CIRCLE)
     if not target.is_relative_to(home):
         raise ParameterError(f"it leads out of the prefix, to {str(target)!r}")
     if target == home or path.endswith("/"):

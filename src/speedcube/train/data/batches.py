@@ -232,13 +232,14 @@ def _readable(name: str, array: Any, device: Any) -> Any:
 
     if not isinstance(array, Array):
         array = _tensor(name, array)
+        if array.is_nested or array.layout != torch.strided:
+            kind = "nested" if array.is_nested else str(array.layout)
+            raise ParameterTypeError(f"{name} must be a dense tensor, and is {kind}")
         if array.device.type != "cpu" and array.device != device:
             raise ParameterError(
                 f"{name} is on {array.device} and batches are wanted on {device}; move it there, "
                 f"or to host memory, or ask for device='{array.device}'"
             )
-        if array.layout != torch.strided:
-            raise ParameterTypeError(f"{name} must be a dense tensor, and is {array.layout}")
     if not array.ndim:
         raise ParameterTypeError(f"{name} has no axis of rows: its shape is ()")
     return array
@@ -250,6 +251,8 @@ def _tensor(name: str, array: Any) -> Any:
 
     if isinstance(array, torch.Tensor):
         return array.detach()
+    if isinstance(array, np.ma.MaskedArray):
+        raise ParameterTypeError(f"{name} has a mask, which tensors have not; pass filled()")
     try:
         if isinstance(array, np.ndarray):
             with warnings.catch_warnings():

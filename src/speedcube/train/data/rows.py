@@ -27,17 +27,25 @@ class Reader(Protocol):
         """Begin with batch ``number``, as far as that can be done beforehand."""
 
 
+def _selectable(tensor: Any) -> Any:
+    """The bits of ``tensor`` in a dtype that PyTorch selects rows of; uint16 and wider are none."""
+    import torch
+
+    signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+    return tensor.view(signed.get(tensor.dtype, tensor.dtype))
+
+
 class _Here:
     """A tensor that is on the device already."""
 
     def __init__(self, tensor: Any, order: Order) -> None:
-        self.tensor, self.order = tensor, order
+        self.dtype, self.tensor, self.order = tensor.dtype, _selectable(tensor), order
 
     def begin(self, number: int) -> Rows:
         return partial(self._rows, number)
 
     def _rows(self, number: int) -> Any:
-        return self.tensor.index_select(0, self.order.batch(number))
+        return self.tensor.index_select(0, self.order.batch(number)).view(self.dtype)
 
 
 class _Computed:
@@ -74,11 +82,12 @@ class _Moved:
     def __init__(self, tensor: Any, order: Order, device: Any, thread: Executor) -> None:
         import torch
 
-        self.tensor, self.order, self.device, self.thread = tensor, order, device, thread
+        self.dtype, self.tensor = tensor.dtype, _selectable(tensor)
+        self.order, self.device, self.thread = order, device, thread
         shape = (-(-order.shares.batch // order.shares.world), *tensor.shape[1:])
         self.buffers = [
-            torch.empty(shape, dtype=tensor.dtype, pin_memory=True),
-            torch.empty(shape, dtype=tensor.dtype, pin_memory=True),
+            torch.empty(shape, dtype=self.tensor.dtype, pin_memory=True),
+            torch.empty(shape, dtype=self.tensor.dtype, pin_memory=True),
         ]
         self.copied = [torch.cuda.Event(), torch.cuda.Event()]
         self.stream = torch.cuda.Stream(device)
@@ -106,7 +115,7 @@ class _Moved:
         here = torch.cuda.current_stream(self.device)
         here.wait_event(self.copied[buffer])
         rows.record_stream(here)
-        return rows
+        return rows.view(self.dtype)
 
 
 def readers(

@@ -32,7 +32,7 @@ class Shares:
     def __post_init__(self) -> None:
         if self.rows < 1:
             raise ParameterError("the arrays have no rows; batches need at least one")
-        if self.last not in LAST:
+        if self.last not in tuple(LAST):
             ways = ", ".join(f"{name!r} ({what})" for name, what in LAST.items())
             raise ParameterError(f"last={self.last!r} is no rule for the last batch; rules: {ways}")
         if self.world < 1 or not 0 <= self.rank < self.world:
