@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,6 +96,13 @@ def test_a_rank_that_cannot_save_keeps_no_other_waiting(
         monkeypatch.setattr(saving, seconds, 10_000)
     job = Job(tmp_path, tmp_path, tmp_path)
     bad = 1 if per_rank else 0
+    write = checkpoint.write_rank
+
+    def slow(pending: Any, rank: int, *what: Any) -> Any:
+        time.sleep(rank // 2)  # rank 2 still writes when the others have failed
+        return write(pending, rank, *what)
+
+    monkeypatch.setattr(checkpoint, "write_rank", slow)
 
     def save(rank: Saver) -> Any:
         return rank.save(1, {1} if rank.rank == bad else rank.rank, per_rank, {})

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,10 +113,11 @@ class Saver:
             states = {0: rng.capture()} | self._states(step, per_rank)
             pending = checkpoints.begin(self.root, step)
             told.append(str(pending.path))
+        writing = [partial(checkpoints.write_rank, pending.path, 0, value, states)]
+        if per_rank:
+            writing += [partial(self._file, rank) for rank in self._others]
         try:
-            files = [checkpoints.write_rank(pending.path, 0, value, states)]
-            if per_rank:
-                files += map(self._file, self._others)
+            files = _all(writing)
         except BaseException:
             pending.close()
             raise
@@ -182,3 +184,16 @@ class Saver:
 
     def _key(self, name: str) -> str:
         return f"{name}/{self.count}"
+
+
+def _all(writing: Iterable[Callable[[], RankFile]]) -> list[RankFile]:
+    """Every file, or the first error, when no rank writes any more."""
+    files, errors = [], []
+    for written in writing:
+        try:
+            files.append(written())
+        except CheckpointError as err:
+            errors.append(err)
+    if errors:
+        raise errors[0]
+    return files
