@@ -23,12 +23,21 @@ class FakeScheduler:
     _broker: Any = field(default_factory=lambda: SimpleNamespace(truncate=lambda topic: None))
 
 
+def worker(host: str, name: int) -> Any:
+    return SimpleNamespace(
+        host=host,
+        name=name,
+        status=SimpleNamespace(name="running"),
+        processing=set(),
+        long_running=set(),
+    )
+
+
 def scheduler(hosts: dict[str, int], clients: tuple[str, ...] = ("c",)) -> FakeScheduler:
     made = FakeScheduler(clients=dict.fromkeys(clients))
     for host, count in hosts.items():
         for k in range(count):
-            status = SimpleNamespace(name="running")
-            made.workers[f"{host}{k}"] = SimpleNamespace(host=host, name=k, status=status)
+            made.workers[f"{host}{k}"] = worker(host, k)
     return made
 
 
@@ -72,7 +81,7 @@ def test_a_restart_keeps_what_it_has_and_goes_first() -> None:
     assert claim(on, "two", 2) == []
     del on.workers["a1"]
     assert claim(on, "one", 2) == ["a0", "a2"]
-    on.workers["a1"] = SimpleNamespace(host="a", name=1, status=SimpleNamespace(name="running"))
+    on.workers["a1"] = worker("a", 1)
     assert claim(on, "two", 2) == []
 
 
@@ -90,6 +99,23 @@ def test_why_a_job_waits_is_said() -> None:
     claim(on, "one", 2)
     _, why = claims.claim("two", "c", 2, None, dask_scheduler=on)
     assert why == "2 workers can be used, 2 are needed; one has 2"
+
+
+@dataclass(frozen=True)
+class Task:
+    key: Any
+
+
+def test_workers_that_compute_something_else_come_last() -> None:
+    on = scheduler({"a": 3})
+    on.workers["a0"].processing = {Task(("sum", 0, 1))}
+    left = Task("left its thread")
+    on.workers["a1"].processing = on.workers["a1"].long_running = {left}
+    on.workers["a2"].processing = {Task("one-attempt-0-rank-1")}
+    assert claim(on, "one", 2) == ["a1", "a2"]
+    assert claims.look("one", ("a0", "a1", "a2", "b7"), dask_scheduler=on) == (["b7"], ["a0"])
+    assert claims.look("two", ("a2",), dask_scheduler=on) == ([], ["a2"])
+    assert claim(on, "two", 1) == ["a0"], "rather than none"
 
 
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=12), st.integers(0, 2**32))

@@ -307,7 +307,7 @@ def test_a_lost_scheduler_is_said_at_once() -> None:
         until(lambda: len(job.rows()) > 4)
         ranks = pids(job)
         cluster.sync(cluster.scheduler.close)
-        with pytest.raises(train.RankError, match="connection to the Dask scheduler is lost"):
+        with pytest.raises(train.RankError, match=r"^the connection to the Dask scheduler is lost"):
             job.results()
         until(lambda: not any(map(train_faults.alive, ranks.values())), seconds=15)
         assert job.restarts == 0
@@ -371,7 +371,10 @@ def test_the_cause_is_found_among_its_consequences(found: list[Failure], rank: i
 
 def test_every_cause_has_its_words() -> None:
     for cause in (*failures.ORDER, "exception"):
-        assert failure(2, cause, 0.0, "TEXT").sentence().startswith("rank 2 on here failed at step")
+        said = failure(2, cause, 0.0, "TEXT").sentence()
+        assert said.startswith("rank 2 on here failed at step 4: ") != (
+            cause in failures.OF_NO_RANK
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,7 +7,8 @@ import math
 import re
 import sys
 import time
-from types import SimpleNamespace
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -220,3 +221,38 @@ def test_standard_output_that_is_a_file_is_left_alone(monkeypatch: pytest.Monkey
     shown_.close("finished")
     assert out.getvalue() == "a result\n"
     assert "a result" not in err.getvalue()
+
+
+def test_a_notebook_keeps_the_last_rows_and_how_the_job_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With stand-ins for IPython and ipywidgets, whose output area holds what was drawn last."""
+    drawn: list[str] = []
+
+    class Output:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def clear_output(self, wait: bool) -> None:
+            assert wait
+            drawn.clear()
+
+    def display(shown_: Any) -> None:
+        drawn.append(getattr(shown_, "text", ""))
+
+    for name, has in (
+        ("ipywidgets", {"Output": Output}),
+        ("IPython.display", {"display": display}),
+    ):
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        vars(module).update(has)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    shown_ = Live("names", 1, console=Console(force_jupyter=True, color_system=None, width=80))
+    shown_.update(row(1, loss=0.5))
+    shown_.update(row(2, loss=0.25))
+    shown_.close("finished")
+    assert "names, 1 rank: finished, step 2" in "".join(drawn)
+    assert "loss  0.25" in "".join(drawn)

@@ -32,7 +32,7 @@ def client_for(where: Any) -> Any:
     import distributed
 
     if isinstance(where, distributed.Client):
-        return where
+        return _usable(where)
     if isinstance(where, os.PathLike) or names_file(where):
         return _connect(scheduler_file=os.fspath(where))
     if isinstance(where, str):
@@ -43,6 +43,17 @@ def client_for(where: Any) -> Any:
         f"{where!r} is no rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
         "or the path of a scheduler file"
     )
+
+
+def _usable(client: Any) -> Any:
+    if client.status == "closed":
+        raise SchedulerError(f"{client} is closed; make a new Client")
+    if client.asynchronous:
+        raise SchedulerError(
+            f"{client} is asynchronous: give a Client made without asynchronous=True, or the "
+            f"address {client.scheduler.address!r}, from a thread (asyncio.to_thread)"
+        )
+    return client
 
 
 def names_file(where: Any) -> bool:
@@ -73,7 +84,7 @@ def _connect(**where: Any) -> Any:
         made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
     except SchedulerError:
         raise
-    except (OSError, TimeoutError, ValueError, LookupError, TypeError) as err:
+    except (OSError, TimeoutError, ValueError, LookupError, TypeError, RuntimeError) as err:
         raise SchedulerError(
             f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: "
             f"{_cause(err)}; check the address and that the scheduler runs"

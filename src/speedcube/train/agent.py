@@ -21,7 +21,7 @@ from typing import Any, Final
 from ..engine import machine
 from ..errors import TrainError
 from .children import Child, zygote
-from .wire import Channel, Launch, Outcome
+from .wire import AWAY_SECONDS, Channel, Launch, Outcome
 
 POLL_SECONDS: Final = 0.1
 ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver
@@ -113,8 +113,6 @@ def run_rank(launch: Launch, call: bytes) -> Outcome:
 
     worker = get_worker()
     job, rank = launch.settings.job, launch.rank
-    if worker.address != launch.place.worker:
-        return Outcome(rank, None, "misplaced")
     task = worker.state.tasks[worker.get_current_task()]
     secede()  # other tasks, such as those that compute this rank's data, may use the thread
     rendezvous = _here.rendezvous.pop((job, launch.attempt), None) if rank == 0 else None
@@ -170,7 +168,7 @@ class _Agent:
     def _watch(self, child: Child) -> Outcome:
         """Relay until the rank has ended, is silent, or nobody wants it any more."""
         rank = self.launch.rank
-        heard = beat = time.monotonic()
+        heard = beat = seen = time.monotonic()
         used = child.cpu_seconds()
         while not self.cancelled():
             try:
@@ -179,6 +177,9 @@ class _Agent:
                 message = None
                 time.sleep(POLL_SECONDS)
             now = time.monotonic()
+            if now - seen > AWAY_SECONDS:  # stopped, and the rank, perhaps, too
+                heard += now - seen
+            seen = now
             if message is not None:
                 heard = now
                 outcome = self._handle(child, *message)
@@ -232,6 +233,8 @@ class _Agent:
             self.say("log", text=text)
             if self.sent >= LOG_LIMIT:
                 self.say("log", text=f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n")
+        if self.sent >= LOG_LIMIT:
+            child.drop_output()
 
 
 def _sayable(value: Any) -> Any:

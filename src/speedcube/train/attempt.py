@@ -17,14 +17,14 @@ from . import agent, claims, patience
 from .asking import ANSWER_SECONDS, LOST, NO_SCHEDULER, ask_scheduler
 from .failures import Failure, root
 from .patience import Rank
-from .wire import Launch, Outcome, Place, Settings
+from .wire import AWAY_SECONDS, Launch, Outcome, Place, Settings
 
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
 STOP_SECONDS: Final = 5.0  # after a rank has stopped, for the others to reach the same step
 WORKER_SECONDS: Final = 0.5  # between two looks at the workers
 AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
 DOWN_SECONDS: Final = 5.0  # for ranks to be killed
-AWAY_SECONDS: Final = 1.0  # the driver did not run for this long: stopped, or its machine was
+PRIORITY: Final = 100  # above tasks that wait for the same worker
 
 
 @dataclass
@@ -45,6 +45,7 @@ class Attempt:
     ranks: dict[int, Rank] = field(default_factory=dict)
     values: dict[int, bytes] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    waits: bool = False  # for a worker that is busy, and has said so
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=101))
 
     def start(self) -> None:
@@ -77,8 +78,8 @@ class Attempt:
                 key=f"{job}-attempt-{self.number}-rank-{place.rank}",
                 pure=False,
                 retries=0,
-                workers=[place.worker],
-                allow_other_workers=True,  # or it would wait for a worker that never comes back
+                priority=PRIORITY,
+                workers=[place.worker],  # alone: else a busy one's neighbour would steal it
             )
             future.add_done_callback(self._finished(place.rank))
             self.futures.append(future)
@@ -105,6 +106,8 @@ class Attempt:
                 stopping = self.failures[0].cause == "stopped"  # the others do so by themselves
                 deadline = now + (STOP_SECONDS if stopping else GRACE_SECONDS)
             if now > deadline or len(self.failures) == len(self.places):
+                if root(self.failures).cause == "exception":
+                    self._look(now)  # a dead worker is the cause of what others raise
                 return root(self.failures)
             if now - looked > WORKER_SECONDS:
                 self._look(now)
@@ -130,7 +133,7 @@ class Attempt:
 
     def _handle(self, event: dict[str, Any]) -> None:
         rank = self.ranks[event["rank"]]
-        rank.alive = time.monotonic()
+        rank.alive, rank.heard = time.monotonic(), True
         kind = event["kind"]
         if kind == "task":
             self._ended(event["rank"], event["future"])
@@ -177,8 +180,6 @@ class Attempt:
             if outcome.value is not None:
                 rank.running = False
                 self.values[number] = outcome.value
-            elif outcome.problem == "misplaced":  # its worker died, and Dask tried another
-                self._lost(rank)
             elif not any(failure.rank == number for failure in self.failures):
                 self.failures.append(self._failure(number, "death", outcome.problem))
             return
@@ -198,13 +199,17 @@ class Attempt:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""
         workers = tuple(rank.place.worker for rank in self.ranks.values())
         try:
-            lost = ask_scheduler(self.client, claims.gone, workers=workers)
+            lost, busy = ask_scheduler(
+                self.client, claims.look, job=self.settings.job, workers=workers
+            )
         except LOST as err:
             text = f"{NO_SCHEDULER} ({err or type(err).__name__})"
             self.failures.append(self._failure(0, "scheduler", text))
             return
+        self._wait_for(busy, now)
+        known = {*self.values, *(failure.rank for failure in self.failures)}
         for rank in self.ranks.values():
-            if rank.place.rank in self.values:
+            if rank.place.rank in known:
                 continue
             if rank.place.worker in lost:
                 self._lost(rank)
@@ -215,6 +220,21 @@ class Attempt:
                 self.failures.append(self._failure(rank.place.rank, "silent", text))
         if not self.failures:
             self._look_at_steps(now)
+
+    def _wait_for(self, busy: list[str], now: float) -> None:
+        """To wait for a worker that computes something else is no silence, and no start."""
+        held = [r for r in self.ranks.values() if r.place.worker in busy and not r.heard]
+        for rank in held:
+            rank.alive = now
+        if not held:
+            return
+        for rank in self.ranks.values():
+            if not rank.ready:  # those that wait for these
+                rank.since = now
+        if not self.waits:
+            self.waits = True
+            text = f"worker {held[0].place.worker} is busy with other tasks; rank "
+            self.hear({"kind": "waits", "text": f"{text}{held[0].place.rank} starts after them"})
 
     def _look_at_steps(self, now: float) -> None:
         late = patience.latest(self.ranks.values(), now, self.step_timeout, self.durations)

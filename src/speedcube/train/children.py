@@ -175,6 +175,10 @@ class Child:
         self._read += len(found)
         return self._decoder.decode(found)
 
+    def drop_output(self) -> None:
+        """Give back the disk space of what it printed, which nobody will read."""
+        os.ftruncate(self._output.fileno(), 0)
+
     def stacks(self) -> str:
         """What `ask_for_stacks` made it write since the last call."""
         found = os.pread(self._stacks.fileno(), 1 << 20, self._stacks_read)

@@ -35,9 +35,18 @@ class Table:
         }
 
     def claim(
-        self, job: str, client: str, count: int, allowed: frozenset[str], hosts: dict[str, str]
+        self,
+        job: str,
+        client: str,
+        count: int,
+        allowed: frozenset[str],
+        hosts: dict[str, str],
+        occupied: frozenset[str],
     ) -> tuple[str, ...]:
-        """``count`` workers of ``allowed`` for ``job``, or () while others have them or wait."""
+        """``count`` workers of ``allowed`` for ``job``, or () while others have them or wait.
+
+        Those ``occupied`` with tasks come only where there are too few others.
+        """
         kept = [worker for worker in self.held.get(job, ("", ()))[1] if worker in allowed]
         if job not in self.held:  # a restart has waited once, and goes before those who wait
             self.queue.setdefault(job, (client, count, allowed))
@@ -47,6 +56,8 @@ class Table:
         free = allowed - self.busy(job) - set(kept)
         if len(kept) + len(free) < count:
             return ()
+        if len(kept) + len(free - occupied) >= count:
+            free -= occupied
         chosen = tuple(sorted((*kept, *together(free, count - len(kept), hosts))[:count]))
         self.held[job] = (client, chosen)
         self.queue.pop(job, None)
@@ -89,7 +100,8 @@ def claim(
     }
     usable = frozenset(a for a, w in workers.items() if names is None or w.name in names)
     hosts = {address: state.host for address, state in workers.items()}
-    granted = table.claim(job, client, count, usable, hosts)
+    occupied = frozenset(a for a in usable if _occupied(workers[a], job))
+    granted = table.claim(job, client, count, usable, hosts, occupied)
     if granted:
         return tuple((address, workers[address].name) for address in granted), ""
     holders = ", ".join(
@@ -111,6 +123,16 @@ def forget(topic: str, dask_scheduler: Any = None) -> None:
     dask_scheduler._broker.truncate(topic)
 
 
-def gone(workers: tuple[str, ...], dask_scheduler: Any = None) -> list[str]:
-    """Those of ``workers`` that the scheduler has lost."""
-    return [worker for worker in workers if worker not in dask_scheduler.workers]
+def look(
+    job: str, workers: tuple[str, ...], dask_scheduler: Any = None
+) -> tuple[list[str], list[str]]:
+    """Those of ``workers`` that the scheduler has lost; those busy with what is not ``job``'s."""
+    known = dask_scheduler.workers
+    gone = [worker for worker in workers if worker not in known]
+    return gone, [w for w in workers if w in known and _occupied(known[w], job)]
+
+
+def _occupied(state: Any, job: str) -> bool:
+    """Whether tasks other than ``job``'s have, or wait for, the threads of a worker."""
+    tasks = state.processing - state.long_running  # a rank's agent has left its thread
+    return any(not str(task.key).startswith(f"{job}-attempt-") for task in tasks)

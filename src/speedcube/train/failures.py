@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import NonFiniteError, RankError, StoppedError
+from ..errors import NonFiniteError, RankError, StoppedError, TrainError
 
 # Kinds, the likeliest cause first: a death makes its peers raise, never the other way round.
 ORDER: Final = ("cancelled", "scheduler", "worker", "death", "silent", "stopped", "hung", "start")
@@ -22,6 +22,7 @@ CONSEQUENCES: Final = (
     "gloo",
     "did not reach the checkpoint",
 )
+OF_NO_RANK: Final = ("cancelled", "scheduler")
 FINAL: Final = ("cancelled", "scheduler", "stopped", "start")  # a restart would not help
 WHY: Final = {
     "worker": "its Dask worker {text}",
@@ -62,7 +63,9 @@ class Failure:
         return self.cause == "exception" and any(word in words for word in CONSEQUENCES)
 
     def sentence(self) -> str:
-        """Rank, host, step and cause."""
+        """Rank, host, step and cause; the cause alone where it is no rank's."""
+        if self.cause in OF_NO_RANK:
+            return WHY[self.cause].format(text=self.text)
         if self.cause == "exception":
             why = f"it raised {self.name}: {self.text}"
         else:
@@ -96,6 +99,8 @@ def error(failure: Failure, before: Sequence[Failure], restarts: int, kept: str)
             for rank, stack in sorted(failure.stacks.items())
         )
     found = _exception(failure)
+    if failure.cause == "cancelled":
+        return TrainError(said)
     if found is None:
         return RankError(said + (f"\n{failure.trace}" if failure.trace else ""))
     found.add_note(said)

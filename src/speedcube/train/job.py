@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..errors import ParameterError
@@ -103,7 +104,7 @@ class Job:
         if not 0 <= rank < self.ranks:
             raise ParameterError(f"rank {rank}: the job has ranks 0 to {self.ranks - 1}")
         path = self._run.log(rank)
-        return path.read_text() if path.exists() else ""
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def checkpoint(self) -> Checkpoint | None:
         """The newest valid checkpoint of the run's directory."""
@@ -124,6 +125,9 @@ class Job:
 
     def _pause(self, until: Any, deadline: float | None = None) -> None:
         """Wait for ``until``, holding the condition; Ctrl-C cancels the job."""
+        if until():
+            return
+        _leave_thread()
         try:
             while not until() and (deadline is None or time.monotonic() < deadline):
                 self._run.changed.wait(POLL_SECONDS)
@@ -138,3 +142,12 @@ class Job:
     def _raise(self) -> None:
         if self._run.error is not None:
             raise self._run.error
+
+
+def _leave_thread() -> None:
+    """In a Dask task, give its worker's thread to others, as computing there does: to the ranks."""
+    from distributed.worker import secede, thread_state
+
+    if getattr(thread_state, "key", None):
+        with suppress(KeyError):  # it has done so before
+            secede()

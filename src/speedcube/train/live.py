@@ -95,6 +95,8 @@ class Live:
             self._print(self._board.line())
             return
         try:
+            if self._console.is_jupyter:  # where stop() draws nothing
+                self._display.refresh()
             self._display.stop()
         finally:
             self._display = None

@@ -23,6 +23,7 @@ class Rank:
     alive: float  # when its agent last said anything
     since: float  # when what it does now began: its start, its first step, a later one
     running: bool = True  # its process may exist
+    heard: bool = False  # its agent has said something
     ready: bool = False  # its function was called
     reported: bool = False
     saving: bool = False  # it waits for a checkpoint to be durable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import multiprocessing
 import os
 import re
 import sys
@@ -185,6 +186,11 @@ def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
     """A client of this machine's cluster, which has workers with these numbers as names."""
     from distributed import Client, LocalCluster
 
+    if multiprocessing.current_process().daemon:
+        raise RungError(
+            "a daemonic process, such as a Dask worker under its nanny, cannot start the workers "
+            "of a job; inside a Dask task give on=distributed.get_client()"
+        )
     need = max(numbers) + 1
     with _growing:
         client = _clusters.get(gpu)

@@ -19,14 +19,17 @@ import cloudpickle
 import psutil
 
 from ..engine import rungs
+from ..errors import TrainError
 from . import context
 from .carry import dumps
 from .context import Context, Stopped
-from .wire import BEAT_SECONDS, Channel, Launch
+from .wire import AWAY_SECONDS, BEAT_SECONDS, Channel, Launch
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
-RENDEZVOUS_SECONDS: Final = 300
+RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
 PEERS_DONE: Final = timedelta(days=30)  # a rank may be done long before the others
+TEXT_LIMIT: Final = 1 << 16  # characters of an exception's text, and of its traceback
+BLOB_LIMIT: Final = 1 << 24  # bytes of an exception that is sent home as itself
 LEAVE_SECONDS: Final = 10.0  # for a group to be destroyed
 
 
@@ -73,7 +76,7 @@ def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
         made.started = time.monotonic()
         with rungs.rung(_rung(launch)):
             value = function(*args, **kwargs)
-        link.send("value", value=dumps(value))
+        link.send("value", value=_packed(value))
     except Stopped as stop:
         link.send("stopped", reason=str(stop), step=made.step)
     except BaseException as err:
@@ -182,7 +185,7 @@ def _call(launch: Launch) -> Any:
 
 def _beat(made: Context) -> None:
     """Tell the agent that this process lives; end it where the agent does not."""
-    heard = time.monotonic()
+    heard = seen = time.monotonic()
     with suppress(OSError, EOFError):
         while True:
             made.link.send("beat", step=made.step)
@@ -192,22 +195,49 @@ def _beat(made: Context) -> None:
                 if message is not None:
                     heard = time.monotonic()
                     made.heard(*message)
-            if time.monotonic() - heard > SILENT_SECONDS:
+            now = time.monotonic()
+            if now - seen > BEAT_SECONDS + AWAY_SECONDS:  # stopped itself: the agent may be well
+                heard += now - seen
+            seen = now
+            if now - heard > SILENT_SECONDS:
                 break
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
+def _packed(value: Any) -> bytes:
+    try:
+        return dumps(value)
+    except Exception as err:
+        raise TrainError(
+            f"what the function returned, of type {type(value).__name__}, cannot be sent home: "
+            f"{err}; return numbers, text, arrays, tensors or containers of these"
+        ) from err
+
+
 def _tell(link: Channel, err: BaseException, step: int) -> None:
-    """Send an exception home: itself where it can be pickled, its text always."""
-    text = "".join(traceback.format_exception(err))
+    """Send an exception home: itself where it can be pickled and is no cargo, its text always."""
+    text = _shortened("".join(traceback.format_exception(err)))
     print(text, file=sys.stderr)
     try:
         blob = dumps(err)
         pickle.loads(blob)
     except Exception:
-        blob = None
+        blob = b""
+    try:
+        message = _shortened(str(err))
+    except Exception as other:
+        message = f"(its text cannot be had: {type(other).__name__})"
     name = f"{type(err).__module__}.{type(err).__qualname__}"
-    link.send("error", blob=blob, name=name, message=str(err), text=text, step=step)
+    sent = blob if 0 < len(blob) <= BLOB_LIMIT else None
+    link.send("error", blob=sent, name=name, message=message, text=text, step=step)
+
+
+def _shortened(text: str) -> str:
+    """``text`` without its middle where it is too long for a message."""
+    half = TEXT_LIMIT // 2
+    if len(text) <= TEXT_LIMIT:
+        return text
+    return f"{text[:half]}\n[... {len(text) - TEXT_LIMIT} characters ...]\n{text[-half:]}"
 
 
 def _leave(made: Context) -> None:

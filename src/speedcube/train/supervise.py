@@ -25,6 +25,7 @@ from .wire import Settings
 ENDED: Final = ("finished", "failed", "cancelled")
 REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
 POLL_SECONDS: Final = 0.1
+TOLD: Final = 1000  # characters of a failure that are shown at once; the exception has all
 CANCEL_SECONDS: Final = 10.0
 
 
@@ -84,6 +85,12 @@ class Supervisor:
         _running.add(self)
         self.thread.start()
 
+    def drop(self) -> None:
+        """Cancel it because nobody is left to wait for it."""
+        if not self.cancelled.is_set():
+            self._live.event("the program ends before this job; wait for it with job.results()")
+        self.cancelled.set()
+
     def _run(self) -> None:
         client, topic = self.site.client, agent.topic(self.id)
         status = "failed"
@@ -139,6 +146,8 @@ class Supervisor:
             kept, most = self._kept(), self.request.max_restarts
             self._note("restart", number=number, of=most, text=kept)
             self._live.event(f"{failure.sentence()}; restart {number} of {most}. {kept}")
+        if failure.cause != "cancelled":
+            self._live.event(failure.sentence()[:TOLD])
         self.error = error(failure, before, self.request.max_restarts, self._kept())
         return "cancelled" if failure.cause == "cancelled" else "failed"
 
@@ -255,11 +264,14 @@ class Supervisor:
         elif kind == "chunk":
             self._receive(event)
         elif kind == "log":
-            with self.log(event["rank"]).open("a") as file:
+            with self.log(event["rank"]).open("a", encoding="utf-8") as file:
                 file.write(event["text"])
         elif kind == "checkpoint":
             self._note("checkpoint", step=event["step"], seconds=event["seconds"])
             self._live.checkpoint(event["step"])
+        elif kind == "waits":
+            self._note("waits", text=event["text"])
+            self._live.event(f"waiting: {event['text']}")
         elif kind in ("started", "ready"):
             self._note(kind, **{k: v for k, v in event.items() if k != "kind"})
 
@@ -281,8 +293,8 @@ _running: Final[set[Supervisor]] = set()
 
 
 def cancel_all() -> None:
-    """Cancel what still runs when the program ends."""
+    """Cancel what still runs when the program ends, and say so."""
     for running in list(_running):
-        running.cancelled.set()
+        running.drop()
     for running in list(_running):
         running.thread.join(CANCEL_SECONDS)

@@ -13,9 +13,12 @@ import os
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
+
+import psutil
 
 PRELOADED: Final = (
     "numpy",
@@ -27,11 +30,15 @@ PRELOADED: Final = (
 )
 DESCRIPTORS: Final = 4  # sent with a request to fork: channel, output, stacks, rendezvous
 _PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_SWEEPS: Final = 100
+_SWEEP_SECONDS: Final = 0.01
 
 
 def serve(control: socket.socket) -> None:
     """Fork and report until the worker is gone."""
     children: set[int] = set()
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # orphans of its ranks become its own
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 4096, DESCRIPTORS)
         if not request:
@@ -44,9 +51,7 @@ def serve(control: socket.socket) -> None:
         else:
             answer = {"status": _reap(asked["pid"], children)}
         control.send(json.dumps(answer).encode())
-    for pid in children:
-        with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+    _sweep()
 
 
 def _fork(control: socket.socket, descriptors: list[int]) -> int:
@@ -79,7 +84,24 @@ def _reap(pid: int, children: set[int]) -> int | None:
     children.discard(pid)
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+    if not children:  # another rank's are its own business
+        _sweep()
     return status
+
+
+def _sweep() -> None:
+    """Kill all descendants: ranks, and what they started in sessions of their own."""
+    for _ in range(_SWEEPS):
+        left = psutil.Process().children(recursive=True)
+        if not left:
+            return
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(_SWEEP_SECONDS)
 
 
 def main() -> None:
@@ -91,7 +113,10 @@ def main() -> None:
     except ImportError as err:
         control.send(json.dumps({"error": str(err)}).encode())
         return
-    control.send(json.dumps({"ready": os.getpid()}).encode())
+    try:
+        control.send(json.dumps({"ready": os.getpid()}).encode())
+    except BrokenPipeError:  # the worker has ended meanwhile
+        return
     gc.freeze()  # pages that no collection touches stay shared with the children
     serve(control)
 
