@@ -42,6 +42,46 @@ def counting(steps: int) -> None:
         train.report({"loss": k})
 
 
+def test_a_rank_sees_the_directory_and_the_variables_of_now(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those of the driver when the job starts, not when the first one did."""
+
+    def seen() -> tuple[str, str, str | None, str | None]:
+        text = Path("names.csv").read_text()
+        return os.getcwd(), text, os.environ.get("NCCL_DEBUG"), os.environ.get("MASTER_ADDR")
+
+    (tmp_path / "names.csv").write_text("Mia")
+    monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    monkeypatch.setenv("MASTER_ADDR", "elsewhere")  # a rank's own go before the user's
+    assert run(seen).results() == [(str(tmp_path), "Mia", "INFO", "127.0.0.1")] * 2
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper/names.csv").write_text("Leo")
+    monkeypatch.chdir(tmp_path / "deeper")
+    monkeypatch.delenv("NCCL_DEBUG")
+    assert run(seen).results() == [(str(tmp_path / "deeper"), "Leo", None, "127.0.0.1")] * 2
+
+
+def test_arguments_are_told_in_few_words() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("not now")
+
+    def size(values: list[int], shy: Shy, word: str) -> int:
+        return len(values)
+
+    job = run(size, list(range(10**6)), Shy(), word="x" * 1000)
+    assert job.results() == [10**6] * 2
+    settings = json.loads((job.out / "run.json").read_text())
+    first, second = settings["args"]
+    assert first.startswith("[0, 1, 2, 3,")
+    assert first.endswith(", 18, 19, ...]")
+    assert second.startswith("<Shy instance at")
+    assert settings["kwargs"]["word"].startswith("'xxx")
+    assert len(settings["kwargs"]["word"]) == 200
+    assert (settings["name"], settings["on"], settings["ranks"]) == ("size", "cores:2", 2)
+
+
 def test_with_a_total_what_is_shown_says_of_how_many(capsys: pytest.CaptureFixture[str]) -> None:
     run(counting, 3, total=4, progress=True).results()
     assert "counting: finished, step 3 of 4, " in capsys.readouterr().err
@@ -427,6 +467,10 @@ def test_other_bad_calls() -> None:
         run(lambda keep: keep, keep=1)
     with pytest.raises(ParameterError, match="cannot be sent to the ranks"):
         run(surroundings, threading.Lock())
+    cores = sc.engine.machine.cores()
+    told = rf"'cores:9999' asks for 9999 ranks on {cores} cores, .*: at most {16 * cores} here"
+    with pytest.raises(RungError, match=told):
+        run(surroundings, on="cores:9999")
     with pytest.raises(RungError, match="unknown rung 'coresx'"):
         run(surroundings, on="coresx")
     with pytest.raises(TrainError, match="5 ranks on cores:2: it has 2 workers"):

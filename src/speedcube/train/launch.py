@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
-import json
 import math
 import os
 import re
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import ParameterError
-from . import context, placing
-from .carry import dumps
+from . import context, placing, told
+from .carry import dumps_call
 from .checkpoint.disk import make_directories
 from .job import Job
 from .live import Live
@@ -129,13 +128,16 @@ def run(
     limit = _checked_timeout(step_timeout)
     site = placing.site(on, ranks, backend)
     directory = run_directory(out, title)
-    told = {"on": site.name, "ranks": site.ranks, **_call(function, args, kwargs)}
-    opened = open_all(trackers, directory.name, told, site.ranks)
+    where = {"on": site.name, "ranks": site.ranks}
+    opened = open_all(
+        trackers, directory.name, where | told.call(function, args, kwargs), site.ranks
+    )
+    call, futures = _pickled(function, args, kwargs)
     request = Request(
         title,
         directory,
-        _pickled(function, args, kwargs),
-        bool(as_task) or _has_futures(args, kwargs),
+        call,
+        bool(as_task) or futures,
         int(max_restarts),
         limit,
         int(keep),
@@ -145,7 +147,7 @@ def run(
     )
     live = Live(title, site.ranks, total, progress)
     supervisor = Supervisor(request, site, live, opened, (args, kwargs))
-    _write_settings(request, site, {"args": [repr(a)[:200] for a in args], "kwargs": _said(kwargs)})
+    told.write(directory, {"name": title, **where}, args, kwargs)
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
     supervisor.start()
@@ -213,41 +215,12 @@ def run_directory(out: Any, name: str) -> Path:
     return made
 
 
-def _pickled(function: Any, args: Any, kwargs: Any) -> bytes:
+def _pickled(function: Any, args: Any, kwargs: Any) -> tuple[bytes, bool]:
+    """The call pickled, and whether a Dask collection in it holds results on workers."""
     try:
-        return dumps((function, args, kwargs))
+        return dumps_call((function, args, kwargs))
     except Exception as err:
         raise ParameterError(
             f"the function or an argument cannot be sent to the ranks: {err}; open files, "
             "locks and connections have to be made inside the function"
         ) from err
-
-
-def _has_futures(args: Any, kwargs: Any) -> bool:
-    """Whether a Dask collection among the arguments holds results on workers."""
-    from distributed.client import futures_of
-
-    return bool(futures_of([args, kwargs]))
-
-
-def _said(kwargs: dict[str, Any]) -> dict[str, str]:
-    return {name: repr(value)[:200] for name, value in kwargs.items()}
-
-
-def _call(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call by name, as trackers show them."""
-    try:
-        given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        given = {"args": args, **kwargs}
-    plain = (bool, int, float, str, type(None))
-    return {
-        name: value if isinstance(value, plain) else repr(value)[:200]
-        for name, value in given.items()
-    }
-
-
-def _write_settings(request: Request, site: placing.Site, given: dict[str, Any]) -> None:
-    """run.json: what was asked for, for those who look at a run later."""
-    told = {"name": request.name, "on": site.name, "ranks": site.ranks, **given}
-    (request.out / "run.json").write_text(json.dumps(told, indent=1, default=repr) + "\n")

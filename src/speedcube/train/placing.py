@@ -19,10 +19,12 @@ from ..engine import cuda_cluster, machine, rungs
 from ..engine.cluster import client_for, worker_addresses, worker_states
 from ..errors import ParameterError, RungError, TrainError
 from . import agent
+from .surroundings import Surroundings, since
 from .wire import Place
 
 CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
 GPU_KINDS: Final = ("gpu", "gpus")
+MOST_A_CORE: Final = 16  # ranks
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Site:
     workers: tuple[Any, ...] | None = None  # names of those it may use; None: all there are
     devices: dict[Any, str] = field(default_factory=dict)  # GPU of a worker, by the worker's name
     wants_gpu: bool | None = None  # None: where there are enough
+    surroundings: Surroundings | None = None  # for ranks on this process's own cluster
 
 
 def site(on: Any, ranks: int | None, backend: str | None) -> Site:
@@ -52,12 +55,25 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
         target = rungs.parse(on, "asked for with on=")
         return _of_client(on, target.client, ranks, backend)
     gpu = kind in GPU_KINDS
-    target = _gpus(on) if gpu else rungs.describe(on, "asked for with on=")
+    target = _gpus(on) if gpu else _cores(on)
     numbers = target.devices if gpu else tuple(range(target.workers))
     client = _local(gpu, numbers)
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
     count = _enough(on, ranks, len(numbers))
-    return Site(str(on), client, count, numbers, devices, gpu and backend != "gloo")
+    wants_gpu = gpu and backend != "gloo"
+    return Site(str(on), client, count, numbers, devices, wants_gpu, since(_began[gpu]))
+
+
+def _cores(on: Any) -> rungs.Target:
+    """Cores by name; a process each, so not any number."""
+    target = rungs.describe(on, "asked for with on=")
+    most = MOST_A_CORE * machine.cores()
+    if target.workers > most:
+        raise RungError(
+            f"{on!r} asks for {target.workers} ranks on {machine.cores()} cores, and each is a "
+            f"process: at most {most} here"
+        )
+    return target
 
 
 def _gpus(on: str) -> rungs.Target:
@@ -179,6 +195,7 @@ def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | N
 
 # Clusters of this process, one for CPUs and one for GPUs, grown to what was asked for and kept.
 _clusters: Final[dict[bool, Any]] = {}
+_began: Final[dict[bool, dict[str, str]]] = {}  # the environment they began with
 _growing: Final = threading.Lock()
 
 
@@ -197,6 +214,7 @@ def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
         if client is None or client.status != "running":
             atexit.unregister(close_all)
             atexit.register(close_all)  # before those of distributed, which were registered first
+            _began[gpu] = dict(os.environ)
             cluster = LocalCluster(
                 n_workers=need,
                 threads_per_worker=1,

@@ -92,6 +92,8 @@ def _prepare(launch: Launch) -> None:
     import torch
 
     place, host = launch.place, launch.master
+    if launch.settings.surroundings is not None:
+        launch.settings.surroundings.enter()
     os.environ.update(
         RANK=str(place.rank),
         LOCAL_RANK=str(place.local_rank),

@@ -182,6 +182,7 @@ class Supervisor:
             request.stop_on_nan,
             request.prunable,
             request.as_task,
+            self.site.surroundings,
         )
         scheduler = None
         if request.needs_scheduler:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from .surroundings import Surroundings
+
 BEAT_SECONDS: Final = 0.5  # between two heartbeats of a rank
 AWAY_SECONDS: Final = 1.0  # who did not run for so long was stopped itself, or its machine was
 
@@ -42,6 +44,7 @@ class Settings:
     stop_on_nan: bool = False
     prunable: bool = False
     as_task: bool = False
+    surroundings: Surroundings | None = None  # of the driver; None: the worker's stay
 
 
 @dataclass(frozen=True)
