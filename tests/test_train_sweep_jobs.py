@@ -30,7 +30,8 @@ REPO = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[str]:
-    """The address of one cluster for all sweeps of this file."""
+    """The address of one cluster of two workers for all sweeps of this file."""
+    placing.close_all()  # another file may have left a larger one
     yield placing.site("cores:2", None, None).client.scheduler.address
     placing.close_all()
 
