@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer, pip and make. Everything is installed into .venv, at the versions in constraints.txt.
 #   make ladder [ARGS=...] [EXTRAS=plots,cuda13]   run the same expression on every rung of this machine
 #   make test [ARGS=...]                           tests that need no GPU, two at a time; later options win: ARGS="-m gpu",
-#                                                  which run one at a time, or ARGS="-n 0 -x tests/test_dot.py"
+#                                                  which run one at a time, or ARGS="-n 0 -x tests/api/test_dot.py"
 #   make test-lowest [ARGS=...]                    the same tests at the lowest versions allowed, in .venv-lowest
 #   make lint | bench [ARGS=...] | clean
 PYTHON ?= python3

@@ -1,7 +1,7 @@
 """The largest error of each elementary function, in ulps of the exact value, against mpmath.
 
 python bench/accuracy.py [--points 1000000] [--only exp,log] [--dtypes float64] [--json FILE]:
-about so many points of each function, evenly in the strata of tests/test_elementary.py, and its
+about so many points of each function, evenly in the strata of kernel/test_elementary.py, and its
 hard arguments. A million points take half a minute to three (with gmpy2, which mpmath uses where
 it is installed; twice that without).
 
@@ -24,7 +24,7 @@ import numpy as np
 from mpmath import mp
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import test_elementary as cases
 

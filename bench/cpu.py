@@ -22,9 +22,9 @@ import dask.array as da
 import numpy as np
 
 import speedcube as sc
-from speedcube.climb.ladder import this_machine
+from speedcube.commands.ladder.measure import this_machine
 from speedcube.engine import cpu, tiers
-from speedcube.kernel import native
+from speedcube.kernel.llvm import compile as native
 
 
 def seconds(run: Callable[[], Any], repeat: int = 5) -> list[float]:
@@ -226,7 +226,7 @@ _KERNEL = """
 import time, speedcube as sc
 from speedcube.engine import prepare, tiers
 from speedcube.engine.compute import plan_for
-from speedcube.kernel import native
+from speedcube.kernel.llvm import compile as native
 x = sc.random.default_rng(0).normal(10, 1, size=(5000, 5000))
 y = (x + 1)[::2, ::2].sum()
 stage = plan_for(y._expr, "core", None, False)[0].stages[-1]

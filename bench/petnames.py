@@ -40,9 +40,9 @@ from numpy.typing import NDArray
 
 from speedcube import train
 from speedcube.engine.machine import gpu_count
-from speedcube.petnames import data, source
-from speedcube.petnames.alphabet import WINDOW
 from speedcube.petnames.model import make_model
+from speedcube.petnames.names import data, source
+from speedcube.petnames.names.alphabet import WINDOW
 
 TARGET: Final = 1.30
 WIDE: Final = 65_536

@@ -27,8 +27,8 @@ import psutil
 from train_jobs import facts
 
 from speedcube import train
-from speedcube.train import placing
-from speedcube.train.metrics import read_rows
+from speedcube.train.driver import placement
+from speedcube.train.metrics.rows import read_rows
 
 STEPS = 30
 LIMITS = {"SIGKILL": 3.0, "SIGSTOP": 8.0, "exception": 3.0}  # seconds until all ranks are down
@@ -192,7 +192,7 @@ def main() -> None:
     print(f"left over: {', '.join(found['left_over']) or 'nothing'}")
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
-    placing.close_all()
+    placement.close_all()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 from train_jobs import facts
 
 from speedcube import train
-from speedcube.train import placing
+from speedcube.train.driver import placement
 
 
 def fit(lr: float, batch: int, seconds: float) -> None:
@@ -76,7 +76,7 @@ def main() -> None:
     print(json.dumps(told, indent=1))
     if asked.json:
         asked.json.write_text(json.dumps(told, indent=1) + "\n")
-    placing.close_all()
+    placement.close_all()
 
 
 if __name__ == "__main__":

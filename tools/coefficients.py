@@ -1,4 +1,4 @@
-"""Write ``src/speedcube/kernel/coefficients.py``: minimax polynomials, rounded and measured.
+"""Write ``kernel/math/stream_coefficients.py``: minimax polynomials, rounded and measured.
 
 Run ``python tools/coefficients.py`` (needs mpmath and gcc with libquadmath, nothing else);
 ``--stdout`` prints the module instead of writing it. The result does not depend on the machine.
@@ -27,7 +27,9 @@ from typing import Any, Final
 
 from mpmath import mp, mpf
 
-TARGET: Final = Path(__file__).parents[1] / "src" / "speedcube" / "kernel" / "coefficients.py"
+TARGET: Final = (
+    Path(__file__).parents[1] / "src" / "speedcube" / "kernel" / "math" / "stream_coefficients.py"
+)
 DIGITS: Final = 80
 POINTS: Final = 500
 TOLERANCE: Final = mpf(10) ** -4  # of the fitted error, relative

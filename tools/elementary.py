@@ -7,7 +7,7 @@ instead of writing it. The result does not depend on the machine.
 
 Each polynomial is fitted by Remez's exchange (`coefficients.minimax`) at 60 digits; coefficients
 are rounded to float64 one by one from the lowest degree, and the rest is fitted again each time.
-What a whole function is worth is measured elsewhere: `tests/test_elementary.py`, `bench/accuracy`.
+What a whole function is worth is measured elsewhere: `kernel/test_elementary.py`, `bench/accuracy`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from coefficients import minimax
 from mpmath import mp, mpf
 
 TARGET: Final = (
-    Path(__file__).parents[1] / "src" / "speedcube" / "kernel" / "elementary" / "tables.py"
+    Path(__file__).parents[1] / "src" / "speedcube" / "kernel" / "math" / "elementary" / "tables.py"
 )
 POINTS: Final = 160
 CHECKED: Final = 1500

@@ -1,4 +1,4 @@
-"""Write ``src/speedcube/kernel/elementary/tables32.py``: float32 polynomials and tables of sixteen.
+"""Write ``kernel/math/elementary/tables32.py``: float32 polynomials and tables of sixteen.
 
 Run ``python tools/elementary32.py`` (needs mpmath, nothing else). As `tools/elementary.py`.
 """

@@ -1,4 +1,4 @@
-"""Recomputes the table of `kernel/samplers/rejection.py` and the error of its series.
+"""Recomputes the table of `kernel/math/samplers/rejection.py` and the error of its series.
 
 Needs mpmath. ``python tools/samplers.py`` prints the entries and, where the series takes over, what
 it misses.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mpmath
 
-from speedcube.kernel.samplers.rejection import DELTA_SERIES
+from speedcube.kernel.math.samplers.rejection import DELTA_SERIES
 
 ENTRIES = 16
 

@@ -1,11 +1,11 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
 from . import errors, random
-from . import twins as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .__about__ import __version__ as __version__
-from .array import Array, asarray
-from .climb.ladder import ladder
-from .functions import (
+from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
+from .api.array import Array, asarray
+from .api.dot import dot, matmul, vdot, vecdot
+from .api.functions import (
     abs,
     absolute,
     acos,
@@ -113,9 +113,9 @@ from .functions import (
     zeros,
     zeros_like,
 )
-from .inner import dot, matmul, vdot, vecdot
+from .api.take import take, take_along_axis
+from .commands.ladder.measure import ladder
 from .interop.plain_dask import on
-from .taking import take, take_along_axis
 
 __all__ = [
     "Array",

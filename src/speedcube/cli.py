@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from .__about__ import __version__
-from .climb import command
-from .climb.doctor import report
-from .climb.rng import command as words
-from .climb.verify import command as verification
+from .commands.doctor import report
+from .commands.ladder import command
+from .commands.rng import command as words
+from .commands.verify import command as verification
 from .errors import SpeedcubeError
 from .petnames import cli as petnames
 

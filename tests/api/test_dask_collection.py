@@ -22,7 +22,7 @@ from dask.base import collections_to_expr, is_dask_collection, tokenize
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine import cluster as cluster_module
+from speedcube.engine.clusters import client as cluster_module
 from speedcube.errors import SchedulerError, WorkerError
 
 distributed = pytest.importorskip("distributed")

@@ -1,6 +1,6 @@
 """`speedcube doctor` on this machine, against what other sources say of it.
 
-Machines that are not at hand are simulated in test_doctor_simulated.py.
+Machines that are not at hand are simulated in commands/test_doctor_simulated.py.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 
 import speedcube as sc
 from speedcube import cli
-from speedcube.climb.doctor import facts as facts_module
-from speedcube.climb.doctor.facts import Facts, gather
-from speedcube.climb.doctor.host import Cache
-from speedcube.climb.doctor.report import judge
-from speedcube.climb.doctor.rungs import rung_states
+from speedcube.commands.doctor import facts as facts_module
+from speedcube.commands.doctor.facts import Facts, gather
+from speedcube.commands.doctor.host import Cache
+from speedcube.commands.doctor.report import judge
+from speedcube.commands.doctor.rungs import rung_states
 from speedcube.engine import machine, rungs
 
 RUN = CliRunner()
@@ -209,7 +209,7 @@ def test_a_real_gpu_is_described_as_cupy_describes_it() -> None:
 def test_looking_makes_no_context_on_a_gpu() -> None:
     code = """
 import ctypes
-from speedcube.climb.doctor.report import examine
+from speedcube.commands.doctor.report import examine
 assert examine().facts.gpus.visible
 driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
 flags, active = ctypes.c_uint(), ctypes.c_int(-1)

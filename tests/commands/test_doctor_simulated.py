@@ -19,17 +19,17 @@ import pytest
 from typer.testing import CliRunner
 
 from speedcube import cli
-from speedcube.climb.doctor import host
-from speedcube.climb.doctor import imports as imports_module
-from speedcube.climb.doctor import report as report_module
-from speedcube.climb.doctor.facts import Facts, System, Unknown
-from speedcube.climb.doctor.findings import findings
-from speedcube.climb.doctor.gpus import Gpu, Gpus, gpus, pci_gpus
-from speedcube.climb.doctor.host import Cache, Cpu, Memory
-from speedcube.climb.doctor.imports import NOT_TRIED, Imports
-from speedcube.climb.doctor.packages import Package, get, packages
-from speedcube.climb.doctor.report import judge, to_json
-from speedcube.climb.doctor.rungs import RungState, rung_states
+from speedcube.commands.doctor import host
+from speedcube.commands.doctor import imports as imports_module
+from speedcube.commands.doctor import report as report_module
+from speedcube.commands.doctor.facts import Facts, System, Unknown
+from speedcube.commands.doctor.findings import findings
+from speedcube.commands.doctor.gpus import Gpu, Gpus, gpus, pci_gpus
+from speedcube.commands.doctor.host import Cache, Cpu, Memory
+from speedcube.commands.doctor.imports import NOT_TRIED, Imports
+from speedcube.commands.doctor.packages import Package, get, packages
+from speedcube.commands.doctor.report import judge, to_json
+from speedcube.commands.doctor.rungs import RungState, rung_states
 
 RUN = CliRunner()
 

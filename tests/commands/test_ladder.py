@@ -24,9 +24,12 @@ from typer.testing import CliRunner
 
 import speedcube as sc
 from speedcube import cli
-from speedcube.array import Array
-from speedcube.climb import command, dask_rung, ladder, output, progress
-from speedcube.climb.presets import PRESETS, experiment
+from speedcube.api.array import Array
+from speedcube.commands import terminal
+from speedcube.commands.ladder import command, progress
+from speedcube.commands.ladder import dask_time as dask_rung
+from speedcube.commands.ladder import measure as ladder
+from speedcube.commands.ladder.presets import PRESETS, experiment
 from speedcube.engine import machine, rungs
 from speedcube.errors import ParameterError, RungError
 
@@ -261,7 +264,7 @@ def test_a_full_or_read_only_place_is_said_first(
     def refuse(**_: Any) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(output.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(terminal.tempfile, "TemporaryFile", refuse)
     result = RUN.invoke(cli.app, ["ladder", "--json", str(tmp_path / "l.json")])
     assert result.exit_code == 2
     assert f"no file can be made in {str(tmp_path)!r} (Read-only file system)" in result.stderr
@@ -358,15 +361,15 @@ def test_files_are_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(output.os, "replace", full)
+        patch.setattr(terminal.os, "replace", full)
         with pytest.raises(OSError, match="No space left"):
-            output.write(link, "new")
+            terminal.write(link, "new")
     assert [file.read_text(), len(list(tmp_path.iterdir()))] == ["old", 2]
-    output.write(link, "new")
+    terminal.write(link, "new")
     assert link.is_symlink()
     assert [file.read_text(), len(list(tmp_path.iterdir()))] == ["new", 2]
     assert file.stat().st_mode & 0o777 == 0o640
-    output.write("/dev/null", "new")
+    terminal.write("/dev/null", "new")
     assert not Path("/dev/null").is_file()
 
 

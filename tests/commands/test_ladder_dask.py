@@ -18,9 +18,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedcube.climb import dask_rung
-from speedcube.climb.dask_rung import BUDGET, PUBLISHED, Place, chunks_for, place_of, time_dask
-from speedcube.climb.presets import PRESETS, Experiment, experiment
+from speedcube.commands.ladder import dask_time as dask_rung
+from speedcube.commands.ladder.dask_time import (
+    BUDGET,
+    PUBLISHED,
+    Place,
+    chunks_for,
+    place_of,
+    time_dask,
+)
+from speedcube.commands.ladder.presets import PRESETS, Experiment, experiment
 from speedcube.engine import machine, rungs
 from speedcube.engine.rungs import Target, describe
 from speedcube.errors import RungError

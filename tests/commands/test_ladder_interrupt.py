@@ -20,8 +20,8 @@ import pytest
 # On rung {slow} it computes 2 TB instead, having said that it begins.
 SLOW_RUNG = """
 from speedcube import cli
-from speedcube.climb import command
-from speedcube.climb.presets import PRESETS
+from speedcube.commands.ladder import command
+from speedcube.commands.ladder.presets import PRESETS
 real = command.measure
 def measure(array, target, *rest):
     if target.name == {slow!r}:
@@ -34,7 +34,7 @@ command.measure = measure
 SLOW_DASK = """
 import ctypes, dask
 from speedcube import cli
-from speedcube.climb import dask_rung
+from speedcube.commands.ladder import dask_time as dask_rung
 def compute(collection):
     print("now", file=sys.stderr, flush=True)
     sleep = ctypes.CDLL(None).sleep

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from speedcube.climb import table
-from speedcube.climb.dask_rung import DaskTime
-from speedcube.climb.figures import count_text, seconds_text, shape_text, times_text
-from speedcube.climb.ladder import LadderResult, Rung, finished
-from speedcube.climb.options import prices, rung_names
+from speedcube.commands.ladder import table
+from speedcube.commands.ladder.dask_time import DaskTime
+from speedcube.commands.ladder.measure import LadderResult, Rung, finished
+from speedcube.commands.numbers import count_text, seconds_text, shape_text, times_text
+from speedcube.commands.options import prices, rung_names
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

@@ -16,13 +16,14 @@ from oracle import elements
 from typer.testing import CliRunner
 
 from speedcube import cli, errors, ops
-from speedcube.climb.verify import check as checking
-from speedcube.climb.verify.check import check
-from speedcube.climb.verify.expressions import SHARED, TABLE
-from speedcube.climb.verify.listed import committed, digest, read
+from speedcube.commands.verify import check as checking
+from speedcube.commands.verify.check import check
+from speedcube.commands.verify.expressions import SHARED, TABLE
+from speedcube.commands.verify.hash_list import committed, digest, read
 from speedcube.engine import cpu, prepare, rungs
 from speedcube.expr.nodes import Map, Random, Reduced, Scanned, walk
-from speedcube.kernel import llvm_ordered, native
+from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm import scan as llvm_ordered
 
 RUN = CliRunner()
 # Exact fractions of these take minutes.
@@ -260,10 +261,10 @@ def test_interrupted(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 # Machines without fused multiply-add -------------------------------------------------------------
 
 _WITHOUT = """
-import speedcube.kernel.native as native
+import speedcube.kernel.llvm.compile as native
 native.host_features = lambda: frozenset({"sse2"})
 native.platform.machine = lambda: "x86_64"
-from speedcube.climb.verify import check, expressions, listed
+from speedcube.commands.verify import check, expressions, hash_list as listed
 from speedcube.engine import rungs
 assert native.targets() == ("plain",) and not native.has_fma()
 names = ["published", "normal", "exp-float64", "sum-wild", "power-float32", "modulo"]

@@ -17,9 +17,9 @@ from distributed import Client, Event, LocalCluster, as_completed, get_client, w
 from speedcube import train
 from speedcube.compat.dask_pytorch_ddp import dispatch
 from speedcube.errors import ParameterError, TrainError
-from speedcube.train import rank_process
-from speedcube.train.attempt import Attempt
-from speedcube.train.wire import Place, Settings
+from speedcube.train.driver.attempt import Attempt
+from speedcube.train.messages import Place, Settings
+from speedcube.train.ranks import process as rank_process
 
 pytestmark = pytest.mark.cluster
 SECONDS = 60

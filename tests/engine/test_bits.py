@@ -18,10 +18,10 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.climb.verify.expressions import SHARED, SMALL
-from speedcube.climb.verify.listed import digest
+from speedcube.commands.verify.expressions import SHARED, SMALL
+from speedcube.commands.verify.hash_list import digest
 from speedcube.engine import cpu, tiers
-from speedcube.kernel.native import has_fma, targets
+from speedcube.kernel.llvm.compile import has_fma, targets
 
 
 def _rng() -> sc.random.Generator:

@@ -117,7 +117,7 @@ def test_a_scheduler_that_does_not_answer() -> None:
 
 def test_a_worker_without_the_package(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from speedcube import __about__
-    from speedcube.engine import cluster
+    from speedcube.engine.clusters import client as cluster
 
     monkeypatch.setattr(__about__, "__version__", "99")
     monkeypatch.setattr(cluster, "_checked", set())

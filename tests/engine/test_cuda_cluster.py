@@ -1,7 +1,7 @@
 """The cluster that `sc.on("gpus")` stands for: started when needed, one for each set, closed.
 
 No GPU is needed: Dask's LocalCluster takes the place of dask-cuda's, which differs only in how it
-pins its worker processes to GPUs. With real GPUs: test_gpu_on.py.
+pins its worker processes to GPUs. With real GPUs: interop/test_gpu_on.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import dask
 import pytest
 
-from speedcube.engine import cuda_cluster, rungs
+from speedcube.engine import rungs
+from speedcube.engine.clusters import cuda_cluster
 from speedcube.interop.plain_dask import LazyClient
 
 pytestmark = pytest.mark.cluster

@@ -16,7 +16,7 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.engine import cpu
 from speedcube.expr.space import TILE
-from speedcube.kernel import limbs
+from speedcube.kernel.exact import accumulator as limbs
 from speedcube.kernel.program import LIMBS
 
 _rng = np.random.default_rng(1)

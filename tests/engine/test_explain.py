@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.climb.verify.expressions import TABLE
+from speedcube.commands.verify.expressions import TABLE
 from speedcube.engine import laws
 from speedcube.engine.prepare import KERNEL_REDUCTION
 from speedcube.expr import nodes
-from speedcube.kernel import llvm_ordered, streams
+from speedcube.kernel.llvm import scan as llvm_ordered
+from speedcube.kernel.math import streams
 from speedcube.ops import OPS, SAMPLERS
 
 

@@ -27,7 +27,7 @@ from speedcube.ops import ELEMENTARY, OPS
 
 # Every operation of ops.OPS against NumPy --------------------------------------------------------
 
-NUMPYS_ULPS = 4  # how far NumPy's own functions may be off; ours: tests/test_elementary.py
+NUMPYS_ULPS = 4  # how far NumPy's own functions may be off; ours: tests/kernel/test_elementary.py
 
 
 def values_of(dtype: str) -> np.ndarray:

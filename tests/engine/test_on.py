@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine import cuda_cluster, machine, rungs
+from speedcube.engine import machine, rungs
+from speedcube.engine.clusters import cuda_cluster
 from speedcube.errors import RungError, SchedulerError
 from speedcube.interop.cupy_backend import BitGenerator
 from speedcube.interop.plain_dask import LazyClient, OneGpu

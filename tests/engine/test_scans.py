@@ -14,8 +14,9 @@ from oracle import assert_same_bits, elements
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, UnsupportedError
-from speedcube.expr import ordered
-from speedcube.kernel import llvm_ordered, native
+from speedcube.expr import scans
+from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm import scan as llvm_ordered
 from speedcube.kernel.program import Ordered
 
 RNG = np.random.default_rng(11)
@@ -28,7 +29,7 @@ def prefix_sums(values: np.ndarray) -> np.ndarray:
 
 
 def defined(x: sc.Array) -> np.ndarray:
-    """By `speedcube.expr.ordered`, of elements by the IR evaluator."""
+    """By `speedcube.expr.scans`, of elements by the IR evaluator."""
     return elements(x._expr)
 
 
@@ -227,10 +228,10 @@ def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch)
         if op == "cumsum":
             wanted = np.concatenate([prefix_sums(line) for line in lines])
         elif op == "cumprod":
-            wanted = np.concatenate([ordered.running_products(line) for line in lines])
+            wanted = np.concatenate([scans.running_products(line) for line in lines])
         else:
             pieces = [line[k : k + 1024] for line in lines for k in range(0, len(line), 1024)]
-            wanted = np.array([ordered.product(piece) for piece in pieces])
+            wanted = np.array([scans.product(piece) for piece in pieces])
         assert_same_bits(out[: len(wanted)], wanted, (target, op))
 
 

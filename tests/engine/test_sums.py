@@ -1,6 +1,6 @@
 """Exact sums whatever the shape, axes, view, tiling, number of workers and source.
 
-`test_exact.py` has the adversarial lists; here hypothesis puts wild numbers everywhere.
+`engine/test_exact.py` has the adversarial lists; here hypothesis puts wild numbers everywhere.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from speedcube import dtypes
 from speedcube.errors import DTypeError, ParameterError, ShapeError
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Builder
-from speedcube.kernel.rules import RULES
+from speedcube.kernel.lower.rules import RULES
 
 COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 

@@ -1,6 +1,6 @@
 """What plain Dask gets on a GPU, as far as it shows without one: NumPy takes CuPy's place.
 
-With CuPy itself: test_gpu_on.py.
+With CuPy itself: interop/test_gpu_on.py.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine import cuda_cluster, machine, rungs
+from speedcube.engine import machine, rungs
+from speedcube.engine.clusters import cuda_cluster
 from speedcube.errors import ParameterError, RungError
 
 da = pytest.importorskip("dask.array")

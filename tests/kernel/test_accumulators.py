@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import rounded
 
-from speedcube.kernel.digits import _square_root, many
-from speedcube.kernel.limbs import FINISH, LEAST
+from speedcube.kernel.exact.accumulator import FINISH, LEAST
+from speedcube.kernel.exact.accumulators import _square_root, many
 from speedcube.kernel.program import LIMBS
 
 

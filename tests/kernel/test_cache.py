@@ -21,8 +21,9 @@ from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.engine.tiers import Tiers
 from speedcube.errors import KernelError
-from speedcube.kernel import cache, native
+from speedcube.kernel import cache
 from speedcube.kernel.cache import KernelCache, content_key
+from speedcube.kernel.llvm import compile as native
 from speedcube.kernel.program import Program
 
 KEY = content_key("test", 1)
@@ -229,12 +230,15 @@ def test_a_changed_printer_has_another_key(tmp_path: Path, monkeypatch: Any) -> 
     package = Path(cache.__file__).parent
     copy = shutil.copytree(package.parent, tmp_path / "speedcube") / "kernel"
     monkeypatch.setattr(cache, "__file__", str(copy / "cache.py"))
-    before = cache.generator.__wrapped__()
-    assert before == cache.generator.__wrapped__()
-    for name in ("llvm.py", "../dtypes.py"):
-        before = cache.generator.__wrapped__()
+    key = cache.generator.__wrapped__()
+    assert key == cache.generator.__wrapped__()
+    printers = sorted(path.relative_to(package) for path in package.rglob("*.py"))
+    assert {path.parts[0] for path in printers} > {"llvm", "cuda", "lower", "math", "ir.py"}
+    keys = {key}
+    for name in (*printers, "../dtypes.py", "../philox.py", "../expr/space.py"):
         (copy / name).write_bytes((package / name).read_bytes() + b"#")
-        assert cache.generator.__wrapped__() != before
+        keys.add(cache.generator.__wrapped__())
+    assert len(keys) == len(printers) + 4
 
 
 # Tiers ------------------------------------------------------------------------------------------
@@ -299,7 +303,7 @@ from pathlib import Path
 import numpy as np, speedcube as sc
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.kernel import native
+from speedcube.kernel.llvm import compile as native
 from speedcube.kernel.cache import KernelCache
 
 store = KernelCache(Path(sys.argv[1]))

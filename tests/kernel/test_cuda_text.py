@@ -26,19 +26,19 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.climb.verify.draws import DRAWS
+from speedcube.commands.verify.draws import DRAWS
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.engine.rungs import Target
 from speedcube.expr.nodes import Expr, Map
-from speedcube.kernel.cuda_loops import CudaLoops
-from speedcube.kernel.cuda_support import THREADS
-from speedcube.kernel.nvrtc import OPTIONS
+from speedcube.kernel.cuda.compile import OPTIONS
+from speedcube.kernel.cuda.loops import CudaLoops
+from speedcube.kernel.cuda.prelude import THREADS
 from speedcube.kernel.program import Program
 from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
 
-SHIM = Path(__file__).with_name("cuda_shim.h")
+SHIM = Path(__file__).parents[1] / "support" / "cuda_shim.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 NVCC = shutil.which("nvcc")
 RESIDENT = 5  # thread blocks in a grid: fewer than units, so that blocks take several

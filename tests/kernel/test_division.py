@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, run_body
 
 import speedcube as sc
-from speedcube.kernel import division
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Body, Builder
-from speedcube.kernel.native import targets
+from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.math import division
 
 OPERATIONS = {"floor_divide": division.floor_divide, "remainder": division.remainder}
 WORD = {"float64": "uint64", "float32": "uint32"}

@@ -21,9 +21,9 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Body, Builder
-from speedcube.kernel.native import targets
-from speedcube.kernel.rules import RULES
-from speedcube.kernel.signs import canonical
+from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.lower.rules import RULES
+from speedcube.kernel.math.bits import canonical
 from speedcube.ops import ELEMENTARY, OPS
 
 INF, NAN = math.inf, math.nan

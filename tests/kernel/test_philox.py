@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.streams import stream
+from speedcube.kernel.math.streams import stream
 from speedcube.philox import MULTIPLIERS, ROUNDS, WEYL, derive_key, philox4x32, round_keys
 
 ONES = 0xFFFFFFFF

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import speedcube as sc
-from speedcube.climb.verify.draws import DRAWS
+from speedcube.commands.verify.draws import DRAWS
 from speedcube.expr import samplers
 from speedcube.expr.interpret import interpret
 from speedcube.expr.nodes import Map, walk
-from speedcube.kernel import reference
-from speedcube.kernel.samplers.rejection import DELTA_SERIES, DELTA_TABLE
+from speedcube.kernel.lower import reference
+from speedcube.kernel.math.samplers.rejection import DELTA_SERIES, DELTA_TABLE
 from speedcube.ops import SAMPLERS
 
 # Means so large that `math.lgamma`, and an exponential, leave whole numbers open: not compared.

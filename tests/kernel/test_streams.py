@@ -18,7 +18,7 @@ import speedcube as sc
 from speedcube.expr.bounds import analyse
 from speedcube.expr.nodes import Leaf, Random
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.streams import stream
+from speedcube.kernel.math.streams import stream
 from speedcube.philox import philox4x32
 
 Make = Callable[[sc.random.Generator, Any], sc.Array]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedcube.petnames import alphabet, data
+from speedcube.petnames.names import alphabet, data
 
 NAMES = st.lists(st.text(alphabet.LETTERS, min_size=1, max_size=20), max_size=20)
 SYMBOLS = "*+" + alphabet.LETTERS  # the published order; * is the blank and + the stop mark

@@ -16,8 +16,8 @@ import triton_shim
 from torch.nn import functional
 
 from speedcube.petnames import fast
-from speedcube.petnames.alphabet import BLANK, SYMBOLS
 from speedcube.petnames.model import make_model
+from speedcube.petnames.names.alphabet import BLANK, SYMBOLS
 
 GPU = torch.device("cuda")
 NO_GPU = fast.why_not(GPU) if torch.cuda.is_available() else "no GPU is visible here"

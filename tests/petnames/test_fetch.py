@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from speedcube.errors import DataFileError
-from speedcube.petnames import fetch, source
+from speedcube.petnames.names import fetch, source
 
 NAMES = [f"{first}{second}" for first in ("ab", "co", "mi", "zu") for second in "abcdefghij"]
 GOOD = "\n".join(["Animal's Name", *NAMES, ""]).encode()

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load
 
 from speedcube import train
-from speedcube.petnames import data
-from speedcube.petnames.fit import Settings, Shares, fit, permutation, rate_at
 from speedcube.petnames.model import make_model
+from speedcube.petnames.names import data
+from speedcube.petnames.train_function import Settings, Shares, fit, permutation, rate_at
 
 NAMES = [f"{first}{middle}{last}" for first in "bdlmr" for middle in "aeo" for last in ("x", "lly")]
 TRAINING, HELD_OUT = NAMES[3:], NAMES[:3]
@@ -166,7 +166,7 @@ def test_a_gpu_trains_as_a_cpu_does_and_resumes(
 def test_within_an_epoch_a_cpu_tells_now_and_then(
     alone: Alone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("speedcube.petnames.fit.ROWS_BETWEEN_REPORTS", 50)
+    monkeypatch.setattr("speedcube.petnames.train_function.ROWS_BETWEEN_REPORTS", 50)
     trained(epochs=1, batch=20)
     rows = len(data.rows(TRAINING))
     within = [row["epoch"] * rows for row in alone.rows[:-1]]

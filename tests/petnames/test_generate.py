@@ -22,9 +22,9 @@ from typer.testing import CliRunner, Result
 from speedcube import cli
 from speedcube.errors import CheckpointError
 from speedcube.petnames import card
-from speedcube.petnames.generating import show
-from speedcube.petnames.known import Known, tidy
+from speedcube.petnames.generate_command import show
 from speedcube.petnames.model import make_model
+from speedcube.petnames.names.known import Known, tidy
 from speedcube.petnames.sample import invent
 
 DATA = ["rex", " sweet  pea ", "bo"]

@@ -6,9 +6,9 @@ import math
 
 import torch
 
-from speedcube.petnames import data
-from speedcube.petnames.alphabet import BLANK, SYMBOLS
 from speedcube.petnames.model import losses, make_model
+from speedcube.petnames.names import data
+from speedcube.petnames.names.alphabet import BLANK, SYMBOLS
 
 
 def test_the_network_has_the_published_shape() -> None:

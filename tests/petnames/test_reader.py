@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speedcube.errors import DataFileError
-from speedcube.petnames import reader, source
+from speedcube.petnames.names import reader, source
 
 
 def names(content: bytes) -> list[str]:

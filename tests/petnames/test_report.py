@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from speedcube import cli
-from speedcube.petnames.trained import Training
-from speedcube.train.metrics import MetricsFile
+from speedcube.petnames.training_report import Training
+from speedcube.train.metrics.rows import MetricsFile
 
 PLAN = {"data": "5e1f", "settings": {"epochs": 4, "batch": 60, "lr": 0.01}}
 HALVES = [  # (epoch, seconds, loss, validation loss), as a CPU reports: within epochs, too

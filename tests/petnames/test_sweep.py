@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from speedcube import cli
-from speedcube.petnames import source
-from speedcube.train.sweeping import Sweep
+from speedcube.petnames.names import source
+from speedcube.train.sweeps import Sweep
 
 SMALL = [name.capitalize() for name in source.sample().names[:90]]
 

@@ -13,8 +13,9 @@ from typer.testing import CliRunner, Result
 
 from speedcube import cli
 from speedcube.errors import RankError
-from speedcube.petnames import card, data, source, training
+from speedcube.petnames import card, train_command
 from speedcube.petnames.model import make_model
+from speedcube.petnames.names import data, source
 
 SMALL = [name.capitalize() for name in source.sample().names[:90]]
 
@@ -83,8 +84,8 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
 
 def test_a_line_within_an_epoch_has_four_digits_of_it() -> None:
     row = {"metrics": {"epoch": 2.0993716, "loss": 3.23271}, "seconds": 49.2}
-    settings = training.Settings(3, 60, False, 0.01, 0)
-    assert training._line(row, settings) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
+    settings = train_command.Settings(3, 60, False, 0.01, 0)
+    assert train_command._line(row, settings) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_a_model_that_cannot_be_written_is_told(pets: Path, job: FakeJob) -> Non
     Path("run/README.md").mkdir(parents=True)
     Path("run/petnames.json").write_text("{}")
     asked = ["--data", "pets.csv", "--out", "run"]
-    request = training.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    request = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
     Path("run/petnames.json").write_text(json.dumps(request.plan()))
     result = train(*asked)
     assert result.exit_code == 1
@@ -210,9 +211,9 @@ def test_a_model_that_cannot_be_written_is_told(pets: Path, job: FakeJob) -> Non
 
 def test_the_batch_of_a_small_file_is_smaller(pets: Path) -> None:
     rows = sum(len(name) + 1 for name in data.split([name.lower() for name in SMALL])[0])
-    request = training.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    request = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
     assert request.settings.batch == rows // 64
-    assert training.checked(None, "pets.csv", 10, 9, False, 0.01, 0, "new").settings.batch == 9
+    assert train_command.checked(None, "pets.csv", 10, 9, False, 0.01, 0, "new").settings.batch == 9
 
 
 def test_packages_that_are_missing_are_named(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube import array as array_module
+from speedcube.api import array as array_module
 from speedcube.engine import compute as compute_module
 from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph

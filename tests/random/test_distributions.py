@@ -1,6 +1,6 @@
 """Distributions by formulas: their far ends, their bits, and parameters in arrays.
 
-Their laws are in test_randomness.py.
+Their laws are in random/test_randomness.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from speedcube.expr.nodes import Random, leaves
 from speedcube.philox import derive_key
 from speedcube.random.seeds import StreamV1
 
-GOLDEN = Path(__file__).parent / "golden" / "distributions.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "distributions.json"
 LEAST: Final = 1e-6  # of a p-value; the seeds are fixed
 
 

@@ -136,7 +136,7 @@ def test_programs_type_check(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     page = tmp_path / "program.py"
     page.write_text(PROGRAM)
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", str(page)],
         cwd=root,

@@ -18,7 +18,7 @@ from scipy import stats
 
 import speedcube as sc
 
-ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parents[2]
 LEAST: Final = 1e-6  # of a p-value
 NUMBERS: Final = 200_000
 # Arrays of parameters give the bits of numbers (test_distributions.py, test_samplers.py), so that a

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from speedcube.train import checkpoint, rng
+from speedcube.train import checkpoint
 from speedcube.train.checkpoint import manifest
+from speedcube.train.ranks import rng
 
 FORBIDDEN = {
     *("pickle.find_class", "exec", "compile", "os.system", "os.exec", "os.posix_spawn"),

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from speedcube.expr import nodes, ordered
+from speedcube.expr import nodes, scans
 from speedcube.expr.build import factors
 from speedcube.expr.interpret import interpret
-from speedcube.kernel import reference
 from speedcube.kernel.ir import Body
-from speedcube.kernel.llvm_loops import scratch_bytes
-from speedcube.kernel.native import NativeKernel, compile_object, load_object, source, styles
+from speedcube.kernel.llvm.compile import NativeKernel, compile_object, load_object, source, styles
+from speedcube.kernel.llvm.loops import scratch_bytes
+from speedcube.kernel.lower import reference
+from speedcube.kernel.lower.reference import draw
 from speedcube.kernel.program import LeafCode, Program, Sink
-from speedcube.kernel.reference import draw
 
 RUN = 1024
 
@@ -65,7 +65,7 @@ def exact_sum(row: Sequence[float], dtype: str = "float64", power: int = 1) -> A
 def reduce_row(op: str, row: np.ndarray, dtype: str, ddof: float = 0.0) -> Any:
     """One result: ``op`` of the elements of ``row``."""
     if op == "prod":
-        return ordered.product(row)
+        return scans.product(row)
     if op in ("min", "max", "argmin", "argmax"):
         return _extremum(op, row)
     if op == "sum" and row.dtype.kind != "f":
@@ -162,7 +162,7 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
             if isinstance(source, nodes.Reduced):
                 values = reduced(source, give)
             else:
-                values = ordered.scanned(source, give(source.arg)).reshape(-1)
+                values = scans.scanned(source, give(source.arg)).reshape(-1)
             done[id(source)] = nodes.Stored(values, source.dtype)
         return nodes.Leaf(done[id(source)], node.shape, node.offset, node.strides)
 

@@ -20,10 +20,10 @@ from speedcube import train
 from speedcube.engine import prepare, tiers
 from speedcube.engine.writer import Writer
 from speedcube.errors import ParameterError, ParameterTypeError, RungError
-from speedcube.train import context
 from speedcube.train.data import batches as module
 from speedcube.train.data.order import CHUNK, epoch_key
 from speedcube.train.data.shares import LAST, Shares
+from speedcube.train.ranks import context
 
 torch = pytest.importorskip("torch", reason="torch is an extra, and not installed here")
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import LinearLR, MultiStepLR, SequentialLR
 
 from speedcube.errors import CheckpointError
-from speedcube.train import checkpoint, rng
+from speedcube.train import checkpoint
+from speedcube.train.ranks import rng
 
 TORCH = [
     *("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"),

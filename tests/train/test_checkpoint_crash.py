@@ -20,7 +20,7 @@ from speedcube.errors import CheckpointError
 from speedcube.train import checkpoint
 from speedcube.train.checkpoint import disk
 
-PROGRAM = Path(__file__).with_name("checkpoint_writer.py")
+PROGRAM = Path(__file__).parents[1] / "support" / "checkpoint_writer.py"
 CHANGES = ("open", "mkdir", "write", "fsync", "rename")
 ALONE = ["unshare", "--user", "--map-root-user", "--mount"]
 

@@ -19,7 +19,7 @@ from speedcube.errors import CheckpointError
 from speedcube.train import checkpoint
 from speedcube.train.checkpoint.manifest import Manifest, RankFile
 
-PROGRAM = Path(__file__).with_name("checkpoint_mutants.py")
+PROGRAM = Path(__file__).parents[1] / "support" / "checkpoint_mutants.py"
 FILE = "rank-0.safetensors"
 DATA = "manifest.json"
 

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedcube.train import claims
+from speedcube.train.driver import claims
 
 
 @dataclass

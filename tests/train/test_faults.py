@@ -18,9 +18,9 @@ import train_faults
 
 from speedcube import train
 from speedcube.errors import CheckpointError
-from speedcube.train import failures
-from speedcube.train.failures import Failure, root
-from speedcube.train.metrics import read_rows
+from speedcube.train.driver import failures
+from speedcube.train.driver.failures import Failure, root
+from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
 
@@ -385,7 +385,7 @@ def _no_rank_is_left() -> Iterator[None]:
         process
         for process in psutil.Process().children(recursive=True)
         if process.status() != psutil.STATUS_ZOMBIE
-        and "speedcube.train.zygote" in " ".join(process.cmdline())
+        and "speedcube.train.worker.fork_server" in " ".join(process.cmdline())
     ]
     left = [child for process in servers for child in process.children()]
     assert left == []

@@ -15,7 +15,7 @@ import train_faults
 import speedcube as sc
 from speedcube import train
 from speedcube.engine import machine
-from speedcube.train.metrics import read_rows
+from speedcube.train.metrics.rows import read_rows
 
 pytestmark = [pytest.mark.gpu, pytest.mark.cluster]
 COUNTS = [pytest.param(n, marks=[pytest.mark.multigpu] if n > 1 else []) for n in (1, 2, 4, 8)]
@@ -135,7 +135,7 @@ def test_on_a_cuda_cluster() -> None:
 def test_old_programs_that_say_cuda_0_get_a_gpu_each() -> None:
     pytest.importorskip("dask_cuda", reason="cuda-cluster needs dask-cuda")
     from speedcube.compat.dask_pytorch_ddp import dispatch
-    from speedcube.engine.cuda_cluster import cuda_client
+    from speedcube.engine.clusters.cuda_cluster import cuda_client
 
     def fit(factor: int) -> tuple[str, float, int]:
         import torch

@@ -19,8 +19,10 @@ from distributed import Client, Event, LocalCluster, get_client
 
 from speedcube import train
 from speedcube.errors import RungError, SchedulerError, TrainError
-from speedcube.train import agent, attempt, rank_process
-from speedcube.train.metrics import read_rows
+from speedcube.train.driver import attempt
+from speedcube.train.metrics.rows import read_rows
+from speedcube.train.ranks import process as rank_process
+from speedcube.train.worker import agent
 
 pytestmark = pytest.mark.cluster
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from speedcube.train import live
-from speedcube.train.board import Board, duration, shown, spread
-from speedcube.train.live import Live
-from speedcube.train.metrics import Row
+from speedcube.train.metrics import progress as live
+from speedcube.train.metrics.progress import Live
+from speedcube.train.metrics.rows import Row
+from speedcube.train.metrics.summary import Board, duration, shown, spread
 
 
 def row(step: int, rank: int = 0, attempt: int = 0, at: float | None = None, **values: Any) -> Row:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedcube.errors import DataFileError, TrainError
-from speedcube.train import metrics
-from speedcube.train.metrics import MetricsFile, read_rows
+from speedcube.train.metrics import rows as metrics
+from speedcube.train.metrics.rows import MetricsFile, read_rows
 
 torch = pytest.importorskip("torch")
 
@@ -189,7 +189,7 @@ def test_a_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, c
 def test_a_line_is_in_the_file_once_written(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     code = (
-        "import os, sys; from speedcube.train.metrics import MetricsFile\n"
+        "import os, sys; from speedcube.train.metrics.rows import MetricsFile\n"
         "file = MetricsFile(sys.argv[1]); file.write({'step': 1}); os.kill(os.getpid(), 9)"
     )
     run = subprocess.run([sys.executable, "-c", code, str(path)], check=False)

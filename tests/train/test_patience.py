@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from speedcube.errors import CheckpointError
-from speedcube.train import context
-from speedcube.train.attempt import Attempt
-from speedcube.train.patience import Rank, latest, limit
-from speedcube.train.wire import Launch, Place, Settings
+from speedcube.train.driver.attempt import Attempt
+from speedcube.train.driver.timeouts import Rank, latest, limit
+from speedcube.train.messages import Launch, Place, Settings
+from speedcube.train.ranks import context
 
 
 def rank(number: int = 0, since: float = 0.0, **known: bool | int) -> Rank:
@@ -88,7 +88,7 @@ def test_time_that_the_driver_was_away_does_not_count() -> None:
 
 def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 100))
-    monkeypatch.setattr("speedcube.train.attempt.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("speedcube.train.driver.attempt.time.monotonic", lambda: float(next(clock)))
     heard: list[dict[str, Any]] = []
     settings = Settings("job", 1, "gloo", "out")
     attempt = Attempt(None, settings, 0, [], b"", None, None, heard.append, bool)

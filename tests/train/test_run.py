@@ -22,8 +22,9 @@ import pytest
 import speedcube as sc
 from speedcube import train
 from speedcube.errors import ParameterError, RungError, TrainError
-from speedcube.train import launch, placing
-from speedcube.train.metrics import read_rows
+from speedcube.train.driver import placement
+from speedcube.train.driver import run as launch
+from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
 
@@ -384,7 +385,7 @@ def test_a_directory_has_one_job_at_a_time() -> None:
     )
     with pytest.raises(ParameterError, match=message):
         run(fit, "second", ranks=1, out="one/place")
-    code = "import pathlib, speedcube.train.holding as h; h.Hold(pathlib.Path('one/place'))"
+    code = "import pathlib, speedcube.train.driver.run_lock as h; h.Hold(pathlib.Path('one/place'))"
     other = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
@@ -490,19 +491,19 @@ def test_two_jobs_of_one_host_get_different_gpus(monkeypatch: pytest.MonkeyPatch
     """By arithmetic alone: plain workers on a host with GPUs, of which each job has some."""
     workers = [f"tcp://h:{k}" for k in range(4)]
     fact = {"cores": 8, "gpus": 4, "devices": None, "one_gpu": False}
-    monkeypatch.setattr(placing, "_facts", lambda client, there: dict.fromkeys(there, fact))
-    monkeypatch.setattr(placing, "_by_host", lambda client: {"h": workers})
-    site = placing.Site("here", None, 2)
+    monkeypatch.setattr(placement, "_facts", lambda client, there: dict.fromkeys(there, fact))
+    monkeypatch.setattr(placement, "_by_host", lambda client: {"h": workers})
+    site = placement.Site("here", None, 2)
     for chosen in ((0, 1), (1, 3)):
-        places, backend = placing.place(site, tuple((workers[k], k) for k in chosen))
+        places, backend = placement.place(site, tuple((workers[k], k) for k in chosen))
         assert [p.device for p in places] == [str(k) for k in chosen]
         assert [(p.rank, p.local_rank, p.local_world_size) for p in places] == [
             (0, 0, 2),
             (1, 1, 2),
         ]
         assert backend == "cpu:gloo,cuda:nccl"
-    on_cpus = placing.Site("here", None, 1, wants_gpu=False)
-    (place,), backend = placing.place(on_cpus, ((workers[2], 2),))
+    on_cpus = placement.Site("here", None, 1, wants_gpu=False)
+    (place,), backend = placement.place(on_cpus, ((workers[2], 2),))
     assert (place.device, place.threads, backend) == (None, 2, "gloo"), "cores are shared by four"
 
 
@@ -510,14 +511,14 @@ def test_versions_that_differ_are_refused_before_the_first_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run(surroundings).results()
-    facts = dict(placing._known)
-    scheduler = placing._clusters[False].scheduler.address
+    facts = dict(placement._known)
+    scheduler = placement._clusters[False].scheduler.address
     first = next(key for key in facts if key[0] == scheduler)
     changed = facts[first] | {"versions": facts[first]["versions"] | {"torch": "2.0.0"}}
-    monkeypatch.setitem(placing._known, first, changed)
+    monkeypatch.setitem(placement._known, first, changed)
     with pytest.raises(TrainError, match=r"versions of torch differ: 2\.0\.0 on tcp://.*; 2\."):
         run(surroundings).results()
     missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}
-    monkeypatch.setitem(placing._known, first, missing)
+    monkeypatch.setitem(placement._known, first, missing)
     with pytest.raises(TrainError, match=r"has no PyTorch .* install speedcube\[train\]"):
         run(surroundings).results()

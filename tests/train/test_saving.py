@@ -13,8 +13,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs speedcube[train]")
 
 from speedcube.errors import CheckpointError  # noqa: E402
-from speedcube.train import checkpoint, saving  # noqa: E402
-from speedcube.train.saving import Saver  # noqa: E402
+from speedcube.train import checkpoint  # noqa: E402
+from speedcube.train.ranks import saving  # noqa: E402
+from speedcube.train.ranks.saving import Saver  # noqa: E402
 
 
 class Job:

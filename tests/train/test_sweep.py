@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from speedcube import train
 from speedcube.errors import DataFileError, ParameterError
-from speedcube.train.metrics import MetricsFile, Row
-from speedcube.train.sweeping import Range, Sweep, record, report, search, space
-from speedcube.train.sweeping.curves import busy_seconds, points
-from speedcube.train.sweeping.packing import Trial, fitting, order
+from speedcube.train.metrics.rows import MetricsFile, Row
+from speedcube.train.reports.curves import busy_seconds, points
+from speedcube.train.sweeps import Range, Sweep, record, report, search, space
+from speedcube.train.sweeps.packing import Trial, fitting, order
 
 
 def fit(lr: float, batch: int = 32) -> None: ...

@@ -21,19 +21,19 @@ import torch
 
 from speedcube import train
 from speedcube.errors import ParameterError
-from speedcube.train import placing
-from speedcube.train.metrics import read_rows
+from speedcube.train.driver import placement
+from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[str]:
     """The address of one cluster of two workers for all sweeps of this file."""
-    placing.close_all()  # another file may have left a larger one
-    yield placing.site("cores:2", None, None).client.scheduler.address
-    placing.close_all()
+    placement.close_all()  # another file may have left a larger one
+    yield placement.site("cores:2", None, None).client.scheduler.address
+    placement.close_all()
 
 
 def halving(lr: float, steps: int = 3, gpus: int = 0) -> int:

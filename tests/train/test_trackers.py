@@ -17,8 +17,8 @@ import pytest
 
 from speedcube import train
 from speedcube.errors import TrainError
-from speedcube.train import metrics
-from speedcube.train.steps import Steps, merged
+from speedcube.train.metrics import rows as metrics
+from speedcube.train.metrics.steps import Steps, merged
 from speedcube.train.trackers import (
     MLflow,
     TensorBoard,

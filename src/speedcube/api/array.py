@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
-from .display import html, summary
-from .engine.compute import Plans, compute, plan_for, source_of
-from .engine.explain import Explanation, explain
-from .engine.rungs import with_threads
-from .errors import AxisError, DTypeError, ParameterError, ShapeError
-from .expr import build, views
-from .expr.nodes import Expr, Leaf, Shape, Stored
-from .interop import chunks as grids
-from .interop.buffers import readable
-from .interop.dask_array import to_dask_array
-from .interop.numpy_calls import REDUCTIONS, SCANS, check_keywords, other_ufunc
-from .interop.numpy_calls import function as numpy_function
+from .. import dtypes
+from ..engine.compute import Plans, compute, plan_for, source_of
+from ..engine.explain import Explanation, explain
+from ..engine.rungs import with_threads
+from ..errors import AxisError, DTypeError, ParameterError, ShapeError
+from ..expr import build, views
+from ..expr.nodes import Expr, Leaf, Shape, Stored
+from ..interop import chunks as grids
+from ..interop.buffers import readable
+from ..interop.dask_array import to_dask_array
+from ..ops import ALIASES, OPS
+from ..plan.plan import Plan
+from .numpy_protocol import REDUCTIONS, SCANS, check_keywords, other_ufunc
+from .numpy_protocol import function as numpy_function
 from .operators import Operators
-from .ops import ALIASES, OPS
-from .plan.plan import Plan
+from .repr import html, summary
 
 
 class Array(Operators):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, UnsupportedError
-from .collection import Collection
+from .dask_collection import Collection
 
 
 class Values(Collection):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ShapeError
+from ..expr import build
+from ..interop.chunks import reduced
 from .array import Array, asarray, elementwise, operand
-from .errors import ShapeError
-from .expr import build
-from .interop.chunks import reduced
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from .. import dtypes
+from ..errors import AxisError, DTypeError, ParameterError, ShapeError, UnsafeFileError
+from ..expr import build, views
+from ..expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
+from ..interop.chunks import broadcast, eye_grid, reshaped
 from .array import Array, asarray, elementwise, operand, running
-from .errors import AxisError, DTypeError, ParameterError, ShapeError, UnsafeFileError
-from .expr import build, views
-from .expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
-from .interop.chunks import broadcast, eye_grid, reshaped
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:

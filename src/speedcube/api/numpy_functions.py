@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from . import functions, inner, taking
+from ..errors import UnsupportedError
+from . import dot, functions, take
 from .array import Array
-from .errors import UnsupportedError
-from .interop.numpy_calls import register
+from .numpy_protocol import register
 
 
 def _size(a: Array, axis: Any = None) -> int:
@@ -81,23 +81,23 @@ register(
         np.around: functions.round,
         np.clip: _clip,
         np.copy: lambda a: a,
-        np.dot: inner.dot,
+        np.dot: dot.dot,
         np.empty_like: functions.zeros_like,
         np.fliplr: lambda m: functions.flip(m, 1),
         np.flipud: lambda m: functions.flip(m, 0),
-        np.linalg.vecdot: inner.vecdot,
-        np.matmul: inner.matmul,
+        np.linalg.vecdot: dot.vecdot,
+        np.matmul: dot.matmul,
         np.matrix_transpose: lambda x: x.swapaxes(-1, -2),
         np.ndim: lambda a: a.ndim,
         np.ravel: _ravel,
         np.shape: lambda a: a.shape,
         np.size: _size,
         np.swapaxes: _swapaxes,
-        np.take: taking.take,
-        np.take_along_axis: taking.take_along_axis,
+        np.take: take.take,
+        np.take_along_axis: take.take_along_axis,
         np.transpose: _transpose,
-        np.vdot: inner.vdot,
-        np.vecdot: inner.vecdot,
+        np.vdot: dot.vdot,
+        np.vecdot: dot.vecdot,
         np.where: _where,
     }
 )

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from ..errors import UnsupportedError
-from .collection import Collection
+from .dask_collection import Collection
 
 _VALUES: Final = "compute it first (x.compute())"
 _DASK: Final = "go through Dask (x.to_dask_array(), which has most of NumPy)"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .interop.values import Values
+from .conversions import Values
 
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:

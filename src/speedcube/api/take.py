@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from .. import dtypes
+from ..errors import AxisError, DTypeError, ShapeError
+from ..expr import build, gather
+from ..expr.views import broadcast_shapes, broadcast_to
 from .array import Array, asarray
-from .errors import AxisError, DTypeError, ShapeError
-from .expr import build, gather
-from .expr.views import broadcast_shapes, broadcast_to
 from .functions import where
 
 

@@ -13,11 +13,12 @@ import dask.threaded
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
 from ..expr.space import TILE
-from ..kernel import native, nvrtc
+from ..kernel.cuda import compile as cuda
+from ..kernel.llvm import compile as native
 from ..kernel.program import Program
 from ..plan.plan import Plan, Rung, check_memory, make_plan
 from . import machine
-from .cluster import graph_of, run_on, worker_addresses
+from .clusters.client import graph_of, run_on, worker_addresses
 from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Target, active_client, resolve
@@ -95,7 +96,7 @@ def source_of(root: Expr, target: str) -> str:
     best = native.targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
         "cpu": lambda p: native.source(p, best, native.styles(p, best)[1]),
-        "cuda": nvrtc.source,
+        "cuda": cuda.source,
         "ir": str,
     }
     if target not in printers:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
-from ..kernel.limbs import carry
-from ..kernel.llvm_loops import scratch_bytes
-from ..kernel.native import has_fma, targets
+from ..kernel.exact.accumulator import carry
+from ..kernel.llvm.compile import has_fma, targets
+from ..kernel.llvm.loops import scratch_bytes
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, geometry, tables
 from .stop import Stop

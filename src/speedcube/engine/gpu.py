@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda_loops import HEADER, elements_of_tile, parameter_slots
-from ..kernel.cuda_support import THREADS, TILE
-from ..kernel.limbs import carry
-from ..kernel.nvrtc import DeviceKernel, build
+from ..kernel.cuda.compile import DeviceKernel, build
+from ..kernel.cuda.loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.exact.accumulator import carry
+from ..kernel.math.streams import RUN
 from ..kernel.program import LIMBS, Program
-from ..kernel.streams import RUN
 from .cpu import RECORDS, Consume, initial_records, span_boxes
 from .prepare import Prepared, tables
 from .stop import Stop

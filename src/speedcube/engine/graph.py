@@ -12,7 +12,7 @@ from dask._task_spec import Task, TaskRef
 from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .ordered import carries, shared
+from .scan import carries, shared
 from .stop import Stop
 from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 

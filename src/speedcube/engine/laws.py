@@ -6,7 +6,7 @@
     view            positions are mapped; no value is touched
     not covered     computed by another library, with its own rounding
 
-``tests/test_explain.py`` fails where an operation has no row.
+``tests/engine/test_explain.py`` fails where an operation has no row.
 """
 
 from __future__ import annotations

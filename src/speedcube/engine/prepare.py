@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.lower import lower
+from ..kernel.lower.lower import lower
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..errors import ShapeError
 from ..expr.nodes import Reduced
-from ..kernel.digits import many
-from ..kernel.limbs import FINISH, carry
+from ..kernel.exact.accumulator import FINISH, carry
+from ..kernel.exact.accumulators import many
+from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS
-from ..kernel.rules import key_values
 
 Array: TypeAlias = NDArray[Any]
 

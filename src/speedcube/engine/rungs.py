@@ -16,10 +16,10 @@ import dask
 
 from .. import dtypes
 from ..errors import ParameterError, RungError
-from ..kernel.native import targets
+from ..kernel.llvm.compile import targets
 from . import machine
-from .cluster import client_for, names_file, worker_addresses
-from .cuda_cluster import cuda_client
+from .clusters.client import client_for, names_file, worker_addresses
+from .clusters.cuda_cluster import cuda_client
 
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 

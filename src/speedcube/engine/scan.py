@@ -1,7 +1,7 @@
 """Products, running products and running sums: a part's elements taken in their order.
 
 The elements are made by the part's own kernel, block after block in C order; a small kernel
-(`kernel/llvm_ordered.py`) takes them from memory. On a GPU rung they are made there and taken
+(`kernel/llvm/scan.py`) takes them from memory. On a GPU rung they are made there and taken
 here, by the CPU's kernel.
 
 Parts that share a line are first folded, each to a record: the exact sum (limbs; one word for
@@ -22,9 +22,9 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.limbs import carry
-from ..kernel.llvm_ordered import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
-from ..kernel.native import QUICK, NativeKernel, build, load, targets
+from ..kernel.exact.accumulator import carry
+from ..kernel.llvm.compile import QUICK, NativeKernel, build, load, targets
+from ..kernel.llvm.scan import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
 from ..kernel.program import Ordered
 from ..plan.stages import Stage
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, Staged
 from ..plan.stages import Part, Stage
-from . import cpu, gpu, ordered
-from .finish import merge, values
+from . import cpu, gpu, scan
 from .prepare import Prepared, prepare
+from .results import merge, values
 from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
@@ -126,7 +126,7 @@ class Worker:
         if stage.ordered:
             assert stage.source is not None
             made = self.elements(stage, part, inputs)
-            return ordered.fold(stage.source, stage.block, part.start % stage.source.count, made)
+            return scan.fold(stage.source, stage.block, part.start % stage.source.count, made)
         prepared: Prepared = prepare(stage, part, None)
         found: list[Array] = []
 
@@ -156,7 +156,7 @@ class Worker:
         if source.count == 0:
             kept = (n for k, n in enumerate(part.root.shape) if k not in stage.axes)
             return np.ones(math.prod(kept), stage.dtype)
-        return ordered.products(self.elements(stage, part, inputs), source.count, stage.dtype)
+        return scan.products(self.elements(stage, part, inputs), source.count, stage.dtype)
 
     def ordered(
         self,
@@ -186,7 +186,7 @@ class Worker:
             place = part.start % source.count if stage.join == "carry" else 0
             lines = mine.reshape(-1, mine.shape[-1])
             made = self.elements(stage, part, inputs)
-            ordered.scan(source, stage.block, place, lines, made, before)
+            scan.scan(source, stage.block, place, lines, made, before)
         if not on_host:
             target.set(mine)
         elif not direct:
@@ -270,7 +270,7 @@ def merged(stage: Stage, *records: Array) -> Array:
     """Task: the results of a reduction from the records of its parts."""
     source = stage.source
     if stage.op == "prod":
-        return ordered.merged_products(ordered.shared(stage), *records)
+        return scan.merged_products(scan.shared(stage), *records)
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)

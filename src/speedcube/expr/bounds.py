@@ -54,7 +54,7 @@ def unknown(dtype: str) -> Bounds:
     return Bounds(float(info.min), float(info.max), 0)
 
 
-# Of stream-v1 variates (kernel/streams.py): the least and the largest, rounded outwards, and their
+# Of stream-v1 variates (math/streams.py): the least and the largest, rounded outwards, and their
 # grain. A normal is r * (c - s) where r is 0 or at least 2**-27 (float32: 2**-13) and c - s is 0 or
 # at least 2**-53 (2**-24): as rounded it has no bit below 2**-133 (2**-61). An exponential is 0 or
 # at least 2**-54 (2**-25), a uniform a multiple of 2**-52 (2**-24).

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import dtypes
 from ..ops import OPS, SAMPLERS
-from . import ordered, samplers
+from . import samplers, scans
 from .build import factors
 from .nodes import (
     Const,
@@ -106,7 +106,7 @@ def _read(source: Source, at: Array, draw: Draw) -> Array:
             return _dot(source, x, y).reshape(-1)[at]
         return _reduced(source, interpret(source.arg, draw)).reshape(-1)[at]
     if isinstance(source, Scanned):
-        return ordered.scanned(source, interpret(source.arg, draw)).reshape(-1)[at]
+        return scans.scanned(source, interpret(source.arg, draw)).reshape(-1)[at]
     assert isinstance(source, Deferred)
     return np.asarray(source.collection.compute()).reshape(-1)[at]
 
@@ -129,7 +129,7 @@ def _reduced(source: Reduced, arg: Array) -> Array:
     if source.op == "prod":
         lines = arg.reshape(*source.shape, source.count)
         return (
-            np.apply_along_axis(ordered.product, -1, lines) if lines.size else np.ones(source.shape)
+            np.apply_along_axis(scans.product, -1, lines) if lines.size else np.ones(source.shape)
         )
     options: dict[str, Any] = {"keepdims": source.keepdims}
     if source.op in ("var", "std"):

@@ -17,8 +17,9 @@ from typing import Any, Final
 import dask
 import dask.local
 
-from ..engine import cuda_cluster, rungs
-from ..engine.cluster import client_for
+from ..engine import rungs
+from ..engine.clusters import cuda_cluster
+from ..engine.clusters.client import client_for
 from ..engine.rungs import Target
 from . import cupy_backend
 

@@ -37,7 +37,7 @@ def content_key(*parts: object) -> bytes:
     return digest.digest()
 
 
-# What decides a kernel's text besides this folder.
+# What decides a kernel's text besides this folder and those below it.
 _ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/space.py")
 
 
@@ -48,9 +48,11 @@ def generator() -> bytes:
     Of sizes and times of their files: reading them takes as long as loading a kernel.
     """
     here = os.path.dirname(__file__)
-    files = [*sorted(entry.path for entry in os.scandir(here) if entry.name.endswith(".py"))]
-    found = [os.stat(file) for file in (*files, *(os.path.join(here, name) for name in _ALSO))]
-    return content_key(__version__, [(file.st_size, file.st_mtime_ns) for file in found])
+    files = [os.path.join(here, name) for name in _ALSO]
+    for folder, _, names in os.walk(here):
+        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+    states = [os.stat(file) for file in sorted(files)]
+    return content_key(__version__, [(state.st_size, state.st_mtime_ns) for state in states])
 
 
 def default_directory() -> Path:

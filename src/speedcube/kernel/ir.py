@@ -25,7 +25,7 @@
     loop   imm=Body        (condition, x, inputs...): while the condition holds in an element, the
                            body's outputs "x" and "more" of (x, inputs...) become x and condition
 
-A `Body` is what two printers (`llvm.py`, `cuda.py`) emit operation for operation and what
+A `Body` is what two printers (`llvm/emit.py`, `cuda/emit.py`) emit operation for operation and what
 `evaluate.py` executes with NumPy: the same bits then follow from the same sequence.
 """
 

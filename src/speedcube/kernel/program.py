@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from .ir import Body
-from .streams import Stream
+from .math.streams import Stream
 
 LIMBS: Final = 72  # int64 words of an exact sum: 68 digits of 32 bits, then NaN, +inf, -inf counts
 NAN_WORD, POSITIVE_WORD, NEGATIVE_WORD = 68, 69, 70

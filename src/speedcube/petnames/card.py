@@ -25,8 +25,8 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import CheckpointError
-from .known import Known
 from .model import DROPOUT, LAYERS, UNITS, make_model
+from .names.known import Known
 
 if TYPE_CHECKING:
     import torch

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..climb.command import complain
+from ..commands.ladder.command import complain
 from ..errors import SpeedcubeError
-from . import generating, sweeping, training
-from . import report as reporting
+from . import generate_command, report_command, sweep_command, train_command
 
 app = typer.Typer(
     no_args_is_help=True, help="Train a network that invents pet names, and let it invent some."
@@ -49,11 +48,11 @@ def train(
     read the output left.
     """
     try:
-        request = training.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
+        request = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
     except SpeedcubeError as err:
         complain("petnames train", err)
-        raise typer.Exit(training.BAD_USE) from err
-    raise typer.Exit(training.run(request))
+        raise typer.Exit(train_command.BAD_USE) from err
+    raise typer.Exit(train_command.run(request))
 
 
 @app.command()
@@ -75,11 +74,11 @@ def generate(
     the output left.
     """
     try:
-        request = generating.checked(model, n, seed, temperature, start)
+        request = generate_command.checked(model, n, seed, temperature, start)
     except SpeedcubeError as err:
         complain("petnames generate", err)
-        raise typer.Exit(generating.BAD_USE) from err
-    raise typer.Exit(generating.run(request))
+        raise typer.Exit(generate_command.BAD_USE) from err
+    raise typer.Exit(generate_command.run(request))
 
 
 @app.command()
@@ -126,7 +125,7 @@ def sweep(
     the output left.
     """
     try:
-        request = sweeping.checked(
+        request = sweep_command.checked(
             on,
             data,
             epochs,
@@ -143,8 +142,8 @@ def sweep(
         )
     except SpeedcubeError as err:
         complain("petnames sweep", err)
-        raise typer.Exit(sweeping.BAD_USE) from err
-    raise typer.Exit(sweeping.run(request))
+        raise typer.Exit(sweep_command.BAD_USE) from err
+    raise typer.Exit(sweep_command.run(request))
 
 
 @app.command()
@@ -171,4 +170,4 @@ def report(
 
     Exit code: 0 written, 2 bad use, 141 written, but whoever read the output left.
     """
-    raise typer.Exit(reporting.run(out, target, curves, target_times))
+    raise typer.Exit(report_command.run(out, target, curves, target_times))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.columns import Columns
 
-from ..climb import output
-from ..climb.command import complain
+from ..commands import terminal
+from ..commands.ladder.command import complain
 from . import card, options
 from .sample import invent
 
@@ -55,7 +55,7 @@ def run(request: Request) -> int:
         )
     except KeyboardInterrupt:
         return INTERRUPTED
-    told = output.printed(lambda: show(names))
+    told = terminal.printed(lambda: show(names))
     if len(names) < request.count:
         complain(
             "petnames generate",
@@ -63,12 +63,12 @@ def run(request: Request) -> int:
             "shorten --start, or ask for fewer",
         )
         return TOO_FEW
-    return DONE if told else output.BROKEN_PIPE
+    return DONE if told else terminal.BROKEN_PIPE
 
 
 def show(names: Sequence[str]) -> None:
     """Print ``names``: in columns on a terminal, one a line elsewhere."""
     if sys.stdout.isatty():
-        output.Screen(highlight=False).print(Columns(names, equal=True, column_first=True))
+        terminal.Screen(highlight=False).print(Columns(names, equal=True, column_first=True))
     else:
         print("\n".join(names))

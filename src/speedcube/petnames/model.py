@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .alphabet import SYMBOLS
+from .names.alphabet import SYMBOLS
 
 if TYPE_CHECKING:
     import torch

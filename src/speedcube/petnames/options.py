@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeVar
 
-from ..climb.options import rung_names
+from ..commands.options import rung_names
 from ..engine import rungs
 from ..errors import ParameterError
-from .alphabet import is_name
+from .names.alphabet import is_name
 
 Number = TypeVar("Number", int, float)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ..climb import output
-from ..climb.command import complain
+from ..commands import terminal
+from ..commands.ladder.command import complain
 from ..errors import ParameterError, SpeedcubeError
-from ..train.sweeping import Sweep, report
-from . import card, sweeping
-from .trained import PLAN, Training
+from ..train.sweeps import Sweep, report
+from . import card, sweep_command
+from .training_report import PLAN, Training
 
 DONE, BAD_USE = 0, 2
 
@@ -25,7 +25,7 @@ def run(out: str | None, target: float | None, curves: str | None, times: str | 
     except OSError as err:
         complain("petnames report", f"nothing can be written: {err}")
         return BAD_USE
-    return DONE if output.printed(lambda: print(told)) else output.BROKEN_PIPE
+    return DONE if terminal.printed(lambda: print(told)) else terminal.BROKEN_PIPE
 
 
 def written(where: Path, target: float | None, curves: str | None, times: str | None) -> str:
@@ -38,7 +38,7 @@ def written(where: Path, target: float | None, curves: str | None, times: str | 
             found.curves(curves)
         if times is not None:
             found.target_times(times)
-        return sweeping.verdict(found)
+        return sweep_command.verdict(found)
     if times is not None:
         raise ParameterError(f"--target-times draws sweeps, and {str(where)!r} holds none")
     training = Training.read(where, target)
@@ -51,10 +51,10 @@ def written(where: Path, target: float | None, curves: str | None, times: str | 
 def _check(target: float | None, curves: str | None, times: str | None) -> None:
     if target is not None and not math.isfinite(target):
         raise ParameterError(f"--target {target}: give a finite validation loss")
-    output.check_matplotlib("the report")
+    terminal.check_matplotlib("the report")
     for option, path in (("--curves", curves), ("--target-times", times)):
         if path is not None:
-            output.check_picture(option, path)
+            terminal.check_picture(option, path)
 
 
 def newest(runs: Path = card.RUNS) -> Path:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from .alphabet import BLANK, STOP, WINDOW, capitalised, decode, encode
-from .known import Known, tidy
+from .names.alphabet import BLANK, STOP, WINDOW, capitalised, decode, encode
+from .names.known import Known, tidy
 
 if TYPE_CHECKING:
     import torch

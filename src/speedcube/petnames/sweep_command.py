@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import train
-from ..climb import output
-from ..climb.command import complain
+from ..commands import terminal
+from ..commands.ladder.command import complain
 from ..errors import ParameterError, SpeedcubeError
-from ..train.sweeping import Sweep
-from . import data, options, source
-from .fit import Settings, fit
-from .training import new_directory
+from ..train.sweeps import Sweep
+from . import options
+from .names import data, source
+from .train_command import new_directory
+from .train_function import Settings, fit
 
 DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 METRIC = "validation_loss"
@@ -111,8 +112,8 @@ def run(request: Request) -> int:
     except SpeedcubeError as err:
         complain("petnames sweep", err)
         return FAILED
-    told = output.printed(lambda: print(verdict(found)))
-    return _code(found) if told else output.BROKEN_PIPE
+    told = terminal.printed(lambda: print(verdict(found)))
+    return _code(found) if told else terminal.BROKEN_PIPE
 
 
 def verdict(found: Sweep) -> str:

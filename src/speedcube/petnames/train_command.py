@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import train
-from ..climb import output
-from ..climb.command import complain
-from ..climb.figures import seconds_text
+from ..commands import terminal
+from ..commands.ladder.command import complain
+from ..commands.numbers import seconds_text
 from ..errors import ParameterError, SpeedcubeError
-from . import card, data, options, source
-from .fit import Settings, fit
-from .known import Known
-from .trained import PLAN
+from . import card, options
+from .names import data, source
+from .names.known import Known
+from .train_function import Settings, fit
+from .training_report import PLAN
 
 DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 BATCH: Final = 1024
@@ -124,11 +125,11 @@ def run(request: Request) -> int:
         complain("petnames train", err)
         return BAD_USE
     try:
-        output.write(request.out / PLAN, json.dumps(request.plan()))
-        told = output.printed(lambda: print(_title(request, training, held_out)))
+        terminal.write(request.out / PLAN, json.dumps(request.plan()))
+        told = terminal.printed(lambda: print(_title(request, training, held_out)))
         for row in job:
             if not sys.stderr.isatty():
-                told = output.printed(partial(print, _line(row, request.settings))) and told
+                told = terminal.printed(partial(print, _line(row, request.settings))) and told
         results = job.results()
         facts = _facts(request, job.rows(), results, time.time() - began)
         card.save(request.out, results[0]["weights"], Known.of(request.names.names), facts)
@@ -138,8 +139,8 @@ def run(request: Request) -> int:
     except SpeedcubeError as err:
         complain("petnames train", err)
         return FAILED
-    told = output.printed(lambda: print(_verdict(request, facts))) and told
-    return DONE if told else output.BROKEN_PIPE
+    told = terminal.printed(lambda: print(_verdict(request, facts))) and told
+    return DONE if told else terminal.BROKEN_PIPE
 
 
 def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -> str:

@@ -16,9 +16,10 @@ import numpy as np
 
 from .. import train
 from ..errors import ParameterError
-from . import data, fast, plain
-from .alphabet import BLANK
+from . import fast, plain
 from .model import make_model
+from .names import data
+from .names.alphabet import BLANK
 
 if TYPE_CHECKING:
     import torch

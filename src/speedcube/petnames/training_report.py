@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..climb.figures import seconds_text
+from ..commands.numbers import seconds_text
 from ..errors import DataFileError, ParameterError
-from ..train.metrics import read_rows
-from ..train.sweeping import document, plots, record
-from ..train.sweeping.curves import Point, points, series
+from ..train.metrics.rows import read_rows
+from ..train.reports import document, plots
+from ..train.reports.curves import Point, points, series
+from ..train.sweeps import record
 from . import card
 
 PLAN: Final = "petnames.json"  # what a directory is trained for, from the start of the training

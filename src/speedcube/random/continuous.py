@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .. import functions as sc
-from ..array import Array
+from ..api import functions as sc
+from ..api.array import Array
 from ..expr.nodes import Shape
 from .discrete import Discrete
 from .draws import Keys, Number

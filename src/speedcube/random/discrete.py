@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import functions as sc
-from ..array import Array
+from ..api import functions as sc
+from ..api.array import Array
 from ..expr.nodes import Shape
 from .draws import Keys, Number, sampled
 from .formulas import Formulas

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from ..array import Array
+from ..api.array import Array
 from ..expr import gather
 from ..expr.nodes import Position, Random, Shape, const, whole
 from ..expr.views import broadcast_shapes

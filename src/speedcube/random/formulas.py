@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import functions as sc
-from ..array import Array
+from ..api import functions as sc
+from ..api.array import Array
 from ..errors import ParameterError
 from .draws import Draws
 from .parameters import (

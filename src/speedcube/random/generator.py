@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from .. import dtypes
-from ..array import Array
+from ..api.array import Array
 from ..errors import DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Random, Shape, whole
 from ..interop.cupy_backend import BitGenerator, CupyGenerator

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..array import Array
+from ..api.array import Array
 from ..errors import MissingError, UnsupportedError
 from .generator import Generator
 from .seeds import Seed, StreamV1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..array import Array, asarray
+from ..api.array import Array, asarray
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape

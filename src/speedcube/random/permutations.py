@@ -1,6 +1,6 @@
 """Permutations that need no memory, and what follows from them: shuffles, choices.
 
-Element k of a permutation of n things is a keyed bijection of k (kernel/samplers/permute.py), so a
+Element k of a permutation of n things is a keyed bijection of k (math/samplers/permute.py), so a
 shuffled array is the array read at computed positions: nothing is moved, whatever n is.
 """
 
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import functions as sc
-from ..array import Array, asarray
+from ..api import functions as sc
+from ..api.array import Array, asarray
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole

@@ -11,17 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import functions as sc
-from ..array import Array, asarray
+from ..api import functions as sc
+from ..api.array import Array, asarray
 from .draws import Draws
-from .parameters import (
-    Parameter,
-    drawn_shape,
-    has_axes,
-    integers_of,
-    refuse,
-    refuse_all,
-)
+from .parameters import Parameter, drawn_shape, has_axes, integers_of, refuse, refuse_all
 
 _HALF = 0xFFFF_FFFF
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import functions as sc
-from ..array import Array, asarray
+from ..api import functions as sc
+from ..api.array import Array, asarray
 from ..errors import ParameterError, ParameterTypeError, ShapeError
 from ..expr.nodes import Shape
 from .parameters import COUNT, NOT_NEGATIVE, counts, drawn_shape, numbers, parameter

@@ -6,12 +6,12 @@
 
 from ..errors import CheckpointError, NonFiniteError, RankError, StoppedError, TrainError
 from .checkpoint import Checkpoint
-from .context import device, latest, local_rank, rank, report, world_size
 from .data.batches import Batches, batches
-from .emitted import Emitted, emit
-from .job import Job
-from .launch import run
-from .sweeping import Range, Sweep, sweep
+from .driver.job import Job
+from .driver.run import run
+from .ranks.context import device, latest, local_rank, rank, report, world_size
+from .ranks.emit import Emitted, emit
+from .sweeps import Range, Sweep, sweep
 
 __all__ = [
     "Batches",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-from .surroundings import Surroundings
+from .environment import Surroundings
 
 BEAT_SECONDS: Final = 0.5  # between two heartbeats of a rank
 AWAY_SECONDS: Final = 1.0  # who did not run for so long was stopped itself, or its machine was

@@ -14,8 +14,8 @@ from typing import Final
 import psutil
 
 from ...engine import machine
-from ...kernel import native
 from ...kernel.cache import KernelCache
+from ...kernel.llvm import compile as native
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 CGROUP: Final = Path("/sys/fs/cgroup")

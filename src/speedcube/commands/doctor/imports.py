@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...kernel.nvrtc import compile_cubin
+from ...kernel.cuda.compile import compile_cubin
 
 LIMIT = 60  # seconds
 

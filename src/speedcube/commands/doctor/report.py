@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .. import output
+from .. import terminal
 from .facts import Facts, gather
 from .findings import BROKEN, WARNING, Finding, findings
 from .packages import LISTED, Package
@@ -84,12 +84,12 @@ def run(as_json: bool) -> int:
         if as_json:
             print(to_json(found))
         else:
-            show(found, output.Screen(width=None if sys.stdout.isatty() else 120))
+            show(found, terminal.Screen(width=None if sys.stdout.isatty() else 120))
 
-    read = output.printed(say)
+    read = terminal.printed(say)
     if not found.healthy:
         return SOMETHING_BROKEN
-    return FINE if read else output.BROKEN_PIPE
+    return FINE if read else terminal.BROKEN_PIPE
 
 
 def _grid(lines: Iterator[tuple[str, str]]) -> Table:

@@ -11,11 +11,11 @@ from typing import Final
 
 from rich.console import Console
 
-from ..engine.rungs import Target
-from ..errors import SpeedcubeError
-from . import options, output
-from .dask_rung import BUDGET, time_dask
-from .ladder import LadderResult, Rung, finished, measure, timed_runs
+from ...engine.rungs import Target
+from ...errors import SpeedcubeError
+from .. import options, terminal
+from .dask_time import BUDGET, time_dask
+from .measure import LadderResult, Rung, finished, measure, timed_runs
 from .presets import Experiment, experiment
 from .progress import Estimate, waiting
 from .table import UNLIMITED, show
@@ -64,9 +64,9 @@ def checked(
     options.check_repeat(repeat, "--repeat")
     prices = options.prices(price)
     if json is not None:
-        output.check_output("--json", json)
+        terminal.check_output("--json", json)
     if plot is not None:
-        output.check_picture("--plot", plot)
+        terminal.check_picture("--plot", plot)
     names = options.every_rung() if on is None else options.rung_names(on)
     return Request(chosen, options.targets(names), repeat, dask, json, plot, prices)
 
@@ -86,7 +86,7 @@ def run(request: Request) -> int:
         if interrupted:
             print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
 
-    read = output.printed(say)
+    read = terminal.printed(say)
     if result.rungs:
         written = _written(request.plot, result.plot) and written
     if interrupted:
@@ -96,7 +96,7 @@ def run(request: Request) -> int:
         return BITS_DIFFER
     if not written:
         return BAD_USE
-    return EQUAL if read else output.BROKEN_PIPE
+    return EQUAL if read else terminal.BROKEN_PIPE
 
 
 def _result(request: Request, climbed: Climbed) -> LadderResult:
@@ -115,7 +115,7 @@ def _result(request: Request, climbed: Climbed) -> LadderResult:
 def report(result: LadderResult) -> None:
     """Print ``result``: fitted to a terminal; in lines as long as they are where it is piped."""
     piped = not sys.stdout.isatty() and not os.environ.get("COLUMNS")
-    show(result, output.Screen(width=UNLIMITED if piped else None))
+    show(result, terminal.Screen(width=UNLIMITED if piped else None))
 
 
 def _written(path: str | None, write: Callable[[str], object]) -> bool:

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, Final
 
-from ..engine import machine, rungs
-from ..engine.rungs import Target
-from ..errors import RungError
+from ...engine import machine, rungs
+from ...engine.rungs import Target
+from ...errors import RungError
 from .presets import Experiment
 
 MINUTES: Final = 60.0  # seconds; a run predicted to take longer is replaced by a smaller shape

@@ -16,16 +16,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..__about__ import __version__
-from ..array import Array
-from ..engine import machine, rungs
-from ..engine.rungs import Target
-from ..errors import ParameterError
-from ..expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
-from ..kernel.native import targets as simd_targets
-from . import options
-from .dask_rung import DaskTime
-from .output import write
+from ...__about__ import __version__
+from ...api.array import Array
+from ...engine import machine, rungs
+from ...engine.rungs import Target
+from ...errors import ParameterError
+from ...expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
+from ...kernel.llvm.compile import targets as simd_targets
+from .. import options
+from ..terminal import write
+from .dask_time import DaskTime
 from .plot import bars
 from .table import render
 

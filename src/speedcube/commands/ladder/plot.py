@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
-from .figures import seconds_text
-from .output import check_matplotlib, check_picture
+from ...errors import ParameterError
+from ..numbers import seconds_text
+from ..terminal import check_matplotlib, check_picture
 
 if TYPE_CHECKING:
-    from .ladder import LadderResult
+    from .measure import LadderResult
 
 
 def bars(result: LadderResult, path: str | Path | None = None) -> Any:

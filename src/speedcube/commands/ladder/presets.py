@@ -7,8 +7,8 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..errors import ParameterError
-from ..random import default_rng
+from ...errors import ParameterError
+from ...random import default_rng
 
 OPS: Final = ("sum", "mean", "var", "min", "max")
 DTYPES: Final = ("float64", "float32")

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from .figures import count_text, seconds_text, shape_text, times_text
+from ..numbers import count_text, seconds_text, shape_text, times_text
 
 if TYPE_CHECKING:
-    from .ladder import LadderResult, Rung
+    from .measure import LadderResult, Rung
 
 UNLIMITED: Final = 10_000  # characters; longer than any line
 _GAP: Final = 2  # characters between columns

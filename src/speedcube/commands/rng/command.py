@@ -11,8 +11,8 @@ from typing import Final
 from ...engine import rungs
 from ...engine.rungs import Target
 from ...errors import ParameterError, SpeedcubeError
-from .. import options, output
-from ..command import complain
+from .. import options, terminal
+from ..ladder.command import complain
 from .layouts import Blocks, Layout, dealt, layout
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -88,7 +88,7 @@ def _written(request: Request, blocks: Blocks, file: int) -> int:
                 while data:
                     data = data[os.write(file, data) :]
             except BrokenPipeError:
-                return output.BROKEN_PIPE
+                return terminal.BROKEN_PIPE
             except OSError as err:
                 complain("rng", f"standard output: {err.strerror}")
                 return FAILED

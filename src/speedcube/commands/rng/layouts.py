@@ -20,8 +20,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import functions as sc
-from ...array import Array, asarray
+from ...api import functions as sc
+from ...api.array import Array, asarray
 from ...engine.rungs import Target
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
+from ...api.array import Array
 from ...engine import machine, rungs
 from ...engine.rungs import Target
 from ...expr.show import show
-from ...kernel import native
-from ...kernel.reference import elements
+from ...kernel.llvm import compile as native
+from ...kernel.lower.reference import elements
 from .expressions import TABLE, Make
-from .listed import digest
+from .hash_list import digest
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from ...__about__ import __version__
 from ...engine import rungs
 from ...engine.rungs import Target
 from ...errors import ParameterError
-from ...kernel import native
-from .. import options, output
-from ..figures import seconds_text
-from ..ladder import this_machine
+from ...kernel.llvm import compile as native
+from .. import options, terminal
+from ..ladder.measure import this_machine
+from ..numbers import seconds_text
 from .check import Checked, check, hashes
-from .listed import VERSION, read, written
+from .hash_list import VERSION, read, written
 
 EQUAL, DIFFERENT, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 SCHEMA: Final = 1
@@ -36,7 +36,7 @@ class Request:
 def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> Request:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     if write is not None:
-        output.check_output("--write", write)
+        terminal.check_output("--write", write)
     if simd is not None and simd not in native.runnable():
         raise ParameterError(
             f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
@@ -68,7 +68,7 @@ def run(request: Request) -> int:
 
 def _write(path: str) -> int:
     found, arrays = hashes("core")
-    output.write(path, written(found, arrays))
+    terminal.write(path, written(found, arrays))
     print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
     return EQUAL
 
@@ -78,18 +78,18 @@ def _verify(request: Request) -> int:
     done = list[Checked]()
     simd = f", kernels for {request.simd}" if request.simd else ""
     title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
-    told = request.json or output.printed(lambda: print(title))
+    told = request.json or terminal.printed(lambda: print(title))
     for target in request.targets:
         done.append(check(target, listed))
         if not request.json:
-            told = output.printed(lambda: print(_line(done[-1]), flush=True)) and told
+            told = terminal.printed(lambda: print(_line(done[-1]), flush=True)) and told
     if request.json:
-        told = output.printed(lambda: print(document(done, len(listed))))
+        told = terminal.printed(lambda: print(document(done, len(listed))))
     else:
-        told = output.printed(lambda: print(_verdict(done))) and told
+        told = terminal.printed(lambda: print(_verdict(done))) and told
     if not all(rung.passed for rung in done):
         return DIFFERENT
-    return EQUAL if told else output.BROKEN_PIPE
+    return EQUAL if told else terminal.BROKEN_PIPE
 
 
 def document(done: Sequence[Checked], results: int) -> str:

@@ -8,10 +8,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ... import functions as sc
-from ...array import Array
+from ...api import functions as sc
+from ...api.array import Array
+from ...api.take import take, take_along_axis
 from ...random import default_rng, inverse_permutation
-from ...taking import take, take_along_axis
 from . import data
 
 Make: TypeAlias = Callable[[], Array]

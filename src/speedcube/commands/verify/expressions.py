@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ... import functions as sc
-from ...array import Array, asarray
-from ...inner import dot, vecdot
+from ...api import functions as sc
+from ...api.array import Array, asarray
+from ...api.dot import dot, vecdot
 from ...random import Generator, default_rng
 from . import data
 from .draws import DRAWS

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from ... import dtypes
-from ...array import Array, asarray, elementwise
+from ...api.array import Array, asarray, elementwise
 from ...ops import OPS, Op
 from . import data
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...array import Array
+from ...api.array import Array
 from ...expr.show import show
 
 VERSION: Final = "stream v1"
@@ -18,7 +18,7 @@ _DIGITS: Final = 16
 _HEAD: Final = f"""\
 # speedcube, {VERSION}: the bits of every expression that `speedcube verify` computes.
 # The first {_DIGITS} hexadecimal digits of SHA-256 over dtype, shape, and the elements in C order,
-# little-endian; a name (climb/verify/expressions.py says what makes it); what it is.
+# little-endian; a name (commands/verify/expressions.py says what makes it); what it is.
 # Made by `speedcube verify --write FILE`.
 """
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ... import train
 from ...errors import RankError, TrainError
-from ...train.carry import dumps
-from ...train.placing import default_name
+from ...train.driver.placement import default_name
+from ...train.pickling import dumps
 
 if TYPE_CHECKING:
     from distributed import Client, Future

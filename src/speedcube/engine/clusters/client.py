@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from dask._task_spec import Task, TaskRef
 
-from .. import __about__
-from ..errors import SchedulerError, WorkerError
-from ..expr.nodes import Reduced
-from ..plan.plan import Plan
-from ..plan.stages import Stage
-from .ordered import carries, merged_products, shared
+from ... import __about__
+from ...errors import SchedulerError, WorkerError
+from ...expr.nodes import Reduced
+from ...plan.plan import Plan
+from ...plan.stages import Stage
+from ..scan import carries, merged_products, shared
 from .remote import carry_job, chain_parts, final_shape, job_of, join_parts, merge_parts, run_job
 
 CONNECT_SECONDS: Final = 5

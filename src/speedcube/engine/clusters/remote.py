@@ -16,14 +16,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import WorkerError
-from ..expr.nodes import Reduced, Staged
-from ..plan.stages import Part, Stage, cut_stage, make_stage
-from . import machine
-from .finish import merge, values
-from .ordered import carries, shared
-from .stop import Stop
-from .tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
+from ...errors import WorkerError
+from ...expr.nodes import Reduced, Staged
+from ...plan.stages import Part, Stage, cut_stage, make_stage
+from .. import machine
+from ..results import merge, values
+from ..scan import carries, shared
+from ..stop import Stop
+from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
 
 Array: TypeAlias = NDArray[Any]
 Given = TypeVar("Given")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from ..errors import KernelError
-from .cache import KernelCache, content_key, generator
-from .cuda_loops import CudaLoops
-from .cuda_support import THREADS
-from .program import Program
+from ...errors import KernelError
+from ..cache import KernelCache, content_key, generator
+from ..program import Program
+from .loops import CudaLoops
+from .prelude import THREADS
 
 OPTIONS: Final = (
     "--std=c++17",

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from .. import dtypes
-from .ir import PICKED, Body, Instr
+from ... import dtypes
+from ..ir import PICKED, Body, Instr
 
 CTYPE: Final = {
     "bool": "bool",

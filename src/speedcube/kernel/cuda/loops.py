@@ -18,15 +18,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from .. import dtypes
-from .cuda import CTYPE, Constants, emit
-from .cuda_sinks import SINKS, CudaSink
-from .cuda_support import ELEMENTS, PRELUDE, THREADS, TILE
-from .cuda_wide import SUPPORT as WIDE_SUPPORT
-from .cuda_wide import batches, whole_tile
-from .ir import Body
-from .program import LeafCode, Program
-from .streams import RUN, Stream
+from ... import dtypes
+from ..ir import Body
+from ..math.streams import RUN, Stream
+from ..program import LeafCode, Program
+from .emit import CTYPE, Constants, emit
+from .prelude import ELEMENTS, PRELUDE, THREADS, TILE
+from .sinks import SINKS, CudaSink
+from .wide import SUPPORT as WIDE_SUPPORT
+from .wide import batches, whole_tile
 
 HEADER: Final = 10  # geometry words before the extents
 
@@ -227,7 +227,7 @@ class CudaLoops:
         self.close()
 
     def batches(self, sink: CudaSink) -> None:
-        """Elements of stored leaves, many of a thread's at a time (`cuda_wide.py`)."""
+        """Elements of stored leaves, many of a thread's at a time (`wide.py`)."""
         loaded = [
             k
             for k, leaf in enumerate(self.program.leaves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .program import FOUND_UNIT, LEAST_FOUND, MOST_FOUND, SECOND_UNIT
+from ..program import FOUND_UNIT, LEAST_FOUND, MOST_FOUND, SECOND_UNIT
 
 THREADS: Final = 256
 TILE: Final = 2048  # stream blocks a thread block takes before its next tile
@@ -73,7 +73,7 @@ __device__ __noinline__ void limb_add(u64 *limbs, double x) {
 }
 """
 
-# Sums in doubles that do not leave their binade (`llvm_exact.py` tells how).
+# Sums in doubles that do not leave their binade (`llvm/exact_sum.py` tells how).
 BINS: Final = """\
 /* Adds x to an accumulator: what of x is in it. */
 __device__ __forceinline__ double absorb(double &total, double x) {

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from .cuda_support import BINS, ELEMENTS, LIMB_ADD, NO_UNIT, SEARCH, THREADS, TILE
-from .cuda_wide import memory, wide
-from .program import LIMBS, Term
+from ..program import LIMBS, Term
+from .prelude import BINS, ELEMENTS, LIMB_ADD, NO_UNIT, SEARCH, THREADS, TILE
+from .wide import memory, wide
 
 if TYPE_CHECKING:
-    from .cuda_loops import CudaLoops
+    from .loops import CudaLoops
 
 _MOST: Final = "0x7fffffffffffffffll"
 _WAIT: Final = "__syncthreads();"

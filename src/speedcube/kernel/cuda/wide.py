@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from .. import dtypes
-from .cuda import CTYPE
-from .cuda_support import THREADS, TILE
+from ... import dtypes
+from .emit import CTYPE
+from .prelude import THREADS, TILE
 
 if TYPE_CHECKING:
-    from .cuda_loops import CudaLoops
-    from .cuda_sinks import CudaSink
+    from .loops import CudaLoops
+    from .sinks import CudaSink
 
 EACH: Final = TILE // THREADS  # elements a thread takes of a tile
 WIDE: Final = 16  # bytes that one instruction loads or stores at most

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .program import LIMBS, NAN_WORD, SCALE
+from ..program import LIMBS, NAN_WORD, SCALE
 
 DIGITS: Final = 68
 LEAST: Final = -1074  # exponent of the least digit's unit

@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
-from ..errors import KernelError, ParameterError
-from .cache import KernelCache, content_key, generator
-from .llvm_loops import Loops
-from .llvm_ordered import OrderedLoops
-from .program import Ordered, Program
+from ...errors import KernelError, ParameterError
+from ..cache import KernelCache, content_key, generator
+from ..program import Ordered, Program
+from .loops import Loops
+from .scan import OrderedLoops
 
 SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
 _AVX2: Final = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+sse4.2,+sse4.1,+ssse3,+sse3"

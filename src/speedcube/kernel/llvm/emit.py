@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from .. import dtypes
-from .ir import Body, Instr
-from .llvm_memory import gather
-from .llvm_text import SCALAR, Text, literal
+from ... import dtypes
+from ..ir import Body, Instr
+from .memory import gather
+from .text import SCALAR, Text, literal
 
 
 def emit(text: Text, body: Body, inputs: Mapping[str, str], params: str) -> dict[str, str]:

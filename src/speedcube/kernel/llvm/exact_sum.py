@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ..expr.space import TILE
-from .llvm_text import kept
-from .program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
+from ...expr.space import TILE
+from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
+from .text import kept
 
 if TYPE_CHECKING:
-    from .llvm_loops import Loops, Tile
+    from .loops import Loops, Tile
 
 _NO_UNIT = "0x0018000000000000"  # 1.5 * 2**-1022: a normal number added to it leaves its binade
 _SIZE = 2**63 - 1  # the bits of a double without its sign

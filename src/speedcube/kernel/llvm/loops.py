@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..expr.space import TILE
-from .llvm import emit
-from .llvm_memory import ALIGN, LINE, fetch, gather, masked_load, prefetch
-from .llvm_random import generate
-from .llvm_sinks import SINKS, Consume, SinkLoops
-from .llvm_support import LIMBS_ADD, floating_point_mode
-from .llvm_text import SCALAR, Text
-from .program import LeafCode, Program
+from ...expr.space import TILE
+from ..program import LeafCode, Program
+from .accumulator import LIMBS_ADD, floating_point_mode
+from .emit import emit
+from .memory import ALIGN, LINE, fetch, gather, masked_load, prefetch
+from .random import generate
+from .sinks import SINKS, Consume, SinkLoops
+from .text import SCALAR, Text
 
 HEADER = 8  # geometry words before the extents
 BUFFER = 2 * TILE + 256  # elements in a scratch buffer: a tile and a run beyond each end

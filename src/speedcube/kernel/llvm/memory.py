@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .llvm_text import Text
+from .text import Text
 
 ALIGN = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 _SUFFIX = {"float": "f32", "double": "f64"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .ir import Rounds
-from .llvm import emit
-from .llvm_text import SCALAR, Text
-from .program import LeafCode
-from .streams import RUN, Stream
+from ..ir import Rounds
+from ..math.streams import RUN, Stream
+from ..program import LeafCode
+from .emit import emit
+from .text import SCALAR, Text
 
 if TYPE_CHECKING:
-    from .llvm_loops import Loops, Tile
+    from .loops import Loops, Tile
 
 
 def generate(loops: Loops, k: int, tile: Tile) -> None:

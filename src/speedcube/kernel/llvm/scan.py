@@ -26,13 +26,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from .. import dtypes
-from ..expr.space import TILE
-from .llvm_memory import ALIGN, masked_load, masked_store
-from .llvm_support import LIMBS_ADD, floating_point_mode
-from .llvm_text import SCALAR, Text, kept, literal
-from .llvm_wide import LIMB_CARRY, LIMB_ROUND
-from .program import LIMBS, Ordered
+from ... import dtypes
+from ...expr.space import TILE
+from ..program import LIMBS, Ordered
+from .accumulator import LIMBS_ADD, floating_point_mode
+from .memory import ALIGN, masked_load, masked_store
+from .text import SCALAR, Text, kept, literal
+from .wide import LIMB_CARRY, LIMB_ROUND
 
 COUNT, POSITION, LENGTH, LAST, TAKEN, MADE = range(6)
 WORDS: Final = 6

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from .llvm_exact import ExactSum
-from .llvm_memory import ALIGN, masked_store, scatter
-from .llvm_text import SCALAR, kept
+from .exact_sum import ExactSum
+from .memory import ALIGN, masked_store, scatter
+from .text import SCALAR, kept
 
 if TYPE_CHECKING:
-    from .llvm_loops import Loops, Tile
+    from .loops import Loops, Tile
 
 Consume: TypeAlias = Callable[[dict[str, str], str, str | None], None]
 

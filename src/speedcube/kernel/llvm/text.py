@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .. import dtypes
+from ... import dtypes
 
 SCALAR: Final = {
     "bool": "i1",

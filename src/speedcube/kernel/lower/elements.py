@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..expr.bounds import analyse
-from ..expr.nodes import Const, Expr, Leaf, Map, Random, walk
-from ..expr.space import Space
-from ..ops import EXACT, OPS
-from .elementary import ONE_NAN
-from .evaluate import evaluate, is_faithful
-from .half import rounded, widened
-from .ir import Body, Builder, Value
+from ... import dtypes
+from ...expr.bounds import analyse
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
+from ...expr.space import Space
+from ...ops import EXACT, OPS
+from ..evaluate import evaluate, is_faithful
+from ..ir import Body, Builder, Value
+from ..math.bits import canonical
+from ..math.elementary import ONE_NAN
+from ..math.float16 import rounded, widened
+from ..math.samplers import SAMPLER_RULES
+from ..math.streams import RUN, Stream
+from .parameters import Slots, stream_of
 from .rules import RULES, cast
-from .samplers import SAMPLER_RULES
-from .signs import canonical
-from .slots import Slots, stream_of
-from .streams import RUN, Stream
 
 Array = NDArray[Any]
 

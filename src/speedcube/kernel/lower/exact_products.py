@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from ..expr.bounds import FINEST, Bounds
-from .ir import Builder, Value
-from .program import SCALE
-from .signs import magnitude
+from ...expr.bounds import FINEST, Bounds
+from ..ir import Builder, Value
+from ..math.bits import magnitude
+from ..program import SCALE
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..errors import KernelError
-from ..expr.bounds import FINITE16, Bounds, analyse
-from ..expr.build import factors
-from ..expr.nodes import Expr, Leaf, Map, Position, Random, walk
-from ..expr.space import Space, Tiling
-from ..ops import SAMPLERS
+from ... import dtypes
+from ...errors import KernelError
+from ...expr.bounds import FINITE16, Bounds, analyse
+from ...expr.build import factors
+from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
+from ...expr.space import Space, Tiling
+from ...ops import SAMPLERS
+from ..ir import Builder, Value
+from ..math.float16 import narrowed
+from ..math.streams import RUN
+from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .elements import elements, one_nan
-from .half import narrowed
-from .ir import Builder, Value
-from .products import Summand, products
-from .program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
+from .exact_products import Summand, products
+from .parameters import Slots, stream_of
 from .rules import cast, order_key
-from .slots import Slots, stream_of
-from .streams import RUN
 
 _LANES = 16  # a run must give at least this many blocks to be worth generating whole
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..expr.nodes import Random
-from ..philox import round_keys
-from .streams import Stream, stream
+from ... import dtypes
+from ...expr.nodes import Random
+from ...philox import round_keys
+from ..math.streams import Stream, stream
 
 
 @dataclass

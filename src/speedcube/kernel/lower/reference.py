@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..expr import space
-from ..expr.interpret import interpret
-from ..expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stored, whole
-from ..expr.span import spanned
-from ..philox import round_keys
-from .evaluate import evaluate
+from ... import dtypes
+from ...expr import space
+from ...expr.interpret import interpret
+from ...expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stored, whole
+from ...expr.span import spanned
+from ...philox import round_keys
+from ..evaluate import evaluate
+from ..math.streams import RUN, stream
 from .lower import lower
-from .streams import RUN, stream
 
 Array = NDArray[Any]
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from .division import floor_divide, remainder
-from .elementary import ELEMENTARY
-from .half import rounded
-from .ir import Builder, Value
-from .signs import magnitude
+from ... import dtypes
+from ..ir import Builder, Value
+from ..math.bits import magnitude
+from ..math.division import floor_divide, remainder
+from ..math.elementary import ELEMENTARY
+from ..math.float16 import rounded
 
 Rule = Callable[..., Value]
 

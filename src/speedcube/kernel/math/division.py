@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import dtypes
-from .ir import Builder, Value
-from .signs import WORD, magnitude, sign_of
+from ... import dtypes
+from ..ir import Builder, Value
+from .bits import WORD, magnitude, sign_of
 
 _EASY: Final = {"float64": 2.0**50, "float32": 2.0**21}
 

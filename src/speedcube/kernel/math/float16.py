@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .ir import Builder, Value
-from .signs import WORD, magnitude, sign_of
+from ..ir import Builder, Value
+from .bits import WORD, magnitude, sign_of
 
 _FRACTION: Final = {"float32": 23, "float64": 52}
 _BIAS: Final = {"float32": 127, "float64": 1023}

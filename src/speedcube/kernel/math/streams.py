@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
-from ..errors import KernelError
-from ..philox import MULTIPLIERS, ROUNDS
-from . import coefficients as K
-from .ir import Body, Builder, Rounds, Value
+from ...errors import KernelError
+from ...philox import MULTIPLIERS, ROUNDS
+from ..ir import Body, Builder, Rounds, Value
+from . import stream_coefficients as K
 
 RUN: Final = 1024
 MANTISSA: Final = 0x000F_FFFF_FFFF_FFFF

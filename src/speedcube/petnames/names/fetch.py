@@ -20,9 +20,9 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from ..__about__ import __version__
-from ..errors import DataFileError
-from ..kernel.cache import default_directory
+from ...__about__ import __version__
+from ...errors import DataFileError
+from ...kernel.cache import default_directory
 
 MAX_BYTES: Final = 64 << 20  # the portal's file has 4 MB
 ANSWER: Final = 20.0  # seconds without a byte

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ..errors import DataFileError
+from ...errors import DataFileError
 
 MAX_SIZE: Final = 1 << 20  # bytes of one line, characters of one field
 # Letters of the spellings, the portal's first; a file may have columns of several.

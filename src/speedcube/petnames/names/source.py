@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from ..errors import DataFileError
+from ...errors import DataFileError
 from . import data, fetch, reader
 
 PORTAL: Final = "https://data.seattle.gov/api/views/jguv-t9rb/rows.csv?accessType=DOWNLOAD"

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
+from ...api.array import Array
 from ...engine.rungs import cupy_problem
 from ...errors import ParameterError, ParameterTypeError, RungError
 from ...random.parameters import whole_number
-from .. import context
+from ..ranks import context
 from .order import Order, epoch_key
 from .rows import Rows, readers
 from .shares import Shares

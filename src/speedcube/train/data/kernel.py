@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from ...array import Array
+from ...api.array import Array
 from ...engine.writer import Writer
 from ...expr.nodes import Leaf
 

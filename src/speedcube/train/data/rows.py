@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...array import Array, asarray
+from ...api.array import Array, asarray
+from ...api.take import take
 from ...expr.nodes import Expr
-from ...taking import take
 from .kernel import Kernel
 from .order import Order
 

@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from . import agent, claims, patience
-from .asking import ANSWER_SECONDS, LOST, NO_SCHEDULER, ask_scheduler
+from ..messages import AWAY_SECONDS, Launch, Outcome, Place, Settings
+from ..worker import agent
+from . import claims, timeouts
 from .failures import Failure, root
-from .patience import Rank
-from .wire import AWAY_SECONDS, Launch, Outcome, Place, Settings
+from .scheduler import ANSWER_SECONDS, LOST, NO_SCHEDULER, ask_scheduler
+from .timeouts import Rank
 
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
 STOP_SECONDS: Final = 5.0  # after a rank has stopped, for the others to reach the same step
@@ -237,7 +238,7 @@ class Attempt:
             self.hear({"kind": "waits", "text": f"{text}{held[0].place.rank} starts after them"})
 
     def _look_at_steps(self, now: float) -> None:
-        late = patience.latest(self.ranks.values(), now, self.step_timeout, self.durations)
+        late = timeouts.latest(self.ranks.values(), now, self.step_timeout, self.durations)
         if late is not None:
             rank, text = late
             made = self._failure(rank.place.rank, "hung", text)

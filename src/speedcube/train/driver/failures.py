@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import NonFiniteError, RankError, StoppedError, TrainError
+from ...errors import NonFiniteError, RankError, StoppedError, TrainError
 
 # Kinds, the likeliest cause first: a death makes its peers raise, never the other way round.
 ORDER: Final = ("cancelled", "scheduler", "worker", "death", "silent", "stopped", "hung", "start")

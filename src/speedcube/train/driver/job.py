@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from ..errors import ParameterError
-from . import checkpoint
-from .checkpoint import Checkpoint
-from .emitted import Emitted
-from .supervise import CANCEL_SECONDS, POLL_SECONDS, Supervisor
+from ...errors import ParameterError
+from .. import checkpoint
+from ..checkpoint import Checkpoint
+from ..ranks.emit import Emitted
+from .supervisor import CANCEL_SECONDS, POLL_SECONDS, Supervisor
 
 _T = TypeVar("_T")
 

@@ -15,12 +15,13 @@ from typing import Any, Final
 
 import cloudpickle
 
-from ..engine import cuda_cluster, machine, rungs
-from ..engine.cluster import client_for, worker_addresses, worker_states
-from ..errors import ParameterError, RungError, TrainError
-from . import agent
-from .surroundings import Surroundings, since
-from .wire import Place
+from ...engine import machine, rungs
+from ...engine.clusters import cuda_cluster
+from ...engine.clusters.client import client_for, worker_addresses, worker_states
+from ...errors import ParameterError, RungError, TrainError
+from ..environment import Surroundings, since
+from ..messages import Place
+from ..worker import agent
 
 CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
 GPU_KINDS: Final = ("gpu", "gpus")
@@ -222,7 +223,7 @@ def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
                 dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
                 memory_limit=0,  # a rank's memory is not its worker's
                 silence_logs=50,
-                preload=["speedcube.train.deaf"],
+                preload=["speedcube.train.worker.ignore_terminal"],
             )
             client = _clusters[gpu] = Client(cluster, set_as_default=False)
         if len(client.cluster.workers) < need:

@@ -14,14 +14,15 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import ParameterError
-from . import context, placing, told
-from .carry import dumps_call
-from .checkpoint.disk import make_directories
+from ...errors import ParameterError
+from ..checkpoint.disk import make_directories
+from ..metrics.progress import Live
+from ..pickling import dumps_call
+from ..ranks import context
+from ..trackers import open_all
+from . import placement, run_file
 from .job import Job
-from .live import Live
-from .supervise import Request, Supervisor, cancel_all
-from .trackers import open_all
+from .supervisor import Request, Supervisor, cancel_all
 
 OWN: Final = (
     "on",
@@ -126,11 +127,11 @@ def run(
         at_least("total", total, 1)
     title = _checked_name(name, function)
     limit = _checked_timeout(step_timeout)
-    site = placing.site(on, ranks, backend)
+    site = placement.site(on, ranks, backend)
     directory = run_directory(out, title)
     where = {"on": site.name, "ranks": site.ranks}
     opened = open_all(
-        trackers, directory.name, where | told.call(function, args, kwargs), site.ranks
+        trackers, directory.name, where | run_file.call(function, args, kwargs), site.ranks
     )
     call, futures = _pickled(function, args, kwargs)
     request = Request(
@@ -147,7 +148,7 @@ def run(
     )
     live = Live(title, site.ranks, total, progress)
     supervisor = Supervisor(request, site, live, opened, (args, kwargs))
-    told.write(directory, {"name": title, **where}, args, kwargs)
+    run_file.write(directory, {"name": title, **where}, args, kwargs)
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
     supervisor.start()
@@ -191,7 +192,7 @@ def _checked_timeout(value: Any) -> float | None:
 
 def _checked_name(name: Any, function: Any) -> str:
     if name is None:
-        return placing.default_name(function)
+        return placement.default_name(function)
     if not isinstance(name, str) or not NAME.match(name):
         raise ParameterError(
             f"name={name!r}: a name has 1 to 128 letters, digits, '.', '_' and '-', and begins "
@@ -204,7 +205,7 @@ def run_directory(out: Any, name: str) -> Path:
     """The directory ``out``, or a new one, made; `ParameterError` where it cannot be."""
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path(placing.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
+        out = Path(placement.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
     try:
         made = Path(out).absolute()
         make_directories(made)

@@ -9,7 +9,7 @@ import os
 import socket
 from pathlib import Path
 
-from ..errors import ParameterError
+from ...errors import ParameterError
 
 
 class Hold:

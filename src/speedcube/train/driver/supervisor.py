@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import RankError, TrainError
-from . import agent, checkpoint, claims, placing
-from .asking import LOST, NO_SCHEDULER, ask_scheduler
+from ...errors import RankError, TrainError
+from .. import checkpoint
+from ..messages import Settings
+from ..metrics.progress import Live
+from ..metrics.rows import MetricsFile
+from ..ranks.emit import Emitted, Inbox
+from ..trackers import Trackers
+from ..worker import agent
+from . import claims, placement
 from .attempt import Attempt
-from .emitted import Emitted, Inbox
 from .failures import Failure, error
-from .holding import Hold
-from .live import Live
-from .metrics import MetricsFile
-from .placing import Site
-from .trackers import Trackers
-from .wire import Settings
+from .placement import Site
+from .run_lock import Hold
+from .scheduler import LOST, NO_SCHEDULER, ask_scheduler
 
 ENDED: Final = ("finished", "failed", "cancelled")
 REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
@@ -171,7 +173,7 @@ class Supervisor:
         if workers is None:
             return Failure(0, "", "cancelled", 0, time.time())
         self.restarts = number
-        places, backend = placing.place(self.site, workers)
+        places, backend = placement.place(self.site, workers)
         request = self.request
         settings = Settings(
             self.id,

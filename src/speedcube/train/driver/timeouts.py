@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from .wire import Place
+from ..messages import Place
 
 FIRST_STEP_SECONDS: Final = 600.0  # also to start, however short the user's steps are
 LEAST_STEP_SECONDS: Final = 30.0

@@ -15,8 +15,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live as Display
 from rich.text import Text
 
-from .board import Board
-from .metrics import Row
+from .rows import Row
+from .summary import Board
 
 REFRESH: Final = 4  # a second
 QUIET: Final = 30.0  # seconds between two lines where there is no terminal

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from ..errors import DataFileError, TrainError
+from ...errors import DataFileError, TrainError
 
 Scalar: TypeAlias = bool | int | float | str | None
 Row: TypeAlias = dict[str, Any]

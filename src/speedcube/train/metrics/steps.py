@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from .metrics import Row
+from .rows import Row
 
 Ranks: TypeAlias = dict[int, Row]  # what each rank reported at one step, in rank order
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .metrics import Row, Scalar
+from .rows import Row, Scalar
 from .steps import Ranks, Steps
 
 _WINDOW: Final = 40  # points that the rate is taken from

@@ -13,12 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import TrainError
-from . import metrics as rows
+from ...errors import TrainError
+from ..checkpoint import Checkpoint, collect
+from ..messages import Channel, Launch
+from ..metrics import rows
 from . import rng
-from .checkpoint import Checkpoint, collect
 from .saving import Saver
-from .wire import Channel, Launch
 
 
 class Stopped(BaseException):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import ParameterTypeError
+from ...errors import ParameterTypeError
 from .context import current
 
 CHUNK_BYTES: Final = 1 << 18

@@ -18,12 +18,12 @@ from typing import Any, Final, NoReturn
 import cloudpickle
 import psutil
 
-from ..engine import rungs
-from ..errors import TrainError
+from ...engine import rungs
+from ...errors import TrainError
+from ..messages import AWAY_SECONDS, BEAT_SECONDS, Channel, Launch
+from ..pickling import dumps
 from . import context
-from .carry import dumps
 from .context import Context, Stopped
-from .wire import AWAY_SECONDS, BEAT_SECONDS, Channel, Launch
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CheckpointError
+from ...errors import CheckpointError
 
 RngState = dict[str, Any]  # of numbers and NumPy arrays alone, so that it can be saved and sent
 

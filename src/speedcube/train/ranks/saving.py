@@ -24,10 +24,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import CheckpointError
-from . import checkpoint as checkpoints
+from ...errors import CheckpointError
+from .. import checkpoint as checkpoints
+from ..checkpoint import Checkpoint, RankFile
 from . import rng
-from .checkpoint import Checkpoint, RankFile
 
 PEER_SECONDS: Final = 600  # for the other ranks to reach a checkpoint
 WRITE_SECONDS: Final = 3600  # for a rank to write its file

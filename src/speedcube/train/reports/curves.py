@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..metrics import Row, Scalar
+from ..metrics.rows import Row, Scalar
 
 NEW: Final = ("start", "restart")  # events after which ranks begin anew, or from a checkpoint
 

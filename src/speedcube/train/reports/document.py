@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from ..metrics import Scalar
+from ..metrics.rows import Scalar
 from . import plots
 
 STYLE: Final = """

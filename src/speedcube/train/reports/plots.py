@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
+from ..sweeps.record import Settings
+from ..sweeps.space import RANKS, Range, ranks_key
+from ..sweeps.trials import Traced, TrialResult
 from .curves import Point, number
-from .record import Settings
-from .space import RANKS, Range, ranks_key
-from .trials import Traced, TrialResult
 
 PICTURES: Final = (".png", ".svg")
 COLOURS: Final = tuple(f"C{k}" for k in range(10))  # matplotlib's own

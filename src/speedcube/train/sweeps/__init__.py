@@ -3,7 +3,7 @@
 `sweep` runs trials and returns a `Sweep`; `Sweep(out)` reads the directory of one that runs, was
 killed or has ended; `report(out)` writes its page and its table. For programs::
 
-    from speedcube.train.sweeping import Range, Sweep, report, sweep
+    from speedcube.train import Range, Sweep, report, sweep
 
     found = sweep(fit, {"lr": (1e-4, 1e-2, "log"), "gpus": [1, 4, 8]}, method="random", trials=27,
                   target=1.3, out="runs/sweep")

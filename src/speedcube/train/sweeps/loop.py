@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...errors import StoppedError, TrainError
-from .. import launch
-from ..board import shown
-from ..job import Job
-from ..metrics import Row
+from ..driver import run as launch
+from ..driver.job import Job
+from ..metrics.rows import Row
+from ..metrics.summary import shown
+from ..reports.curves import number, points, series
 from . import packing, record
-from .curves import number, points, series
 from .packing import Trial
 from .record import Record, Settings, State
 from .search import Search

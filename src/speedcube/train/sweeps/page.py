@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ParameterError
-from ..metrics import Scalar
-from . import plots, space
-from .document import document, drawing, facts, heading, paragraph, table, text
+from ..metrics.rows import Scalar
+from ..reports import plots
+from ..reports.document import document, drawing, facts, heading, paragraph, table, text
+from . import space
 from .record import Settings
 from .trials import Traced, TrialResult
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import DataFileError, ParameterError
-from ..metrics import MetricsFile, Row, event, read_rows
+from ..metrics.rows import MetricsFile, Row, event, read_rows
 from . import space as spaces
 from .packing import Trial
 from .space import Params, Space

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Final, TypeAlias
 
 from ...errors import ParameterError
-from ..metrics import Scalar
+from ..metrics.rows import Scalar
 
 Params: TypeAlias = dict[str, Scalar]
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from .. import context, launch, placing
+from ..driver import placement
+from ..driver import run as launch
+from ..ranks import context
 from . import record, search
 from . import space as spaces
-from .driving import Call, Driver
+from .loop import Call, Driver
 from .record import Record, Settings
 from .space import RANKS, Space
 from .view import Sweep
@@ -126,7 +128,7 @@ def sweep(
     _need_packages()
     pruner = search.pruner(prune)
     settings = Settings(
-        placing.default_name(function),
+        placement.default_name(function),
         parsed,
         method,
         count,
@@ -137,7 +139,7 @@ def sweep(
         search.fixed(kwargs),
         _checked_target(target),
     )
-    site = placing.site(on, None, backend)
+    site = placement.site(on, None, backend)
     options = {
         "on": on if on is None or isinstance(on, str) else site.client,
         "max_restarts": max_restarts,

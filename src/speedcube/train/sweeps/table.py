@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..metrics import Scalar
+from ..metrics.rows import Scalar
 from .trials import TrialResult
 
 TEXT = ("status", "error", "out")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..metrics import Row, read_rows
-from .curves import Point, busy_seconds, points, series
+from ..metrics.rows import Row, read_rows
+from ..reports.curves import Point, busy_seconds, points, series
 from .packing import Trial
 from .record import Settings, State, directory
 from .space import Params

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..metrics import Row
-from . import plots, record, table
+from ..metrics.rows import Row
+from ..reports import plots
+from . import record, table
 from .page import page
 from .trials import Traced, TrialResult, traced
 

@@ -13,8 +13,8 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from ...errors import TrainError
-from ..metrics import Row
-from ..steps import Ranks, Steps, merged
+from ..metrics.rows import Row
+from ..metrics.steps import Ranks, Steps, merged
 from .mlflow import MLflow
 from .protocol import Tracker, require
 from .tensorboard import TensorBoard

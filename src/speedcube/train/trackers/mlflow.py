@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from ..metrics import Row
+from ..metrics.rows import Row
 
 _BATCH: Final = 500  # metrics in one call; the server takes 1000
 _WAIT: Final = 2.0  # seconds that metrics wait for others to go with

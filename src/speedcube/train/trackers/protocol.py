@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...errors import TrainError
-from ..metrics import Row
+from ..metrics.rows import Row
 
 
 class TrackerRun(Protocol):

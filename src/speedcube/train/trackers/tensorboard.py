@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..metrics import Row
+from ..metrics.rows import Row
 
 
 @dataclass(frozen=True)

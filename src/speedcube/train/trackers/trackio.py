@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..metrics import Row
+from ..metrics.rows import Row
 
 
 @dataclass(frozen=True)

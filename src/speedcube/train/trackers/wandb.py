@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ...errors import TrainError
-from ..metrics import Row
+from ..metrics.rows import Row
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, Final
 
-from ..engine import machine
-from ..errors import TrainError
-from .children import Child, zygote
-from .wire import AWAY_SECONDS, Channel, Launch, Outcome
+from ...engine import machine
+from ...errors import TrainError
+from ..messages import AWAY_SECONDS, Channel, Launch, Outcome
+from .fork_client import Child, zygote
 
 POLL_SECONDS: Final = 0.1
 ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import psutil
 
-from ..errors import TrainError
-from .wire import Channel
+from ...errors import TrainError
+from ..messages import Channel
 
 ANSWER_SECONDS: Final = 10
 _SIGNALS: Final = {number.value: number.name for number in signal.Signals}
@@ -33,7 +33,7 @@ class Zygote:
         self._control = ours
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "speedcube.train.zygote", str(theirs.fileno())],
+                [sys.executable, "-m", "speedcube.train.worker.fork_server", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C in a terminal is the driver's to handle

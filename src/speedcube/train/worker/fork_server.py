@@ -69,7 +69,7 @@ def _fork(control: socket.socket, descriptors: list[int]) -> int:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    import_module("speedcube.train.rank_process").main(*descriptors)
+    import_module("speedcube.train.ranks.process").main(*descriptors)
     os._exit(0)
 
 
@@ -108,7 +108,7 @@ def main() -> None:
     """Load what ranks need, say so, serve."""
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
-        for name in (*PRELOADED, "speedcube.train.rank_process"):
+        for name in (*PRELOADED, "speedcube.train.ranks.process"):
             import_module(name)
     except ImportError as err:
         control.send(json.dumps({"error": str(err)}).encode())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ..ir import Builder, Value
+from ...ir import Builder, Value
 from ..streams import horner
 
 Pair: TypeAlias = tuple[Value, Value]

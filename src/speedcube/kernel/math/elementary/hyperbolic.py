@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
-from ..signs import magnitude, sign_of
+from ...ir import Builder, Value
+from ..bits import magnitude, sign_of
 from . import single
 from . import tables as T
 from .doubles import (
@@ -23,15 +23,7 @@ from .doubles import (
     two_sum,
     widened,
 )
-from .exponential import (
-    TWICE,
-    by_power,
-    exp_near,
-    expm1_pair,
-    grown,
-    nearest,
-    reduced,
-)
+from .exponential import TWICE, by_power, exp_near, expm1_pair, grown, nearest, reduced
 from .logarithm import log1p_pair, log_pair
 
 

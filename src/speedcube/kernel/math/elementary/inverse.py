@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
-from ..signs import magnitude, sign_of
+from ...ir import Builder, Value
+from ..bits import magnitude, sign_of
 from . import tables as T
 from .doubles import (
     Pair,

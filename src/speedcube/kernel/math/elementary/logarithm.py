@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
-from ..signs import rare_nan
+from ...ir import Builder, Value
+from ..bits import rare_nan
 from . import single
 from . import tables as T
 from .doubles import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
+from ...ir import Builder, Value
 from ..streams import _high_product
 from . import tables as T
 from .doubles import F64, Pair, fast_two_sum, number, two_product, word

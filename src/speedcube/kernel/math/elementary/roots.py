@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir import Builder, Value
-from ..signs import magnitude, sign_of
+from ...ir import Builder, Value
+from ..bits import magnitude, sign_of
 from . import tables as T
 from .doubles import F64, flipped, number, plus, polynomial, root, two_product, widened
 from .exponential import TWICE, by_power, nearest

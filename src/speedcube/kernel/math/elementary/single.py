@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..ir import Builder, Value
-from ..signs import magnitude, rare_nan, sign_of
+from ...ir import Builder, Value
+from ..bits import magnitude, rare_nan, sign_of
 from ..streams import horner
 from . import tables32 as T
 from .doubles import at_most, fast_two_sum, two_product

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...philox import ROUNDS, WEYL
-from ..ir import Builder, Value
+from ....philox import ROUNDS, WEYL
+from ...ir import Builder, Value
 from ..streams import Words, joined, philox_round
 
 # After so many attempts the last one stands, so that no parameter can keep a kernel from ending.

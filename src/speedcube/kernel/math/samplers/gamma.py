@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
+from ...ir import Builder, Value
 from ..streams import minus_log, minus_log1p, normal_radius, open_unit, sine_cosine
 from .blocks import block, number, tried, word
 

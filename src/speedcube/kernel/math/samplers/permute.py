@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...philox import MULTIPLIERS, WEYL
-from ..ir import Builder, Value
+from ....philox import MULTIPLIERS, WEYL
+from ...ir import Builder, Value
 from .blocks import number, word
 
 ROUNDS: Final = 24

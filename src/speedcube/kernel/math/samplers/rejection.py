@@ -19,8 +19,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from ..ir import Builder, Value
-from ..signs import magnitude
+from ...ir import Builder, Value
+from ..bits import magnitude
 from ..streams import horner, minus_log, minus_log1p, open_unit
 from .blocks import block, divided, number, tried
 

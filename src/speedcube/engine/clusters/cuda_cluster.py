@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import dask
 
-from ..errors import RungError
+from ...errors import RungError
 
 Devices = tuple[int, ...]
 

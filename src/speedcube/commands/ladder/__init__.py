@@ -1,0 +1,1 @@
+"""speedcube ladder: one expression on every rung of the machine."""

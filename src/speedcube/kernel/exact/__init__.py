@@ -1,0 +1,1 @@
+"""Exact sums on the host: from accumulators of 32-bit digits to numbers rounded once."""

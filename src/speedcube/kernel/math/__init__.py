@@ -1,0 +1,1 @@
+"""Mathematics written as IR: elementary functions, random streams, samplers, division."""

@@ -1,0 +1,1 @@
+"""The driver's side of a job: claims, attempts, restarts, and what its user holds."""

@@ -1,0 +1,1 @@
+"""Rows that ranks report: the file that keeps them, steps, and what there is to see."""

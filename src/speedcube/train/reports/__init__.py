@@ -1,0 +1,1 @@
+"""Pages and figures of what was trained, from the rows that were kept."""
