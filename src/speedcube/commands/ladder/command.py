@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ...engine.rungs import Target
 from ...errors import SpeedcubeError
+from ...exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
 from .dask_time import BUDGET, time_dask
 from .measure import LadderResult, Rung, finished, measure, timed_runs
@@ -20,7 +21,6 @@ from .presets import Experiment, experiment
 from .progress import Estimate, waiting
 from .table import UNLIMITED, show
 
-EQUAL, BITS_DIFFER, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
 _LEAVE: Final = 4.0  # seconds that the process may take to end after Ctrl-C
 
@@ -93,10 +93,10 @@ def run(request: Request) -> int:
         _leave_soon()
         return INTERRUPTED
     if not result.equal_bits or len(climbed.rungs) < len(request.targets):
-        return BITS_DIFFER
+        return FAILED
     if not written:
         return BAD_USE
-    return EQUAL if read else terminal.BROKEN_PIPE
+    return DONE if read else BROKEN_PIPE
 
 
 def _result(request: Request, climbed: Climbed) -> LadderResult:
@@ -124,16 +124,11 @@ def _written(path: str | None, write: Callable[[str], object]) -> bool:
         if path is not None:
             write(path)
     except Exception as err:
-        complain(
+        terminal.complain(
             "ladder", f"{path!r} could not be written: {_said(err)}; what is printed is complete"
         )
         return False
     return True
-
-
-def complain(program: str, message: object) -> None:
-    """``message`` of the command ``program`` on the standard error stream."""
-    print(f"speedcube {program}: {message}", file=sys.stderr)
 
 
 def climb(request: Request, climbed: Climbed, console: Console) -> None:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..numbers import count_text, seconds_text, shape_text, times_text
+from ...numbers import count_text, seconds_text, shape_text, times_text
 
 if TYPE_CHECKING:
     from .measure import LadderResult, Rung

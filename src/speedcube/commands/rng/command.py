@@ -11,11 +11,10 @@ from typing import Final
 from ...engine import rungs
 from ...engine.rungs import Target
 from ...errors import ParameterError, SpeedcubeError
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
-from ..ladder.command import complain
 from .layouts import Blocks, Layout, dealt, layout
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
 WIDTHS: Final = (32, 64)
 
 
@@ -66,7 +65,7 @@ def run(request: Request) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except SpeedcubeError as err:
-        complain("rng", err)
+        terminal.complain("rng", err)
         return FAILED
 
 
@@ -88,8 +87,8 @@ def _written(request: Request, blocks: Blocks, file: int) -> int:
                 while data:
                     data = data[os.write(file, data) :]
             except BrokenPipeError:
-                return terminal.BROKEN_PIPE
+                return BROKEN_PIPE
             except OSError as err:
-                complain("rng", f"standard output: {err.strerror}")
+                terminal.complain("rng", f"standard output: {err.strerror}")
                 return FAILED
     return DONE

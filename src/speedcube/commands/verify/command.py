@@ -12,14 +12,14 @@ from ...__about__ import __version__
 from ...engine import rungs
 from ...engine.rungs import Target
 from ...errors import ParameterError
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from ...kernel.llvm import compile as native
+from ...numbers import seconds_text
 from .. import options, terminal
 from ..ladder.measure import this_machine
-from ..numbers import seconds_text
 from .check import Checked, check, hashes
 from .hash_list import VERSION, read, written
 
-EQUAL, DIFFERENT, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 SCHEMA: Final = 1
 
 
@@ -70,7 +70,7 @@ def _write(path: str) -> int:
     found, arrays = hashes("core")
     terminal.write(path, written(found, arrays))
     print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
-    return EQUAL
+    return DONE
 
 
 def _verify(request: Request) -> int:
@@ -88,8 +88,8 @@ def _verify(request: Request) -> int:
     else:
         told = terminal.printed(lambda: print(_verdict(done))) and told
     if not all(rung.passed for rung in done):
-        return DIFFERENT
-    return EQUAL if told else terminal.BROKEN_PIPE
+        return FAILED
+    return DONE if told else BROKEN_PIPE
 
 
 def document(done: Sequence[Checked], results: int) -> str:
