@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from speedcube.commands.ladder import table
 from speedcube.commands.ladder.dask_time import DaskTime
-from speedcube.commands.ladder.measure import LadderResult, Rung, finished
+from speedcube.commands.ladder.measure import LadderResult, RungResult, finished
 from speedcube.commands.options import prices, rung_names
 
 # --------------------------------------------------------------------- rungs and prices
@@ -51,8 +51,8 @@ def climbed(names: list[str], scaled: bool = True, priced: bool = True) -> Ladde
     dask = DaskTime(556.1, (10_000, 20_000), (10_000, 10_000), scaled)
     rows = [
         replace(
-            Rung(name, k + 1, 9.08 / (k + 1), 9.1, (9.08,), 2.75e8 * (k + 1), f"0a4b5a4ac3ce{k:04}",
-                 11.000004139832173).with_dask(dask),
+            RungResult(name, k + 1, 9.08 / (k + 1), 9.1, (9.08,), 2.75e8 * (k + 1),
+                       f"0a4b5a4ac3ce{k:04}", 11.000004139832173).with_dask(dask),
             dask_chunks=dask.chunks,
         )
         for k, name in enumerate(names)
@@ -103,7 +103,7 @@ def test_columns_without_anything_to_say_are_left_out() -> None:
         result,
         logical=None,
         expected=None,
-        rungs=(Rung("core", 1, 1.0, 1.0, (1.0,), 5.0, "ab", None),),
+        rungs=(RungResult("core", 1, 1.0, 1.0, (1.0,), 5.0, "ab", None),),
     )
     assert [c.name for c in table.columns_of(bare)] == [
         "rung", "workers", "seconds", "first", "points/s", "over core", "bits",

@@ -31,7 +31,7 @@ SLOW = {*SHARED, "sum-equal-terms", "sum-equal-terms32"}
 SOME = {name: TABLE[name] for name in list(TABLE)[::60]}
 
 
-def target(name: str) -> rungs.Target:
+def parsed(name: str) -> rungs.Rung:
     return rungs.parse(name, "a test")
 
 
@@ -40,7 +40,7 @@ def target(name: str) -> rungs.Target:
 
 @pytest.mark.parametrize("rung", ["core", "cores:2", "cores:3"])
 def test_every_result_has_the_committed_bits(rung: str) -> None:
-    found = check(target(rung), read())
+    found = check(parsed(rung), read())
     assert found.first_difference is None
     assert found.problem == ""
     assert (found.results, found.equal) == (len(TABLE), len(TABLE))
@@ -51,7 +51,7 @@ def test_every_result_has_the_committed_bits(rung: str) -> None:
 @pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
 @pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")] or ["gpu"])
 def test_every_result_has_the_committed_bits_on_a_gpu(rung: str) -> None:
-    found = check(target(rung), read())
+    found = check(parsed(rung), read())
     assert found.first_difference is None
     assert found.passed, found.problem
 
@@ -66,7 +66,7 @@ def test_the_evaluator_and_exact_fractions_agree(name: str) -> None:
 def test_other_instructions_give_the_same_bits(simd: str) -> None:
     with native.limited(simd):
         assert native.targets()[0] == simd
-        assert check(target("core"), read(), {n: TABLE[n] for n in list(TABLE)[5::9]}).passed
+        assert check(parsed("core"), read(), {n: TABLE[n] for n in list(TABLE)[5::9]}).passed
 
 
 def test_the_list_is_what_write_makes(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_wrong_sum_is_compared_with_other_code(monkeypatch: pytest.MonkeyPatch
         honest(prepared, inputs, stop, wrong, *rest)
 
     monkeypatch.setattr(cpu, "run_records", run_records)
-    found = check(target("core"), read(), {"published": TABLE["published"]})
+    found = check(parsed("core"), read(), {"published": TABLE["published"]})
     assert found.first_difference is not None
     said = found.first_difference.element
     if len(native.runnable()) > 1:
@@ -241,7 +241,7 @@ def test_bad_use(options: list[str], said: str) -> None:
 
 
 def test_simd_is_no_matter_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = rungs.Target("gpu", "gpu", 1, "", (0,))
+    gpu = rungs.Rung("gpu", "gpu", 1, "", (0,))
     monkeypatch.setattr(rungs, "describe", lambda on, reason: gpu)
     done = RUN.invoke(cli.app, ["verify", "--on", "gpu", "--simd", "plain"])
     assert done.exit_code == 2

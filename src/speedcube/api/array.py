@@ -162,8 +162,8 @@ class Array(Operators):
     def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
         if num_workers is None:
             return on, scheduler
-        target = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
-        return with_threads(target, num_workers), None
+        rung = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
+        return with_threads(rung, num_workers), None
 
     def source(self, target: str = "cpu") -> str:
         """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""

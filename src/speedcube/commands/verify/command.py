@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...__about__ import __version__
 from ...engine import rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from ...kernel.llvm import compile as native
@@ -27,7 +27,7 @@ SCHEMA: Final = 1
 class Request:
     """What was asked for, every option checked."""
 
-    targets: list[Target]
+    rungs: list[Rung]
     simd: str | None
     json: bool
     write: str | None
@@ -42,14 +42,14 @@ def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) 
             f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
         )
     names = _names(simd) if on is None else options.rung_names(on)
-    targets = options.targets(names, "speedcube verify")
-    others = [target.name for target in targets if target.kind not in ("core", "cores")]
+    chosen = options.rungs_of(names, "speedcube verify")
+    others = [rung.name for rung in chosen if rung.kind not in ("core", "cores")]
     if simd is not None and others:
         raise ParameterError(
             f"--simd {simd} is about the CPU rungs of this process, not about {', '.join(others)}; "
             "leave one of the two out"
         )
-    return Request(targets, simd, as_json, write)
+    return Request(chosen, simd, as_json, write)
 
 
 def _names(simd: str | None) -> list[str]:
@@ -79,8 +79,8 @@ def _verify(request: Request) -> int:
     simd = f", kernels for {request.simd}" if request.simd else ""
     title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
     told = request.json or terminal.printed(lambda: print(title))
-    for target in request.targets:
-        done.append(check(target, listed))
+    for rung in request.rungs:
+        done.append(check(rung, listed))
         if not request.json:
             told = terminal.printed(lambda: print(_line(done[-1]), flush=True)) and told
     if request.json:
