@@ -18,8 +18,8 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import has_fma, targets
 from ..kernel.llvm.loops import scratch_bytes
+from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, geometry, tables
 from .stop import Stop

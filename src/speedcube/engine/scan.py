@@ -23,8 +23,9 @@ from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import QUICK, NativeKernel, build, load, targets
+from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ..kernel.llvm.scan import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.llvm.simd import targets
 from ..kernel.program import Ordered
 from ..plan.stages import Stage
 

@@ -22,7 +22,7 @@ from ...engine import machine, rungs
 from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
-from ...kernel.llvm.compile import targets as simd_targets
+from ...kernel.llvm.simd import targets as simd_targets
 from .. import options
 from ..terminal import write
 from .dask_time import DaskTime

@@ -15,7 +15,7 @@ from ...api.array import Array
 from ...engine import machine, rungs
 from ...engine.rungs import Rung
 from ...expr.show import show
-from ...kernel.llvm import compile as native
+from ...kernel.llvm.simd import limited
 from ...kernel.lower.reference import elements
 from .expressions import TABLE, Make
 from .hash_list import digest
@@ -107,7 +107,7 @@ def _compared(found: Any, array: Array, expected: str) -> str:
 def _others(array: Array) -> Iterator[tuple[str, Any]]:
     yield "the IR's evaluator in NumPy", elements(array._expr)
     yield "core", np.asarray(array.compute(on="core"))
-    with native.limited("plain"):
+    with limited("plain"):
         yield "core without fused multiply-add", np.asarray(array.compute(on="core"))
 
 

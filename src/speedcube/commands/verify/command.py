@@ -13,7 +13,7 @@ from ...engine import rungs
 from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
-from ...kernel.llvm import compile as native
+from ...kernel.llvm.simd import limited, runnable
 from ...numbers import seconds_text
 from .. import options, terminal
 from ..ladder.measure import this_machine
@@ -37,9 +37,9 @@ def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) 
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     if write is not None:
         terminal.check_output("--write", write)
-    if simd is not None and simd not in native.runnable():
+    if simd is not None and simd not in runnable():
         raise ParameterError(
-            f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
+            f"--simd {simd!r} is no target of this CPU; it has {', '.join(runnable())}"
         )
     names = _names(simd) if on is None else options.rung_names(on)
     chosen = options.rungs_of(names, "speedcube verify")
@@ -58,7 +58,7 @@ def _names(simd: str | None) -> list[str]:
 
 def run(request: Request) -> int:
     """Verify and print; the exit code."""
-    with native.limited(request.simd):
+    with limited(request.simd):
         try:
             return _write(request.write) if request.write is not None else _verify(request)
         except KeyboardInterrupt:

@@ -29,10 +29,10 @@ from typing import Final
 from ... import dtypes
 from ...expr.space import TILE
 from ..program import LIMBS, Ordered
-from .accumulator import LIMBS_ADD, floating_point_mode
+from .accumulator import LIMB_CARRY, LIMB_ROUND, LIMBS_ADD
+from .float_mode import floating_point_mode
 from .memory import ALIGN, masked_load, masked_store
 from .text import SCALAR, Text, kept, literal
-from .wide import LIMB_CARRY, LIMB_ROUND
 
 COUNT, POSITION, LENGTH, LAST, TAKEN, MADE = range(6)
 WORDS: Final = 6
