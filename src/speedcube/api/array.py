@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.compute import Plans, compute, plan_for, source_of
+from ..engine.compute import Plans, ResultMemory, compute, plan_for, source_of
 from ..engine.explain import Explanation, explain
 from ..engine.rungs import with_threads
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError
@@ -141,7 +141,7 @@ class Array(Operators):
         """
         check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
         where = self._where(on, scheduler, num_workers)
-        values = compute(self._expr, *where, self._gpu, "where it is", self._plans)
+        values = compute(self._expr, *where, self._gpu, ResultMemory.OF_RUNG, self._plans)
         return asarray(values, chunks=self._grid)
 
     def plan(
