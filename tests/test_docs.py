@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import re
 import statistics
@@ -306,3 +308,43 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     **{name: (0.5,) for name in ("chisquare", "gamma", "geometric", "logseries", "pareto")},
     **{name: (0.5,) for name in ("power", "standard_gamma", "weibull")},
 }
+
+
+def glossary() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The words with the names of where they live, and the words that are not used."""
+    page, _, unused = (DOCS / "glossary.md").read_text().partition("## Words we do not use")
+    words = re.findall(r"^\| \*\*(.+?)\*\* \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE)
+    return words, re.findall(r"^\| (?!not \|)([^|-]+) \| ([^|]+) \|$", unused, re.MULTILINE)
+
+
+def lives(name: str) -> bool:
+    """Whether ``name``, below speedcube, is a module or something in one; or a path of the tree."""
+    if "/" in name:
+        return (ROOT / name).exists()
+    module, _, attribute = f"speedcube.{name}".rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), attribute) or bool(
+            importlib.util.find_spec(f"{module}.{attribute}")
+        )
+    except ModuleNotFoundError:
+        return False
+
+
+def test_each_word_of_the_glossary_lives_where_it_says() -> None:
+    words, unused = glossary()
+    assert len(words) >= 60
+    names = [word for word, _ in words]
+    assert len(names) == len(set(names)), "a word has two meanings"
+    assert len(unused) >= 10
+    assert not set(names) & {word for word, _ in unused}
+    homes = {word: re.findall(r"`([\w./]+)`", where) for word, where in words}
+    assert [word for word, where in homes.items() if not where] == []
+    lost = [(word, name) for word, where in homes.items() for name in where if not lives(name)]
+    assert lost == []
+
+
+def test_what_lives_nowhere_is_seen() -> None:
+    assert lives("engine.rungs.resolve")
+    assert lives("tests/golden")
+    for name in ("engine.rungs.Absent", "engine.absent", "absent.Absent", "tests/absent"):
+        assert not lives(name), name
