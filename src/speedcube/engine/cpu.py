@@ -18,7 +18,8 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.loops import scratch_bytes
+from ..kernel.folds import FOLDS
+from ..kernel.llvm.scratch import scratch_bytes
 from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, geometry, tables
@@ -98,10 +99,9 @@ def span_boxes(
 
 def initial_records(program: Program, count: int) -> Array:
     """Records before anything is folded into them."""
-    records = np.zeros((count, program.sink.words), np.int64)
-    if program.sink.kind in ("min", "argmin"):
-        records[:] = np.iinfo(np.int64).max
-    return records
+    sink = program.sink
+    start = FOLDS[sink.kind].start if sink.kind in FOLDS else 0
+    return np.full((count, sink.words), start, np.int64)
 
 
 class _Scratch(threading.local):
