@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...errors import KernelError
-from ...expr.bounds import FINITE16, Bounds, analyse
-from ...expr.build import factors
+from ...expr.analysis import analyse
+from ...expr.bounds import FINITE16, Bounds
 from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
+from ...expr.reductions import factors
 from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS
 from ..folds import FOLDS, KEYED
