@@ -1,4 +1,4 @@
-"""Training steps and validation as CUDA graphs, over rows that stay on the device."""
+"""Training steps and validation as CUDA graphs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import torch
 from torch import distributed
 
 from ..model import DROPOUT
+from ..names.alphabet import WINDOW
 from .network import losses
 
 
-class Steps:
+class GraphSteps:
     """One training step after the other; a step of each size is captured once and then replayed.
 
-    A step reads the next rows of `start`'s order, sums the gradients over all ranks, and lets
-    ``optimizer``, whose settings must be ``capturable=True``, change ``model``.
+    A step sums the gradients over all ranks and lets ``optimizer``, whose settings must be
+    ``capturable=True``, change ``model``. Its graph reads rows that lie where they always do.
 
     Parameters
     ----------
@@ -25,8 +26,6 @@ class Steps:
     optimizer
         Of the parameters of ``model``. Its state is loaded before the first step or never: the
         graphs hold its addresses.
-    rows
-        All rows, codes of shape (rows, WINDOW + 1), uint8.
     scale
         A step minimises ``scale / whole`` times the sum of its losses, where ``whole`` is the
         number of rows of all ranks in that step.
@@ -34,48 +33,50 @@ class Steps:
         The target that counts for nothing.
     """
 
-    def __init__(
-        self, model: Any, optimizer: Any, rows: torch.Tensor, *, scale: float, ignore: int = -100
-    ) -> None:
-        self.total = torch.zeros((), device=rows.device)  # the losses' sum since `start`
-        self._model, self._optimizer, self._rows = model, optimizer, rows
+    def __init__(self, model: Any, optimizer: Any, *, scale: float, ignore: int = -100) -> None:
+        self._model, self._optimizer = model, optimizer
         self._scale, self._ignore = scale, ignore
         self._parameters = list(model.parameters())
-        self._order = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
-        self._place = torch.zeros(1, dtype=torch.int64, device=rows.device)
-        self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        self._device = self._parameters[0].device
+        self.total = torch.zeros((), device=self._device)  # the losses' sum since `start`
+        # Of each size, the graph and the rows that it reads.
+        self._graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
         self._pool = torch.cuda.graph_pool_handle()
         if not optimizer.state:
             _make_state(optimizer)
 
-    def start(self, order: torch.Tensor) -> None:
-        """Let the next steps read this rank's rows in this order."""
-        self._order[: len(order)].copy_(order, non_blocking=True)
-        self._place.zero_()
+    def start(self) -> None:
+        """Begin an epoch."""
         self.total.zero_()
 
-    def prepare(self, size: int, whole: int) -> torch.cuda.CUDAGraph:
-        """The graph of such a step, captured where it is the first; seconds on a new machine."""
+    def prepare(self, size: int, whole: int) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
+        """The graph of a step of ``size`` of ``whole`` rows, and where it reads them.
+
+        It is captured where it is the first of its size; that takes seconds on a new machine.
+        """
         if (size, whole) not in self._graphs:
-            state = [*self._parameters, self._place, self.total]
-            state += [each for kept in self._optimizer.state.values() for each in kept.values()]
-            graph = capture(lambda: self._step(size, whole), state, self._pool)
-            self._graphs[size, whole] = graph
+            rows = torch.zeros(size, WINDOW + 1, dtype=torch.uint8, device=self._device)
+            state = [*self._parameters, self.total]
+            state += [each for of_one in self._optimizer.state.values() for each in of_one.values()]
+            graph = capture(lambda: self._step(rows, whole), state, self._pool)
+            self._graphs[size, whole] = graph, rows
         return self._graphs[size, whole]
 
-    def step(self, size: int, whole: int) -> None:
-        """Train on this rank's next ``size`` rows, of ``whole`` rows of all ranks."""
-        self.prepare(size, whole).replay()
+    def step(self, rows: torch.Tensor, whole: int) -> None:
+        """Train on this rank's ``rows``, codes in host memory, of ``whole`` rows of all ranks.
 
-    def _step(self, size: int, whole: int) -> None:
-        device = self._rows.device
-        chosen = self._order[self._place + torch.arange(size, device=device)]
-        loss = losses(self._model, self._rows[chosen], dropout=DROPOUT, ignore=self._ignore).sum()
+        The call returns at once. PyTorch keeps the page-locked copy until the GPU has read it.
+        """
+        graph, place = self.prepare(len(rows), whole)
+        place.copy_(rows.pin_memory(), non_blocking=True)
+        graph.replay()
+
+    def _step(self, rows: torch.Tensor, whole: int) -> None:
+        loss = losses(self._model, rows, dropout=DROPOUT, ignore=self._ignore).sum()
         (loss * (self._scale / whole)).backward()
         self._sum_gradients()
         self._optimizer.step()
         self._optimizer.zero_grad()
-        self._place += size
         self.total += loss.detach()
 
     def _sum_gradients(self) -> None:
@@ -88,7 +89,7 @@ class Steps:
         torch._foreach_copy_([gradient.view(-1) for gradient in gradients], parts)
 
 
-class Validation:
+class GraphValidation:
     """The sum of the losses of all ``rows``, dropout off, as one graph."""
 
     def __init__(self, model: Any, rows: torch.Tensor, *, ignore: int = -100) -> None:

@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     import torch
 
 
-class Steps:
-    """One training step after the other, over rows that stay on the device.
+class PlainSteps:
+    """One training step after the other.
 
-    A step reads the next rows of `start`'s order, averages the gradients over all ranks, and lets
-    ``optimizer`` change ``model``.
+    A step averages the gradients over all ranks and lets ``optimizer`` change ``model``.
 
     Parameters
     ----------
@@ -22,8 +21,6 @@ class Steps:
         One of `speedcube.petnames.model.make_model`, alike on all ranks.
     optimizer
         Of the parameters of ``model``.
-    rows
-        All rows, codes of shape (rows, WINDOW + 1), uint8.
     scale
         A step minimises ``scale / whole`` times the sum of its losses, where ``whole`` is the
         number of rows of all ranks in that step.
@@ -31,29 +28,27 @@ class Steps:
         The target that counts for nothing.
     """
 
-    def __init__(
-        self, model: Any, optimizer: Any, rows: torch.Tensor, *, scale: float, ignore: int
-    ) -> None:
+    def __init__(self, model: Any, optimizer: Any, *, scale: float, ignore: int) -> None:
         import torch
         from torch import distributed
         from torch.nn.parallel import DistributedDataParallel
 
-        self.total = torch.zeros((), dtype=torch.float64, device=rows.device)  # since `start`
+        self._device = next(model.parameters()).device
+        self.total = torch.zeros((), dtype=torch.float64, device=self._device)  # since `start`
         self._world = distributed.get_world_size() if distributed.is_initialized() else 1
         self._model = DistributedDataParallel(model) if self._world > 1 else model
-        self._optimizer, self._rows = optimizer, rows
+        self._optimizer = optimizer
         self._scale, self._ignore = scale, ignore
 
-    def start(self, order: torch.Tensor) -> None:
-        """Let the next steps read this rank's rows in this order."""
+    def start(self) -> None:
+        """Begin an epoch."""
         self._model.train()
-        self._order, self._place = order, 0
         self.total.zero_()
 
-    def step(self, size: int, whole: int) -> None:
-        """Train on this rank's next ``size`` rows, of ``whole`` rows of all ranks."""
-        rows = self._rows[self._order[self._place : self._place + size]]
-        self._place += size
+    def step(self, rows: torch.Tensor, whole: int) -> None:
+        """Train on this rank's ``rows``, codes in host memory, of ``whole`` rows of all ranks."""
+        if self._device.type != "cpu":
+            rows = rows.pin_memory().to(self._device, non_blocking=True)
         loss = losses(self._model, rows, self._ignore).sum()
         self._optimizer.zero_grad()
         # DistributedDataParallel takes the mean of the ranks' gradients.
@@ -62,7 +57,7 @@ class Steps:
         self.total += loss.detach()
 
 
-class Validation:
+class PlainValidation:
     """The sum of the losses of all ``rows``, dropout off."""
 
     AT_ONCE = 1 << 14  # rows
