@@ -71,9 +71,9 @@ SCHEDULES: Final = {
 
 @dataclass
 class Yardstick:
-    """The rows to train on, in host memory, and those held out, on this rank's device."""
+    """The rows on this rank's device: those to train on, and those held out."""
 
-    training: NDArray[np.uint8]
+    training: Any
     held_out: Any
 
     @classmethod
@@ -81,9 +81,9 @@ class Yardstick:
         import torch
 
         torch.manual_seed(0)
-        shuffled = rows[torch.randperm(len(rows)).numpy()]
-        tenth = len(rows) // 10
-        return cls(shuffled[tenth:], torch.from_numpy(shuffled[:tenth]).to(train.device()))
+        order = torch.randperm(len(rows))
+        codes = torch.from_numpy(rows)[order].to(train.device())
+        return cls(codes[len(rows) // 10 :], codes[: len(rows) // 10])
 
 
 @dataclass
@@ -112,17 +112,18 @@ class Training:
         )
         new_steps = plain_steps.PlainSteps if self.plain else steps.GraphSteps
         new_validation = plain_steps.PlainValidation if self.plain else steps.GraphValidation
-        self.steps: Any = new_steps(self.model, optimizer, scale=1 / WINDOW, ignore=NOTHING)
-        mine = self.yardstick.held_out[train.rank() :: train.world_size()]
+        rows, held_out = self.yardstick.training, self.yardstick.held_out
+        self.steps: Any = new_steps(self.model, optimizer, rows, scale=1 / WINDOW, ignore=NOTHING)
+        mine = held_out[train.rank() :: train.world_size()]
         self.validation = new_validation(self.model, mine, ignore=NOTHING)
-        self.epochs = Epochs(self.yardstick.training, self.batch, self.seed)
+        self.epochs = Epochs(len(rows), self.batch, self.seed)
         self.done = 0
         self.upcoming: Any = None
 
     def prepare(self) -> None:
         """Compile and capture all that an epoch needs."""
-        for rows, whole in self.epochs.begin(0):
-            self.steps.prepare(len(rows), whole)
+        for numbers, whole in self.epochs.begin(0):
+            self.steps.prepare(len(numbers), whole)
         self.loss()
 
     def epoch(self, rates: Any = None) -> float:
@@ -132,10 +133,10 @@ class Training:
         """
         self.done += 1
         self.steps.start()
-        for place, (rows, whole) in enumerate(self.upcoming or self.epochs.begin(self.done)):
+        for place, (numbers, whole) in enumerate(self.upcoming or self.epochs.begin(self.done)):
             if rates is not None:
                 self.rate.copy_(rates[place])
-            self.steps.step(rows, whole)
+            self.steps.step(numbers, whole)
         self.upcoming = self.epochs.begin(self.done + 1)
         return float(self.steps.total.item())
 
@@ -178,7 +179,7 @@ def epochs(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 def host(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
     """What drawing an epoch's batches takes of the host, during which the GPU is at its steps."""
     for batch in (16_384, 2_048, 1_024):
-        drawn = Epochs(yardstick.training, batch, 0)
+        drawn = Epochs(len(yardstick.training), batch, 0)
         took = [seconds(lambda drawn=drawn, e=e: list(drawn.begin(e))) for e in range(repeat + 1)]
         first = [seconds(lambda drawn=drawn, e=e: drawn.begin(e)) for e in range(repeat + 1)]
         yield {"figure": f"host {batch}", "seconds": took[1:], "first_batch": first[1:]}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PlainSteps:
-    """One training step after the other.
+    """One training step after the other, over rows that stay on the device.
 
     A step averages the gradients over all ranks and lets ``optimizer`` change ``model``.
 
@@ -21,6 +21,8 @@ class PlainSteps:
         One of `speedcube.petnames.model.make_model`, alike on all ranks.
     optimizer
         Of the parameters of ``model``.
+    rows
+        All rows, codes of shape (rows, WINDOW + 1), uint8.
     scale
         A step minimises ``scale / whole`` times the sum of its losses, where ``whole`` is the
         number of rows of all ranks in that step.
@@ -28,16 +30,17 @@ class PlainSteps:
         The target that counts for nothing.
     """
 
-    def __init__(self, model: Any, optimizer: Any, *, scale: float, ignore: int) -> None:
+    def __init__(
+        self, model: Any, optimizer: Any, rows: torch.Tensor, *, scale: float, ignore: int
+    ) -> None:
         import torch
         from torch import distributed
         from torch.nn.parallel import DistributedDataParallel
 
-        self._device = next(model.parameters()).device
-        self.total = torch.zeros((), dtype=torch.float64, device=self._device)  # since `start`
+        self.total = torch.zeros((), dtype=torch.float64, device=rows.device)  # since `start`
         self._world = distributed.get_world_size() if distributed.is_initialized() else 1
         self._model = DistributedDataParallel(model) if self._world > 1 else model
-        self._optimizer = optimizer
+        self._optimizer, self._rows = optimizer, rows
         self._scale, self._ignore = scale, ignore
 
     def start(self) -> None:
@@ -45,11 +48,11 @@ class PlainSteps:
         self._model.train()
         self.total.zero_()
 
-    def step(self, rows: torch.Tensor, whole: int) -> None:
-        """Train on this rank's ``rows``, codes in host memory, of ``whole`` rows of all ranks."""
-        if self._device.type != "cpu":
-            rows = rows.pin_memory().to(self._device, non_blocking=True)
-        loss = losses(self._model, rows, self._ignore).sum()
+    def step(self, numbers: torch.Tensor, whole: int) -> None:
+        """Train on the rows of these ``numbers``, of ``whole`` rows of all ranks."""
+        if self._rows.is_cuda:
+            numbers = numbers.pin_memory().to(self._rows.device, non_blocking=True)
+        loss = losses(self._model, self._rows[numbers], self._ignore).sum()
         self._optimizer.zero_grad()
         # DistributedDataParallel takes the mean of the ranks' gradients.
         (loss * (self._scale * self._world / whole)).backward()

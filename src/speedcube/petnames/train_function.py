@@ -48,8 +48,8 @@ class Steps(Protocol):
     def start(self) -> None:
         """Begin an epoch."""
 
-    def step(self, rows: torch.Tensor, whole: int) -> None:
-        """Train on this rank's ``rows``, codes in host memory, of ``whole`` rows of all ranks."""
+    def step(self, numbers: torch.Tensor, whole: int) -> None:
+        """Train on the rows of these ``numbers``, of ``whole`` rows of all ranks."""
 
 
 def fit(
@@ -71,19 +71,20 @@ def fit(
     )
     done = _resume(model, optimizer)
     batch = hyperparameters.batch * (world if hyperparameters.batch_per_rank else 1)
-    epochs = Epochs(learned, batch, seed)
+    epochs = Epochs(len(learned), batch, seed)
     # A batch's rows stand for as many characters as rows have on average: so the gradient, summed
     # over ranks, is the same on any number of them.
     scale = len(learned) / data.characters(learned)
-    mine = torch.from_numpy(checked[rank::world]).to(device)
-    steps, validation = _steps(device, model, optimizer, scale, mine)
+    rows = torch.from_numpy(learned).to(device)
+    held_out_rows = torch.from_numpy(checked[rank::world]).to(device)
+    steps, validation = _steps(model, optimizer, rows, held_out_rows, scale)
     wholes, batches = epochs.wholes, epochs.begin(done + 1)
     for epoch in range(done + 1, last + 1):
         steps.start()
         before = (epoch - 1) * len(wholes)
-        for number, (rows, whole) in enumerate(batches):
+        for number, (numbers, whole) in enumerate(batches):
             rate.fill_(rate_at(before + number, last * len(wholes), hyperparameters.lr))
-            steps.step(rows, whole)
+            steps.step(numbers, whole)
             _report_within(steps, scale, epoch, wholes, number)
         batches = epochs.begin(epoch + 1)
         metrics = {
@@ -112,18 +113,18 @@ def _resume(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int:
 
 
 def _steps(
-    device: torch.device, model: Any, optimizer: Any, scale: float, held_out: torch.Tensor
+    model: Any, optimizer: Any, rows: torch.Tensor, held_out: torch.Tensor, scale: float
 ) -> tuple[Steps, Callable[[], torch.Tensor]]:
-    """The training steps and the validation that are the fastest on ``device``."""
-    if fast.why_not(device):
+    """The training steps and the validation that are the fastest where ``rows`` are."""
+    if fast.why_not(rows.device):
         return (
-            PlainSteps(model, optimizer, scale=scale, ignore=BLANK),
+            PlainSteps(model, optimizer, rows, scale=scale, ignore=BLANK),
             PlainValidation(model, held_out, ignore=BLANK),
         )
     from .fast import steps
 
     return (
-        steps.GraphSteps(model, optimizer, scale=scale, ignore=BLANK),
+        steps.GraphSteps(model, optimizer, rows, scale=scale, ignore=BLANK),
         steps.GraphValidation(model, held_out, ignore=BLANK),
     )
 

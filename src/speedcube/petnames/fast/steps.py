@@ -1,4 +1,4 @@
-"""Training steps and validation as CUDA graphs."""
+"""Training steps and validation as CUDA graphs, over rows that stay on the device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from torch import distributed
 
 from ..model import DROPOUT
-from ..names.alphabet import WINDOW
 from .network import losses
 
 
@@ -17,7 +16,8 @@ class GraphSteps:
     """One training step after the other; a step of each size is captured once and then replayed.
 
     A step sums the gradients over all ranks and lets ``optimizer``, whose settings must be
-    ``capturable=True``, change ``model``. Its graph reads rows that lie where they always do.
+    ``capturable=True``, change ``model``. Its graph reads the numbers of its rows where each step
+    of its size puts them.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class GraphSteps:
     optimizer
         Of the parameters of ``model``. Its state is loaded before the first step or never: the
         graphs hold its addresses.
+    rows
+        All rows, codes of shape (rows, WINDOW + 1), uint8.
     scale
         A step minimises ``scale / whole`` times the sum of its losses, where ``whole`` is the
         number of rows of all ranks in that step.
@@ -33,45 +35,54 @@ class GraphSteps:
         The target that counts for nothing.
     """
 
-    def __init__(self, model: Any, optimizer: Any, *, scale: float, ignore: int = -100) -> None:
-        self._model, self._optimizer = model, optimizer
+    def __init__(
+        self, model: Any, optimizer: Any, rows: torch.Tensor, *, scale: float, ignore: int = -100
+    ) -> None:
+        self.total = torch.zeros((), device=rows.device)  # the losses' sum since `start`
+        self._model, self._optimizer, self._rows = model, optimizer, rows
         self._scale, self._ignore = scale, ignore
         self._parameters = list(model.parameters())
-        self._device = self._parameters[0].device
-        self.total = torch.zeros((), device=self._device)  # the losses' sum since `start`
-        # Of each size, the graph and the rows that it reads.
+        # The numbers of an epoch's rows on their way to the GPU, and how many have set out.
+        self._leaving = torch.empty(len(rows), dtype=torch.int64, pin_memory=True)
+        self._left = 0
+        # Of each size, the graph and the numbers that it reads.
         self._graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
         self._pool = torch.cuda.graph_pool_handle()
         if not optimizer.state:
             _make_state(optimizer)
 
     def start(self) -> None:
-        """Begin an epoch."""
+        """Begin an epoch, once the GPU has done the steps of the one before."""
+        torch.cuda.current_stream().synchronize()
+        self._left = 0
         self.total.zero_()
 
     def prepare(self, size: int, whole: int) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
-        """The graph of a step of ``size`` of ``whole`` rows, and where it reads them.
+        """The graph of a step of ``size`` of ``whole`` rows, and where it reads their numbers.
 
         It is captured where it is the first of its size; that takes seconds on a new machine.
         """
         if (size, whole) not in self._graphs:
-            rows = torch.zeros(size, WINDOW + 1, dtype=torch.uint8, device=self._device)
+            numbers = torch.zeros(size, dtype=torch.int64, device=self._rows.device)
             state = [*self._parameters, self.total]
             state += [each for of_one in self._optimizer.state.values() for each in of_one.values()]
-            graph = capture(lambda: self._step(rows, whole), state, self._pool)
-            self._graphs[size, whole] = graph, rows
+            graph = capture(lambda: self._step(numbers, whole), state, self._pool)
+            self._graphs[size, whole] = graph, numbers
         return self._graphs[size, whole]
 
-    def step(self, rows: torch.Tensor, whole: int) -> None:
-        """Train on this rank's ``rows``, codes in host memory, of ``whole`` rows of all ranks.
+    def step(self, numbers: torch.Tensor, whole: int) -> None:
+        """Train on the rows of these ``numbers``, of ``whole`` rows of all ranks.
 
-        The call returns at once. PyTorch keeps the page-locked copy until the GPU has read it.
+        The numbers are in host memory. The call does not wait for the GPU.
         """
-        graph, place = self.prepare(len(rows), whole)
-        place.copy_(rows.pin_memory(), non_blocking=True)
+        graph, place = self.prepare(len(numbers), whole)
+        leaving = self._leaving[self._left : self._left + len(numbers)]
+        self._left += len(numbers)
+        place.copy_(leaving.copy_(numbers), non_blocking=True)
         graph.replay()
 
-    def _step(self, rows: torch.Tensor, whole: int) -> None:
+    def _step(self, numbers: torch.Tensor, whole: int) -> None:
+        rows = self._rows[numbers]
         loss = losses(self._model, rows, dropout=DROPOUT, ignore=self._ignore).sum()
         (loss * (self._scale / whole)).backward()
         self._sum_gradients()
