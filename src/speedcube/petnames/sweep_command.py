@@ -10,14 +10,14 @@ from typing import Any
 
 from .. import train
 from ..commands import terminal
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
+from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import options
 from .names import data, source
 from .train_command import new_directory
 from .train_function import Hyperparameters, fit
 
-DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 METRIC = "validation_loss"
 
 
@@ -112,7 +112,7 @@ def run(request: Request) -> int:
         complain("petnames sweep", err)
         return FAILED
     told = terminal.printed(lambda: print(verdict(found)))
-    return _code(found) if told else terminal.BROKEN_PIPE
+    return _code(found) if told else BROKEN_PIPE
 
 
 def verdict(found: train.Sweep) -> str:
