@@ -185,6 +185,75 @@ def test_the_readme_is_short_and_the_index_lists_every_page() -> None:
     assert {name for name in listed if "/" not in name} == pages - {"index.md"}
 
 
+PACKAGE: Final = ROOT / "src/speedcube"
+# The folders below speedcube that docs/design.md explains, in its order.
+ROOMS: Final = (
+    "expr",
+    "plan",
+    "kernel",
+    "kernel/lower",
+    "kernel/math",
+    "kernel/exact",
+    "kernel/llvm",
+    "kernel/cuda",
+    "engine",
+    "interop",
+    "api",
+    "random",
+    "train",
+    "train/driver",
+    "train/worker",
+    "train/ranks",
+    "train/metrics",
+    "train/checkpoint",
+    "train/data",
+    "train/trackers",
+    "train/sweeps",
+    "train/reports",
+    "commands",
+    "petnames",
+    "petnames/fast",
+    "compat",
+)
+
+
+def test_the_design_page_stands_in_the_order_of_the_folders() -> None:
+    text = (DOCS / "design.md").read_text()
+    headings = re.findall(r"^##+ ([\w/]+)$", text, re.MULTILINE)
+    assert tuple(headings) == ROOMS
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= set(ROOMS)
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    absent = {room for room in ROOMS if "/" not in room and f"`{room}/`" not in table}
+    assert not absent, f"CONTRIBUTING.md does not say where {absent} live"
+
+
+def absent_paths(text: str) -> list[str]:
+    """The paths in backticks that are not in the tree, the package or the section's folder."""
+    absent = []
+    for section in re.split(r"^##+ ", text, flags=re.MULTILINE):
+        room = PACKAGE / section.partition("\n")[0]
+        for path in re.findall(r"`([\w/.-]+(?:\.(?:py|md|txt|toml)|/))`", section):
+            if not any((folder / path).exists() for folder in (ROOT, PACKAGE, room, room.parent)):
+                absent.append(path)
+    return absent
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_on_a_page_is_there(page: Path) -> None:
+    assert absent_paths(page.read_text()) == []
+
+
+def test_a_path_that_is_not_there_is_seen() -> None:
+    assert (
+        absent_paths("## expr\n`nodes.py` `views.py` `expr/space.py` `kernel/` `README.md`") == []
+    )
+    assert absent_paths("## expr\n`absent.py` `plan/nodes.py` `absent/`") == [
+        "absent.py",
+        "plan/nodes.py",
+        "absent/",
+    ]
+
+
 # What the README's table of figures says, and where in its files it stands.
 FIGURES: Final[tuple[tuple[str, str, tuple[str | int, ...]], ...]] = (
     ("0.2514 s", "h200x4-bench-gpu", ("rows", "2 TB sum", "gpu", "seconds")),
