@@ -48,7 +48,7 @@ def kernel(array: Any, naive: bool = False, calls: int = 1) -> Callable[[], None
         terms = tuple(replace(term, bins=Bins("plain", 30)) for term in sink.terms)
         program = replace(prepared.program, sink=replace(sink, terms=terms))
         prepared = replace(prepared, program=program, frames={})
-    frame = cpu.frame_of(prepared, None)
+    frame = cpu.frame_of(prepared)
     frame.tiers.seen = FULL_PAYS
     caller = cpu.Caller(prepared, frame, {})
     record = cpu.initial_records(prepared.program, 1)

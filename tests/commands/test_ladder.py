@@ -90,7 +90,7 @@ def test_prices_add_a_cost(tmp_path: Path) -> None:
 def test_gpus_are_paid_as_gpus() -> None:
     prices = {"gpu": 3.6, "cpu": 36.0}
     names = ["core", "cores:4", "gpu:1", "gpus:0,2", "cuda-cluster", "client tcp://h:1"]
-    made = [ladder.Rung(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
+    made = [ladder.RungResult(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
     found = ladder.finished(made, "", 1, prices=prices)
     assert [r.cost for r in found.rungs] == pytest.approx([40, 40, 4, 4, 4, None])
 
@@ -106,8 +106,8 @@ def test_a_picture(tmp_path: Path, ending: str) -> None:
 
 def test_the_picture_shows_both_on_a_log_scale() -> None:
     scaled = dask_rung.DaskTime(40.0, (5, 5), (5, 5), True)
-    one = ladder.Rung("core", 1, 2.0, 1.0, (2.0,), 1.0, "a").with_dask(scaled)
-    two = ladder.Rung("cores", 2, 1.0, 1.0, (1.0,), 1.0, "a")
+    one = ladder.RungResult("core", 1, 2.0, 1.0, (2.0,), 1.0, "a").with_dask(scaled)
+    two = ladder.RungResult("cores", 2, 1.0, 1.0, (1.0,), 1.0, "a")
     (axes,) = ladder.finished([one, two], "x; y", 1).plot().axes
     assert axes.get_yscale() == "log"
     assert [bar.get_height() for bar in axes.patches] == [2, 1, 40]
@@ -458,7 +458,7 @@ def test_estimates_try_a_core_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
     monkeypatch.setattr(progress.Estimate, "_tried", lambda self: tried.append("") or 300.0)
     monkeypatch.setattr(machine, "gpu_rate", lambda: machine.GpuRate(132, 1.98e9, 2))
-    describe = lambda name: rungs.Target(name, name.split(":")[0], 2, "")  # noqa: E731
+    describe = lambda name: rungs.Rung(name, name.split(":")[0], 2, "")  # noqa: E731
     assert estimate.seconds(rungs.describe("core", "")) == 300
     assert estimate.seconds(rungs.describe("cores:3", "")) == 100
     assert estimate.seconds(describe("gpus")) < 1

@@ -18,8 +18,8 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import has_fma, targets
 from ..kernel.llvm.loops import scratch_bytes
+from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
 from .prepare import Prepared, geometry, tables
 from .stop import Stop
@@ -142,10 +142,10 @@ class Frame:
     idle: list[Caller] = field(default_factory=list)  # appending and popping are atomic
 
 
-def frame_of(prepared: Prepared, target: str | None) -> Frame:
+def frame_of(prepared: Prepared) -> Frame:
     """The frame of ``prepared``, made once for each target."""
     known: dict[str, Frame] = prepared.frames
-    target = target or targets()[0]
+    target = targets()[0]
     if target not in known:
         _warn_if_slow()
         words, offsets = geometry(prepared), tables(prepared)
@@ -214,11 +214,9 @@ class Caller:
 
 
 @contextmanager
-def calling(
-    prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
-) -> Iterator[Caller]:
+def calling(prepared: Prepared, inputs: Mapping[int, Array]) -> Iterator[Caller]:
     """A caller: one that an earlier computation left, unless this one brings inputs of its own."""
-    frame = frame_of(prepared, target)
+    frame = frame_of(prepared)
     if inputs:
         yield Caller(prepared, frame, inputs)
         return

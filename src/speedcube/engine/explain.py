@@ -14,7 +14,7 @@ from ..expr.build import factors
 from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, Scanned, Staged, c_strides, walk
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
-from ..plan.plan import Plan, Rung, make_plan
+from ..plan.plan import Plan, Resources, make_plan
 from ..plan.stages import Stage
 from . import laws
 from .prepare import prepare
@@ -72,7 +72,7 @@ def _verdict(covered: bool) -> str:
 
 def explain(root: Expr) -> Explanation:
     """The laws of ``root``; nothing is computed."""
-    plan = make_plan(root, Rung("core", 1), "", TILE)
+    plan = make_plan(root, Resources("core", 1), "", TILE)
     return Explanation(
         _short(show(root), 60),
         tuple(f"{s.op or 'store'} of {s.root.shape} {s.root.dtype}" for s in plan.stages),

@@ -50,14 +50,10 @@ class Destination:
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
-
-    ``on_device`` leaves stored results on the GPU.
-    """
+    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``."""
 
     stop: Stop
     device: int | None = None
-    on_device: bool = False
 
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""

@@ -117,8 +117,8 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """A kernel for operations whose order counts, over elements that lie in memory one by one.
+class Scan:
+    """A kernel for folds whose order counts, over elements that lie in memory one by one.
 
     ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
     gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd.

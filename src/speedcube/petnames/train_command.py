@@ -14,16 +14,16 @@ from typing import Any, Final
 
 from .. import train
 from ..commands import terminal
-from ..commands.ladder.command import complain
-from ..commands.numbers import seconds_text
+from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
+from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ..numbers import seconds_text
 from . import card, options
 from .names import data, source
 from .names.known import Known
 from .train_function import Settings, fit
 from .training_report import PLAN
 
-DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 BATCH: Final = 1024
 _LEAST_STEPS: Final = 64  # an epoch of the sample would be four steps of the usual batch
 
@@ -140,7 +140,7 @@ def run(request: Request) -> int:
         complain("petnames train", err)
         return FAILED
     told = terminal.printed(lambda: print(_verdict(request, facts))) and told
-    return DONE if told else terminal.BROKEN_PIPE
+    return DONE if told else BROKEN_PIPE
 
 
 def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -> str:

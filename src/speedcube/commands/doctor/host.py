@@ -15,7 +15,7 @@ import psutil
 
 from ...engine import machine
 from ...kernel.cache import KernelCache
-from ...kernel.llvm import compile as native
+from ...kernel.llvm import simd
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 CGROUP: Final = Path("/sys/fs/cgroup")
@@ -67,10 +67,10 @@ def cpu() -> Cpu:
         logical=os.cpu_count() or 1,
         physical=psutil.cpu_count(logical=False),
         affinity=len(bound(0)) if bound else None,
-        simd=native.targets()[0],
-        targets=native.targets(),
-        fma=native.has_fma(),
-        limited=native.targets() != native.runnable(),
+        simd=simd.targets()[0],
+        targets=simd.targets(),
+        fma=simd.has_fma(),
+        limited=simd.targets() != simd.runnable(),
     )
 
 

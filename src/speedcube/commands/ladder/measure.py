@@ -19,10 +19,10 @@ import numpy as np
 from ...__about__ import __version__
 from ...api.array import Array
 from ...engine import machine, rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
-from ...kernel.llvm.compile import targets as simd_targets
+from ...kernel.llvm.simd import targets as simd_targets
 from .. import options
 from ..terminal import write
 from .dask_time import DaskTime
@@ -39,7 +39,7 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True)
-class Rung:
+class RungResult:
     """One rung climbed.
 
     ``seconds`` is the median of ``repeats``, the timed runs after the first. ``dask_scaled`` is
@@ -64,7 +64,7 @@ class Rung:
     dask_chunks: tuple[int, ...] | None = None
     cost: float | None = None
 
-    def with_dask(self, found: DaskTime) -> Rung:
+    def with_dask(self, found: DaskTime) -> RungResult:
         """The same rung beside plain Dask's time on it."""
         return replace(
             self,
@@ -87,7 +87,7 @@ class LadderResult:
     expression: str
     needed: int
     logical: int | None
-    rungs: tuple[Rung, ...]
+    rungs: tuple[RungResult, ...]
     expected: tuple[float, float] | None = None
     problems: tuple[str, ...] = ()
     machine: dict[str, Any] = field(default_factory=dict)
@@ -158,18 +158,18 @@ def timed_runs(repeat: int | None, seconds: float) -> int:
 
 def measure(
     array: Array,
-    target: Target,
+    rung: Rung,
     repeat: int | None,
     tell: Callable[[float], None] = lambda seconds: None,
-) -> Rung:
-    """``array`` computed once, then ``repeat`` times, on ``target``.
+) -> RungResult:
+    """``array`` computed once, then ``repeat`` times, on ``rung``.
 
     None repeats it three times, fewer (one at least) where that takes long. ``tell`` is given the
     seconds of all runs together, once they can be guessed.
     """
-    started = target
-    if target.kind == "cuda-cluster":
-        started = rungs.parse(target.name, target.reason)
+    started = rung
+    if rung.kind == "cuda-cluster":
+        started = rungs.parse(rung.name, rung.reason)
     first, value = _timed(array, started)
     times, hashes, count = [], {_bits(value): None}, timed_runs(repeat, first)
     tell((count + 1) * first)
@@ -179,8 +179,8 @@ def measure(
         hashes[_bits(value)] = None
     median = statistics.median(times)
     points = source_points(array._expr) or array.plan(on=started).elements
-    return Rung(
-        rung=target.name,
+    return RungResult(
+        rung=rung.name,
         workers=started.workers,
         seconds=median,
         first_seconds=first,
@@ -191,9 +191,9 @@ def measure(
     )
 
 
-def _timed(array: Array, target: Target) -> tuple[float, Any]:
+def _timed(array: Array, rung: Rung) -> tuple[float, Any]:
     start = time.perf_counter()
-    value = array.compute(on=target)
+    value = array.compute(on=rung)
     return time.perf_counter() - start, value
 
 
@@ -213,7 +213,7 @@ def source_points(root: Expr) -> int:
 
 
 def finished(
-    climbed: Sequence[Rung],
+    climbed: Sequence[RungResult],
     expression: str,
     needed: int,
     logical: int | None = None,
@@ -237,7 +237,7 @@ def finished(
     )
 
 
-def _cost(rung: Rung, prices: options.Prices) -> float | None:
+def _cost(rung: RungResult, prices: options.Prices) -> float | None:
     """Dollars of one run: $/h of a GPU, or of a core, times workers; None where it is not known."""
     kind = rung.rung.split(":")[0]
     paid_as = {"core": "cpu", "cores": "cpu", "gpu": "gpu", "gpus": "gpu", "cuda-cluster": "gpu"}
@@ -275,7 +275,7 @@ def ladder(
     """
     options.check_repeat(repeat, "repeat =")
     names = options.rung_names(on) if isinstance(on, str) else on
-    places = options.targets(rungs.available() if names is None else names)
+    places = options.rungs_of(rungs.available() if names is None else names)
     array = make() if callable(make) else make
     if not callable(make) or not isinstance(array, Array):
         raise ParameterError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ParameterError
-from ..numbers import seconds_text
+from ...numbers import seconds_text
 from ..terminal import check_matplotlib, check_picture
 
 if TYPE_CHECKING:

@@ -11,37 +11,37 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..numbers import count_text, seconds_text, shape_text, times_text
+from ...numbers import count_text, seconds_text, shape_text, times_text
 
 if TYPE_CHECKING:
-    from .measure import LadderResult, Rung
+    from .measure import LadderResult, RungResult
 
 UNLIMITED: Final = 10_000  # characters; longer than any line
 _GAP: Final = 2  # characters between columns
 
 
-def _logical(result: LadderResult, rung: Rung) -> str:
+def _logical(result: LadderResult, rung: RungResult) -> str:
     if result.logical is None:
         return "-"
     return count_text(rung.points_per_second * result.logical / result.needed)
 
 
-def _error(result: LadderResult, rung: Rung) -> str:
+def _error(result: LadderResult, rung: RungResult) -> str:
     if rung.error is None or result.expected is None:
         return "-"
     return f"{rung.error:+.2g} ({rung.error / result.expected[1]:+.2g} se)"
 
 
-def _dask(_: LadderResult, rung: Rung) -> str:
+def _dask(_: LadderResult, rung: RungResult) -> str:
     return ("~" if rung.dask_scaled else "") + seconds_text(rung.dask_seconds)
 
 
-def _cost(_: LadderResult, rung: Rung) -> str:
+def _cost(_: LadderResult, rung: RungResult) -> str:
     return "-" if rung.cost is None else f"${rung.cost:.2g}"
 
 
 # Heading, cell, and whether the column is dropped where no rung has anything to say.
-_COLUMNS: Final[tuple[tuple[str, Callable[[LadderResult, Rung], str], bool], ...]] = (
+_COLUMNS: Final[tuple[tuple[str, Callable[[LadderResult, RungResult], str], bool], ...]] = (
     ("rung", lambda _, r: r.rung, False),
     ("workers", lambda _, r: str(r.workers), False),
     ("seconds", lambda _, r: seconds_text(r.seconds), False),

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 from ...expr.space import TILE
 from ..program import LeafCode, Program
-from .accumulator import LIMBS_ADD, floating_point_mode
+from .accumulator import LIMBS_ADD
 from .emit import emit
+from .float_mode import floating_point_mode
 from .memory import ALIGN, LINE, fetch, gather, masked_load, prefetch
 from .random import generate
 from .sinks import SINKS, Consume, SinkLoops

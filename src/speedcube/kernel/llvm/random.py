@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..ir import Rounds
-from ..math.streams import RUN, Stream
+from ..math.positions import SEGMENT
+from ..math.streams import Stream
 from ..program import LeafCode
 from .emit import emit
 from .text import SCALAR, Text
 
 if TYPE_CHECKING:
     from .loops import Loops, Tile
+
+
+Block: TypeAlias = Callable[[str], str]  # from the number of an element to its block, as vectors
 
 
 def generate(loops: Loops, k: int, tile: Tile) -> None:
@@ -27,9 +32,9 @@ def generate(loops: Loops, k: int, tile: Tile) -> None:
 def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """Every run the tile touches, whole: each block's values go W / stride elements apart."""
     t, p, lg = loops.text, tile.positions[k], leaf.lg
-    width = RUN // stream.per_block  # blocks in a run
+    width = stream.segment_blocks
     blocks = width >> lg  # of which the stride needs these
-    inside = t.i64("and", p, RUN - 1)
+    inside = t.i64("and", p, SEGMENT - 1)
     tile.shifts[k] = t.i64("lshr", inside, lg)
     first = t.i64("and", inside, (1 << lg) - 1)
     span = t.i64("shl", t.i64("sub", tile.count, 1), lg)
@@ -40,7 +45,7 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
     with t.loop(0, runs) as run:
         base = t.i64("mul", t.i64("add", run0, run), width)
         base = t.i64("add", base, first)
-        values = t.at(loops.buffer(k), t.i64("mul", run, RUN >> lg), scalar)
+        values = t.at(loops.buffer(k), t.i64("mul", run, SEGMENT >> lg), scalar)
 
         def block(i: str) -> str:
             return t.iota(t.i64("add", base, t.i64("shl", i, lg)), t.multiples(1 << lg))
@@ -58,13 +63,13 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
                     store(i, outputs)
 
 
-def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[str, str]:
+def _stage(loops: Loops, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
     """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
     t, body = loops.text, (stream.stages if loops.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":
-            inputs[name] = block(i)  # type: ignore[operator]
+            inputs[name] = block(i)
         else:
             address = t.at(loops.buffer(loops.layout.stage[name]), i, SCALAR[dtype])
             inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
@@ -98,9 +103,7 @@ def _rounds(t: Text, stage: Rounds, inputs: dict[str, str]) -> dict[str, str]:
 
 def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """A block for each element: any stride, any table; one of the block's values is chosen."""
-    t = loops.text
-    width = RUN // stream.per_block
-    v, scalar = t.vector("i64"), SCALAR[leaf.dtype]
+    t, scalar = loops.text, SCALAR[leaf.dtype]
     mode = "table" if leaf.mode == "single" and loops.program.table else leaf.mode
     count = "1" if leaf.mode == "splat" else tile.count
 
@@ -108,24 +111,10 @@ def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: T
         return loops.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
 
     def block(i: str) -> str:
-        p = position(i)
-        if stream.per_block == 1:
-            return p
-        run = t.op(f"ashr {v} {p}, {t.constant(10, 'int64')}")
-        high = t.op(f"mul {v} {run}, {t.constant(width, 'int64')}")
-        low = t.op(f"and {v} {p}, {t.constant(width - 1, 'int64')}")
-        return t.op(f"add {v} {high}, {low}")
+        return emit(t, stream.block_of, {"position": position(i)}, "")["block"]
 
     def chosen(i: str, outputs: dict[str, str]) -> str:
-        value, p = outputs["v0"], position(i)
-        which = t.op(f"lshr {v} {p}, {t.constant(width.bit_length() - 1, 'int64')}")
-        which = t.op(f"and {v} {which}, {t.constant(stream.per_block - 1, 'int64')}")
-        for q in range(1, stream.per_block):
-            same = t.op(f"icmp eq {v} {which}, {t.constant(q, 'int64')}")
-            lanes = t.vector("i1")
-            other = f"{t.vector(scalar)} {outputs[f'v{q}']}"
-            value = t.op(f"select {lanes} {same}, {other}, {t.vector(scalar)} {value}")
-        return value
+        return emit(t, stream.value_at, outputs | {"position": position(i)}, "")["x"]
 
     for s in range(len(stream.stages)):
         with t.loop(0, count, t.lanes) as i:

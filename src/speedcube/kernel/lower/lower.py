@@ -18,7 +18,7 @@ from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS
 from ..ir import Builder, Value
 from ..math.float16 import narrowed
-from ..math.streams import RUN
+from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .elements import elements, one_nan
 from .exact_products import Summand, products
@@ -98,8 +98,8 @@ def _random_code(
     whole_runs = (
         stride == 1 << lg
         and made.per_block > 1
-        and (RUN // made.per_block) >> lg >= _LANES
-        and stride * extent > RUN
+        and (made.segment_blocks) >> lg >= _LANES
+        and stride * extent > SEGMENT
     )
     mode = "splat" if still else "run" if whole_runs and not tiling.table else "single"
     return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
