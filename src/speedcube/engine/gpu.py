@@ -16,8 +16,9 @@ from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
-from ..kernel.cuda.loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda.loops import elements_of_tile, parameter_slots
 from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.text import HEADER
 from ..kernel.exact.accumulator import carry
 from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
