@@ -14,9 +14,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ...api import functions as sc
-from ...api.array import Array, asarray
+from ...api.array import Array
+from ...api.creation import arange, asarray, full, zeros
 from ...api.dot import dot, vecdot
+from ...api.elementwise import exp, floor, rint, sqrt, where
+from ...api.shapes import broadcast_to
 from ...random import Generator, default_rng
 from . import data
 from .draws import DRAWS
@@ -58,10 +60,10 @@ SHARED: Final[dict[str, Make]] = {
     "exponential32-std": lambda: _rng().exponential(2, (60_000,), dtype="float32").std(ddof=1),
     "integers": lambda: _rng().integers(-100, 100, (40_000,)),
     "integers-sum": lambda: _rng().integers(-(2**62), 2**62, (300, 150)).sum(axis=0),
-    "exp-sum": lambda: sc.exp(_rng().normal(size=(220, 180))).sum(axis=1),
-    "exp32": lambda: sc.exp(_rng().normal(0, 30, size=40_000, dtype="float32")),
+    "exp-sum": lambda: exp(_rng().normal(size=(220, 180))).sum(axis=1),
+    "exp32": lambda: exp(_rng().normal(0, 30, size=40_000, dtype="float32")),
     "division": lambda: (1 / _rng().normal(size=40_000)).sum(),
-    "sqrt-where": lambda: sc.where(_rng().random(40_000) < 0.5, 1.0, sc.sqrt(sc.arange(40_000))),
+    "sqrt-where": lambda: where(_rng().random(40_000) < 0.5, 1.0, sqrt(arange(40_000))),
     "min-max": lambda: _rng().normal(size=(200, 200)).min(axis=0) + _rng().random((200,)).max(),
     "argmin": lambda: _rng().integers(0, 50, (200, 200)).argmin(axis=1),
     "argmax-all": lambda: _rng().integers(0, 50, (50_000,)).argmax(),
@@ -86,8 +88,8 @@ SMALL: Final[dict[str, Make]] = {
     "small-uniform": lambda: _rng().uniform(-1, 1, (30, 50)).sum(axis=0),
     "small-integers": lambda: _rng().integers(-9, 9, 1500, dtype="int16") // 4,
     "small-wide": lambda: _rng().integers(-(2**62), 2**62, 1500).sum(),
-    "small-exp": lambda: sc.exp(_rng().normal(0, 100, size=1500)),
-    "small-exp32": lambda: sc.exp(_rng().normal(0, 30, size=1500, dtype="float32")),
+    "small-exp": lambda: exp(_rng().normal(0, 100, size=1500)),
+    "small-exp32": lambda: exp(_rng().normal(0, 30, size=1500, dtype="float32")),
     "small-modulo": lambda: _rng().uniform(-9, 9, 1500) % 0.7,
     "small-stored": lambda: _steps("float32", (1500,)).sum(),
     "small-float16": lambda: (_rng().normal(size=1500).astype("float16") / 3)[::-1],
@@ -95,10 +97,8 @@ SMALL: Final[dict[str, Make]] = {
     "small-dot": lambda: _rng().normal(size=1500) @ _steps("float64", (1500,)),
     "small-dot-wild": lambda: _out_of_range("float64", 1500),
     "small-extremes": lambda: _steps("float64", (30, 50)).argmax(axis=1),
-    "small-bool": lambda: (_rng().random(1500) < 0.5) & (sc.arange(1500) % 3 == 0),
-    "small-rounding": lambda: (
-        sc.rint(_rng().normal(0, 9, 1500)) + sc.floor(_rng().random(1500) * 5)
-    ),
+    "small-bool": lambda: (_rng().random(1500) < 0.5) & (arange(1500) % 3 == 0),
+    "small-rounding": lambda: rint(_rng().normal(0, 9, 1500)) + floor(_rng().random(1500) * 5),
 }
 
 # Random sources: parameters, seeds, and the places of a run, of a block and of a far position.
@@ -166,7 +166,7 @@ def _turned(make: Make, way: str) -> Any:
         return x.T[2:]
     if way == "reshaped":
         return x.reshape(52, 5, 300).swapaxes(0, 2)
-    return sc.broadcast_to(x[:4, None, :90], (4, 7, 90)) + 0
+    return broadcast_to(x[:4, None, :90], (4, 7, 90)) + 0
 
 
 # Reductions of each dtype, over axes of every place.
@@ -193,7 +193,8 @@ def _reductions() -> dict[str, Make]:
 
 
 def _reduced(op: str, dtype: str, axis: Any) -> Array:
-    return getattr(_stored(dtype, (6, 31, 17), 2), op)(axis=axis)  # type: ignore[no-any-return]
+    folded: Array = getattr(_stored(dtype, (6, 31, 17), 2), op)(axis=axis)
+    return folded
 
 
 def _terms(*values: float, dtype: str = "float64") -> Make:
@@ -218,8 +219,8 @@ SUMS: Final[dict[str, Make]] = {
     "std-wild32": lambda: asarray(data.wide("float32", 5000)).std(),
     "sum-subnormals": lambda: asarray(data.floats("float64", 0, 0, 3000)).sum(),
     "mean-subnormals32": lambda: asarray(data.floats("float32", 0, 0, 3000)).mean(),
-    "sum-equal-terms": lambda: sc.full(1_000_000, 0.1).sum(),
-    "sum-equal-terms32": lambda: sc.full(1_000_000, 0.1, "float32").sum(),
+    "sum-equal-terms": lambda: full(1_000_000, 0.1).sum(),
+    "sum-equal-terms32": lambda: full(1_000_000, 0.1, "float32").sum(),
     "sum-overflow-on-the-way": _terms(1.7e308, 1.7e308, -1.7e308, 1.0),
     "sum-overflow": _terms(1.7e308, 1.7e308),
     "sum-rounded-once32": _terms(1.0, 2.0**-24, 2.0**-60, dtype="float32"),
@@ -234,15 +235,15 @@ SUMS: Final[dict[str, Make]] = {
     "sum-infinity": _terms(1.0, float("inf"), 1.7e308, 1.7e308),
     "sum-infinities": _terms(float("inf"), float("-inf")),
     "sum-nan": _terms(1.0, float("nan"), float("inf")),
-    "sum-nothing": lambda: sc.zeros((0, 5)).sum(axis=0),
-    "mean-nothing": lambda: sc.zeros((0, 5)).mean(axis=0),
+    "sum-nothing": lambda: zeros((0, 5)).sum(axis=0),
+    "mean-nothing": lambda: zeros((0, 5)).mean(axis=0),
     "sum-single": lambda: asarray(data.special("float64").reshape(-1, 1)).sum(axis=1),
     "mean-single": lambda: asarray(data.special("float64").reshape(-1, 1)).mean(axis=1),
     "min-of-zeros": lambda: asarray(np.array([0.0, -0.0, 0.0])).min(),
     "max-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf])).max(),
     "argmax-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf, np.nan])).argmax(),
-    "sum-integers-wrap": lambda: sc.full(3, 2**63 - 1, "int64").sum(),
-    "mean-integers": lambda: sc.full(3, 2**63 - 1, "int64").mean(),
+    "sum-integers-wrap": lambda: full(3, 2**63 - 1, "int64").sum(),
+    "mean-integers": lambda: full(3, 2**63 - 1, "int64").mean(),
 }
 
 
@@ -306,7 +307,8 @@ def _ordered() -> dict[str, Make]:
 
 
 def _along_the_last(op: str, dtype: str, size: str) -> Array:
-    return getattr(_SIZES[size](dtype), op)(axis=-1)  # type: ignore[no-any-return]
+    folded: Array = getattr(_SIZES[size](dtype), op)(axis=-1)
+    return folded
 
 
 TABLE: Final[dict[str, Make]] = {

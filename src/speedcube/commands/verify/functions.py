@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from ... import dtypes
-from ...api.array import Array, asarray, elementwise
+from ...api.array import Array, elementwise
+from ...api.creation import asarray
 from ...ops import OPS, Op
 from . import data
 
@@ -62,7 +63,7 @@ def casts() -> dict[str, Make]:
 
 
 def _applied(op: Op, dtype: str) -> Array:
-    return elementwise(op.name, *_arguments(op, dtype))  # type: ignore[no-any-return]
+    return elementwise(op.name, *_arguments(op, dtype))
 
 
 def _arguments(op: Op, dtype: str) -> Iterator[Any]:
@@ -79,7 +80,7 @@ def _arguments(op: Op, dtype: str) -> Iterator[Any]:
 def _of_two(op: str, left: str, right: str) -> Array:
     first, second = data.pairs(left)[0], data.pairs(right)[1]
     count = min(len(first), len(second))
-    return elementwise(op, first[:count], second[:count])  # type: ignore[no-any-return]
+    return elementwise(op, first[:count], second[:count])
 
 
 def _cast(given: str, wanted: str) -> Array:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from ..expr.nodes import Expr
-from ..expr.show import show
+from ...expr.nodes import Expr
+from ...expr.show import show
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
