@@ -19,7 +19,7 @@ SOURCE: Final = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first; a module may import its own layer and those below. docs/design.md draws the same.
 LAYERS: Final = (
-    ("__about__", "errors", "dtypes", "ops", "philox"),
+    ("__about__", "errors", "exit_codes", "files", "numbers", "dtypes", "ops", "philox"),
     ("expr",),
     ("plan", "kernel"),
     ("engine",),
@@ -32,7 +32,7 @@ TOP: Final = len(LAYERS) - 1
 # One layer, but neither imports the other: the engine joins them.
 STRANGERS: Final = {"plan", "kernel"}
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"__about__", "errors", "engine"}
+TRAIN_USES: Final = {"__about__", "errors", "files", "numbers", "engine"}
 # A part of it alone knows arrays: it turns rows of them into batches.
 DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}

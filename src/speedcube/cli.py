@@ -10,8 +10,10 @@ from .__about__ import __version__
 from .commands.doctor import report
 from .commands.ladder import command
 from .commands.rng import command as words
+from .commands.terminal import complain
 from .commands.verify import command as verification
 from .errors import SpeedcubeError
+from .exit_codes import BAD_USE
 from .petnames import cli as petnames
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -61,8 +63,8 @@ def ladder(
     try:
         request = command.checked(preset, shape, op, dtype, on, repeat, dask, json, plot, price)
     except SpeedcubeError as err:
-        command.complain("ladder", err)
-        raise typer.Exit(command.BAD_USE) from err
+        complain("ladder", err)
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(command.run(request))
 
 
@@ -90,8 +92,8 @@ def verify(
     try:
         request = verification.checked(on, simd, json, write)
     except SpeedcubeError as err:
-        command.complain("verify", err)
-        raise typer.Exit(command.BAD_USE) from err
+        complain("verify", err)
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(verification.run(request))
 
 
@@ -119,8 +121,8 @@ def rng(
     try:
         request = words.checked(layout, seed, bits, size, on)
     except SpeedcubeError as err:
-        command.complain("rng", err)
-        raise typer.Exit(command.BAD_USE) from err
+        complain("rng", err)
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(words.run(request))
 
 

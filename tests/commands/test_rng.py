@@ -235,7 +235,7 @@ def test_a_full_disk_is_told() -> None:
 
 
 def test_a_computation_that_fails_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    def gone(seed: int, on: rungs.Target) -> layouts.Blocks:
+    def gone(seed: int, on: rungs.Rung) -> layouts.Blocks:
         raise errors.RungError(f"{on.name} is gone")
 
     request = writing.Request(gone, 0, 64, 8, rungs.parse("core", "a test"))

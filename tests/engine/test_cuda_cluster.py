@@ -143,7 +143,7 @@ def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPat
 
 _PROGRAM = """
 import sys, types, distributed
-from speedcube.engine import cuda_cluster
+from speedcube.engine.clusters import cuda_cluster
 
 def start(CUDA_VISIBLE_DEVICES, **options):
     return distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)

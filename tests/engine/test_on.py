@@ -282,7 +282,7 @@ def test_asyncio_tasks_keep_their_own_rungs() -> None:
     import asyncio
 
     async def plan(rung: str) -> str:
-        with rungs.rung(rung):
+        with rungs.running_on(rung):
             await asyncio.sleep(0)
             return str(sc.ones(3).plan().rung)
 

@@ -16,7 +16,7 @@ from speedcube.errors import KernelError
 from speedcube.kernel import ir
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.ir import Body, Builder, Instr
-from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.llvm.simd import targets
 
 # The verifier -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph
 from speedcube.errors import MemoryLimitError
 from speedcube.expr.space import TILE
-from speedcube.plan.plan import Rung, check_memory, make_plan
+from speedcube.plan.plan import Resources, check_memory, make_plan
 
 
 def rng() -> sc.random.Generator:
@@ -168,7 +168,7 @@ def test_planning_what_does_not_fit_is_refused_too() -> None:
 def test_an_intermediate_that_does_not_fit_is_refused() -> None:
     """A reduction that is materialised counts, not only the result."""
     root = rng().normal(size=(10**6, 10**6)).sum(axis=0) + rng().normal(size=(3, 10**6))
-    plan = make_plan(root.sum()._expr, Rung("core", 1), "", TILE)
+    plan = make_plan(root.sum()._expr, Resources("core", 1), "", TILE)
     assert plan.result_bytes == 8
     assert plan.peak_bytes >= 8 * 10**6
     check_memory(plan, plan.peak_bytes)
@@ -225,9 +225,9 @@ def test_the_rung_with_the_least_predicted_time(
     x = sc.random.default_rng(0).normal(size=shape, dtype=dtype).sum()
     found: list[tuple[str, str]] = []
 
-    def parse(name: str, reason: str) -> rungs.Target:
+    def parse(name: str, reason: str) -> rungs.Rung:
         found.append((name, reason))
-        return rungs.Target("core", "core", 1, reason)
+        return rungs.Rung("core", "core", 1, reason)
 
     monkeypatch.setattr(rungs, "parse", parse)
     x.plan()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.compute import Plans, compute, plan_for, source_of
+from ..engine.compute import Plans, ResultMemory, compute, plan_for, source_of
 from ..engine.explain import Explanation, explain
 from ..engine.rungs import with_threads
 from ..errors import DTypeError, ParameterError
@@ -142,7 +142,7 @@ class Array(Operators, Values, Collection):
         """
         check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
         where = self._where(on, scheduler, num_workers)
-        values = compute(self._expr, *where, self._gpu, "where it is", self._plans)
+        values = compute(self._expr, *where, self._gpu, ResultMemory.OF_RUNG, self._plans)
         leaf, gpu = leaf_of(values)
         return Array(leaf, gpu=gpu, hint=self._grid)
 
@@ -164,8 +164,8 @@ class Array(Operators, Values, Collection):
     def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
         if num_workers is None:
             return on, scheduler
-        target = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
-        return with_threads(target, num_workers), None
+        rung = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
+        return with_threads(rung, num_workers), None
 
     def source(self, target: str = "cpu") -> str:
         """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""

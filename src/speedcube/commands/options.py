@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from ..engine import rungs
-from ..engine.rungs import Target
+from ..engine.rungs import Rung
 from ..errors import ParameterError
 
 Prices: TypeAlias = dict[str, float]
@@ -37,7 +37,7 @@ def every_rung() -> list[str]:
     return names + ["cuda-cluster"] * ("gpu" in names and find_spec("dask_cuda") is not None)
 
 
-def targets(on: Sequence[Any], reason: str = "the ladder") -> list[Target]:
+def rungs_of(on: Sequence[Any], reason: str = "the ladder") -> list[Rung]:
     """The rungs ``on``, checked to exist here; a CUDA cluster is not started yet."""
     if not len(on):
         raise _no_rung(f"on={on!r}")

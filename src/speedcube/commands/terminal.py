@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,9 +12,9 @@ from typing import Final
 from rich.console import Console
 
 from ..errors import ParameterError
+from ..files import write_whole
 
 PICTURES: Final = (".png", ".svg")
-BROKEN_PIPE: Final = 141  # the exit code of a program whose reader left, as shells count it
 
 
 class Screen(Console):
@@ -34,6 +33,11 @@ def printed(show: Callable[[], None]) -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return False
     return True
+
+
+def complain(program: str, message: object) -> None:
+    """``message`` of the command ``program`` on the standard error stream."""
+    print(f"speedcube {program}: {message}", file=sys.stderr)
 
 
 def check_output(option: str, path: str | Path) -> None:
@@ -86,17 +90,11 @@ def check_matplotlib(option: str) -> None:
 
 def write(path: str | Path, text: str) -> None:
     """``text`` into ``path``: all of it or, if that fails, the file as it was."""
-    target = Path(path).resolve()
+    target, content = Path(path).resolve(), text.encode()
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        target.write_text(text)
+        target.write_bytes(content)
         return
-    new = target.with_name(f".ladder-{os.getpid()}.tmp")
     try:
-        new.write_text(text)
-        if target.exists():
-            shutil.copymode(target, new)
-        os.replace(new, target)
+        write_whole(target, content)
     except PermissionError:  # the file may be written to, its directory not
-        target.write_text(text)
-    finally:
-        new.unlink(missing_ok=True)
+        target.write_bytes(content)

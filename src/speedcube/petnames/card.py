@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import CheckpointError
+from ..files import write_whole
 from .model import DROPOUT, LAYERS, UNITS, make_model
 from .names.known import Known
 
@@ -71,23 +71,11 @@ def save(directory: Path, weights: bytes, known: Known, facts: Mapping[str, Any]
     files[CARD] = json.dumps(card, indent=1).encode()
     try:
         for name, content in files.items():
-            _write(directory / name, content)
+            write_whole(directory / name, content, durable=True)
     except OSError as err:
         raise CheckpointError(
             f"the model cannot be written to {str(directory)!r}: {err.strerror or err}"
         ) from err
-
-
-def _write(path: Path, content: bytes) -> None:
-    new = path.with_name(f".{path.name}-{os.getpid()}.tmp")
-    try:
-        with open(new, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def versions() -> dict[str, str]:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
 from ..errors import SpeedcubeError
+from ..exit_codes import BAD_USE
 from . import generate_command, report_command, sweep_command, train_command
 
 app = typer.Typer(
@@ -51,7 +52,7 @@ def train(
         request = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
     except SpeedcubeError as err:
         complain("petnames train", err)
-        raise typer.Exit(train_command.BAD_USE) from err
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(train_command.run(request))
 
 
@@ -77,7 +78,7 @@ def generate(
         request = generate_command.checked(model, n, seed, temperature, start)
     except SpeedcubeError as err:
         complain("petnames generate", err)
-        raise typer.Exit(generate_command.BAD_USE) from err
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(generate_command.run(request))
 
 
@@ -142,7 +143,7 @@ def sweep(
         )
     except SpeedcubeError as err:
         complain("petnames sweep", err)
-        raise typer.Exit(sweep_command.BAD_USE) from err
+        raise typer.Exit(BAD_USE) from err
     raise typer.Exit(sweep_command.run(request))
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from rich.columns import Columns
 
 from ..commands import terminal
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
+from ..exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import card, options
 from .sample import invent
-
-DONE, TOO_FEW, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ def run(request: Request) -> int:
             f"only {len(names)} of {request.count} new names were found; raise --temperature, "
             "shorten --start, or ask for fewer",
         )
-        return TOO_FEW
-    return DONE if told else terminal.BROKEN_PIPE
+        return FAILED
+    return DONE if told else BROKEN_PIPE
 
 
 def show(names: Sequence[str]) -> None:

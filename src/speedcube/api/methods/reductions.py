@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...errors import DTypeError
-from ...expr import build
+from ...expr import build, reductions
 from ...expr.nodes import Expr
 from ...interop import chunks as grids
 from .lazy import A, Lazy
@@ -29,7 +29,7 @@ def prod(self: A, axis: Any = None, dtype: Any = None, keepdims: bool = False) -
     Places count in C order over the axes. Floats are multiplied in float64 and rounded once to
     the result's dtype; integers and bool wrap in 64 bits. Integers are first cast to ``dtype``.
     """
-    expr = build.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
+    expr = reductions.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
     return _without_axes(self, expr, axis, keepdims)
 
 
@@ -102,12 +102,12 @@ def running(array: A, op: str, axis: Any, dtype: Any, initial: bool = False) -> 
 
     With ``initial`` each line begins with the value of nothing.
     """
-    expr = build.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
+    expr = reductions.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
     return array._view(expr, array._grid if expr.shape == array._expr.shape else None)
 
 
 def _reduced(array: A, op: str, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> A:
-    expr = build.reduction(op, array._expr, axis, keepdims, dtype, ddof)
+    expr = reductions.reduction(op, array._expr, axis, keepdims, dtype, ddof)
     return _without_axes(array, expr, axis, keepdims)
 
 

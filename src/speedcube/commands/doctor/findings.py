@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
-from ...kernel.llvm.compile import SIMD
+from ...kernel.llvm.simd import SIMD
 from .facts import Facts
 from .gpus import DRIVERS_PAGE, INIT_ERRORS, NO_DEVICE, Gpus
 from .packages import get, installed_cupy

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED
+from ...numbers import bytes_text
 from .. import terminal
 from .facts import Facts, gather
 from .findings import BROKEN, WARNING, Finding, findings
@@ -21,12 +23,12 @@ from .packages import LISTED, Package
 from .rungs import RungState, rung_states
 
 SCHEMA: Final = 1
-FINE, SOMETHING_BROKEN = 0, 1
+_UNITS: Final = ("bytes", "kB", "MB", "GB")  # memory is counted in GB, however much it is
 _STYLES: Final = {BROKEN: "bold red", WARNING: "yellow"}
 
 
 @dataclass(frozen=True)
-class Report:
+class Diagnosis:
     """The facts, and what follows from them."""
 
     facts: Facts
@@ -39,17 +41,17 @@ class Report:
         return all(finding.level != BROKEN for finding in self.findings)
 
 
-def judge(facts: Facts) -> Report:
+def judge(facts: Facts) -> Diagnosis:
     """The report on ``facts``."""
-    return Report(facts, rung_states(facts), findings(facts))
+    return Diagnosis(facts, rung_states(facts), findings(facts))
 
 
-def examine() -> Report:
+def examine() -> Diagnosis:
     """The report on this machine."""
     return judge(gather())
 
 
-def to_json(found: Report) -> str:
+def to_json(found: Diagnosis) -> str:
     """The report as JSON: the facts by section, ``rungs``, ``findings``, ``healthy``."""
     document: dict[str, Any] = {"schema": SCHEMA, "healthy": found.healthy}
     document |= asdict(found.facts)
@@ -58,7 +60,7 @@ def to_json(found: Report) -> str:
     return json.dumps(document, indent=1)
 
 
-def show(found: Report, console: Console) -> None:
+def show(found: Diagnosis, console: Console) -> None:
     """Print the report."""
     system = found.facts.system
     title = f"speedcube {system.speedcube}, Python {system.python}, {system.platform}"
@@ -88,8 +90,8 @@ def run(as_json: bool) -> int:
 
     read = terminal.printed(say)
     if not found.healthy:
-        return SOMETHING_BROKEN
-    return FINE if read else terminal.BROKEN_PIPE
+        return FAILED
+    return DONE if read else BROKEN_PIPE
 
 
 def _grid(lines: Iterator[tuple[str, str]]) -> Table:
@@ -102,10 +104,7 @@ def _grid(lines: Iterator[tuple[str, str]]) -> Table:
 
 
 def _size(count: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.4g} {unit}"
-    return f"{count} bytes"
+    return bytes_text(count, _UNITS)
 
 
 def _home(path: str) -> str:

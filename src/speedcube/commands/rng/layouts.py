@@ -20,16 +20,17 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+import speedcube as sc
+
 from ...api.array import Array
 from ...api.creation import asarray
-from ...api.elementwise import where
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole
 from ...philox import derive_key, philox4x32
 
 Blocks: TypeAlias = Iterator[NDArray[np.uint64]]
-Layout: TypeAlias = Callable[[int, Target], Blocks]
+Layout: TypeAlias = Callable[[int, Rung], Blocks]
 
 BLOCK: Final = 2**21  # words, 16 MiB: planning takes little of its time
 COLUMN: Final = 2**20  # words of a column of the array that `rows` and `columns` read
@@ -38,21 +39,21 @@ RUN: Final = 256  # words that `seeds` and `calls` take of a stream
 MOST_STREAMS: Final = 2**20
 
 
-def rows(seed: int, on: Target) -> Blocks:
+def rows(seed: int, on: Rung) -> Blocks:
     """The first array that ``default_rng(seed)`` draws, in C order."""
     words = _array(seed).reshape(-1)
     for first in count(0, BLOCK):
         yield words[first : first + BLOCK].compute(on=on).reshape(-1, 1)
 
 
-def columns(seed: int, on: Target) -> Blocks:
+def columns(seed: int, on: Rung) -> Blocks:
     """The same array column by column: a word of each of its rows in turn."""
     array, several = _array(seed), BLOCK // COLUMN
     for first in count(0, several):
         yield array[:, first : first + several].T.compute(on=on)
 
 
-def interleaved(seed: int, on: Target, streams: int) -> Blocks:
+def interleaved(seed: int, on: Rung, streams: int) -> Blocks:
     """The first arrays of ``default_rng(seed).spawn(streams)``, a word of each in turn."""
     turns = max(1, BLOCK // streams)
     keys = _keys(derive_key((seed,), (child,), 0) for child in range(streams))
@@ -63,12 +64,12 @@ def interleaved(seed: int, on: Target, streams: int) -> Blocks:
         positions += np.uint64(turns)
 
 
-def seeds(seed: int, on: Target) -> Blocks:
+def seeds(seed: int, on: Rung) -> Blocks:
     """`RUN` words of ``default_rng(seed)``, then of ``default_rng(seed + 1)``, and so on."""
     return _runs((derive_key((one,), (), 0) for one in count(seed)), on)
 
 
-def calls(seed: int, on: Target) -> Blocks:
+def calls(seed: int, on: Rung) -> Blocks:
     """`RUN` words of each array that ``default_rng(seed)`` draws, one after the other."""
     return _runs((derive_key((seed,), (), call) for call in count()), on)
 
@@ -116,7 +117,7 @@ def _keys(keys: Iterator[int]) -> NDArray[np.uint64]:
     return np.fromiter(keys, np.uint64)
 
 
-def _runs(keys: Iterator[int], on: Target) -> Blocks:
+def _runs(keys: Iterator[int], on: Rung) -> Blocks:
     """`RUN` words of the stream of each key."""
     several = BLOCK // RUN
     current = _keys(islice(keys, several))
@@ -131,4 +132,4 @@ def _words(keys: Array, positions: Array) -> Array:
     """The word of each stream at each position: docs/stream-v1.md, n = 2, as it stands there."""
     block = (positions >> 10 << 9) + (positions & 511)
     w0, w1, w2, w3 = philox4x32((block & 0xFFFF_FFFF, block >> 32, 0, 0), keys)
-    return where((positions & 512) == 0, (w1 << 32) | w0, (w3 << 32) | w2)
+    return sc.where((positions & 512) == 0, (w1 << 32) | w0, (w3 << 32) | w2)

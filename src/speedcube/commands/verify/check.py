@@ -13,12 +13,13 @@ import numpy as np
 
 from ...api.array import Array
 from ...engine import machine, rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...expr.show import show
-from ...kernel.llvm import compile as native
+from ...kernel.llvm.simd import limited
 from ...kernel.lower.reference import elements
-from .expressions import TABLE, Make
+from .expressions import TABLE
 from .hash_list import digest
+from .sources import Make
 
 
 @dataclass(frozen=True)
@@ -49,47 +50,47 @@ class Checked:
         return self.equal == self.results and not self.problem
 
 
-def check(target: Target, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> Checked:
-    """Compute ``table`` on ``target`` and compare with ``listed``.
+def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> Checked:
+    """Compute ``table`` on ``rung`` and compare with ``listed``.
 
     What a computation raises ends the check of this rung and is its ``problem``.
     """
     start, equal, first, name = time.perf_counter(), 0, None, "its start"
     try:
-        if target.kind == "cuda-cluster":
-            target = rungs.parse(target.name, target.reason)
-        with _digests(target, table) as found:
+        if rung.kind == "cuda-cluster":
+            rung = rungs.parse(rung.name, rung.reason)
+        with _digests(rung, table) as found:
             for name, future in found.items():
                 if future.result() == listed[name]:
                     equal += 1
                 elif first is None:
-                    first = difference(name, table[name](), target, listed[name])
+                    first = difference(name, table[name](), rung, listed[name])
         problem = ""
     except Exception as err:
         problem = f"failed at {name}: {type(err).__name__}: {err}"
     seconds = time.perf_counter() - start
-    return Checked(target.name, target.workers, len(table), equal, seconds, first, problem)
+    return Checked(rung.name, rung.workers, len(table), equal, seconds, first, problem)
 
 
 @contextmanager
-def _digests(target: Target, table: Mapping[str, Make]) -> Iterator[dict[str, Future[str]]]:
+def _digests(rung: Rung, table: Mapping[str, Make]) -> Iterator[dict[str, Future[str]]]:
     """The hash of every result, as they come; several at once on GPUs, where compiling on the CPU
     takes most of the time.
     """
 
     def one(make: Make) -> str:
-        return digest(make().compute(on=target))
+        return digest(make().compute(on=rung))
 
-    pool = ThreadPoolExecutor(min(16, machine.cores()) if target.devices else 1)
+    pool = ThreadPoolExecutor(min(16, machine.cores()) if rung.devices else 1)
     try:
         yield {name: pool.submit(one, make) for name, make in table.items()}
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def difference(name: str, array: Array, target: Target, expected: str) -> Difference:
-    """What is wrong with ``array`` on ``target``; it is computed again."""
-    value = np.asarray(array.compute(on=target))
+def difference(name: str, array: Array, rung: Rung, expected: str) -> Difference:
+    """What is wrong with ``array`` on ``rung``; it is computed again."""
+    value = np.asarray(array.compute(on=rung))
     element = _compared(value, array, expected)
     return Difference(name, show(array._expr), expected, digest(value), element)
 
@@ -107,7 +108,7 @@ def _compared(found: Any, array: Array, expected: str) -> str:
 def _others(array: Array) -> Iterator[tuple[str, Any]]:
     yield "the IR's evaluator in NumPy", elements(array._expr)
     yield "core", np.asarray(array.compute(on="core"))
-    with native.limited("plain"):
+    with limited("plain"):
         yield "core without fused multiply-add", np.asarray(array.compute(on="core"))
 
 

@@ -10,55 +10,55 @@ from typing import Any, Final
 
 from ...__about__ import __version__
 from ...engine import rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError
-from ...kernel.llvm import compile as native
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ...kernel.llvm.simd import limited, runnable
+from ...numbers import seconds_text
 from .. import options, terminal
-from ..ladder.measure import this_machine
-from ..numbers import seconds_text
+from ..this_machine import this_machine
 from .check import Checked, check, hashes
 from .hash_list import VERSION, read, written
 
-EQUAL, DIFFERENT, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 SCHEMA: Final = 1
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What was asked for, every option checked."""
 
-    targets: list[Target]
+    rungs: list[Rung]
     simd: str | None
     json: bool
     write: str | None
 
 
-def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> Request:
+def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> VerifyRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     if write is not None:
         terminal.check_output("--write", write)
-    if simd is not None and simd not in native.runnable():
+    if simd is not None and simd not in runnable():
         raise ParameterError(
-            f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
+            f"--simd {simd!r} is no target of this CPU; it has {', '.join(runnable())}"
         )
     names = _names(simd) if on is None else options.rung_names(on)
-    targets = options.targets(names, "speedcube verify")
-    others = [target.name for target in targets if target.kind not in ("core", "cores")]
+    chosen = options.rungs_of(names, "speedcube verify")
+    others = [rung.name for rung in chosen if rung.kind not in ("core", "cores")]
     if simd is not None and others:
         raise ParameterError(
             f"--simd {simd} is about the CPU rungs of this process, not about {', '.join(others)}; "
             "leave one of the two out"
         )
-    return Request(targets, simd, as_json, write)
+    return VerifyRequest(chosen, simd, as_json, write)
 
 
 def _names(simd: str | None) -> list[str]:
     return [name for name in rungs.available() if simd is None or name.startswith("core")]
 
 
-def run(request: Request) -> int:
+def run(request: VerifyRequest) -> int:
     """Verify and print; the exit code."""
-    with native.limited(request.simd):
+    with limited(request.simd):
         try:
             return _write(request.write) if request.write is not None else _verify(request)
         except KeyboardInterrupt:
@@ -70,17 +70,17 @@ def _write(path: str) -> int:
     found, arrays = hashes("core")
     terminal.write(path, written(found, arrays))
     print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
-    return EQUAL
+    return DONE
 
 
-def _verify(request: Request) -> int:
+def _verify(request: VerifyRequest) -> int:
     listed = read()
     done = list[Checked]()
     simd = f", kernels for {request.simd}" if request.simd else ""
     title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
     told = request.json or terminal.printed(lambda: print(title))
-    for target in request.targets:
-        done.append(check(target, listed))
+    for rung in request.rungs:
+        done.append(check(rung, listed))
         if not request.json:
             told = terminal.printed(lambda: print(_line(done[-1]), flush=True)) and told
     if request.json:
@@ -88,8 +88,8 @@ def _verify(request: Request) -> int:
     else:
         told = terminal.printed(lambda: print(_verdict(done))) and told
     if not all(rung.passed for rung in done):
-        return DIFFERENT
-    return EQUAL if told else terminal.BROKEN_PIPE
+        return FAILED
+    return DONE if told else BROKEN_PIPE
 
 
 def document(done: Sequence[Checked], results: int) -> str:

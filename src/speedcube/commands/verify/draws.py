@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
+import speedcube as sc
+
 from ...api.array import Array
-from ...api.creation import arange
 from ...api.take import take, take_along_axis
 from ...random import default_rng, inverse_permutation
 from . import data
-
-Make: TypeAlias = Callable[[], Array]
+from .sources import Make
 
 # Name, method, and its parameters; those in a list are drawn beside each other.
 _ROWS: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
@@ -54,11 +53,11 @@ _ROWS: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
 
 
 def _row(method: str, parameters: tuple[Any, ...]) -> Array:
-    values = [np.array(p) if isinstance(p, list) else p for p in parameters]
+    arguments = [np.array(p) if isinstance(p, list) else p for p in parameters]
     beside = max((len(p) for p in parameters if isinstance(p, list)), default=0)
     size = (300, beside) if beside else 1500
-    drawn: Array = getattr(default_rng(2026), method)(*values, size=size)
-    return drawn
+    draws: Array = getattr(default_rng(2026), method)(*arguments, size=size)
+    return draws
 
 
 def _stored(dtype: str, shape: tuple[int, ...]) -> Any:
@@ -101,15 +100,15 @@ ORDERS: Final[dict[str, Make]] = {
         _stored("float64", (5,)), (300, 4), p=[0.1, 0.0, 0.4, 0.3, 0.2]
     ),
     "take-normals": lambda: take(
-        default_rng(2026).normal(size=(9, 1000), dtype="float32"), arange(1500) * 7 % 1000, 1
+        default_rng(2026).normal(size=(9, 1000), dtype="float32"), sc.arange(1500) * 7 % 1000, 1
     ),
-    "take-float16": lambda: take(_stored("float16", (50, 3))[::-1], arange(90) % 50, 0),
-    "take-bool": lambda: take(_stored("bool", (64,)), arange(900) * 11 % 64),
+    "take-float16": lambda: take(_stored("float16", (50, 3))[::-1], sc.arange(90) % 50, 0),
+    "take-bool": lambda: take(_stored("bool", (64,)), sc.arange(900) * 11 % 64),
     "take-sums": lambda: take(
-        default_rng(2026).random((50, 40)).sum(axis=1), (arange(300) * 3) % 50
+        default_rng(2026).random((50, 40)).sum(axis=1), (sc.arange(300) * 3) % 50
     ),
     "take-along": lambda: take_along_axis(
-        _stored("int64", (30, 40)), (arange(30 * 9).reshape(30, 9) * 7) % 40, 1
+        _stored("int64", (30, 40)), (sc.arange(30 * 9).reshape(30, 9) * 7) % 40, 1
     ),
 }
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ... import train
 from ...errors import RankError, TrainError
-from ...train.driver.placement import default_name
+from ...train.driver.directory import default_name
 from ...train.pickling import dumps
 
 if TYPE_CHECKING:

@@ -15,12 +15,14 @@ leaf addresses ``b0 ...``, offset tables ``t0 ...``, the output.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ... import dtypes
 from ..ir import Body
-from ..math.streams import RUN, Stream
+from ..math.positions import SEGMENT
+from ..math.streams import Stream
 from ..program import LeafCode, Program
 from .emit import CTYPE, Constants, emit
 from .prelude import ELEMENTS, PRELUDE, THREADS, TILE
@@ -146,8 +148,8 @@ class CudaLoops:
     def run_tile(self, sink: CudaSink, leaf: LeafCode, stream: Stream) -> None:
         """``TILE`` stream blocks from run ``t * runs`` of the row."""
         k = self.program.leaves.index(leaf)
-        width, lg = RUN // stream.per_block, leaf.lg
-        blocks, elements = width >> lg, RUN >> lg
+        width, lg = stream.segment_blocks, leaf.lg
+        blocks, elements = width >> lg, SEGMENT >> lg
         runs = TILE // blocks
         self.put(f"i64 run0 = (base{k} >> 10) + t * {runs}, first = base{k} & {(1 << lg) - 1};")
         self.put(f"i64 j0 = ((run0 << 10) + first - base{k}) >> {lg}, room = (i64)g4 - j0;")
@@ -164,8 +166,8 @@ class CudaLoops:
 
     def blocks(self, sink: CudaSink, leaf: LeafCode, stream: Stream, guarded: bool) -> None:
         """The tile's stream blocks, THREADS at a time; guarded: some elements are outside."""
-        width, lg = RUN // stream.per_block, leaf.lg
-        blocks, elements = width >> lg, RUN >> lg
+        width, lg = stream.segment_blocks, leaf.lg
+        blocks, elements = width >> lg, SEGMENT >> lg
         runs = TILE // blocks
         if blocks > THREADS:
             self.open(f"for (int run = 0; run < {runs}; run++)")
@@ -199,13 +201,13 @@ class CudaLoops:
         found = {}
         for k, other in enumerate(self.program.leaves):
             if other.mode == "run" and other.twin == leaf.twin and other.stream is not None:
-                found[f"leaf{k}"] = self.pipeline(other.stream, "block")
+                found[f"leaf{k}"] = self.pipeline(other.stream.bodies, {"block": "block"})
         return found
 
-    def pipeline(self, stream: Stream, block: str) -> dict[str, str]:
-        names = {"block": block}
-        for stage in stream.bodies:
-            names |= self.body(stage, names)
+    def pipeline(self, bodies: Sequence[Body], names: dict[str, str]) -> dict[str, str]:
+        """``bodies`` one after the other; the names of all they are given and give."""
+        for body in bodies:
+            names = names | self.body(body, names)
         return names
 
     def element_tile(self, sink: CudaSink) -> None:
@@ -282,20 +284,10 @@ class CudaLoops:
         return self.single(leaf.stream, at)
 
     def single(self, stream: Stream, at: str) -> str:
-        """One value of the block that holds position ``at``."""
+        """The value of ``stream`` at position ``at``."""
         self.serial += 1
-        s, width = self.serial, RUN // stream.per_block
-        self.put(f"i64 at{s} = {at};")
-        if stream.per_block == 1:
-            return self.pipeline(stream, f"(u64)at{s}")["v0"]
-        self.put(f"u64 block{s} = (u64)((at{s} >> 10) * {width} + (at{s} & {width - 1}));")
-        values = self.pipeline(stream, f"block{s}")
-        which = f"((at{s} >> {width.bit_length() - 1}) & {stream.per_block - 1})"
-        text = values["v0"]
-        for q in range(1, stream.per_block):
-            text = f"({which} == {q} ? {values[f'v{q}']} : {text})"
-        self.put(f"{CTYPE[stream.dtype]} value{s} = {text};")
-        return f"value{s}"
+        self.put(f"i64 at{self.serial} = {at};")
+        return self.pipeline(stream.from_position, {"position": f"at{self.serial}"})["x"]
 
     # The function --------------------------------------------------------------------------
 

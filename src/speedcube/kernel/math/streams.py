@@ -1,10 +1,8 @@
 """Stream v1: the random distributions as IR, a pure function of (key, position).
 
-A run is 1024 consecutive positions. One Philox block makes ``per_block`` values; position j of a
-run takes value ``j // W`` of block ``j % W`` where W = 1024 / per_block, so neighbours never share
-a block and every power-of-two stride up to W uses blocks whole. Block numbers count on through the
-runs: ``(position >> 10) * W + (position & (W - 1))``. The Philox counter is (block low, block high,
-attempt, draw), all 32-bit; attempt and draw are 0 here. docs/stream-v1.md is the normative page.
+One Philox block makes ``per_block`` values; `positions.py` says at which positions they lie. The
+Philox counter is (block low, block high, attempt, draw), all 32-bit; attempt and draw are 0 here.
+docs/stream-v1.md is the normative page.
 
 A stream is a short pipeline of bodies: the CPU runs each over a stretch of blocks in L1 so that
 their long dependence chains overlap, the GPU runs them back to back in registers.
@@ -26,8 +24,8 @@ from ...errors import KernelError
 from ...philox import MULTIPLIERS, ROUNDS
 from ..ir import Body, Builder, Rounds, Value
 from . import stream_coefficients as K
+from .positions import block_of, blocks_of_segment, value_at
 
-RUN: Final = 1024
 MANTISSA: Final = 0x000F_FFFF_FFFF_FFFF
 EXPONENT: Final = 0xFFF0_0000_0000_0000
 SIGN: Final = 0x8000_0000_0000_0000
@@ -354,6 +352,26 @@ class Stream:
     def bodies(self) -> tuple[Body, ...]:
         """The stages without loops."""
         return tuple(s.unrolled() if isinstance(s, Rounds) else s for s in self.stages)
+
+    @property
+    def segment_blocks(self) -> int:
+        """Blocks of a segment."""
+        return blocks_of_segment(self.per_block)
+
+    @property
+    def block_of(self) -> Body:
+        """Position -> block."""
+        return block_of(self.per_block)
+
+    @property
+    def value_at(self) -> Body:
+        """position, v0, v1 ... -> x."""
+        return value_at(self.per_block, self.bodies[-1].output_type("v0"))
+
+    @property
+    def from_position(self) -> tuple[Body, ...]:
+        """Position -> x: one value after the other, a block for each."""
+        return self.block_of, *self.bodies, self.value_at
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ...files import write_whole
+
 MOST: Final = 200  # characters of a value
 _BRIEF: Final = reprlib.Repr()  # reads no more of a long list than it shows, and never raises
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = MOST
@@ -41,4 +43,5 @@ def write(
         "args": [brief(value) for value in args],
         "kwargs": {name: brief(value) for name, value in kwargs.items()},
     }
-    (folder / "run.json").write_text(json.dumps(told, indent=1, default=brief) + "\n")
+    text = json.dumps(told, indent=1, default=brief) + "\n"
+    write_whole(folder / "run.json", text.encode())

@@ -74,7 +74,7 @@ def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
         context.enter(made)
         link.send("ready", time=time.time())
         made.started = time.monotonic()
-        with rungs.rung(_rung(launch)):
+        with rungs.running_on(_rung(launch)):
             value = function(*args, **kwargs)
         link.send("value", value=_packed(value))
     except Stopped as stop:
