@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..api import functions as sc
-from ..api.array import Array, asarray
+from ..api import elementwise as sc
+from ..api.array import Array
+from ..api.creation import asarray
 from ..errors import ParameterError, ParameterTypeError
 from ..expr import build
 from ..expr.nodes import Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from ..api import functions as sc
+from ..api import elementwise as sc
 from ..api.array import Array
 from ..expr.nodes import Shape
 from .discrete import poissons

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..api import functions as sc
+from ..api import elementwise as sc
 from ..api.array import Array
 from ..expr.nodes import Shape
 from .draws import Draws, Keys, Number, counted, sampled, shown, source, sources, tried

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..api import functions as sc
+from ..api import elementwise as sc
 from ..api.array import Array
 from .draws import Draws, shown, sources
 from .parameters import (

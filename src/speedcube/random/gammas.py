@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..api import functions as sc
+from ..api import elementwise as sc
 from ..api.array import Array
 from ..expr.nodes import Shape
 from .draws import Draws, Keys, Number, shown, source, tried

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..api.array import Array, asarray
+from ..api.array import Array
+from ..api.creation import asarray
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..api import functions as sc
-from ..api.array import Array, asarray
+from ..api import elementwise as sc
+from ..api.array import Array
+from ..api.creation import asarray
 from ..errors import DTypeError, ParameterError
 from .draws import Draws, shown, sources
 from .parameters import (

@@ -13,8 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..api import functions as sc
-from ..api.array import Array, asarray
+from ..api import elementwise as sc
+from ..api.array import Array
+from ..api.creation import arange, asarray, full, zeros
+from ..api.shapes import broadcast_to
 from ..errors import ParameterError, ParameterTypeError, ShapeError
 from ..expr.nodes import Shape
 from .discrete import binomials, hypergeometrics
@@ -36,7 +38,7 @@ def dirichlet(self: Draws, alpha: Any, size: Any = None, chunks: Any = None) -> 
     (k,) = _one_axis("alpha", weights.shape)
     shape = (*drawn_shape(size), k)
     if k == 0:
-        return shown(sc.zeros(shape), chunks)
+        return shown(zeros(shape), chunks)
     if not np.any(weights.known):
         raise ParameterError("alpha: one at least must be above 0")
     logs = log_gammas(self, self.bit_generator.keys(2), shape, weights.value)
@@ -54,7 +56,7 @@ def multinomial(self: Draws, n: Any, pvals: Any, size: Any = None, chunks: Any =
     chances = _chances(pvals)
     lines = parameter("pvals", chances[..., 0])
     shape = drawn_shape(size, trials, lines)
-    left: Any = sc.broadcast_to(_array(trials.value), shape)
+    left: Any = broadcast_to(_array(trials.value), shape)
     rest = np.ones(chances.shape[:-1])
     columns = []
     for j in range(chances.shape[-1] - 1):
@@ -94,8 +96,8 @@ def multivariate_hypergeometric(
         raise ParameterError(f"nsample > sum(colors): {sample.value} of {total}")
     shape = drawn_shape(size)
     if k == 0:
-        return shown(sc.zeros((*shape, 0), "int64"), chunks)
-    left: Any = sc.full(shape, sample.value, "int64")
+        return shown(zeros((*shape, 0), "int64"), chunks)
+    left: Any = full(shape, sample.value, "int64")
     columns = []
     for good in sizes[:-1]:
         total -= good
@@ -132,11 +134,11 @@ def multivariate_normal(
             vectors = vectors + normals[..., j : j + 1] * asarray(factor[:, j].copy())
     else:
         vectors = asarray(centre) + (normals[..., None, :] * asarray(factor)).sum(axis=-1)
-    return shown(sc.broadcast_to(vectors, (*shape, k)), chunks)
+    return shown(broadcast_to(vectors, (*shape, k)), chunks)
 
 
 def _array(value: Any) -> Array:
-    return value if isinstance(value, Array) else sc.full((), value, "int64")
+    return value if isinstance(value, Array) else full((), value, "int64")
 
 
 def _one_axis(name: str, shape: Shape) -> Shape:
@@ -153,11 +155,11 @@ def _own_stage(values: Array) -> Array:
 def _side_by_side(columns: list[Array]) -> Array:
     """Arrays of one shape along a new last axis."""
     k = len(columns)
-    place = sc.arange(k)
+    place = arange(k)
     values = columns[-1][..., None]
     for j, column in reversed(list(enumerate(columns[:-1]))):
         values = sc.where(place == j, column[..., None], values)
-    return sc.broadcast_to(values, (*columns[0].shape, k))
+    return broadcast_to(values, (*columns[0].shape, k))
 
 
 def _chances(pvals: Any) -> NDArray[np.float64]:
