@@ -23,12 +23,13 @@ def brief(value: Any) -> str:
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call by name, as trackers show them."""
     try:
-        given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+        arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):
-        given = {"args": args, **kwargs}
-    plain = (bool, int, float, str, type(None))
+        arguments = {"args": args, **kwargs}
+    plain = bool | int | float | str | None
     return {
-        name: value if isinstance(value, plain) else brief(value) for name, value in given.items()
+        name: value if isinstance(value, plain) else brief(value)
+        for name, value in arguments.items()
     }
 
 
@@ -36,9 +37,9 @@ def write(
     folder: Path, settings: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> None:
     """run.json: for those who look at a run later."""
-    told = {
+    facts = {
         **settings,
         "args": [brief(value) for value in args],
         "kwargs": {name: brief(value) for name, value in kwargs.items()},
     }
-    (folder / "run.json").write_text(json.dumps(told, indent=1, default=brief) + "\n")
+    (folder / "run.json").write_text(json.dumps(facts, indent=1, default=brief) + "\n")
