@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from speedcube import train
 from speedcube.errors import DataFileError, ParameterError
 from speedcube.train.metrics.rows import MetricsFile, Row
+from speedcube.train.reports import plots
 from speedcube.train.reports.curves import busy_seconds, points
 from speedcube.train.sweeps import Range, Sweep, record, report, search, space
 from speedcube.train.sweeps.packing import Trial, fitting, order
@@ -504,7 +505,7 @@ def test_figures_show_each_trial_and_the_ideal(tmp_path: Path) -> None:
     assert axes.get_xlabel() == "GPUs"
     one, two = io.BytesIO(), io.BytesIO()
     for file in (one, two):
-        train.sweeping.plots.draw(found.curves(), file, format="svg", metadata={"Date": None})
+        plots.draw(found.curves(), file, format="svg", metadata={"Date": None})
     assert one.getvalue() == two.getvalue()
 
 

@@ -12,7 +12,6 @@ from .. import train
 from ..commands import terminal
 from ..commands.ladder.command import complain
 from ..errors import ParameterError, SpeedcubeError
-from ..train.sweeps import Sweep
 from . import options
 from .names import data, source
 from .train_command import new_directory
@@ -116,7 +115,7 @@ def run(request: Request) -> int:
     return _code(found) if told else terminal.BROKEN_PIPE
 
 
-def verdict(found: Sweep) -> str:
+def verdict(found: train.Sweep) -> str:
     """What came of a sweep, and where its page is."""
     best = found.best
     told = "No trial has finished"
@@ -126,5 +125,5 @@ def verdict(found: Sweep) -> str:
     return f"{told}. {len(found.results())} trials in {found.out / 'report.html'}"
 
 
-def _code(found: Sweep) -> int:
+def _code(found: train.Sweep) -> int:
     return FAILED if found.best is None else DONE
