@@ -23,7 +23,7 @@ from speedcube.commands.verify.hash_list import committed, digest, read
 from speedcube.engine import cpu, prepare, rungs
 from speedcube.expr.nodes import Map, Random, Reduced, Scanned, walk
 from speedcube.kernel.llvm import simd
-from speedcube.kernel.llvm.scan import BODIES
+from speedcube.kernel.llvm.scans.emit import SCANS
 
 RUN = CliRunner()
 # Exact fractions of these take minutes.
@@ -92,7 +92,7 @@ def test_the_list_has_everything() -> None:
                 todo.append(node.source.arg)
     assert {*ops.OPS, *ops.SAMPLERS, "gather"} == set(nodes)
     staged = {s.op for s in sources if isinstance(s, Reduced | Scanned)}
-    assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in BODIES} == staged
+    assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in SCANS} == staged
     drawn = {(s.distribution, s.dtype) for s in sources if isinstance(s, Random)}
     floats = {(d, t) for d in ("normal", "uniform", "exponential") for t in ("float32", "float64")}
     whole = {("integers", "int64"), ("integers_wide", "int64"), ("bits64", "uint64")}

@@ -16,9 +16,9 @@ from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, UnsupportedError
 from speedcube.expr import scans
 from speedcube.kernel.llvm.compile import QUICK, compile_object, load_object, source
-from speedcube.kernel.llvm.scan import SCRATCH, STATE
+from speedcube.kernel.llvm.scans.layout import SCRATCH, STATE
 from speedcube.kernel.llvm.simd import targets
-from speedcube.kernel.program import Ordered
+from speedcube.kernel.program import Scan
 
 RNG = np.random.default_rng(11)
 WIDE = RNG.normal(size=5000) * np.exp(RNG.normal(size=5000) * 100)  # hundreds of binades
@@ -214,7 +214,7 @@ def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch)
     values = RNG.normal(size=4000) * np.exp(RNG.normal(size=4000) * 3)
     values[1600:1700] *= 2.0 ** -np.arange(100)
     for op, dtype in (("cumsum", "float64"), ("prod", "float64"), ("cumprod", "float64")):
-        program = Ordered(op, dtype, dtype)
+        program = Scan(op, dtype, dtype)
         text = source(program, target, QUICK[target])
         kernel = load_object(compile_object(text, target))
         words = np.array([len(values), 0, 1500, 1, 0, 0], np.int64)

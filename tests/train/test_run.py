@@ -22,8 +22,8 @@ import pytest
 import speedcube as sc
 from speedcube import train
 from speedcube.errors import ParameterError, RungError, TrainError
-from speedcube.train.driver import placement
-from speedcube.train.driver import run as launch
+from speedcube.train.driver import local_cluster, placement
+from speedcube.train.driver.directory import run_directory
 from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
@@ -399,7 +399,7 @@ def test_a_directory_has_one_job_at_a_time() -> None:
 def test_a_directory_outlasts_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
     monkeypatch.setattr("speedcube.train.checkpoint.disk.sync_directory", synced.append)
-    made = launch.run_directory(tmp_path / "a" / "b", "name")
+    made = run_directory(tmp_path / "a" / "b", "name")
     assert made.is_dir()
     assert synced == [tmp_path, tmp_path / "a"]
 
@@ -512,7 +512,7 @@ def test_versions_that_differ_are_refused_before_the_first_step(
 ) -> None:
     run(surroundings).results()
     facts = dict(placement._known)
-    scheduler = placement._clusters[False].scheduler.address
+    scheduler = local_cluster._clients[False].scheduler.address
     first = next(key for key in facts if key[0] == scheduler)
     changed = facts[first] | {"versions": facts[first]["versions"] | {"torch": "2.0.0"}}
     monkeypatch.setitem(placement._known, first, changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,13 @@ from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
 from .tasks import shaped
+
+
+class ResultMemory(Enum):
+    """What `compute` takes as ``to`` besides the names that users give."""
+
+    OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
+
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
 # data in it would never be freed.
@@ -58,15 +66,15 @@ def compute(
     on: Any = None,
     scheduler: Any = None,
     prefers_gpu: bool = False,
-    to: str = "numpy",
+    to: str | ResultMemory = "numpy",
     known: Plans | None = None,
 ) -> Any:
     """The value of ``root``: a NumPy array, or a scalar for 0-d.
 
-    ``to="cupy"`` leaves it on the (first) GPU; ``to="where it is"`` too, on a GPU rung.
+    ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
     plan, rung = plan_for(root, on, scheduler, prefers_gpu, known)
-    if to not in ("numpy", "cupy", "where it is") or (to == "cupy" and not rung.devices):
+    if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
     if rung.kind == "client":
         ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}

@@ -9,11 +9,10 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
-from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .scan import carries, shared
-from .stop import Stop
+from .boxes import Stop
+from .shared_lines import carries, shared_lines
 from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 
 _serial = count()  # keys need to differ only within one call of a scheduler
@@ -33,14 +32,13 @@ def build_graph(
     deferred: dict[int, Any],
     devices: tuple[int, ...] = (),
     keep: bool = False,
-    name: str | None = None,
 ) -> Graph:
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
     ``deferred`` maps each deferred source to the value it gives; ``keep`` leaves the result on
     the first GPU.
     """
-    token = name or f"speedcube-{next(_serial)}"
+    token = f"speedcube-{next(_serial)}"
     stop = Stop()
     workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}
@@ -83,7 +81,7 @@ def _stage_tasks(
         tasks[name] = Task(name, run, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, partial(carries, shared(stage)), *refs)
+        tasks[before] = Task(before, partial(carries, shared_lines(stage)), *refs)
         refs = []
         for k, part in enumerate(stage.parts):
             name, worker = f"{key}-carried-{k}", workers[k % len(workers)]
@@ -98,9 +96,4 @@ def _stage_tasks(
 
 def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:
     """Every deferred collection of ``plan`` computed by Dask's scheduler ``get``."""
-    return {id(d): compute_deferred(d, get) for d in plan.deferred}
-
-
-def compute_deferred(source: Deferred, get: Any) -> Any:
-    """The array behind a Dask collection."""
-    return source.collection.compute(scheduler=get)
+    return {id(d): d.collection.compute(scheduler=get) for d in plan.deferred}

@@ -1,7 +1,7 @@
 """Products, running products and running sums: a part's elements taken in their order.
 
 The elements are made by the part's own kernel, block after block in C order; a small kernel
-(`kernel/llvm/scan.py`) takes them from memory. On a GPU rung they are made there and taken
+(`kernel/llvm/scans/`) takes them from memory. On a GPU rung they are made there and taken
 here, by the CPU's kernel.
 
 Parts that share a line are first folded, each to a record: the exact sum (limbs; one word for
@@ -22,27 +22,25 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.exact.accumulator import carry
 from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
-from ..kernel.llvm.scan import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
 from ..kernel.llvm.simd import targets
-from ..kernel.program import Ordered
-from ..plan.stages import Stage
+from ..kernel.program import Scan
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
 
 
 @lru_cache(maxsize=64)
-def _kernel(program: Ordered, target: str) -> NativeKernel:
+def _kernel(program: Scan, target: str) -> NativeKernel:
     what = (program, target, QUICK[target], kernel_cache())
     return load(*what) or build(*what)
 
 
 class _Call:
-    """An ordered kernel with its arguments in place, for one thread."""
+    """A scan's kernel with its arguments in place, for one thread."""
 
-    def __init__(self, program: Ordered) -> None:
+    def __init__(self, program: Scan) -> None:
         self.kernel = _kernel(program, targets()[0])
         self.words = np.zeros(WORDS, np.int64)
         self.state = np.zeros(STATE, program.dtype)
@@ -61,7 +59,7 @@ class _Call:
             self.aligned,
             out.ctypes.data,
         )
-        return int(self.words[TAKEN]), int(self.words[MADE])
+        return int(self.words[TAKEN]), int(self.words[RESULTS])
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -75,7 +73,7 @@ class Products:
 
     def __init__(self, length: int, dtype: str) -> None:
         self.length = length
-        self.call = _Call(Ordered("prod", dtype, dtype))
+        self.call = _Call(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
         self.found: list[Array] = []
@@ -178,7 +176,7 @@ class Line:
 
     def __post_init__(self) -> None:
         source = self.source
-        self.call = _Call(Ordered(source.op, source.arg.dtype, source.dtype, source.odd))
+        self.call = _Call(Scan(source.op, source.arg.dtype, source.dtype, source.odd))
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         for values in blocks:
@@ -276,56 +274,3 @@ def scan(
     if before is not None:
         line.start(before)
     line.scan(blocks, Results(lines, lines.shape[1] - lead))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Lines that parts share: what it takes to put the parts' records together."""
-
-    op: str
-    dtype: str  # of the elements
-    length: int  # of a line
-    starts: tuple[int, ...]  # of the parts
-    shape: tuple[int, ...]  # of the result
-
-
-def shared(stage: Stage) -> Shared:
-    """What is shared between the parts of ``stage``."""
-    source = stage.source
-    assert source is not None
-    starts = tuple(part.start for part in stage.parts)
-    return Shared(source.op, source.arg.dtype, source.count, starts, stage.shape)
-
-
-def carries(lines: Shared, *records: Array) -> dict[int, Array]:
-    """What each part that does not begin a line goes on from, by its start: the records before."""
-    found: dict[int, Array] = {}
-    before: list[Array] = []
-    for start, record in zip(lines.starts, records, strict=True):
-        if start % lines.length == 0:
-            before = []
-        else:
-            found[start] = _joined(lines, before)
-        before.append(record)
-    return found
-
-
-def _joined(lines: Shared, records: list[Array]) -> Array:
-    if lines.op != "cumsum":
-        return np.concatenate(records)
-    total = np.sum(records, axis=0, dtype=records[0].dtype).reshape(-1)
-    if dtypes.is_float(lines.dtype):
-        carry(total)
-    return np.asarray(total)
-
-
-def merged_products(lines: Shared, *records: Array) -> Array:
-    """The products of lines from the records of their parts."""
-    found: dict[int, list[Array]] = {}
-    for start, record in zip(lines.starts, records, strict=True):
-        found.setdefault(start // lines.length, []).append(record)
-    each = []
-    for parts in found.values():
-        line = np.concatenate(parts)
-        each.append(products(iter([line]), len(line), lines.dtype)[0])
-    return np.array(each, lines.dtype).reshape(lines.shape)

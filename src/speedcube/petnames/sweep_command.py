@@ -13,11 +13,10 @@ from ..commands import terminal
 from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
-from ..train.sweeps import Sweep
 from . import options
 from .names import data, source
 from .train_command import new_directory
-from .train_function import Settings, fit
+from .train_function import Hyperparameters, fit
 
 METRIC = "validation_loss"
 
@@ -45,7 +44,7 @@ def trial(
     held_out: list[str],
 ) -> None:
     """One training of a sweep; its weights stay in its checkpoints."""
-    fit(Settings(epochs, batch, False, lr, seed), training, held_out)
+    fit(Hyperparameters(epochs, batch, False, lr, seed), training, held_out)
 
 
 def checked(
@@ -116,7 +115,7 @@ def run(request: Request) -> int:
     return _code(found) if told else BROKEN_PIPE
 
 
-def verdict(found: Sweep) -> str:
+def verdict(found: train.Sweep) -> str:
     """What came of a sweep, and where its page is."""
     best = found.best
     told = "No trial has finished"
@@ -126,5 +125,5 @@ def verdict(found: Sweep) -> str:
     return f"{told}. {len(found.results())} trials in {found.out / 'report.html'}"
 
 
-def _code(found: Sweep) -> int:
+def _code(found: train.Sweep) -> int:
     return FAILED if found.best is None else DONE

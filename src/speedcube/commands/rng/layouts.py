@@ -20,8 +20,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...api import functions as sc
-from ...api.array import Array, asarray
+import speedcube as sc
+
+from ...api.array import Array
+from ...api.creation import asarray
 from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...api import functions as sc
-from ...api.array import Array, asarray
+import speedcube as sc
+
+from ...api.array import Array
+from ...api.creation import asarray
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from ... import dtypes
-from ...api.array import Array, asarray, elementwise
+from ...api.array import Array, elementwise
+from ...api.creation import asarray
 from ...ops import OPS, Op
 from . import data
 from .sources import Make

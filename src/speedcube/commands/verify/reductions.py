@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...api import functions as sc
-from ...api.array import Array, asarray
+import speedcube as sc
+
+from ...api.array import Array
+from ...api.creation import asarray
 from ...api.dot import dot, vecdot
 from . import data
 from .sources import Make, cancelling, rng, stored, wild_dot

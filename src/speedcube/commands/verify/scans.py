@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
-from ...api.array import Array, asarray
+from ...api.array import Array
+from ...api.creation import asarray
 from . import data
 from .sources import Make, cancelling, rng, stored
 

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...api.array import Array, asarray
+from ...api.array import Array
+from ...api.creation import asarray
 from ...random import Generator, default_rng
 from . import data
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...api import functions as sc
+import speedcube as sc
+
 from ...api.array import Array
 from .sources import Make, rng, stored
 

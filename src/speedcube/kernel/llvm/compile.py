@@ -15,9 +15,9 @@ import llvmlite.binding as llvm
 
 from ...errors import KernelError
 from ..cache import KernelCache, content_key, generator
-from ..program import Ordered, Program
+from ..program import Program, Scan
 from .loops import Loops
-from .scan import OrderedLoops
+from .scans.emit import emit_scan
 from .simd import FEATURES
 
 
@@ -134,26 +134,26 @@ def _is_object(code: bytes) -> bool:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program | Ordered, target: str, style: Style) -> str:
+def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
-    if isinstance(program, Ordered):
-        return OrderedLoops(program, style.lanes).emit()
+    if isinstance(program, Scan):
+        return emit_scan(program, style.lanes)
     return Loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
-def _key(program: Program | Ordered, target: str, style: Style) -> bytes:
+def _key(program: Program | Scan, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm.llvm_version_info
     return content_key("llvm", version, generator(), target, FEATURES[target], style, program)
 
 
-def is_stored(program: Program | Ordered, target: str, style: Style, store: KernelCache) -> bool:
+def is_stored(program: Program | Scan, target: str, style: Style, store: KernelCache) -> bool:
     """Whether `load` may find it; this is not counted as a miss of the cache."""
     return store.holds(_key(program, target, style))
 
 
 def load(
-    program: Program | Ordered, target: str, style: Style, store: KernelCache
+    program: Program | Scan, target: str, style: Style, store: KernelCache
 ) -> NativeKernel | None:
     """The kernel from the cache, or None; an entry that cannot be loaded is removed."""
     key = _key(program, target, style)
@@ -169,9 +169,7 @@ def load(
     return None
 
 
-def build(
-    program: Program | Ordered, target: str, style: Style, store: KernelCache
-) -> NativeKernel:
+def build(program: Program | Scan, target: str, style: Style, store: KernelCache) -> NativeKernel:
     """The kernel, compiled and put into the cache."""
     machine_code = compile_object(source(program, target, style), target)
     store.put(_key(program, target, style), machine_code)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import multiprocessing
-import os
-import re
 import sys
-import threading
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -22,6 +16,7 @@ from ...errors import ParameterError, RungError, TrainError
 from ..environment import Surroundings, since
 from ..messages import Place
 from ..worker import agent
+from . import local_cluster
 
 CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
 GPU_KINDS: Final = ("gpu", "gpus")
@@ -58,11 +53,14 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     gpu = kind in GPU_KINDS
     rung = _gpus(on) if gpu else _cores(on)
     numbers = rung.devices if gpu else tuple(range(rung.workers))
-    client = _local(gpu, numbers)
+    client = local_cluster.client(gpu, max(numbers) + 1)
+    _facts(client, worker_addresses(client))
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
     count = _enough(on, ranks, len(numbers))
     wants_gpu = gpu and backend != "gloo"
-    return Site(str(on), client, count, numbers, devices, wants_gpu, since(_began[gpu]))
+    return Site(
+        str(on), client, count, numbers, devices, wants_gpu, since(local_cluster.environment(gpu))
+    )
 
 
 def _cores(on: Any) -> rungs.Rung:
@@ -192,65 +190,3 @@ def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | N
     if index < fact["gpus"]:
         return str(fact["devices"][index]) if fact["devices"] else str(index)
     return None
-
-
-# Clusters of this process, one for CPUs and one for GPUs, grown to what was asked for and kept.
-_clusters: Final[dict[bool, Any]] = {}
-_began: Final[dict[bool, dict[str, str]]] = {}  # the environment they began with
-_growing: Final = threading.Lock()
-
-
-def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
-    """A client of this machine's cluster, which has workers with these numbers as names."""
-    from distributed import Client, LocalCluster
-
-    if multiprocessing.current_process().daemon:
-        raise RungError(
-            "a daemonic process, such as a Dask worker under its nanny, cannot start the workers "
-            "of a job; inside a Dask task give on=distributed.get_client()"
-        )
-    need = max(numbers) + 1
-    with _growing:
-        client = _clusters.get(gpu)
-        if client is None or client.status != "running":
-            atexit.unregister(close_all)
-            atexit.register(close_all)  # before those of distributed, which were registered first
-            _began[gpu] = dict(os.environ)
-            cluster = LocalCluster(
-                n_workers=need,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
-                memory_limit=0,  # a rank's memory is not its worker's
-                silence_logs=50,
-                preload=["speedcube.train.worker.ignore_terminal"],
-            )
-            client = _clusters[gpu] = Client(cluster, set_as_default=False)
-        if len(client.cluster.workers) < need:
-            client.cluster.scale(need)
-        client.wait_for_workers(need, timeout=60)
-        _facts(client, worker_addresses(client))
-    return client
-
-
-def close_all() -> None:
-    """Close the clusters that this process started for training."""
-    while _clusters:
-        _, client = _clusters.popitem()
-        cluster = client.cluster
-        client.close()
-        cluster.close()
-
-
-def default_name(function: Any) -> str:
-    """A job's name where none is given: its function's."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", type(function).__name__)
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:64]
-    return name.strip("._-") or "job"
-
-
-def runs_directory() -> str:
-    """Where runs go that are not told where: below the current directory."""
-    return os.path.join(os.getcwd(), "speedcube-runs")

@@ -7,20 +7,17 @@ import functools
 import inspect
 import math
 import os
-import re
-import time
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from ..checkpoint.disk import make_directories
 from ..metrics.progress import Live
 from ..pickling import dumps_call
 from ..ranks import context
 from ..trackers import open_all
 from . import placement, run_file
+from .directory import checked_name, run_directory
 from .job import Job
 from .supervisor import Request, Supervisor, cancel_all
 
@@ -40,7 +37,6 @@ OWN: Final = (
     "total",
     "progress",
 )
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 
 
 def run(
@@ -125,7 +121,7 @@ def run(
     at_least("keep", keep, 1)
     if total is not None:
         at_least("total", total, 1)
-    title = _checked_name(name, function)
+    title = checked_name(name, function)
     limit = _checked_timeout(step_timeout)
     site = placement.site(on, ranks, backend)
     directory = run_directory(out, title)
@@ -188,32 +184,6 @@ def _checked_timeout(value: Any) -> float | None:
             f"step_timeout={value!r}: give seconds, more than 0, math.inf for none, or None"
         )
     return float(value) if math.isfinite(value) else math.inf
-
-
-def _checked_name(name: Any, function: Any) -> str:
-    if name is None:
-        return placement.default_name(function)
-    if not isinstance(name, str) or not NAME.match(name):
-        raise ParameterError(
-            f"name={name!r}: a name has 1 to 128 letters, digits, '.', '_' and '-', and begins "
-            "with a letter or a digit"
-        )
-    return name
-
-
-def run_directory(out: Any, name: str) -> Path:
-    """The directory ``out``, or a new one, made; `ParameterError` where it cannot be."""
-    if out is None:
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path(placement.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
-    try:
-        made = Path(out).absolute()
-        make_directories(made)
-    except (OSError, TypeError, ValueError) as err:
-        raise ParameterError(f"out={out!r} cannot be a run's directory: {err}") from err
-    if not os.access(made, os.W_OK):
-        raise ParameterError(f"out={str(made)!r} cannot be written")
-    return made
 
 
 def _pickled(function: Any, args: Any, kwargs: Any) -> tuple[bytes, bool]:
