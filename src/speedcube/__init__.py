@@ -114,7 +114,7 @@ from .api.functions import (
     zeros_like,
 )
 from .api.take import take, take_along_axis
-from .commands.ladder.measure import ladder
+from .commands.ladder.climb import ladder
 from .interop.plain_dask import on
 
 __all__ = [

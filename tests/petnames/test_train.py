@@ -84,7 +84,7 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
 
 def test_a_line_within_an_epoch_has_four_digits_of_it() -> None:
     row = {"metrics": {"epoch": 2.0993716, "loss": 3.23271}, "seconds": 49.2}
-    settings = train_command.Settings(3, 60, False, 0.01, 0)
+    settings = train_command.Hyperparameters(3, 60, False, 0.01, 0)
     assert train_command._line(row, settings) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
 
 

@@ -16,7 +16,7 @@ from ..engine.compute import Plans, ResultMemory, compute, plan_for, source_of
 from ..engine.explain import Explanation, explain
 from ..engine.rungs import with_threads
 from ..errors import AxisError, DTypeError, ParameterError, ShapeError
-from ..expr import build, views
+from ..expr import build, reductions, views
 from ..expr.nodes import Expr, Leaf, Shape, Stored
 from ..interop import chunks as grids
 from ..interop.buffers import readable
@@ -262,7 +262,7 @@ class Array(Operators):
         Places count in C order over the axes. Floats are multiplied in float64 and rounded once to
         the result's dtype; integers and bool wrap in 64 bits. Integers are first cast to ``dtype``.
         """
-        expr = build.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
+        expr = reductions.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
         axes = build.normalise_axes(axis, self.ndim)
         return self._view(expr, grids.reduced(self._grid, axes, keepdims))
 
@@ -390,7 +390,7 @@ def _float_result(array: Array, op: str, dtype: Any) -> str:
 def _reduce(
     array: Array, op: str, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0
 ) -> Array:
-    expr = build.reduction(op, array._expr, axis, keepdims, dtype, ddof)
+    expr = reductions.reduction(op, array._expr, axis, keepdims, dtype, ddof)
     axes = build.normalise_axes(axis, array.ndim)
     return Array(expr, gpu=array._gpu, hint=grids.reduced(array._grid, axes, keepdims))
 
@@ -400,7 +400,7 @@ def running(array: Array, op: str, axis: Any, dtype: Any, initial: bool = False)
 
     With ``initial`` each line begins with the value of nothing.
     """
-    expr = build.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
+    expr = reductions.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
     grid = array._grid if expr.shape == array.shape else None
     return Array(expr, gpu=array._gpu, hint=grid)
 

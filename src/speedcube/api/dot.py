@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from ..expr import build
+from ..expr import build, reductions
 from ..interop.chunks import reduced
 from .array import Array, asarray, elementwise, operand
 
@@ -28,7 +28,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
         )
     product = elementwise("multiply", x, y)
     grid = reduced(product._grid, (product.ndim - 1,), False)
-    return Array(build.dot(product._expr, -1), gpu=product._gpu, hint=grid)
+    return Array(reductions.dot(product._expr, -1), gpu=product._gpu, hint=grid)
 
 
 def dot(a: Any, b: Any) -> Array:

@@ -21,9 +21,9 @@ from ..kernel.cuda.prelude import THREADS, TILE
 from ..kernel.exact.accumulator import carry
 from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
-from .cpu import RECORDS, Consume, initial_records, span_boxes
+from .boxes import Stop, span_boxes
+from .cpu import RECORDS, Consume, initial_records
 from .prepare import Prepared, tables
-from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 

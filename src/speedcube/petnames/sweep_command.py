@@ -16,7 +16,7 @@ from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import options
 from .names import data, source
 from .train_command import new_directory
-from .train_function import Settings, fit
+from .train_function import Hyperparameters, fit
 
 METRIC = "validation_loss"
 
@@ -44,7 +44,7 @@ def trial(
     held_out: list[str],
 ) -> None:
     """One training of a sweep; its weights stay in its checkpoints."""
-    fit(Settings(epochs, batch, False, lr, seed), training, held_out)
+    fit(Hyperparameters(epochs, batch, False, lr, seed), training, held_out)
 
 
 def checked(

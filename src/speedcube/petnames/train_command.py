@@ -21,7 +21,7 @@ from ..numbers import seconds_text
 from . import card, options
 from .names import data, source
 from .names.known import Known
-from .train_function import Settings, fit
+from .train_function import Hyperparameters, fit
 from .training_report import PLAN
 
 BATCH: Final = 1024
@@ -34,7 +34,7 @@ class Request:
 
     on: str | None
     names: source.Source
-    settings: Settings
+    settings: Hyperparameters
     out: Path
 
     def plan(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def checked(
     options.check_directory("--out", where)
     _check_vacant(where)
     names = source.load(asked, lambda line: complain("petnames train", line))
-    settings = Settings(epochs, batch or _batch(names.names), batch_per_rank, lr, seed)
+    settings = Hyperparameters(epochs, batch or _batch(names.names), batch_per_rank, lr, seed)
     request = Request(on, names, settings, where)
     _check_plan(request)
     return request
@@ -153,7 +153,7 @@ def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -
     )
 
 
-def _line(row: Mapping[str, Any], settings: Settings) -> str:
+def _line(row: Mapping[str, Any], settings: Hyperparameters) -> str:
     metrics = row["metrics"]
     text = f"epoch {metrics['epoch']:.4g} of {settings.epochs}   loss {metrics['loss']:.4f}"
     if "validation_loss" in metrics:

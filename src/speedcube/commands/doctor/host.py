@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -16,8 +15,8 @@ import psutil
 from ...engine import machine
 from ...kernel.cache import KernelCache
 from ...kernel.llvm import simd
+from ..this_machine import processor
 
-CPUINFO: Final = Path("/proc/cpuinfo")
 CGROUP: Final = Path("/sys/fs/cgroup")
 
 
@@ -62,7 +61,7 @@ def cpu() -> Cpu:
     """The processor of this machine."""
     bound = getattr(os, "sched_getaffinity", None)
     return Cpu(
-        name=processor(CPUINFO),
+        name=processor(),
         cores=machine.cores(),
         logical=os.cpu_count() or 1,
         physical=psutil.cpu_count(logical=False),
@@ -72,16 +71,6 @@ def cpu() -> Cpu:
         fma=simd.has_fma(),
         limited=simd.targets() != simd.runnable(),
     )
-
-
-def processor(cpuinfo: Path) -> str:
-    """The processor's name, from ``cpuinfo`` where there is such a file."""
-    try:
-        lines = cpuinfo.read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def memory(cgroup: Path = CGROUP) -> Memory:

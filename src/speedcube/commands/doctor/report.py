@@ -28,7 +28,7 @@ _STYLES: Final = {BROKEN: "bold red", WARNING: "yellow"}
 
 
 @dataclass(frozen=True)
-class Report:
+class Diagnosis:
     """The facts, and what follows from them."""
 
     facts: Facts
@@ -41,17 +41,17 @@ class Report:
         return all(finding.level != BROKEN for finding in self.findings)
 
 
-def judge(facts: Facts) -> Report:
+def judge(facts: Facts) -> Diagnosis:
     """The report on ``facts``."""
-    return Report(facts, rung_states(facts), findings(facts))
+    return Diagnosis(facts, rung_states(facts), findings(facts))
 
 
-def examine() -> Report:
+def examine() -> Diagnosis:
     """The report on this machine."""
     return judge(gather())
 
 
-def to_json(found: Report) -> str:
+def to_json(found: Diagnosis) -> str:
     """The report as JSON: the facts by section, ``rungs``, ``findings``, ``healthy``."""
     document: dict[str, Any] = {"schema": SCHEMA, "healthy": found.healthy}
     document |= asdict(found.facts)
@@ -60,7 +60,7 @@ def to_json(found: Report) -> str:
     return json.dumps(document, indent=1)
 
 
-def show(found: Report, console: Console) -> None:
+def show(found: Diagnosis, console: Console) -> None:
     """Print the report."""
     system = found.facts.system
     title = f"speedcube {system.speedcube}, Python {system.python}, {system.platform}"

@@ -15,10 +15,12 @@ from ...engine.rungs import Rung
 from ...errors import SpeedcubeError
 from ...exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
+from .climb import LadderResult, finished
 from .dask_time import BUDGET, time_dask
-from .measure import LadderResult, RungResult, finished, measure, timed_runs
+from .measure import measure, timed_runs
 from .presets import Experiment, experiment
 from .progress import Estimate, waiting
+from .result import RungResult
 from .table import UNLIMITED, show
 
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
@@ -26,7 +28,7 @@ _LEAVE: Final = 4.0  # seconds that the process may take to end after Ctrl-C
 
 
 @dataclass(frozen=True)
-class Request:
+class LadderRequest:
     """A climb whose every option has been checked."""
 
     chosen: Experiment
@@ -39,7 +41,7 @@ class Request:
 
 
 @dataclass
-class Climbed:
+class Unfinished:
     """What is known so far: it grows while climbing, so that Ctrl-C loses nothing."""
 
     rungs: list[RungResult] = field(default_factory=list)
@@ -57,7 +59,7 @@ def checked(
     json: str | None,
     plot: str | None,
     price: str | None,
-) -> Request:
+) -> LadderRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     chosen = experiment(preset, shape, op, dtype)
     chosen.ours()
@@ -68,12 +70,12 @@ def checked(
     if plot is not None:
         terminal.check_picture("--plot", plot)
     names = options.every_rung() if on is None else options.rung_names(on)
-    return Request(chosen, options.rungs_of(names), repeat, dask, json, plot, prices)
+    return LadderRequest(chosen, options.rungs_of(names), repeat, dask, json, plot, prices)
 
 
-def run(request: Request) -> int:
+def run(request: LadderRequest) -> int:
     """Climb; write and print what was found; the exit code."""
-    climbed, interrupted = Climbed(), False
+    climbed, interrupted = Unfinished(), False
     try:
         climb(request, climbed, Console(stderr=True))
     except KeyboardInterrupt:
@@ -99,7 +101,7 @@ def run(request: Request) -> int:
     return DONE if read else BROKEN_PIPE
 
 
-def _result(request: Request, climbed: Climbed) -> LadderResult:
+def _result(request: LadderRequest, climbed: Unfinished) -> LadderResult:
     chosen = request.chosen
     return finished(
         climbed.rungs,
@@ -131,7 +133,7 @@ def _written(path: str | None, write: Callable[[str], object]) -> bool:
     return True
 
 
-def climb(request: Request, climbed: Climbed, console: Console) -> None:
+def climb(request: LadderRequest, climbed: Unfinished, console: Console) -> None:
     """Climb every rung of ``request``; one that fails is a problem, not the end."""
     estimate = Estimate(request.chosen)
     for rung in request.rungs:
@@ -148,13 +150,13 @@ def _said(err: Exception) -> str:
     return str(err) if isinstance(err, SpeedcubeError) else f"{type(err).__name__}: {err}"
 
 
-def _rung(request: Request, rung: Rung, guess: float, console: Console) -> RungResult:
+def _rung(request: LadderRequest, rung: Rung, guess: float, console: Console) -> RungResult:
     seconds = guess * (1 + timed_runs(request.repeat, guess))
     with waiting(console, rung.name, seconds) as tell:
         return measure(request.chosen.ours(), rung, request.repeat, tell)
 
 
-def _beside_dask(request: Request, rung: Rung, climbed: Climbed, console: Console) -> None:
+def _beside_dask(request: LadderRequest, rung: Rung, climbed: Unfinished, console: Console) -> None:
     """Time plain Dask on the rung just climbed."""
     with waiting(console, f"{rung.name}: plain Dask", _DASK_GUESS) as tell:
         try:

@@ -19,7 +19,7 @@ WIDTHS: Final = (32, 64)
 
 
 @dataclass(frozen=True)
-class Request:
+class RngRequest:
     """What was asked for, every option checked; ``size`` in bytes, None without end."""
 
     layout: Layout
@@ -29,7 +29,7 @@ class Request:
     rung: Rung
 
 
-def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> Request:
+def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> RngRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     chosen = layout(name)
     if seed < 0:
@@ -42,7 +42,7 @@ def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> Reque
     if len(found) > 1:
         raise ParameterError(f"--on {on!r} names {len(found)} rungs; the words come from one")
     _check_output()
-    return Request(chosen, seed, bits, size, found[0])
+    return RngRequest(chosen, seed, bits, size, found[0])
 
 
 def _check_output() -> None:
@@ -55,7 +55,7 @@ def _check_output() -> None:
         )
 
 
-def run(request: Request) -> int:
+def run(request: RngRequest) -> int:
     """Write; the exit code."""
     rung = request.rung
     try:
@@ -69,7 +69,7 @@ def run(request: Request) -> int:
         return FAILED
 
 
-def _written(request: Request, blocks: Blocks, file: int) -> int:
+def _written(request: RngRequest, blocks: Blocks, file: int) -> int:
     """Blocks into ``file``, up to the size asked for, each made while the one before is written.
 
     Past Python's own buffer, so that nothing is left to be written when the reader has gone.

@@ -17,8 +17,9 @@ from ...engine.rungs import Rung
 from ...expr.show import show
 from ...kernel.llvm.simd import limited
 from ...kernel.lower.reference import elements
-from .expressions import TABLE, Make
+from .expressions import TABLE
 from .hash_list import digest
+from .sources import Make
 
 
 @dataclass(frozen=True)

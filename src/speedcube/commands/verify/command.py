@@ -16,7 +16,7 @@ from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from ...kernel.llvm.simd import limited, runnable
 from ...numbers import seconds_text
 from .. import options, terminal
-from ..ladder.measure import this_machine
+from ..this_machine import this_machine
 from .check import Checked, check, hashes
 from .hash_list import VERSION, read, written
 
@@ -24,7 +24,7 @@ SCHEMA: Final = 1
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What was asked for, every option checked."""
 
     rungs: list[Rung]
@@ -33,7 +33,7 @@ class Request:
     write: str | None
 
 
-def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> Request:
+def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> VerifyRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     if write is not None:
         terminal.check_output("--write", write)
@@ -49,14 +49,14 @@ def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) 
             f"--simd {simd} is about the CPU rungs of this process, not about {', '.join(others)}; "
             "leave one of the two out"
         )
-    return Request(chosen, simd, as_json, write)
+    return VerifyRequest(chosen, simd, as_json, write)
 
 
 def _names(simd: str | None) -> list[str]:
     return [name for name in rungs.available() if simd is None or name.startswith("core")]
 
 
-def run(request: Request) -> int:
+def run(request: VerifyRequest) -> int:
     """Verify and print; the exit code."""
     with limited(request.simd):
         try:
@@ -73,7 +73,7 @@ def _write(path: str) -> int:
     return DONE
 
 
-def _verify(request: Request) -> int:
+def _verify(request: VerifyRequest) -> int:
     listed = read()
     done = list[Checked]()
     simd = f", kernels for {request.simd}" if request.simd else ""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
-from ...expr.bounds import analyse
+from ...expr.analysis import analyse
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
 from ...expr.space import Space
 from ...ops import EXACT, OPS
