@@ -25,7 +25,7 @@ import numpy as np
 from cpu import in_turn
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu
 from speedcube.engine.boxes import boxes
 from speedcube.engine.prepare import prepare

@@ -27,7 +27,7 @@ import psutil
 from train_jobs import facts
 
 from speedcube import train
-from speedcube.train.driver import placement
+from speedcube.train.driver import local_cluster
 from speedcube.train.metrics.rows import read_rows
 
 STEPS = 30
@@ -192,7 +192,7 @@ def main() -> None:
     print(f"left over: {', '.join(found['left_over']) or 'nothing'}")
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
-    placement.close_all()
+    local_cluster.close_all()
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from speedcube import train
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import machine
-from speedcube.train.driver import placement
+from speedcube.train.driver import local_cluster
 
 BARE = """
 import os, sys, time, torch
@@ -167,7 +167,7 @@ def main() -> None:
         print(json.dumps(found["scaling"], indent=1))
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
-    placement.close_all()
+    local_cluster.close_all()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 from train_jobs import facts
 
 from speedcube import train
-from speedcube.train.driver import placement
+from speedcube.train.driver import local_cluster
 
 
 def fit(lr: float, batch: int, seconds: float) -> None:
@@ -76,7 +76,7 @@ def main() -> None:
     print(json.dumps(told, indent=1))
     if asked.json:
         asked.json.write_text(json.dumps(told, indent=1) + "\n")
-    placement.close_all()
+    local_cluster.close_all()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import speedcube as sc
 from speedcube.commands.verify.expressions import SHARED, SMALL
 from speedcube.commands.verify.hash_list import digest
 from speedcube.engine import cpu, tiers
-from speedcube.kernel.llvm.compile import has_fma, targets
+from speedcube.kernel.llvm.simd import has_fma, targets
 
 
 def _rng() -> sc.random.Generator:

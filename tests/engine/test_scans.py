@@ -15,9 +15,10 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, UnsupportedError
 from speedcube.expr import scans
-from speedcube.kernel.llvm import compile as native
-from speedcube.kernel.llvm import scan as llvm_ordered
-from speedcube.kernel.program import Ordered
+from speedcube.kernel.llvm.compile import QUICK, compile_object, load_object, source
+from speedcube.kernel.llvm.scans.layout import SCRATCH, STATE
+from speedcube.kernel.llvm.simd import targets
+from speedcube.kernel.program import Scan
 
 RNG = np.random.default_rng(11)
 WIDE = RNG.normal(size=5000) * np.exp(RNG.normal(size=5000) * 100)  # hundreds of binades
@@ -207,18 +208,18 @@ def test_same_bits_in_any_block(block: int, monkeypatch: pytest.MonkeyPatch) -> 
         assert_same_bits(y.compute(on="core"), values, y)
 
 
-@pytest.mark.parametrize("target", native.targets())
+@pytest.mark.parametrize("target", targets())
 def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of another length and no vectors at all."""
     values = RNG.normal(size=4000) * np.exp(RNG.normal(size=4000) * 3)
     values[1600:1700] *= 2.0 ** -np.arange(100)
     for op, dtype in (("cumsum", "float64"), ("prod", "float64"), ("cumprod", "float64")):
-        program = Ordered(op, dtype, dtype)
-        text = native.source(program, target, native.QUICK[target])
-        kernel = native.load_object(native.compile_object(text, target))
+        program = Scan(op, dtype, dtype)
+        text = source(program, target, QUICK[target])
+        kernel = load_object(compile_object(text, target))
         words = np.array([len(values), 0, 1500, 1, 0, 0], np.int64)
-        state, out = np.zeros(llvm_ordered.STATE), np.empty_like(values)
-        scratch = np.empty(llvm_ordered.SCRATCH + 64, np.uint8)
+        state, out = np.zeros(STATE), np.empty_like(values)
+        scratch = np.empty(SCRATCH + 64, np.uint8)
         kernel.function(
             *(a.ctypes.data for a in (words, values, state)),
             (scratch.ctypes.data + 63) & ~63,

@@ -20,10 +20,10 @@ import psutil
 import pytest
 
 import speedcube as sc
-from speedcube import train
+from speedcube import __version__, train
 from speedcube.errors import ParameterError, RungError, TrainError
-from speedcube.train.driver import placement
-from speedcube.train.driver import run as launch
+from speedcube.train.driver import local_cluster, placement
+from speedcube.train.driver.directory import run_directory
 from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
@@ -399,7 +399,7 @@ def test_a_directory_has_one_job_at_a_time() -> None:
 def test_a_directory_outlasts_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
     monkeypatch.setattr("speedcube.train.checkpoint.disk.sync_directory", synced.append)
-    made = launch.run_directory(tmp_path / "a" / "b", "name")
+    made = run_directory(tmp_path / "a" / "b", "name")
     assert made.is_dir()
     assert synced == [tmp_path, tmp_path / "a"]
 
@@ -512,12 +512,15 @@ def test_versions_that_differ_are_refused_before_the_first_step(
 ) -> None:
     run(surroundings).results()
     facts = dict(placement._known)
-    scheduler = placement._clusters[False].scheduler.address
+    scheduler = local_cluster._clients[False].scheduler.address
     first = next(key for key in facts if key[0] == scheduler)
-    changed = facts[first] | {"versions": facts[first]["versions"] | {"torch": "2.0.0"}}
-    monkeypatch.setitem(placement._known, first, changed)
-    with pytest.raises(TrainError, match=r"versions of torch differ: 2\.0\.0 on tcp://.*; 2\."):
-        run(surroundings).results()
+    for name, here in (("torch", r"2\."), ("speedcube", __version__)):
+        changed = facts[first] | {"versions": facts[first]["versions"] | {name: "0.0.1"}}
+        monkeypatch.setitem(placement._known, first, changed)
+        with pytest.raises(
+            TrainError, match=rf"versions of {name} differ: 0\.0\.1 on tcp://.*; {here}"
+        ):
+            run(surroundings).results()
     missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}
     monkeypatch.setitem(placement._known, first, missing)
     with pytest.raises(TrainError, match=r"has no PyTorch .* install speedcube\[train\]"):

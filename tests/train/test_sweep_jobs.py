@@ -21,7 +21,7 @@ import torch
 
 from speedcube import train
 from speedcube.errors import ParameterError
-from speedcube.train.driver import placement
+from speedcube.train.driver import local_cluster, placement
 from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
@@ -31,9 +31,9 @@ REPO = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[str]:
     """The address of one cluster of two workers for all sweeps of this file."""
-    placement.close_all()  # another file may have left a larger one
+    local_cluster.close_all()  # another file may have left a larger one
     yield placement.site("cores:2", None, None).client.scheduler.address
-    placement.close_all()
+    local_cluster.close_all()
 
 
 def halving(lr: float, steps: int = 3, gpus: int = 0) -> int:

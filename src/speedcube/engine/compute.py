@@ -14,8 +14,10 @@ import dask.threaded
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
 from ..expr.space import TILE
-from ..kernel.cuda import compile as cuda
-from ..kernel.llvm import compile as native
+from ..kernel.cuda.compile import source as cuda_source
+from ..kernel.llvm.compile import source as llvm_source
+from ..kernel.llvm.compile import styles
+from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from . import machine
@@ -101,10 +103,10 @@ def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
     program = prepare(stage, stage.parts[0], None).program
-    best = native.targets()[0]
+    best = targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
-        "cpu": lambda p: native.source(p, best, native.styles(p, best)[1]),
-        "cuda": cuda.source,
+        "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),
+        "cuda": cuda_source,
         "ir": str,
     }
     if target not in printers:

@@ -18,8 +18,9 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import has_fma, targets
-from ..kernel.llvm.loops import scratch_bytes
+from ..kernel.folds import FOLDS
+from ..kernel.llvm.scratch import scratch_bytes
+from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
 from .boxes import CALL, Box, Stop, boxes, column_boxes, span_boxes
 from .prepare import Prepared, geometry, tables
@@ -39,10 +40,9 @@ _CARRY_AFTER: Final = 8 * CALL
 
 def initial_records(program: Program, count: int) -> Array:
     """Records before anything is folded into them."""
-    records = np.zeros((count, program.sink.words), np.int64)
-    if program.sink.kind in ("min", "argmin"):
-        records[:] = np.iinfo(np.int64).max
-    return records
+    sink = program.sink
+    start = FOLDS[sink.kind].start if sink.kind in FOLDS else 0
+    return np.full((count, sink.words), start, np.int64)
 
 
 class _Scratch(threading.local):

@@ -16,10 +16,11 @@ from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
-from ..kernel.cuda.loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda.loops import elements_of_tile, parameter_slots
 from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.text import HEADER
 from ..kernel.exact.accumulator import carry
-from ..kernel.math.streams import RUN
+from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
 from .boxes import Stop, span_boxes
 from .cpu import RECORDS, Consume, initial_records
@@ -170,8 +171,8 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
     for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
         if code.mode == "run" and code.stream is not None:
             runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
-            per_tile = TILE // ((RUN // code.stream.per_block) >> code.lg)
-            return -(-runs // per_tile), per_tile * (RUN >> code.lg)
+            per_tile = TILE // ((code.stream.segment_blocks) >> code.lg)
+            return -(-runs // per_tile), per_tile * (SEGMENT >> code.lg)
     if tiling.table:
         return -(-steps // tiling.rows), tiling.rows * tiling.inner
     size = elements_of_tile(prepared.program)

@@ -16,7 +16,7 @@ import dask
 
 from .. import dtypes
 from ..errors import ParameterError, RungError
-from ..kernel.llvm.compile import targets
+from ..kernel.llvm.simd import targets
 from . import machine
 from .clusters.client import client_for, names_file, worker_addresses
 from .clusters.cuda_cluster import cuda_client

@@ -1,7 +1,7 @@
 """Scans: products, running products and running sums of a part's elements, in their order.
 
 The part's own kernel computes the elements, block after block in C order; a small kernel
-(`kernel/llvm/scan.py`) takes them from memory. On a GPU rung they are made there and taken
+(`kernel/llvm/scans/`) takes them from memory. On a GPU rung they are made there and taken
 here, by the CPU's kernel.
 
 Parts that share a line are first folded, each to a record: its exact sum (an accumulator; one
@@ -22,16 +22,17 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.llvm.compile import QUICK, NativeKernel, build, load, targets
-from ..kernel.llvm.scan import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
-from ..kernel.program import Ordered
+from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
+from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.llvm.simd import targets
+from ..kernel.program import Scan
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
 
 
 @lru_cache(maxsize=64)
-def _kernel(program: Ordered, target: str) -> NativeKernel:
+def _kernel(program: Scan, target: str) -> NativeKernel:
     key = (program, target, QUICK[target], kernel_cache())
     return load(*key) or build(*key)
 
@@ -39,7 +40,7 @@ def _kernel(program: Ordered, target: str) -> NativeKernel:
 class _Call:
     """A scan's kernel with its arguments in place, for one thread."""
 
-    def __init__(self, program: Ordered) -> None:
+    def __init__(self, program: Scan) -> None:
         self.kernel = _kernel(program, targets()[0])
         self.words = np.zeros(WORDS, np.int64)
         self.state = np.zeros(STATE, program.dtype)
@@ -58,7 +59,7 @@ class _Call:
             self.aligned,
             out.ctypes.data,
         )
-        return int(self.words[TAKEN]), int(self.words[MADE])
+        return int(self.words[TAKEN]), int(self.words[RESULTS])
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ class Products:
 
     def __init__(self, length: int, dtype: str) -> None:
         self.length = length
-        self.call = _Call(Ordered("prod", dtype, dtype))
+        self.call = _Call(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
         self.products: list[Array] = []
@@ -176,7 +177,7 @@ class Line:
 
     def __post_init__(self) -> None:
         source = self.source
-        self.call = _Call(Ordered(source.op, source.arg.dtype, source.dtype, source.odd))
+        self.call = _Call(Scan(source.op, source.arg.dtype, source.dtype, source.odd))
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         for values in blocks:

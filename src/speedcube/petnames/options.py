@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeVar
@@ -15,16 +16,18 @@ from .names.alphabet import is_name
 
 Number = TypeVar("Number", int, float)
 
+TRAIN_PACKAGES: Final = ("torch", "safetensors")
+SWEEP_PACKAGES: Final = ("pandas", "pyarrow")  # of its table; what it draws with is asked apart
 MAX_START: Final = 16  # letters
 MAX_SEED: Final = 2**63 - 1
 
 
-def check_packages() -> None:
-    """`ParameterError` unless PyTorch and safetensors are installed."""
-    missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
+def check_packages(names: Sequence[str] = TRAIN_PACKAGES, extra: str = "train") -> None:
+    """`ParameterError` unless the packages that ``names`` lists are installed, as by ``extra``."""
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise ParameterError(
-            f"{' and '.join(missing)} cannot be imported; pip install speedcube[train]"
+            f"{' and '.join(missing)} cannot be imported; pip install speedcube[{extra}]"
         )
 
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..commands.numbers import seconds_text
 from ..errors import DataFileError, ParameterError
-from ..train.metrics.rows import read_rows
-from ..train.reports import document, plots
-from ..train.reports.curves import Point, points, series
-from ..train.sweeps import record
+from ..files import write_whole
+from ..numbers import seconds_text
+from ..train import reports
 from . import card
 
 PLAN: Final = "petnames.json"  # what a directory is trained for, from the start of the training
@@ -25,39 +23,38 @@ class Training:
     """What a training was asked for, and what it has reported so far."""
 
     out: Path
-    told: Mapping[str, Any]  # the card's facts, or the plan's where it has not finished
-    points: list[Point]
+    facts: Mapping[str, Any]  # the card's, or the plan's where it has not finished
+    points: list[reports.Point]
     target: float | None
 
     @classmethod
     def read(cls, out: Path, target: float | None) -> Training:
         """The training in ``out``; `ParameterError` where there is none with an epoch behind it."""
-        plan, metrics = out / PLAN, out / "metrics.jsonl"
-        if not (plan.is_file() and metrics.is_file()):
+        if not (out / PLAN).is_file():
             raise ParameterError(
                 f"{str(out)!r} holds no sweep and no training: name a directory that speedcube "
                 "petnames train or sweep wrote"
             )
-        made = cls(out, _facts(out), points(read_rows(metrics)), target)
-        if not made.ends():
+        training = cls(out, _facts(out), reports.points(reports.read_run(out)), target)
+        if not training.ends():
             raise ParameterError(f"{str(out)!r} holds a training whose first epoch has not ended")
-        return made
+        return training
 
-    def ends(self) -> list[tuple[Point, float]]:
+    def ends(self) -> list[tuple[reports.Point, float]]:
         """The ends of its epochs, with the validation loss."""
-        return series(self.points, "validation_loss")
+        return reports.series(self.points, "validation_loss")
 
     def summary(self) -> str:
         """How far it has come, and how good it is."""
         ends = self.ends()
         (last, loss), (best, least) = ends[-1], min(ends, key=lambda end: end[1])
-        told = (
-            f"{len(ends)} of {self.told['settings']['epochs']} epochs in "
+        text = (
+            f"{len(ends)} of {self.facts['settings']['epochs']} epochs in "
             f"{seconds_text(last.seconds)}: validation loss {loss:.4f} a character"
         )
         if best is not last:
-            told += f", at best {least:.4f} in epoch {best.metrics['epoch']}"
-        return told + "." + self._reached()
+            text += f", at best {least:.4f} in epoch {best.metrics['epoch']}"
+        return text + "." + self._reached()
 
     def _reached(self) -> str:
         if self.target is None:
@@ -70,11 +67,9 @@ class Training:
 
     def curves(self, path: str | None = None) -> Any:
         """Both losses against epochs and seconds: a figure, written to ``path`` if given."""
-        drawn = {name: series(self.points, metric) for metric, name in LOSSES.items()}
-        epochs = plots.have_epochs(drawn.values())
-        lines = [plots.Line.of(name, curve, epochs) for name, curve in drawn.items()]
-        figure = plots.pair(lines, epochs, "loss in nats a character", self.target)
-        return plots.saved(figure, path)
+        named = [(name, reports.series(self.points, metric)) for metric, name in LOSSES.items()]
+        figure = reports.curves_figure(named, "loss in nats a character", self.target)
+        return reports.save_figure(figure, path)
 
     def html(self) -> str:
         """The page, which loads nothing else."""
@@ -83,20 +78,20 @@ class Training:
             for point, loss in self.ends()
         ]
         parts = [
-            document.paragraph(self.summary()),
-            document.heading("Loss, in nats a character, padding left out"),
-            document.drawing(self.curves(), "curves"),
-            document.heading("Epochs"),
-            document.table(["epoch", "training loss", "validation loss", "seconds"], rows),
-            document.heading("Settings and data"),
-            document.facts({**_flat(self.told), "directory": self.out.absolute()}),
+            reports.paragraph(self.summary()),
+            reports.heading("Loss, in nats a character, padding left out"),
+            reports.drawing(self.curves(), "curves"),
+            reports.heading("Epochs"),
+            reports.table(["epoch", "training loss", "validation loss", "seconds"], rows),
+            reports.heading("Settings and data"),
+            reports.facts({**_flat(self.facts), "directory": self.out.absolute()}),
         ]
-        return document.document("Training of a network that invents pet names", parts)
+        return reports.html_page("Training of a network that invents pet names", parts)
 
     def write(self) -> Path:
         """Write ``report.html`` into the directory; its path."""
         path = self.out.absolute() / "report.html"
-        record.write_whole(path, self.html().encode())
+        write_whole(path, self.html().encode(), durable=True)
         return path
 
 
@@ -104,24 +99,24 @@ def _facts(out: Path) -> dict[str, Any]:
     """What the card says, or the plan where there is none yet; `DataFileError` if neither."""
     path = out / card.CARD if (out / card.CARD).is_file() else out / PLAN
     try:
-        told = json.loads(path.read_bytes())
-        if not isinstance(told["settings"]["epochs"], int):
+        facts = json.loads(path.read_bytes())
+        if not isinstance(facts["settings"]["epochs"], int):
             raise TypeError("its epochs are no number")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as err:
         raise DataFileError(f"{path} is not what a training has written: {err!r}") from err
-    return dict(told)
+    return dict(facts)
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts by name, one level deep, those of settings, data and versions."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for kind in ("settings", "data", "versions"):
-        facts = told.get(kind)
-        if isinstance(facts, dict):
-            found |= {_words(name): value for name, value in facts.items()}
-        elif facts is not None:  # a plan has the checksum alone
-            found["sha256"] = facts
-    return found
+        values = facts.get(kind)
+        if isinstance(values, dict):
+            flat |= {_words(name): value for name, value in values.items()}
+        elif values is not None:  # a plan has the checksum alone
+            flat["sha256"] = values
+    return flat
 
 
 def _words(name: str) -> str:

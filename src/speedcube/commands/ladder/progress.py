@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from ...engine import rungs
 from ...engine.rungs import Rung
-from ..numbers import seconds_text
+from ...numbers import seconds_text
 from .presets import Experiment
 
 LONG: Final = 20.0  # seconds; a longer wait is announced where no bar can be drawn

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import multiprocessing
-import os
-import re
 import sys
-import threading
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import cloudpickle
 
+from ...__about__ import __version__
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for, worker_addresses, worker_states
 from ...errors import ParameterError, RungError, TrainError
 from ..environment import Surroundings, since
-from ..messages import Place
+from ..messages import JobSettings, Place
 from ..worker import agent
+from . import local_cluster
 
-CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
+CHECKED: Final = ("python", "speedcube", "torch", "cloudpickle", "safetensors")  # equal everywhere
 GPU_KINDS: Final = ("gpu", "gpus")
 MOST_A_CORE: Final = 16  # ranks
 
@@ -58,11 +55,14 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     gpu = kind in GPU_KINDS
     rung = _gpus(on) if gpu else _cores(on)
     numbers = rung.devices if gpu else tuple(range(rung.workers))
-    client = _local(gpu, numbers)
+    client = local_cluster.client(gpu, max(numbers) + 1)
+    _facts(client, worker_addresses(client))
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
     count = _enough(on, ranks, len(numbers))
     wants_gpu = gpu and backend != "gloo"
-    return Site(str(on), client, count, numbers, devices, wants_gpu, since(_began[gpu]))
+    return Site(
+        str(on), client, count, numbers, devices, wants_gpu, since(local_cluster.environment(gpu))
+    )
 
 
 def _cores(on: Any) -> rungs.Rung:
@@ -107,8 +107,8 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     scheduler = client.scheduler.address
     new = [address for address in addresses if (scheduler, address) not in _known]
     if new:
-        for address, found in client.run(agent.inspect, workers=new).items():
-            _known[scheduler, address] = found
+        for address, fact in client.run(agent.inspect, workers=new).items():
+            _known[scheduler, address] = fact
         client.run(agent.warm, workers=new)
     facts = {address: _known[scheduler, address] for address in addresses}
     _check_versions(facts)
@@ -118,43 +118,47 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
 def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
     """Refuse what would fail, or train differently, at some later step."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    found: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in CHECKED}
+    who: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in CHECKED}
     for address, fact in facts.items():
-        found["python"][fact["python"]].append(address)
+        who["python"][fact["python"]].append(address)
         for name, version in fact["versions"].items():
-            found[name][version].append(address)
-    found["python"].setdefault(here, []).append("this process")
-    found["cloudpickle"].setdefault(cloudpickle.__version__, []).append("this process")
-    missing = found["torch"].get("missing", []) or found["safetensors"].get("missing", [])
+            who[name][version].append(address)
+    for name, version in (
+        ("python", here),
+        ("speedcube", __version__),
+        ("cloudpickle", cloudpickle.__version__),
+    ):
+        who[name][version].append("this process")
+    missing = who["torch"].get("missing", []) or who["safetensors"].get("missing", [])
     if missing:
         raise TrainError(
             f"worker {missing[0]} has no PyTorch or no safetensors: install speedcube[train] "
             "on every worker"
         )
-    for name, versions in found.items():
+    for name, versions in who.items():
         if len(versions) > 1:
             listed = "; ".join(
-                f"{version} on {', '.join(who[:3])}{' ...' * (len(who) > 3)}"
-                for version, who in sorted(versions.items())
+                f"{version} on {', '.join(have[:3])}{' ...' * (len(have) > 3)}"
+                for version, have in sorted(versions.items())
             )
             raise TrainError(f"versions of {name} differ: {listed}; install one version everywhere")
 
 
-def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
+def place(site: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
     """The ranks on ``workers`` (address, name), host by host, and the backend of their group."""
-    facts = _facts(found.client, [address for address, _ in workers])
+    facts = _facts(site.client, [address for address, _ in workers])
     chosen = dict(workers)
     places = []
-    for host, there in _by_host(found.client).items():
+    for host, there in _by_host(site.client).items():
         mine = [address for address in there if address in chosen]
         for k, address in enumerate(mine):
             fact = facts[address]
             # By its place among all workers of the host: another job there gets other GPUs.
-            device = _device(found, chosen[address], fact, there.index(address))
+            device = _device(site, chosen[address], fact, there.index(address))
             threads = max(1, fact["cores"] // len(there))
             places.append(Place(0, address, host, k, len(mine), device, threads))
     have = all(p.device for p in places)
-    gpu = have if found.wants_gpu is None else found.wants_gpu
+    gpu = have if site.wants_gpu is None else site.wants_gpu
     if gpu and not have:
         short = next(p.worker for p in places if p.device is None)
         raise TrainError(
@@ -164,6 +168,13 @@ def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place
         replace(p, rank=rank, device=p.device if gpu else None) for rank, p in enumerate(places)
     ]
     return placed, "cpu:gloo,cuda:nccl" if gpu else "gloo"
+
+
+def visible_gpus(settings: JobSettings, places: Iterable[Place], host: str) -> tuple[str, ...]:
+    """The GPUs that a job's ranks on ``host`` are to see; () where they see what a worker does."""
+    if settings.as_task:
+        return ()
+    return tuple(p.device for p in places if p.host == host and p.device)
 
 
 def _by_host(client: Any) -> dict[str, list[str]]:
@@ -183,74 +194,12 @@ def _order(worker: tuple[str, Any]) -> tuple[Any, ...]:
     return (0, name, address) if isinstance(name, int) else (1, 0, address)
 
 
-def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
+def _device(site: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
     """The GPU of a worker, the ``index``-th of its host, as CUDA names it."""
-    if name in found.devices:
-        return found.devices[name]
+    if name in site.devices:
+        return site.devices[name]
     if fact["one_gpu"] and fact["devices"]:  # dask-cuda put the worker's own first
         return str(fact["devices"][0])
     if index < fact["gpus"]:
         return str(fact["devices"][index]) if fact["devices"] else str(index)
     return None
-
-
-# Clusters of this process, one for CPUs and one for GPUs, grown to what was asked for and kept.
-_clusters: Final[dict[bool, Any]] = {}
-_began: Final[dict[bool, dict[str, str]]] = {}  # the environment they began with
-_growing: Final = threading.Lock()
-
-
-def _local(gpu: bool, numbers: tuple[int, ...]) -> Any:
-    """A client of this machine's cluster, which has workers with these numbers as names."""
-    from distributed import Client, LocalCluster
-
-    if multiprocessing.current_process().daemon:
-        raise RungError(
-            "a daemonic process, such as a Dask worker under its nanny, cannot start the workers "
-            "of a job; inside a Dask task give on=distributed.get_client()"
-        )
-    need = max(numbers) + 1
-    with _growing:
-        client = _clusters.get(gpu)
-        if client is None or client.status != "running":
-            atexit.unregister(close_all)
-            atexit.register(close_all)  # before those of distributed, which were registered first
-            _began[gpu] = dict(os.environ)
-            cluster = LocalCluster(
-                n_workers=need,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
-                memory_limit=0,  # a rank's memory is not its worker's
-                silence_logs=50,
-                preload=["speedcube.train.worker.ignore_terminal"],
-            )
-            client = _clusters[gpu] = Client(cluster, set_as_default=False)
-        if len(client.cluster.workers) < need:
-            client.cluster.scale(need)
-        client.wait_for_workers(need, timeout=60)
-        _facts(client, worker_addresses(client))
-    return client
-
-
-def close_all() -> None:
-    """Close the clusters that this process started for training."""
-    while _clusters:
-        _, client = _clusters.popitem()
-        cluster = client.cluster
-        client.close()
-        cluster.close()
-
-
-def default_name(function: Any) -> str:
-    """A job's name where none is given: its function's."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", type(function).__name__)
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:64]
-    return name.strip("._-") or "job"
-
-
-def runs_directory() -> str:
-    """Where runs go that are not told where: below the current directory."""
-    return os.path.join(os.getcwd(), "speedcube-runs")

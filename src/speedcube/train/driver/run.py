@@ -7,22 +7,22 @@ import functools
 import inspect
 import math
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from ..checkpoint.disk import make_directories
+from ..messages import JobSettings
 from ..metrics.progress import Live
 from ..pickling import dumps_call
 from ..ranks import context
 from ..trackers import open_all
 from . import placement, run_file
+from .directory import checked_name, run_directory
 from .job import Job
-from .supervisor import Request, Supervisor, cancel_all
+from .request import JobRequest
+from .supervisor import Supervisor, cancel_all
 
 OWN: Final = (
     "on",
@@ -40,7 +40,6 @@ OWN: Final = (
     "total",
     "progress",
 )
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 
 
 def run(
@@ -125,7 +124,7 @@ def run(
     at_least("keep", keep, 1)
     if total is not None:
         at_least("total", total, 1)
-    title = _checked_name(name, function)
+    title = checked_name(name, function)
     limit = _checked_timeout(step_timeout)
     site = placement.site(on, ranks, backend)
     directory = run_directory(out, title)
@@ -134,18 +133,17 @@ def run(
         trackers, directory.name, where | run_file.call(function, args, kwargs), site.ranks
     )
     call, futures = _pickled(function, args, kwargs)
-    request = Request(
-        title,
-        directory,
-        call,
-        bool(as_task) or futures,
-        int(max_restarts),
-        limit,
+    settings = JobSettings(
+        f"{title}-{time.time_ns():x}",
+        site.ranks,
+        str(directory),
         int(keep),
         bool(stop_on_nan),
         bool(prunable),
         bool(as_task),
+        site.surroundings,
     )
+    request = JobRequest(title, settings, call, bool(as_task) or futures, int(max_restarts), limit)
     live = Live(title, site.ranks, total, progress)
     supervisor = Supervisor(request, site, live, opened, (args, kwargs))
     run_file.write(directory, {"name": title, **where}, args, kwargs)
@@ -165,12 +163,12 @@ def check_function(function: Any) -> None:
         return
     keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     bound = function.keywords if isinstance(function, functools.partial) else {}
-    taken = [p.name for p in parameters if p.kind in keyword and p.name in OWN]
-    taken = [name for name in taken if name not in bound]
-    if taken:
+    own = [p.name for p in parameters if p.kind in keyword and p.name in OWN]
+    clash = next((name for name in own if name not in bound), None)
+    if clash is not None:
         raise ParameterError(
-            f"{taken[0]!r} is a parameter of the function and an option of train.run; bind it "
-            f"with functools.partial(function, {taken[0]}=...), or rename it"
+            f"{clash!r} is a parameter of the function and an option of train.run; bind it "
+            f"with functools.partial(function, {clash}=...), or rename it"
         )
 
 
@@ -188,32 +186,6 @@ def _checked_timeout(value: Any) -> float | None:
             f"step_timeout={value!r}: give seconds, more than 0, math.inf for none, or None"
         )
     return float(value) if math.isfinite(value) else math.inf
-
-
-def _checked_name(name: Any, function: Any) -> str:
-    if name is None:
-        return placement.default_name(function)
-    if not isinstance(name, str) or not NAME.match(name):
-        raise ParameterError(
-            f"name={name!r}: a name has 1 to 128 letters, digits, '.', '_' and '-', and begins "
-            "with a letter or a digit"
-        )
-    return name
-
-
-def run_directory(out: Any, name: str) -> Path:
-    """The directory ``out``, or a new one, made; `ParameterError` where it cannot be."""
-    if out is None:
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path(placement.runs_directory()) / f"{name}-{stamp}-{os.urandom(2).hex()}"
-    try:
-        made = Path(out).absolute()
-        make_directories(made)
-    except (OSError, TypeError, ValueError) as err:
-        raise ParameterError(f"out={out!r} cannot be a run's directory: {err}") from err
-    if not os.access(made, os.W_OK):
-        raise ParameterError(f"out={str(made)!r} cannot be written")
-    return made
 
 
 def _pickled(function: Any, args: Any, kwargs: Any) -> tuple[bytes, bool]:

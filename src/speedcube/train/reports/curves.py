@@ -1,15 +1,17 @@
-"""From the rows of a trial's run to its curve, and to the time its ranks were at work."""
+"""From the rows of a run to its curves, and to the time its ranks were at work."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
-from ..metrics.rows import Row, Scalar
+from ..metrics.rows import Row, Scalar, read_rows
 
 NEW: Final = ("start", "restart")  # events after which ranks begin anew, or from a checkpoint
 
@@ -23,9 +25,25 @@ class Point:
     metrics: dict[str, Scalar]
 
 
+# The points that have a metric, with its value.
+Series: TypeAlias = Sequence[tuple[Point, float]]
+
+
+def read_run(out: str | os.PathLike[str]) -> list[Row]:
+    """What the run in the directory ``out`` has written so far; nothing where there is no run.
+
+    Raises
+    ------
+    DataFileError
+        A line of its metrics.jsonl that is no row.
+    """
+    path = Path(out) / "metrics.jsonl"
+    return read_rows(path) if path.exists() else []
+
+
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of a run, restarts joined where their checkpoints were."""
-    found: list[Point] = []
+    joined: list[Point] = []
     before, fresh = 0.0, True  # seconds of earlier attempts; whether a new one begins
     for row in rows:
         if row.get("event") in NEW:
@@ -34,11 +52,11 @@ def points(rows: Iterable[Row]) -> list[Point]:
             continue
         point = Point(row["step"], row["seconds"], row["metrics"])
         if fresh:
-            while found and found[-1].step >= point.step:
-                found.pop()
-            before, fresh = found[-1].seconds if found else 0.0, False
-        found.append(replace(point, seconds=point.seconds + before))
-    return found
+            while joined and joined[-1].step >= point.step:
+                joined.pop()
+            before, fresh = joined[-1].seconds if joined else 0.0, False
+        joined.append(replace(point, seconds=point.seconds + before))
+    return joined
 
 
 def number(value: Scalar) -> float | None:
@@ -46,9 +64,9 @@ def number(value: Scalar) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def series(found: Sequence[Point], metric: str) -> list[tuple[Point, float]]:
+def series(points: Iterable[Point], metric: str) -> list[tuple[Point, float]]:
     """The points that have ``metric``, with its value."""
-    values = ((point, number(point.metrics.get(metric))) for point in found)
+    values = ((point, number(point.metrics.get(metric))) for point in points)
     return [(point, value) for point, value in values if value is not None]
 
 

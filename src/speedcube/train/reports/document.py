@@ -30,7 +30,7 @@ td { white-space: pre-wrap; vertical-align: top }
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def document(title: str, parts: Iterable[str]) -> str:
+def html_page(title: str, parts: Iterable[str]) -> str:
     """A page with this heading; ``parts`` are what the functions below make."""
     head = [
         "<!DOCTYPE html>",
@@ -74,11 +74,11 @@ def table(
     return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
 
 
-def facts(told: Mapping[str, Any]) -> str:
+def facts(values: Mapping[str, Any]) -> str:
     """A table of names and what they are."""
     rows = "".join(
         f"<tr><th>{escape(clean(name))}</th><td>{escape(clean(str(value)))}</td></tr>"
-        for name, value in told.items()
+        for name, value in values.items()
     )
     return f"<table>{rows}</table>"
 

@@ -1,4 +1,4 @@
-"""The article's two figures: loss of every trial over epochs and seconds; time to a target loss."""
+"""Figures of curves and of times, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -6,74 +6,51 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from ..sweeps.record import Settings
-from ..sweeps.space import RANKS, Range, ranks_key
-from ..sweeps.trials import Traced, TrialResult
-from .curves import Point, number
+from .curves import Series, number
 
 PICTURES: Final = (".png", ".svg")
 COLOURS: Final = tuple(f"C{k}" for k in range(10))  # matplotlib's own
-DASHES: Final = ("-", "--", ":")  # the second and third ten trials have the colours again
-MOST_NAMED: Final = len(COLOURS) * len(DASHES)  # trials that a legend can tell apart
+DASHES: Final = ("-", "--", ":")  # the second and third ten curves have the colours again
+MOST_NAMED: Final = len(COLOURS) * len(DASHES)  # curves that a legend can tell apart
 NAME_HEIGHT: Final = 0.16  # inches of one in a legend
 FAR: Final = 100.0  # times the least value, above which the axis is logarithmic
 
 
-@dataclass(frozen=True)
-class Line:
-    """One curve: what it is called, and at which epochs (or steps) and seconds its values came."""
+def curves_figure(named: Sequence[tuple[str, Series]], up: str, target: float | None = None) -> Any:
+    """Two plots of the same curves, against epoch (or step) and against seconds.
 
-    name: str
-    at: list[float]
-    seconds: list[float]
-    values: list[float]
-
-    @classmethod
-    def of(cls, name: str, curve: Sequence[tuple[Point, float]], epochs: bool) -> Line:
-        """A curve against the epoch that was reported or the step; it breaks where it diverged."""
-        at = [float(point.metrics["epoch"] or 0) if epochs else point.step for point, _ in curve]
-        values = [value if math.isfinite(value) else math.nan for _, value in curve]
-        return cls(name, at, [point.seconds for point, _ in curve], values)
-
-
-def curves(settings: Settings, trials: Sequence[Traced]) -> Any:
-    """The metric of every trial against epoch (step where none is reported) and seconds."""
-    drawn = [trial for trial in trials if trial.curve]
-    epochs = have_epochs(trial.curve for trial in drawn)
-    lines = [Line.of(label(settings, trial.result), trial.curve, epochs) for trial in drawn]
-    return pair(lines, epochs, _plain(settings.metric), settings.target)
-
-
-def have_epochs(drawn: Iterable[Sequence[tuple[Point, float]]]) -> bool:
-    """Whether every point of these curves says in which epoch it is, and there is one."""
-    told = [number(point.metrics.get("epoch")) for curve in drawn for point, _ in curve]
-    return bool(told) and None not in told
-
-
-def pair(lines: Sequence[Line], epochs: bool, up: str, target: float | None) -> Any:
-    """Two plots of the same lines, against epoch (or step) and against seconds."""
-    named = lines if len(lines) <= MOST_NAMED else []
-    figure = _figure(11, max(4.2, 0.4 + NAME_HEIGHT * len(named)))
+    Parameters
+    ----------
+    named
+        Each curve with its name. The left plot is over epochs where every point reports an "epoch".
+    up
+        What the values are.
+    target
+        A value that is marked in both plots.
+    """
+    epochs = have_epochs(curve for _, curve in named)
+    in_legend = len(named) if len(named) <= MOST_NAMED else 0
+    figure = _figure(11, max(4.2, 0.4 + NAME_HEIGHT * in_legend))
     left, right = figure.subplots(1, 2, sharey=True)
-    for place, line in enumerate(lines):
-        look = look_of(place)
-        left.plot(line.at, line.values, label=line.name, **look)
-        right.plot(line.seconds, line.values, **look)
+    for place, (name, curve) in enumerate(named):
+        points, values = [point for point, _ in curve], [_drawable(value) for _, value in curve]
+        across = [float(point.metrics["epoch"] or 0) if epochs else point.step for point in points]
+        left.plot(across, values, label=_plain(name), **look_of(place))
+        right.plot([point.seconds for point in points], values, **look_of(place))
     left.set_xlabel("epoch" if epochs else "step")
     right.set_xlabel("seconds of training")
-    left.set_ylabel(up)
+    left.set_ylabel(_plain(up))
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        if target is not None and lines:
+        if target is not None and named:
             axes.axhline(target, color="black", linewidth=0.8, linestyle="--")
-    if _far_apart([value for line in lines for value in line.values]):
+    if _far_apart([value for _, curve in named for _, value in curve]):
         left.set_yscale("log")
-    if named:
+    if in_legend:
         figure.legend(
             *left.get_legend_handles_labels(),
             loc="outside right upper",
@@ -83,80 +60,58 @@ def pair(lines: Sequence[Line], epochs: bool, up: str, target: float | None) -> 
     return figure
 
 
+def have_epochs(curves: Iterable[Series]) -> bool:
+    """Whether every point of these curves says in which epoch it is, and there is one."""
+    epochs = [number(point.metrics.get("epoch")) for curve in curves for point, _ in curve]
+    return bool(epochs) and None not in epochs
+
+
 def look_of(place: int) -> dict[str, Any]:
-    """How the line of the trial at ``place`` is drawn: unlike those of `MOST_NAMED` others."""
+    """How the curve at ``place`` is drawn: unlike those of `MOST_NAMED` others."""
     dashes = DASHES[place // len(COLOURS) % len(DASHES)]
     look = {"linewidth": 1.2, "marker": "o", "markersize": 2.5}
     return look | {"color": COLOURS[place % len(COLOURS)], "linestyle": dashes}
 
 
-def _far_apart(values: Sequence[float]) -> bool:
-    """Whether one trial that diverged would press all others flat on a linear axis."""
-    drawn = [value for value in values if not math.isnan(value)]
+def _drawable(value: float) -> float:
+    """``value``, or NaN, where a curve breaks."""
+    return value if math.isfinite(value) else math.nan
+
+
+def _far_apart(values: Iterable[float]) -> bool:
+    """Whether one curve that diverged would press all others flat on a linear axis."""
+    drawn = [value for value in values if math.isfinite(value)]
     return bool(drawn) and 0 < FAR * min(drawn) < max(drawn)
 
 
-def fastest(trials: Sequence[Traced]) -> dict[int, TrialResult]:
-    """For each number of ranks the trial that reached the target first; fewest ranks first."""
-    found: dict[int, TrialResult] = {}
-    for trial in trials:
-        result = trial.result
-        if result.target_seconds is None:
-            continue
-        before = found.get(result.ranks)
-        if before is None or result.target_seconds < (before.target_seconds or 0.0):
-            found[result.ranks] = result
-    return dict(sorted(found.items()))
+def times_figure(
+    bars: Sequence[tuple[str, str, float]],
+    ideal: Sequence[float],
+    *,
+    kind: str,
+    across: str,
+    title: str,
+) -> Any:
+    """Bars of seconds, and the ideal times as a line.
 
-
-def ideal(found: dict[int, TrialResult]) -> list[float]:
-    """The time of the fewest ranks, divided by how many times more there are."""
-    least = next(iter(found))
-    seconds = found[least].target_seconds or 0.0
-    return [seconds * least / ranks for ranks in found]
-
-
-def target_times(settings: Settings, trials: Sequence[Traced]) -> Any:
-    """Bars: seconds to the target by number of ranks, with the ideal line."""
-    if settings.target is None:
-        raise ParameterError(f"the sweep has no target: give target=, a value of {settings.metric}")
-    found = fastest(trials)
-    if not found:
-        raise ParameterError(
-            f"no trial reached {settings.metric} {settings.target:g}: give a target that is "
-            "easier to reach"
-        )
-    figure = _figure(2.6 + 1.3 * len(found), 4.0)
+    Each of ``bars`` has a name, a line of words to stand below it, and its seconds. ``kind`` says
+    what the bars are, ``across`` what differs between them.
+    """
+    figure = _figure(2.6 + 1.3 * len(bars), 4.0)
     axes = figure.subplots()
-    at = range(len(found))
-    seconds = [result.target_seconds for result in found.values()]
-    bars = axes.bar(at, seconds, 0.55, color="#1f77b4", label="fastest trial")
-    axes.bar_label(bars, [f"{s:.3g} s" for s in seconds], fontsize=8, padding=4)
-    axes.plot(at, ideal(found), color="#ff7f0e", marker="_", markersize=22, label="ideal")
-    names = [f"{ranks}\n{label(settings, result, RANKS)}" for ranks, result in found.items()]
-    axes.set_xticks(at, names, fontsize=7)
-    axes.set_xlabel("GPUs" if ranks_key(settings.space) == "gpus" else "ranks")
+    places, seconds = range(len(bars)), [time for _, _, time in bars]
+    drawn = axes.bar(places, seconds, 0.55, color="#1f77b4", label=kind)
+    axes.bar_label(drawn, [f"{s:.3g} s" for s in seconds], fontsize=8, padding=4)
+    axes.plot(places, ideal, color="#ff7f0e", marker="_", markersize=22, label="ideal")
+    names = [f"{_plain(name)}\n{_plain(words)}" for name, words, _ in bars]
+    axes.set_xticks(places, names, fontsize=7)
+    axes.set_xlabel(across)
     axes.set_ylabel("seconds of training")
-    axes.set_title(_plain(f"time to {settings.metric} {settings.target:g}"), fontsize=9)
+    axes.set_title(_plain(title), fontsize=9)
     axes.margins(y=0.25)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
     return figure
-
-
-def label(settings: Settings, result: TrialResult, known: Sequence[str] = ()) -> str:
-    """What is special about a trial: the parameters that vary, but for those that are known."""
-    varied = [
-        f"{name}={_short(result.params[name])}"
-        for name, axis in settings.space.items()
-        if name not in known and (isinstance(axis, Range) or len(axis) > 1)
-    ]
-    return _plain(", ".join(varied) or f"trial {result.number}")
-
-
-def _short(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 24 else text[:23] + "…"
 
 
 def _plain(text: str) -> str:
@@ -171,14 +126,14 @@ def _figure(width: float, height: float) -> Any:
         from matplotlib.figure import Figure
     except ImportError as err:
         raise ParameterError(
-            f"the figures of a sweep need matplotlib, which cannot be imported ({err}); "
+            f"figures need matplotlib, which cannot be imported ({err}); "
             "pip install speedcube[sweep]"
         ) from err
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def saved(figure: Any, path: str | os.PathLike[str] | None) -> Any:
-    """``figure``, written to ``path`` if that is given."""
+def save_figure(figure: Any, path: str | os.PathLike[str] | None) -> Any:
+    """``figure``, written to ``path`` (.png or .svg) if that is given."""
     if path is not None:
         if Path(path).suffix.lower() not in PICTURES:
             raise ParameterError(f"{os.fspath(path)!r}: a figure is a .png or a .svg file")

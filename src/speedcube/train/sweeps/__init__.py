@@ -1,18 +1,18 @@
 """Sweeps: a function trained with many settings, side by side on one cluster.
 
 `sweep` runs trials and returns a `Sweep`; `Sweep(out)` reads the directory of one that runs, was
-killed or has ended; `report(out)` writes its page and its table. For programs::
+killed or has ended, and its `write()` makes its page and its table. For programs::
 
-    from speedcube.train import Range, Sweep, report, sweep
+    from speedcube.train import Range, Sweep, sweep
 
     found = sweep(fit, {"lr": (1e-4, 1e-2, "log"), "gpus": [1, 4, 8]}, method="random", trials=27,
                   target=1.3, out="runs/sweep")
     found.best, found.busy, found.dataframe()
-    report("runs/sweep", target=1.25)           # the path of runs/sweep/report.html
+    Sweep("runs/sweep", target=1.25).write()    # the path of runs/sweep/report.html
 
-`space` what may vary, `search` Optuna's ask and tell, `packing` which trial starts next, `driving`
-the loop, `record` the files, `curves` and `trials` what became of it, `table`, `plots`, `document`
-and `page` how it is shown.
+`space` what may vary, `search` Optuna's ask and tell, `packing` which trial starts next, `loop`
+the loop, `record` the files, `trials` what became of it, `table`, `figures` and `page` how it is
+shown.
 """
 
 from .space import Range

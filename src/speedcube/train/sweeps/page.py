@@ -7,9 +7,8 @@ from typing import Any
 
 from ...errors import ParameterError
 from ..metrics.rows import Scalar
-from ..reports import plots
-from ..reports.document import document, drawing, facts, heading, paragraph, table, text
-from . import space
+from ..reports.document import drawing, facts, heading, html_page, paragraph, table, text
+from . import figures, space
 from .record import Settings
 from .trials import Traced, TrialResult
 
@@ -24,14 +23,14 @@ def page(
     parts = [
         paragraph(_summary(settings, trials, best, found)),
         heading(f"{settings.metric} of every trial"),
-        drawing(plots.curves(settings, trials), "curves"),
+        drawing(figures.curves(settings, trials), "curves"),
         *_target(settings, trials),
         heading("Trials"),
         _trials(settings, trials, best),
         heading("Settings"),
         facts(_settings(settings, found)),
     ]
-    return document(f"Sweep of {settings.name}", parts)
+    return html_page(f"Sweep of {settings.name}", parts)
 
 
 def _summary(
@@ -55,7 +54,7 @@ def _target(settings: Settings, trials: Sequence[Traced]) -> list[str]:
         return []
     title = heading(f"Time to {settings.metric} {settings.target:g}")
     try:
-        return [title, drawing(plots.target_times(settings, trials), "target")]
+        return [title, drawing(figures.target_times(settings, trials), "target")]
     except ParameterError:
         return [title, paragraph("No trial reached it.")]
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ...errors import ParameterError
 from ..driver import placement
 from ..driver import run as launch
+from ..driver.directory import default_name, run_directory
 from ..ranks import context
 from . import record, search
 from . import space as spaces
@@ -128,7 +129,7 @@ def sweep(
     _need_packages()
     pruner = search.pruner(prune)
     settings = Settings(
-        placement.default_name(function),
+        default_name(function),
         parsed,
         method,
         count,
@@ -150,7 +151,7 @@ def sweep(
         "trackers": trackers,
     }
     call = Call(function, kwargs, passed, options, _key(parsed, ranks, site.ranks), int(ranks))
-    where = launch.run_directory(out, f"sweep-{settings.name}")
+    where = run_directory(out, f"sweep-{settings.name}")
     _run(where, settings, pruner, call, site.ranks, retry_failed, progress)
     made = Sweep(where)
     made.write()

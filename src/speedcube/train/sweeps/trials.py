@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..metrics.rows import Row, read_rows
-from ..reports.curves import Point, busy_seconds, points, series
+from ..metrics.rows import Row
+from ..reports.curves import Series, busy_seconds, points, read_run, series
 from .packing import Trial
 from .record import Settings, State, directory
 from .space import Params
@@ -39,15 +39,14 @@ class Traced:
     """A trial's result with its curve, and the times its ranks were at work."""
 
     result: TrialResult
-    curve: list[tuple[Point, float]]  # the points that have the metric, with its value
+    curve: Series  # the points that have the metric, with its value
     busy: float  # seconds, summed over ranks
     times: tuple[float, ...]  # unix seconds of all rows
 
 
 def rows_of(out: Path, number: int) -> list[Row]:
     """What a trial's run has written so far."""
-    path = directory(out, number) / "metrics.jsonl"
-    return read_rows(path) if path.exists() else []
+    return read_run(directory(out, number))
 
 
 def traced(out: Path, settings: Settings, state: State) -> Traced:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...files import write_whole
 from ..metrics.rows import Row
-from ..reports import plots
-from . import record, table
+from ..reports.plots import save_figure
+from . import figures, record, table
 from .page import page
 from .trials import Traced, TrialResult, traced
 
@@ -89,7 +90,7 @@ class Sweep:
 
         A matplotlib figure, written to ``path`` (.png or .svg) if given.
         """
-        return plots.saved(plots.curves(self.settings, self._trials), path)
+        return save_figure(figures.curves(self.settings, self._trials), path)
 
     def target_times(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Seconds to the target by number of ranks, fastest trial of each, beside the ideal.
@@ -102,7 +103,7 @@ class Sweep:
         ParameterError
             The sweep has no target, or no trial reached it.
         """
-        return plots.saved(plots.target_times(self.settings, self._trials), path)
+        return save_figure(figures.target_times(self.settings, self._trials), path)
 
     def html(self) -> str:
         """One page with the figures, the trials and the settings; it loads nothing else."""
@@ -113,7 +114,7 @@ class Sweep:
         """Write ``trials.parquet`` and ``report.html`` into the directory; the latter's path."""
         self.to_parquet(self.out / "trials.parquet")
         path = self.out / "report.html"
-        record.write_whole(path, self.html().encode())
+        write_whole(path, self.html().encode(), durable=True)
         return path
 
     def __repr__(self) -> str:
