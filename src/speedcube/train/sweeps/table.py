@@ -27,8 +27,8 @@ def frame(results: Sequence[TrialResult], names: Sequence[str]) -> Any:
         columns[f"params_{name}"] = _column([result.params[name] for result in results])
     columns["error"] = [result.error for result in results]
     columns["out"] = [str(result.out) for result in results]
-    made = pd.DataFrame(columns)
-    return made.astype(dict.fromkeys(TEXT, "string") | dict.fromkeys(NUMBERS, "float64"))
+    table = pd.DataFrame(columns)
+    return table.astype(dict.fromkeys(TEXT, "string") | dict.fromkeys(NUMBERS, "float64"))
 
 
 def _column(values: list[Scalar]) -> list[Any]:
@@ -38,11 +38,11 @@ def _column(values: list[Scalar]) -> list[Any]:
     return values if one else [None if value is None else json.dumps(value) for value in values]
 
 
-def to_parquet(made: Any, path: Path) -> None:
+def to_parquet(table: Any, path: Path) -> None:
     """Write a table; the file is there whole or not at all."""
     temporary = path.with_name(f".{path.name}.part")
     try:
-        made.to_parquet(temporary, engine="pyarrow", index=False)
+        table.to_parquet(temporary, engine="pyarrow", index=False)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
