@@ -22,7 +22,7 @@ import dask.array as da
 import numpy as np
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu, tiers
 from speedcube.kernel.llvm.simd import targets
 

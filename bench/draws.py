@@ -22,7 +22,7 @@ import numpy as np
 from cpu import in_turn
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu
 from speedcube.engine.prepare import prepare
 from speedcube.engine.tiers import FULL_PAYS

@@ -9,6 +9,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,36 @@ from speedcube.ops import ELEMENTARY, OPS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+PACKAGE: Final = ROOT / "src/speedcube"
+# The folders below speedcube that docs/design.md explains, in its order: the layers.
+ROOMS: Final = (
+    "expr",
+    "plan",
+    "kernel",
+    "kernel/lower",
+    "kernel/math",
+    "kernel/exact",
+    "kernel/llvm",
+    "kernel/cuda",
+    "engine",
+    "interop",
+    "api",
+    "random",
+    "train",
+    "train/driver",
+    "train/worker",
+    "train/ranks",
+    "train/metrics",
+    "train/checkpoint",
+    "train/data",
+    "train/trackers",
+    "train/sweeps",
+    "train/reports",
+    "commands",
+    "petnames",
+    "petnames/fast",
+    "compat",
+)
 
 
 def test_from_scratch_runs() -> None:
@@ -39,12 +70,16 @@ def test_from_scratch_runs() -> None:
 
 
 def test_from_scratch_stays_short_and_explained() -> None:
-    """About 300 lines; the parts are numbered and in order."""
+    """Its sections are numbered, stand in the order of the folders, and each checks itself."""
     text = (DOCS / "from-scratch.py").read_text()
-    assert len(text.splitlines()) <= 320
-    parts = [int(n) for n in re.findall(r"^# (\d+)\. ", text, re.MULTILINE)]
-    assert parts == list(range(1, len(parts) + 1))
-    assert len(parts) >= 5
+    assert len(text.splitlines()) <= 200
+    sections = re.split(r"^# (\d+)\. ([\w/, ]+): ", text, flags=re.MULTILINE)[1:]
+    numbers, folders, bodies = sections[::3], sections[1::3], sections[2::3]
+    assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
+    places = [ROOMS.index(room) for rooms in folders for room in rooms.split(", ")]
+    assert places == sorted(places)
+    assert len(places) >= 6
+    assert all(body.rstrip().splitlines()[-1].startswith("assert ") for body in bodies)
 
 
 def python_blocks(page: Path) -> list[str]:
@@ -124,9 +159,10 @@ def test_a_program_of_a_page_runs(page: str, number: int, changes: dict[str, str
 def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     """As one program, on two cores where the page says GPUs."""
     (training,) = python_blocks(DOCS / "training.md")
-    (sweep,) = python_blocks(DOCS / "sweeps.md")
+    sweep, page = python_blocks(DOCS / "sweeps.md")
     program = tmp_path / "program.py"
-    program.write_text(training + small(sweep, {'"gpus:4"': '"cores:2"', r"\[1, 2, 4\]": "[1, 2]"}))
+    sweep = small(sweep, {'"gpus:4"': '"cores:2"', r"\[1, 2, 4\]": "[1, 2]"})
+    program.write_text(training + sweep + textwrap.indent(page, "    "))
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
@@ -136,6 +172,7 @@ def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     assert table["steps"].tolist() == [25] * 6
     assert table["target_seconds"].notna().any()
     assert len(re.findall(r"^\d+ \d", done.stdout, re.MULTILINE)) == 25  # the training's rows
+    assert "<h1>What fit learned</h1>" in (tmp_path / "page.html").read_text()
 
 
 def prose(text: str) -> str:
@@ -183,6 +220,45 @@ def test_the_readme_is_short_and_the_index_lists_every_page() -> None:
     assert len(listed) == len(set(listed))
     pages = {page.name for page in DOCS.glob("*.*") if page.suffix in (".md", ".py")}
     assert {name for name in listed if "/" not in name} == pages - {"index.md"}
+
+
+def test_the_design_page_stands_in_the_order_of_the_folders() -> None:
+    text = (DOCS / "design.md").read_text()
+    headings = re.findall(r"^##+ ([\w/]+)$", text, re.MULTILINE)
+    assert tuple(headings) == ROOMS
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= set(ROOMS)
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    absent = {room for room in ROOMS if "/" not in room and f"`{room}/`" not in table}
+    roots = {path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("__")}
+    absent |= roots - set(re.findall(r"\w+\.py", table))
+    assert not absent, f"CONTRIBUTING.md does not say what {absent} are for"
+
+
+def absent_paths(text: str) -> list[str]:
+    """The paths in backticks that are not in the tree, the package or the section's folder."""
+    absent = []
+    for section in re.split(r"^##+ ", text, flags=re.MULTILINE):
+        room = PACKAGE / section.partition("\n")[0]
+        for path in re.findall(r"`([\w/.-]+(?:\.(?:py|md|txt|toml)|/))`", section):
+            if not any((folder / path).exists() for folder in (ROOT, PACKAGE, room, room.parent)):
+                absent.append(path)
+    return absent
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_on_a_page_is_there(page: Path) -> None:
+    assert absent_paths(page.read_text()) == []
+
+
+def test_a_path_that_is_not_there_is_seen() -> None:
+    assert (
+        absent_paths("## expr\n`nodes.py` `views.py` `expr/space.py` `kernel/` `README.md`") == []
+    )
+    assert absent_paths("## expr\n`absent.py` `plan/nodes.py` `absent/`") == [
+        "absent.py",
+        "plan/nodes.py",
+        "absent/",
+    ]
 
 
 # What the README's table of figures says, and where in its files it stands.

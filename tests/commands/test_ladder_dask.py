@@ -22,7 +22,7 @@ from speedcube.commands.ladder import dask_time as dask_rung
 from speedcube.commands.ladder.dask_time import (
     BUDGET,
     PUBLISHED,
-    Place,
+    DaskPlace,
     chunks_for,
     place_of,
     time_dask,
@@ -77,7 +77,7 @@ class Clock:
     rate: float
     ran: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
 
-    def __call__(self, chosen: Experiment, place: Place, chunks: tuple[int, ...]) -> float:
+    def __call__(self, chosen: Experiment, place: DaskPlace, chunks: tuple[int, ...]) -> float:
         self.ran.append((chosen.shape, chunks))
         return self.rate * chosen.logical / place.workers
 
@@ -85,7 +85,9 @@ class Clock:
 def fake(monkeypatch: pytest.MonkeyPatch, rate: float, workers: int, room: float = ROOMY) -> Clock:
     clock = Clock(rate)
     monkeypatch.setattr(dask_rung, "_run", clock)
-    monkeypatch.setattr(dask_rung, "place_of", lambda _: Place(workers, room, False, lambda x: x))
+    monkeypatch.setattr(
+        dask_rung, "place_of", lambda _: DaskPlace(workers, room, False, lambda x: x)
+    )
     return clock
 
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speedcube.commands.ladder import table
+from speedcube.commands.ladder.climb import LadderResult, finished
 from speedcube.commands.ladder.dask_time import DaskTime
-from speedcube.commands.ladder.measure import LadderResult, RungResult, finished
+from speedcube.commands.ladder.result import RungResult
 from speedcube.commands.options import prices, rung_names
 
 # --------------------------------------------------------------------- rungs and prices

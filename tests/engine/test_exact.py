@@ -15,6 +15,7 @@ from oracle import assert_same_bits, exact_sum, reduce_row, rounded
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.engine import cpu
+from speedcube.engine.boxes import column_boxes
 from speedcube.expr.space import TILE
 from speedcube.kernel.exact import accumulator as limbs
 from speedcube.kernel.program import LIMBS
@@ -374,7 +375,7 @@ def test_columns_are_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
         assert_same_bits(x[::-1].sum(axis=0).compute(on=on), expected)
         assert_same_bits(x.max(axis=0).compute(on=on), data.max(axis=0))
         assert_same_bits(x.argmin(axis=0).compute(on=on), data.argmin(axis=0))
-    boxes = list(cpu.column_boxes((7, 1, 3001), cpu.CALL))
+    boxes = list(column_boxes((7, 1, 3001), cpu.CALL))
     assert boxes[:2] == [(0, 2, 0, 1, 0, TILE), (2, 4, 0, 1, 0, TILE)]
     assert len(boxes) == 4 * 3
 

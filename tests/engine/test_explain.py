@@ -32,7 +32,7 @@ def rows(array: sc.Array) -> list[tuple[str, str]]:
 def test_every_operation_and_reduction_has_a_row() -> None:
     assert set(laws.OPERATIONS) == {*OPS, *SAMPLERS, "gather"}
     assert set(laws.REDUCTIONS) == set(KERNEL_REDUCTION)
-    assert set(laws.ORDERED) == {op for op, _ in SCANS}
+    assert set(laws.SCANS) == {op for op, _ in SCANS}
 
 
 def test_every_source_and_distribution_has_a_row() -> None:

@@ -22,7 +22,7 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import SpeedcubeError
 from speedcube.expr import build
-from speedcube.expr.bounds import analyse
+from speedcube.expr.analysis import analyse
 from speedcube.ops import ELEMENTARY, OPS
 
 # Every operation of ops.OPS against NumPy --------------------------------------------------------

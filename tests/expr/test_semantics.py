@@ -17,8 +17,8 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import DTypeError, ParameterError, ShapeError
+from speedcube.kernel.builder import Builder
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.ir import Builder
 from speedcube.kernel.lower.rules import RULES
 
 COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from speedcube.expr import nodes, scans
-from speedcube.expr.build import factors
 from speedcube.expr.interpret import interpret
+from speedcube.expr.reductions import factors
 from speedcube.expr.space import TILE
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm.compile import NativeKernel, compile_object, load_object, source, styles
-from speedcube.kernel.llvm.loops import scratch_bytes
+from speedcube.kernel.llvm.scratch import scratch_bytes
 from speedcube.kernel.lower import reference
 from speedcube.kernel.lower.reference import draw
 from speedcube.kernel.program import LeafCode, Program, Sink

@@ -9,9 +9,9 @@ from textwrap import wrap
 from typing import Final
 
 from .. import dtypes
-from ..expr.bounds import analyse
-from ..expr.build import factors
+from ..expr.analysis import analyse
 from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, Scanned, Staged, c_strides, walk
+from ..expr.reductions import factors
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
 from ..plan.plan import Plan, Resources, make_plan
@@ -122,10 +122,10 @@ def _is_whole(leaf: Leaf) -> bool:
 
 def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
-    if not is_float and (source.op == "sum" or stage.ordered):
+    if not is_float and (source.op == "sum" or stage.is_scan):
         return laws.WRAPPING
-    if isinstance(source, Scanned) or stage.ordered:
-        return laws.ORDERED[source.op]
+    if isinstance(source, Scanned) or stage.is_scan:
+        return laws.SCANS[source.op]
     law, how = laws.REDUCTIONS[source.op]
     if law != laws.EXACT:
         return law, how

@@ -16,14 +16,15 @@ from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
-from ..kernel.cuda.loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda.loops import elements_of_tile, parameter_slots
 from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.text import HEADER
 from ..kernel.exact.accumulator import carry
 from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
-from .cpu import RECORDS, Consume, initial_records, span_boxes
+from .boxes import Stop, span_boxes
+from .cpu import RECORDS, Consume, initial_records
 from .prepare import Prepared, tables
-from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 

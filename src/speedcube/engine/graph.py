@@ -11,8 +11,8 @@ from dask._task_spec import Task, TaskRef
 
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .scan import carries, shared
-from .stop import Stop
+from .boxes import Stop
+from .shared_lines import carries, shared_lines
 from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 
 _serial = count()  # keys need to differ only within one call of a scheduler
@@ -81,7 +81,7 @@ def _stage_tasks(
         tasks[name] = Task(name, run, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, partial(carries, shared(stage)), *refs)
+        tasks[before] = Task(before, partial(carries, shared_lines(stage)), *refs)
         refs = []
         for k, part in enumerate(stage.parts):
             name, worker = f"{key}-carried-{k}", workers[k % len(workers)]

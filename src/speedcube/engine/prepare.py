@@ -54,8 +54,8 @@ _memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared]] = weakref.WeakKeyDic
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
     """``part`` of ``stage`` ready to run; remembered as long as the part lives."""
     known = _memo.setdefault(part, {})
-    # An ordered stage's elements are stored, in C order, before they are taken.
-    axes, op = ((), None) if stage.ordered else (stage.axes, stage.op)
+    # A scan's elements are stored, in C order, before they are taken.
+    axes, op = ((), None) if stage.is_scan else (stage.axes, stage.op)
     key = (axes, op, out_strides)
     if key not in known:
         known[key] = _prepare(part, axes, op, out_strides)

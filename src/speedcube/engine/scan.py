@@ -22,12 +22,10 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.exact.accumulator import carry
 from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
 from ..kernel.llvm.simd import targets
 from ..kernel.program import Scan
-from ..plan.stages import Stage
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
@@ -276,56 +274,3 @@ def scan(
     if before is not None:
         line.start(before)
     line.scan(blocks, Results(lines, lines.shape[1] - lead))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Lines that parts share: what it takes to put the parts' records together."""
-
-    op: str
-    dtype: str  # of the elements
-    length: int  # of a line
-    starts: tuple[int, ...]  # of the parts
-    shape: tuple[int, ...]  # of the result
-
-
-def shared(stage: Stage) -> Shared:
-    """What is shared between the parts of ``stage``."""
-    source = stage.source
-    assert source is not None
-    starts = tuple(part.start for part in stage.parts)
-    return Shared(source.op, source.arg.dtype, source.count, starts, stage.shape)
-
-
-def carries(lines: Shared, *records: Array) -> dict[int, Array]:
-    """What each part that does not begin a line goes on from, by its start: the records before."""
-    found: dict[int, Array] = {}
-    before: list[Array] = []
-    for start, record in zip(lines.starts, records, strict=True):
-        if start % lines.length == 0:
-            before = []
-        else:
-            found[start] = _joined(lines, before)
-        before.append(record)
-    return found
-
-
-def _joined(lines: Shared, records: list[Array]) -> Array:
-    if lines.op != "cumsum":
-        return np.concatenate(records)
-    total = np.sum(records, axis=0, dtype=records[0].dtype).reshape(-1)
-    if dtypes.is_float(lines.dtype):
-        carry(total)
-    return np.asarray(total)
-
-
-def merged_products(lines: Shared, *records: Array) -> Array:
-    """The products of lines from the records of their parts."""
-    found: dict[int, list[Array]] = {}
-    for start, record in zip(lines.starts, records, strict=True):
-        found.setdefault(start // lines.length, []).append(record)
-    each = []
-    for parts in found.values():
-        line = np.concatenate(parts)
-        each.append(products(iter([line]), len(line), lines.dtype)[0])
-    return np.array(each, lines.dtype).reshape(lines.shape)

@@ -15,9 +15,10 @@ from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, Staged
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, scan
+from .boxes import Stop
 from .prepare import Prepared, prepare
 from .results import merge, values
-from .stop import Stop
+from .shared_lines import merged_products, shared_lines
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -119,7 +120,7 @@ class Worker:
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
-        if stage.ordered:
+        if stage.is_scan:
             assert stage.source is not None
             made = self.elements(stage, part, inputs)
             return scan.fold(stage.source, stage.block, part.start % stage.source.count, made)
@@ -154,7 +155,7 @@ class Worker:
             return np.ones(math.prod(kept), stage.dtype)
         return scan.products(self.elements(stage, part, inputs), source.count, stage.dtype)
 
-    def ordered(
+    def scan(
         self,
         stage: Stage,
         part: Part,
@@ -162,14 +163,14 @@ class Worker:
         inputs: Inputs,
         before: Mapping[int, Array],
     ) -> None:
-        """An ordered part's results into its slice of ``out``."""
+        """The results of a scan's part into its slice of ``out``."""
         if isinstance(stage.source, Scanned):
             target = _slice(stage, part, out.array())
-            self.scan(stage, part, target, inputs, before.get(part.start))
+            self.scan_into(stage, part, target, inputs, before.get(part.start))
         else:
             self.reduce(stage, part, out, inputs)
 
-    def scan(
+    def scan_into(
         self, stage: Stage, part: Part, target: Any, inputs: Inputs, before: Array | None = None
     ) -> None:
         """The part's running results into ``target``; ``before`` is what its line has had."""
@@ -231,7 +232,7 @@ def run_joined(
     if stage.source is None:
         worker.store(stage, part, out, inputs)
     elif isinstance(stage.source, Scanned):
-        worker.ordered(stage, part, out, inputs, {})
+        worker.scan(stage, part, out, inputs, {})
     elif stage.join == "one" and out.device is None:
         return worker.reduced(stage, part, inputs, stage.shape)
     else:
@@ -254,7 +255,7 @@ def run_carried(
     *arrays: Any,
 ) -> None:
     """Task: a part of a scan that goes on where the parts before it end."""
-    worker.ordered(stage, part, out, inputs_of(needs, arrays), before)
+    worker.scan(stage, part, out, inputs_of(needs, arrays), before)
 
 
 def joined(out: Destination, *parts: Any) -> Any:
@@ -266,7 +267,7 @@ def merged(stage: Stage, *records: Array) -> Array:
     """Task: the results of a reduction from the records of its parts."""
     source = stage.source
     if stage.op == "prod":
-        return scan.merged_products(scan.shared(stage), *records)
+        return merged_products(shared_lines(stage), *records)
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)

@@ -8,9 +8,9 @@ from typing import Any
 from ..expr.nodes import Expr, whole
 from ..plan.stages import make_stage
 from . import cpu, gpu
+from .boxes import Stop
 from .compute import compute
 from .prepare import prepare
-from .stop import Stop
 from .tasks import Inputs, inputs_of
 
 

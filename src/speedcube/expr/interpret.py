@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..ops import OPS, SAMPLERS
 from . import samplers, scans
-from .build import factors
 from .nodes import (
     Const,
     Deferred,
@@ -31,6 +30,7 @@ from .nodes import (
     Source,
     Stored,
 )
+from .reductions import factors
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]

@@ -4,7 +4,7 @@ A stage stores an expression or reduces it. It is cut by slicing the expression 
 a part is the same expression with a shorter axis, so nothing about a part is special. Parts of
 a stored result (or of kept axes) are disjoint and joined; parts of a reduction are merged.
 Products, running products and running sums have an order: where lines are cut, a part is a range
-of positions (`cut_ordered`).
+of positions (`cut_scan`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one afte
 class Part:
     """One worker's share: ``root`` sliced to [start, stop) of axis ``axis``.
 
-    Without an axis: all of it, or elements [start, stop) in C order of an ordered stage.
+    Without an axis: all of it, or elements [start, stop) in C order of a scan.
     """
 
     root: Expr
@@ -43,7 +43,7 @@ class Stage:
 
     ``source`` is None (store) or what asked for it; ``join`` says how parts come together:
     ``one`` part, ``concatenate`` along the cut axis, ``merge`` of partial results, or ``carry``:
-    each part goes on where the ones before it in its line end. Ordered parts that share a line
+    each part goes on where the ones before it in its line end. A scan's parts that share a line
     begin at multiples of ``block`` elements of it; ``totals`` give each one's sum, where that is
     an exact sum in any order.
     """
@@ -83,8 +83,8 @@ class Stage:
         return math.prod(self.shape) * dtypes.itemsize(self.dtype)
 
     @cached_property
-    def ordered(self) -> bool:
-        """Whether elements are taken in their order."""
+    def is_scan(self) -> bool:
+        """Whether elements are taken in their order: by a running sum or product, or a product."""
         return isinstance(self.source, Scanned) or self.op == "prod"
 
     @cached_property
@@ -101,7 +101,7 @@ class Stage:
 def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
     """The stage that stores ``root``, or makes of it what ``source`` says, for ``workers``."""
     if isinstance(source, Scanned) or (source is not None and source.op == "prod"):
-        return cut_ordered(root, source, workers)
+        return cut_scan(root, source, workers)
     axes = () if source is None else source.axes
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):
@@ -149,8 +149,8 @@ _LEAST_BLOCK = 1 << 10  # elements: the pieces in which products are made
 _BLOCKS = 64  # about so many of them in a part
 
 
-def cut_ordered(root: Expr, source: Staged, workers: int) -> Stage:
-    """A stage whose elements have an order: cut between lines, else within them.
+def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
+    """A scan's stage: cut between lines, else within them.
 
     The parts of a line begin at multiples of a power of two of its elements.
     """

@@ -21,8 +21,16 @@ from ...errors import SchedulerError, WorkerError
 from ...expr.nodes import Reduced
 from ...plan.plan import Plan
 from ...plan.stages import Stage
-from ..scan import carries, merged_products, shared
-from .remote import carry_job, chain_parts, final_shape, job_of, join_parts, merge_parts, run_job
+from ..shared_lines import carries, merged_products, shared_lines
+from .remote import (
+    carry_part,
+    chain_parts,
+    final_shape,
+    join_parts,
+    merge_parts,
+    run_part,
+    sent_part,
+)
 
 CONNECT_SECONDS: Final = 5
 
@@ -215,20 +223,22 @@ def _stage(
 ) -> None:
     arrays = [ready[id(need)] for need in stage.needs]
     if stage.join == "one":
-        job = job_of(stage, stage.parts[0])
-        tasks[key] = Task(key, run_job, job, gpu, threads, *arrays)
+        part = sent_part(stage, stage.parts[0])
+        tasks[key] = Task(key, run_part, part, gpu, threads, *arrays)
         return
-    jobs = [job_of(stage, part) for part in stage.parts]
-    folds = [job_of(*stage.folded(k)) for k in range(len(jobs))]
-    names = [f"{key}-part-{k}" for k in range(len(jobs))]
-    for name, job in zip(names, folds, strict=True):
-        tasks[name] = Task(name, run_job, job, gpu, threads, *arrays)
+    sent = [sent_part(stage, part) for part in stage.parts]
+    folds = [sent_part(*stage.folded(k)) for k in range(len(sent))]
+    names = [f"{key}-part-{k}" for k in range(len(sent))]
+    for name, part in zip(names, folds, strict=True):
+        tasks[name] = Task(name, run_part, part, gpu, threads, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, carries, shared(stage), *(TaskRef(name) for name in names))
-        names = [f"{key}-carried-{k}" for k in range(len(jobs))]
-        for name, job in zip(names, jobs, strict=True):
-            tasks[name] = Task(name, carry_job, job, gpu, threads, TaskRef(before), *arrays)
+        tasks[before] = Task(
+            before, carries, shared_lines(stage), *(TaskRef(name) for name in names)
+        )
+        names = [f"{key}-carried-{k}" for k in range(len(sent))]
+        for name, part in zip(names, sent, strict=True):
+            tasks[name] = Task(name, carry_part, part, gpu, threads, TaskRef(before), *arrays)
     function, arguments = _joining(stage)
     tasks[key] = Task(key, function, *arguments, *(TaskRef(name) for name in names))
 
@@ -260,16 +270,16 @@ def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any
 
 def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) -> Any:
     arrays = [ready[id(need)] for need in stage.needs]
-    jobs = [job_of(stage, part) for part in stage.parts]
+    sent = [sent_part(stage, part) for part in stage.parts]
     parts = [
-        submit(f"{key}-part-{k}", k, run_job, job_of(*stage.folded(k)), None, None, *arrays)
-        for k in range(len(jobs))
+        submit(f"{key}-part-{k}", k, run_part, sent_part(*stage.folded(k)), None, None, *arrays)
+        for k in range(len(sent))
     ]
     if stage.join == "carry":
-        before = submit(f"{key}-before", 0, carries, shared(stage), *parts)
+        before = submit(f"{key}-before", 0, carries, shared_lines(stage), *parts)
         parts = [
-            submit(f"{key}-carried-{k}", k, carry_job, job, None, None, before, *arrays)
-            for k, job in enumerate(jobs)
+            submit(f"{key}-carried-{k}", k, carry_part, part, None, None, before, *arrays)
+            for k, part in enumerate(sent)
         ]
     if stage.join == "one":
         return parts[0]
@@ -282,7 +292,7 @@ def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
     if stage.join == "carry":
         return chain_parts, (stage.shape,)
     if stage.block:
-        return merged_products, (shared(stage),)
+        return merged_products, (shared_lines(stage),)
     if stage.join == "merge":
         source = stage.source
         assert isinstance(source, Reduced)

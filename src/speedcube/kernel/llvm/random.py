@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from ..ir import Rounds
+from ..builder import Rounds
 from ..math.positions import SEGMENT
 from ..math.streams import Stream
 from ..program import LeafCode
+from .elements import Elements, Tile
 from .emit import emit
 from .text import SCALAR, Text
-
-if TYPE_CHECKING:
-    from .loops import Loops, Tile
-
 
 Block: TypeAlias = Callable[[str], str]  # from the number of an element to its block, as vectors
 
 
-def generate(loops: Loops, k: int, tile: Tile) -> None:
+def generate(elements: Elements, k: int, tile: Tile) -> None:
     """The values of random leaf ``k`` for the tile's elements, in its buffer."""
-    leaf = loops.program.leaves[k]
+    leaf = elements.program.leaves[k]
     assert leaf.stream is not None
     if leaf.mode == "run":
-        _whole_runs(loops, k, leaf, leaf.stream, tile)
+        _whole_runs(elements, k, leaf, leaf.stream, tile)
     else:
-        _single_blocks(loops, k, leaf, leaf.stream, tile)
+        _single_blocks(elements, k, leaf, leaf.stream, tile)
 
 
-def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+def _whole_runs(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """Every run the tile touches, whole: each block's values go W / stride elements apart."""
-    t, p, lg = loops.text, tile.positions[k], leaf.lg
+    t, p, lg = elements.text, tile.positions[k], leaf.lg
     width = stream.segment_blocks
     blocks = width >> lg  # of which the stride needs these
     inside = t.i64("and", p, SEGMENT - 1)
@@ -45,7 +42,7 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
     with t.loop(0, runs) as run:
         base = t.i64("mul", t.i64("add", run0, run), width)
         base = t.i64("add", base, first)
-        values = t.at(loops.buffer(k), t.i64("mul", run, SEGMENT >> lg), scalar)
+        values = t.at(elements.buffer(k), t.i64("mul", run, SEGMENT >> lg), scalar)
 
         def block(i: str) -> str:
             return t.iota(t.i64("add", base, t.i64("shl", i, lg)), t.multiples(1 << lg))
@@ -58,20 +55,20 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
 
         for s in range(len(stream.stages)):
             with t.loop(0, str(blocks), t.lanes) as i:
-                outputs = _stage(loops, stream, s, i, block)
+                outputs = _stage(elements, stream, s, i, block)
                 if s == len(stream.stages) - 1:
                     store(i, outputs)
 
 
-def _stage(loops: Loops, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
+def _stage(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
     """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
-    t, body = loops.text, (stream.stages if loops.rolled else stream.bodies)[s]
+    t, body = elements.text, (stream.stages if elements.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":
             inputs[name] = block(i)
         else:
-            address = t.at(loops.buffer(loops.layout.stage[name]), i, SCALAR[dtype])
+            address = t.at(elements.buffer(elements.layout.stage[name]), i, SCALAR[dtype])
             inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
     if isinstance(body, Rounds):
         outputs = _rounds(t, body, inputs)
@@ -80,7 +77,7 @@ def _stage(loops: Loops, stream: Stream, s: int, i: str, block: Block) -> dict[s
     if s < len(stream.stages) - 1:
         for name, value in outputs.items():
             scalar = SCALAR[body.output_type(name)]
-            address = t.at(loops.buffer(loops.layout.stage[name]), i, scalar)
+            address = t.at(elements.buffer(elements.layout.stage[name]), i, scalar)
             t.store(t.vector(scalar), value, address, 8)
     return outputs
 
@@ -101,14 +98,14 @@ def _rounds(t: Text, stage: Rounds, inputs: dict[str, str]) -> dict[str, str]:
     return emit(t, stage.last, carried(), "%params")
 
 
-def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+def _single_blocks(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """A block for each element: any stride, any table; one of the block's values is chosen."""
-    t, scalar = loops.text, SCALAR[leaf.dtype]
-    mode = "table" if leaf.mode == "single" and loops.program.table else leaf.mode
+    t, scalar = elements.text, SCALAR[leaf.dtype]
+    mode = "table" if leaf.mode == "single" and elements.program.table else leaf.mode
     count = "1" if leaf.mode == "splat" else tile.count
 
     def position(i: str) -> str:
-        return loops.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
+        return elements.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
 
     def block(i: str) -> str:
         return emit(t, stream.block_of, {"position": position(i)}, "")["block"]
@@ -118,7 +115,7 @@ def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: T
 
     for s in range(len(stream.stages)):
         with t.loop(0, count, t.lanes) as i:
-            outputs = _stage(loops, stream, s, i, block)
+            outputs = _stage(elements, stream, s, i, block)
             if s == len(stream.stages) - 1:
-                address = t.at(loops.buffer(k), i, scalar)
+                address = t.at(elements.buffer(k), i, scalar)
                 t.store(t.vector(scalar), chosen(i, outputs), address, 8)

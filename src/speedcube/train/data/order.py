@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import SeedSequence
 
-from ...api.array import asarray
-from ...api.functions import arange
+from ...api.creation import arange, asarray
 from ...random.generator import default_rng
 from ...random.permutations import permutation_key, permuted_place
 from ...random.seeds import seed_sequence
@@ -28,8 +27,8 @@ def epoch_key(seed: Any, epoch: int) -> tuple[int, int]:
 
     The order is ``default_rng(SeedSequence(seed, spawn_key=(2**32 - 1, epoch))).permutation(n)``.
     """
-    given = seed_sequence(seed)
-    child = SeedSequence(given.entropy, spawn_key=(*given.spawn_key, CHILD, epoch))
+    parent = seed_sequence(seed)
+    child = SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, CHILD, epoch))
     return permutation_key(default_rng(child))
 
 

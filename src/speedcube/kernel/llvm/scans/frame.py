@@ -7,7 +7,7 @@ from typing import Final
 
 from .... import dtypes
 from ...program import Scan
-from ..float_mode import floating_point_mode
+from ..function import function
 from ..memory import ALIGN, masked_load, masked_store
 from ..text import SCALAR, Text, literal
 from .layout import COUNT, LAST, LENGTH
@@ -15,7 +15,7 @@ from .layout import COUNT, LAST, LENGTH
 _NANS: Final = {"float64": 0x7FF8 << 48, "float32": 0x7FC0 << 16}
 
 
-class Frame:
+class ScanFrame:
     """One kernel under construction, with vectors of ``lanes`` elements."""
 
     def __init__(self, program: Scan, lanes: int) -> None:
@@ -29,24 +29,7 @@ class Frame:
 
     def function(self, support: Sequence[str]) -> str:
         """The whole function, and the functions it calls."""
-        from_mode, to_mode, declares = floating_point_mode()
-        head = "define void @kernel(ptr %words, ptr %values, ptr %state, ptr %scratch, ptr %out) #0"
-        return "\n".join(
-            [
-                *sorted({*self.text.declares, *declares}),
-                *support,
-                head + " {",
-                "entry:",
-                *self.text.allocas,
-                *from_mode,
-                *self.text.lines,
-                *to_mode,
-                "  ret void",
-                "}",
-                'attributes #0 = { nounwind "no-builtins" }',
-                "",
-            ]
-        )
+        return function(self.text, ("words", "values", "state", "scratch", "out"), support)
 
     # Words ---------------------------------------------------------------------------------
 

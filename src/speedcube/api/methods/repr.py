@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from ..expr.nodes import Expr
-from ..expr.show import show
-from ..numbers import bytes_text
+from ...expr.nodes import Expr
+from ...expr.show import show
+from ...numbers import bytes_text
 
 
 def summary(root: Expr) -> str:

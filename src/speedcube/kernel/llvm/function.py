@@ -1,12 +1,16 @@
-"""The processor's floating-point mode: a kernel sets it on entry and restores it.
+"""The function around a kernel's lines, which sets the processor's floating-point mode.
 
-Kernels round to nearest and keep subnormals, whatever the caller's thread is set to.
+Kernels round to nearest and keep subnormals, whatever the caller's thread is set to; on return it
+has its own mode again.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from typing import Final
+
+from .text import Text
 
 _X86: Final[tuple[list[str], list[str], list[str]]] = (
     [
@@ -38,3 +42,25 @@ _MODES: Final[dict[str, tuple[list[str], list[str], list[str]]]] = {
 def floating_point_mode(machine: str | None = None) -> tuple[list[str], list[str], list[str]]:
     """Lines that set round-to-nearest without flushing, lines that restore, declarations."""
     return _MODES.get(machine or platform.machine(), ([], [], []))
+
+
+def function(text: Text, arguments: Sequence[str], support: Sequence[str]) -> str:
+    """The kernel that ``text`` holds, a function of addresses; before it the functions it calls."""
+    from_mode, to_mode, declares = floating_point_mode()
+    pointers = ", ".join(f"ptr %{name}" for name in arguments)
+    return "\n".join(
+        [
+            *sorted({*text.declares, *declares}),
+            *support,
+            f"define void @kernel({pointers}) #0 {{",
+            "entry:",
+            *text.allocas,
+            *from_mode,
+            *text.lines,
+            *to_mode,
+            "  ret void",
+            "}",
+            'attributes #0 = { nounwind "no-builtins" }',
+            "",
+        ]
+    )
