@@ -317,7 +317,7 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
                 used["sinks"].add(program.sink.kind)
                 used["bins"] |= {term.bins.mode for term in program.sink.terms}
     assert used["ops"] == {*OPS, *SAMPLERS, "gather"}
-    assert used["modes"] == {"run", "single", "splat", "unit", "strided", "table"}
+    assert used["modes"] == {"segment", "single", "splat", "unit", "strided", "table"}
     assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
     assert used["bins"] == {"plain", "split", "residual", "search", "rare"}
 
