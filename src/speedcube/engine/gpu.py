@@ -19,7 +19,7 @@ from ..kernel.cuda.compile import DeviceKernel, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
 from ..kernel.cuda.text import HEADER
-from ..kernel.exact.accumulator import carry
+from ..kernel.exact.integers import carry
 from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
 from .cpu import RECORDS, Consume, initial_records, span_boxes

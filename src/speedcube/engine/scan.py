@@ -22,7 +22,7 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.exact.accumulator import carry
+from ..kernel.exact.integers import carry
 from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
 from ..kernel.llvm.simd import targets

@@ -1,4 +1,4 @@
-"""From limbs to numbers: an exact sum is an integer times `2**-1074`, rounded once at the end."""
+"""One exact sum by Python's integers: limbs are an integer times `2**-1074`, rounded once."""
 
 from __future__ import annotations
 

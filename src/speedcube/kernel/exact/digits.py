@@ -1,4 +1,4 @@
-"""Many exact sums at once: what `accumulator.py` does for one record, by NumPy for a block of them.
+"""Many exact sums at once: what `integers.py` does for one record, by columns of digits in NumPy.
 
 A block of big integers is a list of digits in base 2**32, least first, each a row with one entry
 per record; only the digits that some record uses are looked at. The schoolbook methods are those
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
-from .accumulator import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
+from .integers import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
 
 Words: TypeAlias = NDArray[np.uint64]
 _LOW = np.uint64(0xFFFF_FFFF)
