@@ -9,6 +9,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -158,9 +159,10 @@ def test_a_program_of_a_page_runs(page: str, number: int, changes: dict[str, str
 def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     """As one program, on two cores where the page says GPUs."""
     (training,) = python_blocks(DOCS / "training.md")
-    (sweep,) = python_blocks(DOCS / "sweeps.md")
+    sweep, page = python_blocks(DOCS / "sweeps.md")
     program = tmp_path / "program.py"
-    program.write_text(training + small(sweep, {'"gpus:4"': '"cores:2"', r"\[1, 2, 4\]": "[1, 2]"}))
+    sweep = small(sweep, {'"gpus:4"': '"cores:2"', r"\[1, 2, 4\]": "[1, 2]"})
+    program.write_text(training + sweep + textwrap.indent(page, "    "))
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
@@ -170,6 +172,7 @@ def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     assert table["steps"].tolist() == [25] * 6
     assert table["target_seconds"].notna().any()
     assert len(re.findall(r"^\d+ \d", done.stdout, re.MULTILINE)) == 25  # the training's rows
+    assert "<h1>What fit learned</h1>" in (tmp_path / "page.html").read_text()
 
 
 def prose(text: str) -> str:
@@ -226,7 +229,9 @@ def test_the_design_page_stands_in_the_order_of_the_folders() -> None:
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= set(ROOMS)
     table = (ROOT / "CONTRIBUTING.md").read_text()
     absent = {room for room in ROOMS if "/" not in room and f"`{room}/`" not in table}
-    assert not absent, f"CONTRIBUTING.md does not say where {absent} live"
+    roots = {path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("__")}
+    absent |= roots - set(re.findall(r"\w+\.py", table))
+    assert not absent, f"CONTRIBUTING.md does not say what {absent} are for"
 
 
 def absent_paths(text: str) -> list[str]:

@@ -17,8 +17,8 @@ from distributed import Client, Event, LocalCluster, as_completed, get_client, w
 from speedcube import train
 from speedcube.compat.dask_pytorch_ddp import dispatch
 from speedcube.errors import ParameterError, TrainError
-from speedcube.train.driver.attempt import Attempt
-from speedcube.train.messages import Place, Settings
+from speedcube.train.driver import placement
+from speedcube.train.messages import JobSettings, Place
 from speedcube.train.ranks import process as rank_process
 
 pytestmark = pytest.mark.cluster
@@ -211,8 +211,14 @@ def test_lambdas_closures_partials_and_callables(client: Client) -> None:
             return self.base + x
 
     base = 40
-    for function in (lambda x: base + x, partial(lambda y, x: y + x, base), Trainer(base)):
-        assert client.gather(dispatch.run(client, function, 2)) == [42, 42]
+    for function, name in (
+        (lambda x: base + x, "lambda"),
+        (partial(lambda y, x: y + x, base), "lambda"),
+        (Trainer(base), "Trainer"),
+    ):
+        futures = dispatch.run(client, function, 2)
+        assert client.gather(futures) == [42, 42]
+        assert futures[0].job.name == name
 
 
 def test_dask_collections_come_lazily_and_compute_inside(client: Client) -> None:
@@ -334,9 +340,8 @@ def test_a_rank_finds_its_gpu_in_its_workers_order(monkeypatch: pytest.MonkeyPat
     """dask-cuda puts a worker's own first, and old programs use cuda:0; no GPU is needed here."""
     places = [Place(k, f"tcp://{k}", "here", k, 2, name) for k, name in enumerate("23")]
     for as_task, seen in ((False, ("2", "3")), (True, ())):
-        settings = Settings("job", 2, "gloo", "out", as_task=as_task)
-        attempt = Attempt(None, settings, 0, places, b"", None, None, print, bool)
-        assert attempt._visible("here") == seen
+        settings = JobSettings("job", 2, "out", as_task=as_task)
+        assert placement.visible_gpus(settings, places, "here") == seen
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,0,1,2")
     assert rank_process._gpu("3") == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")

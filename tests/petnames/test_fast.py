@@ -62,10 +62,10 @@ def _gradients(model: Any, loss: torch.Tensor) -> dict[str, torch.Tensor]:
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
-def _worst(found: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> float:
+def _worst(computed: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> float:
     """The largest relative error of a parameter's gradient."""
-    assert found.keys() == right.keys()
-    return max(float((found[name] - right[name]).norm() / right[name].norm()) for name in right)
+    assert computed.keys() == right.keys()
+    return max(float((computed[name] - right[name]).norm() / right[name].norm()) for name in right)
 
 
 @pytest.mark.parametrize("ignore", [-100, BLANK])

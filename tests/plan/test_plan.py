@@ -222,15 +222,15 @@ def test_the_rung_with_the_least_predicted_time(
     monkeypatch.setattr(rungs, "targets", lambda: ("avx512",))
     monkeypatch.setattr(rungs, "available", lambda: ("core", "cores", "gpu"))
     x = sc.random.default_rng(0).normal(size=shape, dtype=dtype).sum()
-    found: list[tuple[str, str]] = []
+    parsed: list[tuple[str, str]] = []
 
     def parse(name: str, reason: str) -> rungs.Rung:
-        found.append((name, reason))
+        parsed.append((name, reason))
         return rungs.Rung("core", "core", 1, reason)
 
     monkeypatch.setattr(rungs, "parse", parse)
     x.plan()
-    ((name, reason),) = found
+    ((name, reason),) = parsed
     assert name == chosen, reason
     assert "gpu" in reason
 
@@ -271,8 +271,8 @@ def test_building_planning_and_showing_compute_nothing() -> None:
     x = rng().normal(size=(300, 200))
     y = sc.asarray(np.arange(200.0))
     z = sc.exp(x + y)[::2, None].T
-    made = [x, y, z, x.sum(axis=0), (x - x.mean()) / x.std(), sc.where(x > y, x, 0), x.argmax()]
-    for array in made:
+    arrays = [x, y, z, x.sum(axis=0), (x - x.mean()) / x.std(), sc.where(x > y, x, 0), x.argmax()]
+    for array in arrays:
         repr(array)
         array._repr_html_()
         str(array.plan(on="cores:2"))
@@ -320,9 +320,9 @@ def test_stored_arrays_are_read_when_computed(rung: str) -> None:
 
 def test_persist_keeps_values() -> None:
     data = np.arange(10.0)
-    kept = (sc.asarray(data) + 1).persist(on="core")
+    persisted = (sc.asarray(data) + 1).persist(on="core")
     data[:] = 0
-    assert_same_bits(kept.compute(), np.arange(10.0) + 1)
+    assert_same_bits(persisted.compute(), np.arange(10.0) + 1)
 
 
 def test_results_are_the_callers_own() -> None:

@@ -20,6 +20,7 @@ from speedcube import train
 from speedcube.errors import CheckpointError
 from speedcube.train.driver import failures
 from speedcube.train.driver.failures import Failure, root
+from speedcube.train.messages import Cause
 from speedcube.train.metrics.rows import read_rows
 
 pytestmark = pytest.mark.cluster
@@ -344,24 +345,30 @@ def test_a_full_disk_ends_the_job_with_the_old_checkpoint_whole(tmp_path: Path) 
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def failure(rank: int, cause: str, at: float, text: str = "") -> Failure:
+def failure(rank: int, cause: Cause, at: float, text: str = "") -> Failure:
     return Failure(rank, "here", cause, 4, at, text)
 
 
 @pytest.mark.parametrize(
     ("found", "rank"),
     [
-        ([failure(0, "exception", 1.0, "seven"), failure(1, "exception", 2.0, "six")], 0),
-        ([failure(0, "exception", 1.0, "Connection closed by peer"), failure(1, "death", 2.0)], 1),
+        ([failure(0, Cause.EXCEPTION, 1.0, "seven"), failure(1, Cause.EXCEPTION, 2.0, "six")], 0),
         (
             [
-                failure(0, "exception", 1.0, "NCCL error: unhandled"),
-                failure(1, "exception", 2.0, "seven"),
+                failure(0, Cause.EXCEPTION, 1.0, "Connection closed by peer"),
+                failure(1, Cause.DEATH, 2.0),
             ],
             1,
         ),
-        ([failure(0, "death", 1.0), failure(1, "worker", 2.0)], 1),
-        ([failure(0, "silent", 1.0), failure(1, "hung", 0.5)], 0),
+        (
+            [
+                failure(0, Cause.EXCEPTION, 1.0, "NCCL error: unhandled"),
+                failure(1, Cause.EXCEPTION, 2.0, "seven"),
+            ],
+            1,
+        ),
+        ([failure(0, Cause.DEATH, 1.0), failure(1, Cause.WORKER, 2.0)], 1),
+        ([failure(0, Cause.SILENT, 1.0), failure(1, Cause.HUNG, 0.5)], 0),
     ],
 )
 def test_the_cause_is_found_among_its_consequences(found: list[Failure], rank: int) -> None:
@@ -370,11 +377,12 @@ def test_the_cause_is_found_among_its_consequences(found: list[Failure], rank: i
 
 
 def test_every_cause_has_its_words() -> None:
-    for cause in (*failures.ORDER, "exception"):
-        said = failure(2, cause, 0.0, "TEXT").sentence()
-        assert said.startswith("rank 2 on here failed at step 4: ") != (
-            cause in failures.OF_NO_RANK
-        )
+    assert failures.NATURES.keys() == set(Cause)
+    for cause in Cause:
+        sentence = failure(2, cause, 0.0, "{TEXT}").sentence()
+        of_rank = cause not in (Cause.CANCELLED, Cause.SCHEDULER)
+        assert sentence.startswith("rank 2 on here failed at step 4: ") == of_rank
+        assert sentence.endswith("{TEXT}") == (cause is not Cause.CANCELLED)
 
 
 @pytest.fixture(scope="module", autouse=True)

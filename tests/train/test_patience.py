@@ -10,8 +10,10 @@ import pytest
 
 from speedcube.errors import CheckpointError
 from speedcube.train.driver.attempt import Attempt
+from speedcube.train.driver.request import JobRequest
 from speedcube.train.driver.timeouts import Rank, latest, limit
-from speedcube.train.messages import Launch, Place, Settings
+from speedcube.train.events import JobEvent
+from speedcube.train.messages import FromAgent, JobSettings, Launch, Place, Reported, Saving
 from speedcube.train.ranks import context
 
 
@@ -89,24 +91,25 @@ def test_time_that_the_driver_was_away_does_not_count() -> None:
 def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("speedcube.train.driver.attempt.time.monotonic", lambda: float(next(clock)))
-    heard: list[dict[str, Any]] = []
-    settings = Settings("job", 1, "gloo", "out")
-    attempt = Attempt(None, settings, 0, [], b"", None, None, heard.append, bool)
+    heard: list[JobEvent] = []
+    request = JobRequest("job", JobSettings("job", 1, "out"), b"", False, 0, None)
+    attempt = Attempt(None, request, 0, [], "gloo", None, heard.append, bool)
     attempt.ranks[0] = writer = rank(0, ready=True)
-    events = [
-        {"kind": "row", "row": {"step": 1}},  # at 0 s
-        {"kind": "row", "row": {"step": 2}},  # 100
-        {"kind": "saving"},  # 200
-        {"kind": "saved"},  # 300
-        {"kind": "row", "row": {"step": 3}},  # 400
+    messages: list[FromAgent] = [
+        Reported({"step": 1}),  # at 0 s
+        Reported({"step": 2}),  # 100
+        Saving(True),  # 200
+        Saving(False),  # 300
+        Reported({"step": 3}),  # 400
     ]
     late = []
-    for event in events:
-        attempt._handle({"rank": 0, **event})
+    for message in messages:
+        attempt._handle(JobEvent(0, 0, 0.0, message))
         late.append(latest([writer], writer.since + 99.0, 50.0, ()) is not None)
     assert late == [True, True, False, True, True]
     assert list(attempt.durations) == [100.0, 100.0]  # the checkpoint's 100 s are in neither
-    attempt._handle({"rank": 0, "kind": "saving"})
+    assert [event.message for event in heard] == messages
+    attempt._handle(JobEvent(0, 0, 0.0, Saving(True)))
     found = latest([writer], writer.since + 4501.0, 50.0, ())
     assert found is not None
     assert found[1] == "it hangs in the checkpoint of step 3 for 4.5e+03 s"
@@ -116,11 +119,11 @@ def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_rank_tells_when_it_saves(
     monkeypatch: pytest.MonkeyPatch, error: CheckpointError | None
 ) -> None:
-    said: list[str] = []
+    said: list[Any] = []
 
     class Link:
-        def send(self, kind: str, **fields: Any) -> None:
-            said.append(kind)
+        def send(self, message: FromAgent) -> None:
+            said.append(message)
 
     class Saver:
         def save(self, *args: Any) -> None:
@@ -128,10 +131,13 @@ def test_a_rank_tells_when_it_saves(
             if error is not None:
                 raise error
 
-    launch = Launch(Settings("job", 1, "gloo", "out"), 0, rank().place, (), ("", 0), b"")
-    made = context.Context(launch, Link())  # type: ignore[arg-type]
-    monkeypatch.setitem(vars(made), "saver", Saver())
-    monkeypatch.setattr(context, "_context", made)
+    settings = JobSettings("job", 1, "out")
+    launch = Launch(settings, 0, rank().place, "gloo", (), ("", 0), b"")
+    here = context.Context(launch, Link())  # type: ignore[arg-type]
+    monkeypatch.setitem(vars(here), "saver", Saver())
+    monkeypatch.setattr(context, "_context", here)
     with pytest.raises(CheckpointError) if error else nullcontext():
         context.report({}, checkpoint={})
-    assert said == ["row", "saving", "save", "saved"]
+    row, *rest = said
+    assert (type(row), row.row["step"]) == (Reported, 1)
+    assert rest == [Saving(True), "save", Saving(False)]

@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 import speedcube as sc
-from speedcube import train
+from speedcube import __version__, train
 from speedcube.errors import ParameterError, RungError, TrainError
 from speedcube.train.driver import local_cluster, placement
 from speedcube.train.driver.directory import run_directory
@@ -514,10 +514,13 @@ def test_versions_that_differ_are_refused_before_the_first_step(
     facts = dict(placement._known)
     scheduler = local_cluster._clients[False].scheduler.address
     first = next(key for key in facts if key[0] == scheduler)
-    changed = facts[first] | {"versions": facts[first]["versions"] | {"torch": "2.0.0"}}
-    monkeypatch.setitem(placement._known, first, changed)
-    with pytest.raises(TrainError, match=r"versions of torch differ: 2\.0\.0 on tcp://.*; 2\."):
-        run(surroundings).results()
+    for name, here in (("torch", r"2\."), ("speedcube", __version__)):
+        changed = facts[first] | {"versions": facts[first]["versions"] | {name: "0.0.1"}}
+        monkeypatch.setitem(placement._known, first, changed)
+        with pytest.raises(
+            TrainError, match=rf"versions of {name} differ: 0\.0\.1 on tcp://.*; {here}"
+        ):
+            run(surroundings).results()
     missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}
     monkeypatch.setitem(placement._known, first, missing)
     with pytest.raises(TrainError, match=r"has no PyTorch .* install speedcube\[train\]"):

@@ -18,7 +18,7 @@ import pytest
 from speedcube import train
 from speedcube.errors import TrainError
 from speedcube.train.metrics import rows as metrics
-from speedcube.train.metrics.steps import Steps, merged
+from speedcube.train.metrics.steps import StepCollector, merged
 from speedcube.train.trackers import (
     MLflow,
     TensorBoard,
@@ -184,7 +184,7 @@ def test_a_missing_package_is_told_before_the_job_starts(
 
 def test_steps_wait_for_the_ranks_that_report() -> None:
     clock = SimpleNamespace(now=0.0)
-    steps = Steps(3, 2.0, lambda: clock.now)
+    steps = StepCollector(3, 2.0, lambda: clock.now)
 
     def given(*rows: metrics.Row) -> list[tuple[int, list[int]]]:
         found = [ranks for one in rows for ranks in steps.add(one)]
@@ -204,7 +204,7 @@ def test_steps_wait_for_the_ranks_that_report() -> None:
 
 
 def test_a_step_waits_for_no_more_than_64_others() -> None:
-    steps = Steps(2, 2.0, lambda: 0.0)
+    steps = StepCollector(2, 2.0, lambda: 0.0)
     assert [steps.add(row(step)) for step in range(1, 65)] == [[]] * 64
     assert [len(steps.add(row(step))) for step in range(65, 70)] == [65, 1, 1, 1, 1]
 
@@ -400,7 +400,7 @@ def test_mlflow_gets_many_metrics_in_few_calls(monkeypatch: pytest.MonkeyPatch) 
         calls.append((len(metrics), len(tags)))
 
     client = SimpleNamespace(log_batch=log_batch, set_terminated=lambda run, status: None)
-    run = mlflow._Run(client, "1", sent=time.monotonic() + 3600)
+    run = mlflow._MLflowRun(client, "1", sent=time.monotonic() + 3600)
     for step in range(1, 501):
         run.log(row(step, a=1, b=True, c=None, phase=f"{step}"))
     assert calls == [(500, 0), (0, 1)] * 2

@@ -1,4 +1,4 @@
-"""What the ladder's options say, each checked before anything runs."""
+"""What the options of several commands say, each checked before anything runs."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def rungs_of(on: Sequence[Any], reason: str = "the ladder") -> list[Rung]:
 
 def prices(text: str | None) -> Prices:
     """``gpu=3.50,cpu=0.10`` as dollars an hour of one GPU and of one core."""
-    found: Prices = {}
+    by_kind: Prices = {}
     for part in [] if text is None else text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
         try:
             price = float(value)
         except ValueError:
             price = math.nan
-        if name not in ("gpu", "cpu") or name in found or not 0 <= price < math.inf:
+        if name not in ("gpu", "cpu") or name in by_kind or not 0 <= price < math.inf:
             raise ParameterError(
                 "--price takes dollars an hour of one GPU and of one core, like "
                 f"gpu=3.50,cpu=0.10 (one of them will do), not {text!r}"
             )
-        found[name] = price
-    return found
+        by_kind[name] = price
+    return by_kind
 
 
 def check_repeat(repeat: int | None, name: str) -> None:

@@ -51,9 +51,9 @@ def column_boxes(loops: tuple[int, int, int], limit: int) -> Iterator[Box]:
 def span_boxes(
     loops: tuple[int, int, int], per_step: int, start: int, stop: int, limit: int
 ) -> Iterator[tuple[int, int, Box]]:
-    """Boxes that hold elements [start, stop) of a stored part: (first element, last, box).
+    """Boxes that hold elements ``[start, stop)`` of a stored part: (first element, end, box).
 
-    About ``limit`` elements each; the first and the last may hold a few more than asked for.
+    Each has about ``limit`` elements. The first and the last may hold a few more than asked for.
     """
     row, at = loops[2] * per_step, start
     while at < stop:
@@ -70,7 +70,10 @@ def span_boxes(
 
 
 class Stop:
-    """Raised once, never lowered; a plain attribute, because every small compute makes one."""
+    """The flag that makes running parts leave after their current call: raised, never lowered.
+
+    A plain attribute, because every small compute makes one.
+    """
 
     __slots__ = ("raised",)
 

@@ -80,8 +80,8 @@ def compute(
         ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
         return run_on(rung.client, plan, root.shape, ready)
     get = _get(rung)
-    keep = to != "numpy"
-    graph = build_graph(plan, deferred_values(plan, get), rung.devices, keep)
+    leave_on_gpu = to != "numpy"
+    graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
     try:
         return shaped(get(graph.tasks, graph.key), root.shape)
     except BaseException:

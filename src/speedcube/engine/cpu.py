@@ -63,8 +63,9 @@ _scratch = _Scratch()
 
 def _address(array: Array) -> int:
     """Where element 0 lies; the first way is six times faster, but not for every array."""
+    buffer: Any = array  # which type checkers know from Python 3.12 on
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     except (TypeError, ValueError, BufferError):
         return int(array.__array_interface__["data"][0])
 
@@ -126,7 +127,7 @@ class Caller:
         self.start()
 
     def start(self) -> None:
-        """Before a thread's first call."""
+        """Take the kernel, and the scratch memory of the thread that will call."""
         frame = self.frame
         # Kept, since its code lives as long as it.
         self.kernel = frame.tiers.kernel(self.prepared.visits)
@@ -182,18 +183,18 @@ def host_array(source: Stored) -> Array:
 
 def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: Stop) -> None:
     """Every element of the part into ``out`` (its position 0 is out's first element)."""
-    target = _address(out)
+    address = _address(out)
     with calling(prepared, inputs) as call:
         for box in boxes(prepared.loops, prepared.tiling.inner):
             if stop.is_set():
                 return
-            call(box, target)
+            call(box, address)
 
 
 def blocks(
     prepared: Prepared, inputs: Mapping[int, Array], start: int, stop: int, until: Stop
 ) -> Iterator[Array]:
-    """Elements [start, stop) of a stored part in C order; each block is gone with the next."""
+    """Elements ``[start, stop)`` of a stored part in C order; each block is gone with the next."""
     inner = prepared.tiling.inner
     dtype = np.dtype(prepared.program.element.output_type("x"))
     memory = np.empty(BLOCK + 2 * inner + TILE, dtype)
@@ -231,8 +232,8 @@ def _fold(
     exact, since = program.sink.kind == "exact", 0
     by_columns = prepared.by_columns
     inner = prepared.tiling.inner
-    found = column_boxes(loops, CALL) if by_columns else boxes(loops, inner, CALL)
-    for o, o_end, *rest in found:
+    all_boxes = column_boxes(loops, CALL) if by_columns else boxes(loops, inner, CALL)
+    for o, o_end, *rest in all_boxes:
         if stop.is_set():
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)

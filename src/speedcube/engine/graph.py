@@ -31,12 +31,12 @@ def build_graph(
     plan: Plan,
     deferred: dict[int, Any],
     devices: tuple[int, ...] = (),
-    keep: bool = False,
+    leave_on_gpu: bool = False,
 ) -> Graph:
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
-    ``deferred`` maps each deferred source to the value it gives; ``keep`` leaves the result on
-    the first GPU.
+    ``deferred`` maps each deferred source to the value it gives; ``leave_on_gpu`` leaves the
+    result on the first one.
     """
     token = f"speedcube-{next(_serial)}"
     stop = Stop()
@@ -47,7 +47,7 @@ def build_graph(
     for k, stage in enumerate(plan.stages):
         key = f"{token}-{k}"
         last = k == len(plan.stages) - 1
-        place = devices[0] if devices and keep and last else None
+        place = devices[0] if devices and leave_on_gpu and last else None
         _stage_tasks(tasks, key, stage, workers, ready, place)
         if stage.source is not None:
             ready[id(stage.source)] = TaskRef(key)

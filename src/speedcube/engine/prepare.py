@@ -96,6 +96,6 @@ def tables(prepared: Prepared) -> list[NDArray[np.int64]]:
     if not prepared.tiling.table:
         return []
     rows = [*prepared.space.strides, prepared.space.out_strides]
-    made = [offset_table(strides, prepared.space, prepared.tiling) for strides in rows]
+    offsets = [offset_table(strides, prepared.space, prepared.tiling) for strides in rows]
     # Vectors read past the end: repeat the first offset, which is always a legal address.
-    return [np.concatenate([t, np.full(64, t[0])]) for t in made]
+    return [np.concatenate([t, np.full(64, t[0])]) for t in offsets]

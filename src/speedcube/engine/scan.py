@@ -1,11 +1,11 @@
-"""Products, running products and running sums: a part's elements taken in their order.
+"""Scans: products, running products and running sums of a part's elements, in their order.
 
-The elements are made by the part's own kernel, block after block in C order; a small kernel
+The part's own kernel computes the elements, block after block in C order; a small kernel
 (`kernel/llvm/scans/`) takes them from memory. On a GPU rung they are made there and taken
 here, by the CPU's kernel.
 
-Parts that share a line are first folded, each to a record: the exact sum (limbs; one word for
-integers), or the products of its blocks. A part then goes on from what the records before it say.
+Parts that share a line are first folded, each to a record: its exact sum (an accumulator; one
+word for integers), or the products of its blocks. A part then goes on from the records before it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Blocks: TypeAlias = Iterator[Array]
 
 @lru_cache(maxsize=64)
 def _kernel(program: Scan, target: str) -> NativeKernel:
-    what = (program, target, QUICK[target], kernel_cache())
-    return load(*what) or build(*what)
+    key = (program, target, QUICK[target], kernel_cache())
+    return load(*key) or build(*key)
 
 
 class _Call:
@@ -50,7 +50,7 @@ class _Call:
     def __call__(
         self, values: Array, position: int, length: int, out: Array, last: bool
     ) -> tuple[int, int]:
-        """How many elements were taken, how many results made."""
+        """Call; how many elements were taken, and how many results a product gave."""
         self.words[: LAST + 1] = len(values), position, length, last
         self.kernel.function(
             self.words.ctypes.data,
@@ -68,7 +68,7 @@ class _Call:
 class Products:
     """The products of lines of ``length`` elements that come one after the other.
 
-    A long line is cut into pieces of `TILE`; their products are lines of their own.
+    A long line is cut into pieces of `TILE` elements, whose products are a line of their own.
     """
 
     def __init__(self, length: int, dtype: str) -> None:
@@ -76,7 +76,7 @@ class Products:
         self.call = _Call(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
-        self.found: list[Array] = []
+        self.products: list[Array] = []
         self.above = Products(-(-length // TILE), dtype) if length > TILE else None
 
     def feed(self, values: Array, last: bool = False) -> None:
@@ -87,20 +87,21 @@ class Products:
             self.rest = values.copy()
             return
         # Fewer than TILE per line, and per piece of one.
-        made = np.empty(len(values), values.dtype)
-        taken, count = self.call(values, self.position, self.length, made, last)
+        results = np.empty(len(values), values.dtype)
+        taken, count = self.call(values, self.position, self.length, results, last)
         self.position = (self.position + taken) % self.length
         self.rest = values[taken:].copy()
         if self.above is not None:
-            self.above.feed(made[:count], last)
+            self.above.feed(results[:count], last)
         elif count:
-            self.found.append(made[:count])
+            self.products.append(results[:count])
 
     def finish(self) -> Array:
         """The products of the lines; the last may be shorter."""
         self.feed(np.empty(0, self.rest.dtype), last=True)
-        found = self.above.finish() if self.above is not None else None
-        return np.concatenate([self.rest[:0], *self.found]) if found is None else found
+        if self.above is not None:
+            return self.above.finish()
+        return np.concatenate([self.rest[:0], *self.products])
 
 
 def products(blocks: Blocks, length: int, dtype: str) -> Array:
@@ -118,9 +119,9 @@ def products(blocks: Blocks, length: int, dtype: str) -> Array:
 
 @dataclass(eq=False)
 class Results:
-    """Where a scan's results go: lines in ``whole``, from element ``at`` of the scan's on.
+    """Where a scan's results go: lines in ``whole``; the next result is that of element ``at``.
 
-    Each line of ``whole`` may begin with the value of nothing, which is there already.
+    A line of ``whole`` may begin with the result of no elements, which is there already.
     """
 
     whole: Array  # (lines, elements), contiguous
@@ -143,10 +144,10 @@ class Results:
             lines = len(results) // self.length if place == 0 else 0
             count = lines * self.length or min(self.length - place, len(results))
             if lines:
-                target = self.whole[line : line + lines, lead:]
+                room = self.whole[line : line + lines, lead:]
             else:
-                target = self.whole[line : line + 1, lead + place : lead + place + count]
-            target[...] = results[:count].reshape(target.shape)
+                room = self.whole[line : line + 1, lead + place : lead + place + count]
+            room[...] = results[:count].reshape(room.shape)
             self.at, results = self.at + count, results[count:]
 
 
@@ -240,9 +241,9 @@ class RunningProducts(Line):
 
 def _line(source: Scanned, position: int, block: int) -> Any:
     if source.op == "cumprod":
-        made = RunningProducts(source, source.count, position)
-        made.block = block or TILE
-        return made
+        line = RunningProducts(source, source.count, position)
+        line.block = block or TILE
+        return line
     kind = ExactSums if dtypes.is_float(source.arg.dtype) else WrappingSums
     return kind(source, source.count, position)
 
@@ -264,7 +265,7 @@ def scan(
 ) -> None:
     """The results of ``blocks``, the first at ``place`` of its line, into ``lines`` (contiguous).
 
-    ``before`` is what the first line has had.
+    ``before`` is the record of the first line's elements before ``place``.
     """
     lead = int(source.initial and place == 0)
     lines[:, :lead] = 0 if source.op == "cumsum" else 1

@@ -37,15 +37,15 @@ def shared_lines(stage: Stage) -> SharedLines:
 
 def carries(lines: SharedLines, *records: Array) -> dict[int, Array]:
     """What each part that does not begin a line goes on from, by its start: the records before."""
-    found: dict[int, Array] = {}
+    carried: dict[int, Array] = {}
     before: list[Array] = []
     for start, record in zip(lines.starts, records, strict=True):
         if start % lines.length == 0:
             before = []
         else:
-            found[start] = _joined(lines, before)
+            carried[start] = _joined(lines, before)
         before.append(record)
-    return found
+    return carried
 
 
 def _joined(lines: SharedLines, records: list[Array]) -> Array:
@@ -59,11 +59,11 @@ def _joined(lines: SharedLines, records: list[Array]) -> Array:
 
 def merged_products(lines: SharedLines, *records: Array) -> Array:
     """The products of lines from the records of their parts."""
-    found: dict[int, list[Array]] = {}
+    records_of_line: dict[int, list[Array]] = {}
     for start, record in zip(lines.starts, records, strict=True):
-        found.setdefault(start // lines.length, []).append(record)
-    each = []
-    for parts in found.values():
+        records_of_line.setdefault(start // lines.length, []).append(record)
+    results = []
+    for parts in records_of_line.values():
         line = np.concatenate(parts)
-        each.append(products(iter([line]), len(line), lines.dtype)[0])
-    return np.array(each, lines.dtype).reshape(lines.shape)
+        results.append(products(iter([line]), len(line), lines.dtype)[0])
+    return np.array(results, lines.dtype).reshape(lines.shape)

@@ -58,27 +58,27 @@ class Worker:
 
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
-        target = _slice(stage, part, out.array())
-        if not target.size:
+        share = _share(stage, part, out.array())
+        if not share.size:
             return
         if self.device is None:
-            strides = tuple(s // target.itemsize for s in target.strides)
+            strides = tuple(s // share.itemsize for s in share.strides)
             prepared = prepare(stage, part, strides if part.axis is not None else None)
-            cpu.run_store(prepared, inputs, target, self.stop)
+            cpu.run_store(prepared, inputs, share, self.stop)
         else:
-            self._gpu_store(stage, part, target, inputs)
+            self._gpu_store(stage, part, share, inputs)
 
-    def _gpu_store(self, stage: Stage, part: Part, target: Any, inputs: Inputs) -> None:
+    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
         import cupy
 
         prepared = prepare(stage, part, None)
         assert self.device is not None
         with cupy.cuda.Device(self.device):
-            whole = part.axis is None and hasattr(target, "__cuda_array_interface__")
-            mine = target if whole else cupy.empty(target.shape, stage.dtype)
-            gpu.run_store(prepared, inputs, mine, self.device, self.stop)
+            whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
+            buffer = share if whole else cupy.empty(share.shape, stage.dtype)
+            gpu.run_store(prepared, inputs, buffer, self.device, self.stop)
             if not whole:
-                target[...] = mine if hasattr(target, "__cuda_array_interface__") else mine.get()
+                share[...] = buffer if hasattr(share, "__cuda_array_interface__") else buffer.get()
 
     def records(
         self, prepared: Prepared, inputs: Inputs, consume: cpu.Consume, block: int = cpu.RECORDS
@@ -94,12 +94,12 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
-        target = _slice(stage, part, out.array())
-        found = self.reduced(stage, part, inputs, target.shape)
-        if hasattr(target, "__cuda_array_interface__"):
-            target.set(found)
+        share = _share(stage, part, out.array())
+        results = self.reduced(stage, part, inputs, share.shape)
+        if hasattr(share, "__cuda_array_interface__"):
+            share.set(results)
         else:
-            target[...] = found
+            share[...] = results
 
     def reduced(self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]) -> Array:
         """The part's finished results."""
@@ -122,16 +122,16 @@ class Worker:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
             assert stage.source is not None
-            made = self.elements(stage, part, inputs)
-            return scan.fold(stage.source, stage.block, part.start % stage.source.count, made)
+            elements = self.elements(stage, part, inputs)
+            return scan.fold(stage.source, stage.block, part.start % stage.source.count, elements)
         prepared: Prepared = prepare(stage, part, None)
-        found: list[Array] = []
+        collected: list[Array] = []
 
         def keep(_: int, records: Array) -> None:
-            found.append(records)
+            collected.append(records)
 
         self.records(prepared, inputs, keep, prepared.loops[0])
-        return found[0] if found else cpu.initial_records(prepared.program, 0)
+        return collected[0] if collected else cpu.initial_records(prepared.program, 0)
 
     def elements(self, stage: Stage, part: Part, inputs: Inputs) -> Iterator[Array]:
         """The part's elements in C order, block after block."""
@@ -165,32 +165,32 @@ class Worker:
     ) -> None:
         """The results of a scan's part into its slice of ``out``."""
         if isinstance(stage.source, Scanned):
-            target = _slice(stage, part, out.array())
-            self.scan_into(stage, part, target, inputs, before.get(part.start))
+            share = _share(stage, part, out.array())
+            self.scan_into(stage, part, share, inputs, before.get(part.start))
         else:
             self.reduce(stage, part, out, inputs)
 
     def scan_into(
-        self, stage: Stage, part: Part, target: Any, inputs: Inputs, before: Array | None = None
+        self, stage: Stage, part: Part, share: Any, inputs: Inputs, before: Array | None = None
     ) -> None:
-        """The part's running results into ``target``; ``before`` is what its line has had."""
+        """The part's running results into ``share``; ``before`` is its line's record so far."""
         source = stage.source
         assert isinstance(source, Scanned)
-        on_host = isinstance(target, np.ndarray)
-        direct = on_host and target.flags.c_contiguous
-        mine = target if direct else np.empty(target.shape, stage.dtype)
-        if mine.size:
+        on_host = isinstance(share, np.ndarray)
+        direct = on_host and share.flags.c_contiguous
+        buffer = share if direct else np.empty(share.shape, stage.dtype)
+        if buffer.size:
             place = part.start % source.count if stage.join == "carry" else 0
-            lines = mine.reshape(-1, mine.shape[-1])
-            made = self.elements(stage, part, inputs)
-            scan.scan(source, stage.block, place, lines, made, before)
+            lines = buffer.reshape(-1, buffer.shape[-1])
+            elements = self.elements(stage, part, inputs)
+            scan.scan(source, stage.block, place, lines, elements, before)
         if not on_host:
-            target.set(mine)
+            share.set(buffer)
         elif not direct:
-            target[...] = mine
+            share[...] = buffer
 
 
-def _slice(stage: Stage, part: Part, whole: Any) -> Any:
+def _share(stage: Stage, part: Part, whole: Any) -> Any:
     """The elements of a stage's result that ``part`` produces."""
     if stage.join == "carry":
         assert isinstance(stage.source, Scanned)
@@ -216,6 +216,7 @@ Needs: TypeAlias = Sequence[Staged | Deferred]
 
 
 def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
+    """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
     return {
         id(need): array
         if hasattr(array, "__cuda_array_interface__")

@@ -53,5 +53,5 @@ class Writer:
             cupy.cuda.get_current_stream().synchronize()
         else:
             self.launcher.read(inputs)
-        for kept in self.launcher.pieces():
-            self.launcher.store(kept, out)
+        for piece in self.launcher.pieces():
+            self.launcher.store(piece, out)

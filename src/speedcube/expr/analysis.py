@@ -60,20 +60,20 @@ def _map(node: Map, args: list[Bounds]) -> Bounds:
     rule = RULES.get(node.op)
     if rule is None or node.dtype == "bool":
         return unknown(node.dtype)
-    found = rule(*args, node.dtype)
+    bounds = rule(*args, node.dtype)
     if dtypes.is_float(node.dtype):
-        return found
+        return bounds
     # Integer arithmetic wraps, so a range is only known while it stays inside the type.
     limits = unknown(node.dtype)
-    return found if limits.low <= found.low and found.high <= limits.high else limits
+    return bounds if limits.low <= bounds.low and bounds.high <= limits.high else limits
 
 
 def analyse(root: Expr) -> Bounds:
     """The bounds of ``root``'s elements."""
-    found: dict[int, Bounds] = {}
+    bounds: dict[int, Bounds] = {}
     for node in walk(root):
         if isinstance(node, Leaf):
-            found[id(node)] = _leaf(node)
+            bounds[id(node)] = _leaf(node)
         else:
-            found[id(node)] = _map(node, [found[id(arg)] for arg in node.args])
-    return found[id(root)]
+            bounds[id(node)] = _map(node, [bounds[id(arg)] for arg in node.args])
+    return bounds[id(root)]

@@ -1,9 +1,10 @@
-"""What is known of an expression's values before any is computed: interval arithmetic.
+"""Interval arithmetic: what is known of a result before it is computed, by its operation.
 
-`Bounds` says that every element lies in [low, high] and is a whole multiple of 2**grain. The
-exact sums choose their bins from it: values below 2**E that are multiples of 2**G need E - G bits.
-Rounding to nearest never leaves an interval whose ends are representable, and never makes a
-multiple of 2**G anything finer; a value of size m or more is a multiple of its own last place.
+`Bounds` says that every element lies in ``[low, high]`` and is a whole multiple of ``2**grain``.
+The exact sums choose their bins from it: values below ``2**E`` that are multiples of ``2**G`` need
+``E - G`` bits. Rounding to nearest never leaves an interval whose ends are representable. It never
+makes a multiple of ``2**G`` anything finer. A value of size ``m`` or more is a multiple of the last
+place of ``m``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ FINEST: Final = {"float16": -24, "float32": -149, "float64": -1074}
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every element is in [low, high] and a multiple of 2**grain; infinite ends: nothing known."""
+    """Every element is in ``[low, high]`` and a multiple of ``2**grain``.
+
+    Infinite ends say that nothing is known.
+    """
 
     low: float
     high: float
@@ -36,7 +40,7 @@ class Bounds:
 
     @property
     def exponent(self) -> int:
-        """The least E with every magnitude below 2**E."""
+        """The least ``E`` with every magnitude below ``2**E``."""
         return math.frexp(max(abs(self.low), abs(self.high), 2.0**-1073))[1]
 
 
@@ -54,7 +58,7 @@ def unknown(dtype: str) -> Bounds:
 
 
 def grain_of(value: float) -> int:
-    """The largest g with ``value`` a multiple of 2**g."""
+    """The largest ``g`` with ``value`` a multiple of ``2**g``."""
     if value == 0 or not math.isfinite(value):
         return 1100 if value == 0 else -1074
     numerator, denominator = float(value).as_integer_ratio()

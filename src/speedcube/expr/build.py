@@ -42,17 +42,17 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     typed = args[1:] if row.rule == "select" else args
     common = _common(op, typed)
     shape = views.broadcast_shapes(*(a.shape for a in args if isinstance(a, (Leaf, Map))))
-    made: list[Expr] = []
+    operands: list[Expr] = []
     for k, arg in enumerate(args):
         if not isinstance(arg, (bool, int, float)):
-            made.append(views.broadcast_to(arg, shape))
+            operands.append(views.broadcast_to(arg, shape))
         elif row.rule == "compare":
-            made.append(_compared(arg, common, shape))
+            operands.append(_compared(arg, common, shape))
         else:
             weak = "bool" if row.rule == "select" and k == 0 else common
-            made.append(_scalar(arg, weak, shape))
+            operands.append(_scalar(arg, weak, shape))
     dtype = "bool" if row.rule in ("compare", "logical", "test") else common
-    return Map(op, tuple(made), shape, dtype)
+    return Map(op, tuple(operands), shape, dtype)
 
 
 def _common(op: str, typed: Sequence[Expr | Scalar]) -> str:
@@ -126,14 +126,14 @@ def cast(root: Expr, dtype: str) -> Expr:
     return root if root.dtype == dtype else Map("cast", (root,), root.shape, dtype)
 
 
-def power(base: Expr, given: Scalar | np.generic) -> Expr:
+def power(base: Expr, scalar: Scalar | np.generic) -> Expr:
     """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
 
     A NumPy scalar has a dtype that counts; Python's numbers take that of ``base``.
     """
-    if isinstance(given, np.generic):
-        base = cast(base, dtypes.promote(base.dtype, str(given.dtype)))
-    exponent: Scalar = given.item() if isinstance(given, np.generic) else given
+    if isinstance(scalar, np.generic):
+        base = cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
+    exponent: Scalar = scalar.item() if isinstance(scalar, np.generic) else scalar
     if isinstance(exponent, float) and exponent == 0.5:
         return elementwise("sqrt", [base])
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
@@ -178,8 +178,8 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """``axis`` (None: all) as sorted axes; `AxisError` for one out of range or given twice."""
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted(check_axis(a, ndim) for a in given))
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(check_axis(a, ndim) for a in listed))
     if len(set(axes)) < len(axes):
         raise AxisError(f"an axis is given twice in {axis}")
     return axes
@@ -188,9 +188,9 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 def check_shape(size: Any) -> Shape:
     """``size`` (an integer or a sequence of them) as a shape; `ShapeError` otherwise."""
     size = size.tolist() if isinstance(size, np.ndarray) else size
-    given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     shape = []
-    for n in given:
+    for n in sizes:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise ShapeTypeError(f"sizes must be integers, not {n!r} in {size!r}")
         if int(n) < 0:

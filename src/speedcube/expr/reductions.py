@@ -60,11 +60,11 @@ def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
     last = tuple(range(len(kept), len(arg.shape)))
     source = Reduced("prod", lines, last, False, _wide(dtype))
-    found = cast(whole(source, source.shape), dtype)
+    products = cast(whole(source, source.shape), dtype)
     if not keepdims:
-        return found
+        return products
     return views.index(
-        found, tuple(None if k in axes else slice(None) for k in range(len(arg.shape)))
+        products, tuple(None if k in axes else slice(None) for k in range(len(arg.shape)))
     )
 
 
@@ -76,15 +76,15 @@ def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) ->
     axes = tuple(range(ndim)) if axis is None else (check_axis(axis, ndim),)
     kept = tuple(k for k in range(ndim) if k not in axes)
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
-    given = dtype if dtype in ("float32", "float64") else _wide(dtype)
+    result_dtype = dtype if dtype in ("float32", "float64") else _wide(dtype)
     odd = op == "cumsum" and dtype == "float16"
-    source = Scanned(op, lines, len(axes), given, initial, odd)
-    found = cast(whole(source, source.shape), dtype)
+    source = Scanned(op, lines, len(axes), result_dtype, initial, odd)
+    results = cast(whole(source, source.shape), dtype)
     if axis is None:
-        return found
+        return results
     order = list(range(ndim - 1))
     order.insert(axes[0], ndim - 1)
-    return views.transpose(found, tuple(order))
+    return views.transpose(results, tuple(order))
 
 
 def _widened(arg: Expr, dtype: str) -> Expr:

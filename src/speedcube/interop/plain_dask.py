@@ -46,8 +46,8 @@ class Block(ContextDecorator):
         self._entered().pop().__exit__(*error)
 
     def _entered(self) -> list[ExitStack]:
-        found: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
-        return found
+        stacks: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
+        return stacks
 
     def __repr__(self) -> str:
         return f"speedcube.on({self._where!r})"

@@ -42,7 +42,7 @@ _MAX_FILE: Final = 64 << 20  # bytes; the weights have 2 MB
 
 @dataclass(frozen=True)
 class Model:
-    """What `load` found: the network on the CPU, the names it knows, and its card."""
+    """What `load` reads: the network on the CPU, the names it knows, and its card."""
 
     network: torch.nn.Module
     known: Known
@@ -80,8 +80,8 @@ def save(directory: Path, weights: bytes, known: Known, facts: Mapping[str, Any]
 
 def versions() -> dict[str, str]:
     """What the model was made with."""
-    found = {name: version(name) for name in ("torch", "safetensors", "numpy")}
-    return {"speedcube": __version__, "python": platform.python_version(), **found}
+    packages = {name: version(name) for name in ("torch", "safetensors", "numpy")}
+    return {"speedcube": __version__, "python": platform.python_version(), **packages}
 
 
 def load(directory: Path) -> Model:

@@ -49,11 +49,11 @@ def train(
     read the output left.
     """
     try:
-        request = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
+        chosen = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
     except SpeedcubeError as err:
         complain("petnames train", err)
         raise typer.Exit(BAD_USE) from err
-    raise typer.Exit(train_command.run(request))
+    raise typer.Exit(train_command.run(chosen))
 
 
 @app.command()
@@ -75,11 +75,11 @@ def generate(
     the output left.
     """
     try:
-        request = generate_command.checked(model, n, seed, temperature, start)
+        chosen = generate_command.checked(model, n, seed, temperature, start)
     except SpeedcubeError as err:
         complain("petnames generate", err)
         raise typer.Exit(BAD_USE) from err
-    raise typer.Exit(generate_command.run(request))
+    raise typer.Exit(generate_command.run(chosen))
 
 
 @app.command()
@@ -126,7 +126,7 @@ def sweep(
     the output left.
     """
     try:
-        request = sweep_command.checked(
+        chosen = sweep_command.checked(
             on,
             data,
             epochs,
@@ -144,7 +144,7 @@ def sweep(
     except SpeedcubeError as err:
         complain("petnames sweep", err)
         raise typer.Exit(BAD_USE) from err
-    raise typer.Exit(sweep_command.run(request))
+    raise typer.Exit(sweep_command.run(chosen))
 
 
 @app.command()

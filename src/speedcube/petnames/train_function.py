@@ -40,7 +40,7 @@ class Hyperparameters:
     seed: int
 
 
-class Steps(Protocol):
+class TrainingSteps(Protocol):
     """Training steps on one kind of device: `plain_steps` and `fast.steps` have them."""
 
     total: torch.Tensor  # of the losses since `start`
@@ -114,7 +114,7 @@ def _resume(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int:
 
 def _steps(
     model: Any, optimizer: Any, rows: torch.Tensor, held_out: torch.Tensor, scale: float
-) -> tuple[Steps, Callable[[], torch.Tensor]]:
+) -> tuple[TrainingSteps, Callable[[], torch.Tensor]]:
     """The training steps and the validation that are the fastest where ``rows`` are."""
     if fast.why_not(rows.device):
         return (
@@ -147,7 +147,7 @@ def rate_at(step: int, steps: int, peak: float) -> float:
 
 
 def _report_within(
-    steps: Steps, scale: float, epoch: int, wholes: Sequence[int], number: int
+    steps: TrainingSteps, scale: float, epoch: int, wholes: Sequence[int], number: int
 ) -> None:
     """Report within an epoch, now and then, on a CPU; the loss is this rank's."""
     if train.device().type != "cpu" or number + 1 == len(wholes):

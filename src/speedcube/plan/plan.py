@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Scanned, Staged, whole
@@ -20,6 +21,13 @@ class Resources:
     name: str
     workers: int
     shared: bool = True
+
+
+class PrettyPrinter(Protocol):
+    """What IPython hands to an object that it prints."""
+
+    def text(self, text: str) -> None:
+        """Add ``text`` to what is printed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,8 +61,8 @@ class Plan:
             )
         return "\n".join(lines)
 
-    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text(repr(self))  # type: ignore[attr-defined]
+    def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 def _count(number: int, noun: str) -> str:

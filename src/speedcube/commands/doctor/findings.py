@@ -38,8 +38,8 @@ class Finding:
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings, the broken first."""
-    found = [finding for check in _CHECKS for finding in check(facts)]
-    return tuple(sorted(found, key=lambda f: (BROKEN, WARNING, NOTE).index(f.level)))
+    unsorted = [finding for check in _CHECKS for finding in check(facts)]
+    return tuple(sorted(unsorted, key=lambda f: (BROKEN, WARNING, NOTE).index(f.level)))
 
 
 def _cpu(facts: Facts) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ class LadderResult(Climb):
 
 
 def finished(
-    climbed: Sequence[RungResult],
+    results: Sequence[RungResult],
     expression: str,
     needed: int,
     logical: int | None = None,
@@ -69,8 +69,8 @@ def finished(
     prices: options.Prices | None = None,
     problems: Sequence[str] = (),
 ) -> LadderResult:
-    """The result of ``climbed`` rungs, each compared with one core and the ``expected`` value."""
-    core = next((r.seconds for r in climbed if r.rung == "core"), None)
+    """The rungs' results together, each compared with one core and the ``expected`` value."""
+    core = next((r.seconds for r in results if r.rung == "core"), None)
     rows = tuple(
         replace(
             r,
@@ -78,7 +78,7 @@ def finished(
             error=None if expected is None or r.value is None else r.value - expected[0],
             cost=_cost(r, prices or {}),
         )
-        for r in climbed
+        for r in results
     )
     return LadderResult(
         expression, needed, logical, rows, expected, tuple(problems), this_machine()
@@ -123,13 +123,13 @@ def ladder(
     """
     options.check_repeat(repeat, "repeat =")
     names = options.rung_names(on) if isinstance(on, str) else on
-    places = options.rungs_of(rungs.available() if names is None else names)
+    chosen = options.rungs_of(rungs.available() if names is None else names)
     array = make() if callable(make) else make
     if not callable(make) or not isinstance(array, Array):
         raise ParameterError(
             f"ladder takes a function that gives a speedcube array, not {type(array).__name__}; "
             "write sc.ladder(lambda: (x + 1).sum())"
         )
-    climbed = [measure(array, place, repeat) for place in places]
+    results = [measure(array, rung, repeat) for rung in chosen]
     needed = source_points(array._expr) or array.plan(on="core").elements
-    return finished(climbed, repr(array), needed)
+    return finished(results, repr(array), needed)

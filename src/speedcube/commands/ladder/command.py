@@ -75,18 +75,18 @@ def checked(
 
 def run(request: LadderRequest) -> int:
     """Climb; write and print what was found; the exit code."""
-    climbed, interrupted = Unfinished(), False
+    so_far, interrupted = Unfinished(), False
     try:
-        climb(request, climbed, Console(stderr=True))
+        climb(request, so_far, Console(stderr=True))
     except KeyboardInterrupt:
         interrupted = True
-    result = _result(request, climbed)
+    result = _result(request, so_far)
     written = _written(request.json, result.to_json)
 
     def say() -> None:
         report(result)
         if interrupted:
-            print(f"Interrupted: {len(climbed.rungs)} of {len(request.rungs)} rungs finished.")
+            print(f"Interrupted: {len(so_far.rungs)} of {len(request.rungs)} rungs finished.")
 
     read = terminal.printed(say)
     if result.rungs:
@@ -94,23 +94,23 @@ def run(request: LadderRequest) -> int:
     if interrupted:
         _leave_soon()
         return INTERRUPTED
-    if not result.equal_bits or len(climbed.rungs) < len(request.rungs):
+    if not result.equal_bits or len(so_far.rungs) < len(request.rungs):
         return FAILED
     if not written:
         return BAD_USE
     return DONE if read else BROKEN_PIPE
 
 
-def _result(request: LadderRequest, climbed: Unfinished) -> LadderResult:
+def _result(request: LadderRequest, so_far: Unfinished) -> LadderResult:
     chosen = request.chosen
     return finished(
-        climbed.rungs,
+        so_far.rungs,
         chosen.text,
         chosen.needed,
         chosen.logical,
         chosen.expected(),
         request.prices,
-        climbed.problems,
+        so_far.problems,
     )
 
 
@@ -127,26 +127,26 @@ def _written(path: str | None, write: Callable[[str], object]) -> bool:
             write(path)
     except Exception as err:
         terminal.complain(
-            "ladder", f"{path!r} could not be written: {_said(err)}; what is printed is complete"
+            "ladder", f"{path!r} could not be written: {_words(err)}; what is printed is complete"
         )
         return False
     return True
 
 
-def climb(request: LadderRequest, climbed: Unfinished, console: Console) -> None:
+def climb(request: LadderRequest, so_far: Unfinished, console: Console) -> None:
     """Climb every rung of ``request``; one that fails is a problem, not the end."""
     estimate = Estimate(request.chosen)
     for rung in request.rungs:
         try:
-            climbed.rungs.append(_rung(request, rung, estimate.seconds(rung), console))
+            so_far.rungs.append(_rung(request, rung, estimate.seconds(rung), console))
         except Exception as err:
-            climbed.problems.append(f"{rung.name} failed: {_said(err)}")
+            so_far.problems.append(f"{rung.name} failed: {_words(err)}")
             continue
         if request.dask:
-            _beside_dask(request, rung, climbed, console)
+            _beside_dask(request, rung, so_far, console)
 
 
-def _said(err: Exception) -> str:
+def _words(err: Exception) -> str:
     return str(err) if isinstance(err, SpeedcubeError) else f"{type(err).__name__}: {err}"
 
 
@@ -156,15 +156,15 @@ def _rung(request: LadderRequest, rung: Rung, guess: float, console: Console) ->
         return measure(request.chosen.ours(), rung, request.repeat, tell)
 
 
-def _beside_dask(request: LadderRequest, rung: Rung, climbed: Unfinished, console: Console) -> None:
+def _beside_dask(request: LadderRequest, rung: Rung, so_far: Unfinished, console: Console) -> None:
     """Time plain Dask on the rung just climbed."""
     with waiting(console, f"{rung.name}: plain Dask", _DASK_GUESS) as tell:
         try:
-            found = time_dask(request.chosen, rung, tell)
+            dask = time_dask(request.chosen, rung, tell)
         except Exception as err:
-            climbed.problems.append(f"{rung.name}: plain Dask failed: {_said(err)}")
+            so_far.problems.append(f"{rung.name}: plain Dask failed: {_words(err)}")
             return
-    climbed.rungs[-1] = climbed.rungs[-1].with_dask(found)
+    so_far.rungs[-1] = so_far.rungs[-1].with_dask(dask)
 
 
 def _leave_soon() -> None:

@@ -188,10 +188,10 @@ def interruptible(run: Callable[[], float]) -> float:
             done.put(err)
 
     threading.Thread(target=work, name="plain Dask", daemon=True).start()
-    found = done.get()
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    outcome = done.get()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _random_state(on_gpu: bool) -> Any:

@@ -39,21 +39,21 @@ def bars(result: Climb, path: str | Path | None = None) -> Any:
 
 def _ours(axes: Any, result: Climb) -> None:
     seconds = [r.seconds for r in result.rungs]
-    places = [k - 0.2 for k in range(len(seconds))]
-    drawn = axes.bar(places, seconds, 0.4, label="speedcube", color="#1f77b4")
+    positions = [k - 0.2 for k in range(len(seconds))]
+    drawn = axes.bar(positions, seconds, 0.4, label="speedcube", color="#1f77b4")
     axes.bar_label(drawn, [seconds_text(s) for s in seconds], fontsize=8)
 
 
 def _dask(axes: Any, result: Climb) -> None:
     """Bars for the rungs that Dask ran on."""
-    found = [(k + 0.2, r) for k, r in enumerate(result.rungs) if r.dask_seconds is not None]
-    if not found:
+    ran = [(k + 0.2, r) for k, r in enumerate(result.rungs) if r.dask_seconds is not None]
+    if not ran:
         return
-    scaled = any(r.dask_scaled for _, r in found)
+    scaled = any(r.dask_scaled for _, r in ran)
     label = "Dask (~ scaled up from a smaller shape)" if scaled else "Dask"
     drawn = axes.bar(
-        [place for place, _ in found], [r.dask_seconds for _, r in found], 0.4, label=label,
+        [position for position, _ in ran], [r.dask_seconds for _, r in ran], 0.4, label=label,
         color="#ff7f0e",
     )  # fmt: skip
-    texts = [f"{'~' if r.dask_scaled else ''}{seconds_text(r.dask_seconds)}" for _, r in found]
+    texts = [f"{'~' if r.dask_scaled else ''}{seconds_text(r.dask_seconds)}" for _, r in ran]
     axes.bar_label(drawn, texts, fontsize=8)

@@ -75,11 +75,11 @@ class Column:
 
 def columns_of(result: Climb) -> list[Column]:
     """The columns that have anything to say, the rung first."""
-    found = [
+    columns = [
         (Column(name, tuple(cell(result, rung) for rung in result.rungs)), optional)
         for name, cell, optional in _COLUMNS
     ]
-    return [c for c, optional in found if not optional or set(c.cells) - {"-"}]
+    return [c for c, optional in columns if not optional or set(c.cells) - {"-"}]
 
 
 def folded(columns: list[Column], width: int) -> list[list[Column]]:
@@ -125,9 +125,9 @@ def _dask_notes(result: Climb) -> list[str]:
 def _bits_note(result: Climb) -> str:
     count = len(result.rungs)
     if not result.equal_bits:
-        found = ", ".join(f"{r.rung} {r.bits}" for r in result.rungs)
+        bits = ", ".join(f"{r.rung} {r.bits}" for r in result.rungs)
         return (
-            f"BITS DIFFER: {found}. They must be equal: this is a bug. "
+            f"BITS DIFFER: {bits}. They must be equal: this is a bug. "
             "Please report it with what --json writes."
         )
     if count == 1:

@@ -13,7 +13,7 @@ from ...engine.rungs import Rung
 from ...errors import ParameterError, SpeedcubeError
 from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
-from .layouts import Blocks, Layout, dealt, layout
+from .layouts import Layout, Pieces, dealt, layout
 
 WIDTHS: Final = (32, 64)
 
@@ -38,11 +38,11 @@ def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> RngRe
         raise ParameterError(f"--bits {bits}: words have 32 or 64 bits")
     if size is not None and size < 0:
         raise ParameterError(f"--bytes {size}: give 0 or more, or leave it out for no end")
-    found = options.rungs_of(options.rung_names(on), "speedcube rng")
-    if len(found) > 1:
-        raise ParameterError(f"--on {on!r} names {len(found)} rungs; the words come from one")
+    rung, *others = options.rungs_of(options.rung_names(on), "speedcube rng")
+    if others:
+        raise ParameterError(f"--on {on!r} names {1 + len(others)} rungs; the words come from one")
     _check_output()
-    return RngRequest(chosen, seed, bits, size, found[0])
+    return RngRequest(chosen, seed, bits, size, rung)
 
 
 def _check_output() -> None:
@@ -69,18 +69,18 @@ def run(request: RngRequest) -> int:
         return FAILED
 
 
-def _written(request: RngRequest, blocks: Blocks, file: int) -> int:
-    """Blocks into ``file``, up to the size asked for, each made while the one before is written.
+def _written(request: RngRequest, pieces: Pieces, file: int) -> int:
+    """Pieces into ``file``, up to the size asked for, each made while the one before is written.
 
     Past Python's own buffer, so that nothing is left to be written when the reader has gone.
     """
     left = request.size
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, blocks)
+        coming = pool.submit(next, pieces)
         while left is None or left > 0:
             words = dealt(coming.result(), request.bits)
             if left is None or left > words.nbytes:
-                coming = pool.submit(next, blocks)
+                coming = pool.submit(next, pieces)
             data = words.data.cast("B")[:left]
             left = None if left is None else left - len(data)
             try:

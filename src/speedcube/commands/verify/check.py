@@ -34,7 +34,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Checked:
+class RungCheck:
     """One rung: how many results it gave, how many of them equal, and the first that is not."""
 
     rung: str
@@ -50,7 +50,7 @@ class Checked:
         return self.equal == self.results and not self.problem
 
 
-def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> Checked:
+def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> RungCheck:
     """Compute ``table`` on ``rung`` and compare with ``listed``.
 
     What a computation raises ends the check of this rung and is its ``problem``.
@@ -59,8 +59,8 @@ def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TAB
     try:
         if rung.kind == "cuda-cluster":
             rung = rungs.parse(rung.name, rung.reason)
-        with _digests(rung, table) as found:
-            for name, future in found.items():
+        with _digests(rung, table) as digests:
+            for name, future in digests.items():
                 if future.result() == listed[name]:
                     equal += 1
                 elif first is None:
@@ -69,7 +69,7 @@ def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TAB
     except Exception as err:
         problem = f"failed at {name}: {type(err).__name__}: {err}"
     seconds = time.perf_counter() - start
-    return Checked(rung.name, rung.workers, len(table), equal, seconds, first, problem)
+    return RungCheck(rung.name, rung.workers, len(table), equal, seconds, first, problem)
 
 
 @contextmanager
@@ -95,13 +95,13 @@ def difference(name: str, array: Array, rung: Rung, expected: str) -> Difference
     return Difference(name, show(array._expr), expected, digest(value), element)
 
 
-def _compared(found: Any, array: Array, expected: str) -> str:
+def _compared(value: Any, array: Array, expected: str) -> str:
     """The first element that differs from the right ones: those that have the committed hash."""
-    if digest(found) == expected:
+    if digest(value) == expected:
         return "computed again, it has the committed bits: the rung does not repeat itself"
     for who, right in _others(array):
         if digest(right) == expected:
-            return _first(found, right, who)
+            return _first(value, right, who)
     return "no other way of computing it here has the committed bits either"
 
 
@@ -112,16 +112,16 @@ def _others(array: Array) -> Iterator[tuple[str, Any]]:
         yield "core without fused multiply-add", np.asarray(array.compute(on="core"))
 
 
-def _first(found: Any, right: Any, who: str) -> str:
-    if (found.dtype, found.shape) != (right.dtype, right.shape):
-        return f"{found.dtype} of shape {found.shape}, not {right.dtype} of shape {right.shape}"
-    one, other = (np.ascontiguousarray(v).reshape(-1) for v in (found, right))
+def _first(value: Any, right: Any, who: str) -> str:
+    if (value.dtype, value.shape) != (right.dtype, right.shape):
+        return f"{value.dtype} of shape {value.shape}, not {right.dtype} of shape {right.shape}"
+    one, other = (np.ascontiguousarray(v).reshape(-1) for v in (value, right))
     word = f"u{one.dtype.itemsize}"
-    places = np.flatnonzero(one.view(word) != other.view(word))
-    at = tuple(int(k) for k in np.unravel_index(places[0], found.shape))
+    differing = np.flatnonzero(one.view(word) != other.view(word))
+    at = tuple(int(k) for k in np.unravel_index(differing[0], value.shape))
     return (
-        f"{len(places)} of {found.size} differ, the first at {at}: "
-        f"{_text(one[places[0]])} instead of {_text(other[places[0]])} ({who})"
+        f"{len(differing)} of {value.size} differ, the first at {at}: "
+        f"{_text(one[differing[0]])} instead of {_text(other[differing[0]])} ({who})"
     )
 
 

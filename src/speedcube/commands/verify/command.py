@@ -17,7 +17,7 @@ from ...kernel.llvm.simd import limited, runnable
 from ...numbers import seconds_text
 from .. import options, terminal
 from ..this_machine import this_machine
-from .check import Checked, check, hashes
+from .check import RungCheck, check, hashes
 from .hash_list import VERSION, read, written
 
 SCHEMA: Final = 1
@@ -67,41 +67,41 @@ def run(request: VerifyRequest) -> int:
 
 
 def _write(path: str) -> int:
-    found, arrays = hashes("core")
-    terminal.write(path, written(found, arrays))
-    print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
+    digests, arrays = hashes("core")
+    terminal.write(path, written(digests, arrays))
+    print(f"{len(digests)} hashes of {VERSION}, computed on core, written to {path}")
     return DONE
 
 
 def _verify(request: VerifyRequest) -> int:
     listed = read()
-    done = list[Checked]()
+    checks = list[RungCheck]()
     simd = f", kernels for {request.simd}" if request.simd else ""
     title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
-    told = request.json or terminal.printed(lambda: print(title))
+    was_read = request.json or terminal.printed(lambda: print(title))
     for rung in request.rungs:
-        done.append(check(rung, listed))
+        checks.append(check(rung, listed))
         if not request.json:
-            told = terminal.printed(lambda: print(_line(done[-1]), flush=True)) and told
+            was_read = terminal.printed(lambda: print(_line(checks[-1]), flush=True)) and was_read
     if request.json:
-        told = terminal.printed(lambda: print(document(done, len(listed))))
+        was_read = terminal.printed(lambda: print(document(checks, len(listed))))
     else:
-        told = terminal.printed(lambda: print(_verdict(done))) and told
-    if not all(rung.passed for rung in done):
+        was_read = terminal.printed(lambda: print(_verdict(checks))) and was_read
+    if not all(rung.passed for rung in checks):
         return FAILED
-    return DONE if told else BROKEN_PIPE
+    return DONE if was_read else BROKEN_PIPE
 
 
-def document(done: Sequence[Checked], results: int) -> str:
+def document(checks: Sequence[RungCheck], results: int) -> str:
     """What was found, as JSON."""
-    found: dict[str, Any] = {"schema": SCHEMA, "list": VERSION, "results": results}
-    found["machine"] = this_machine()
-    found["rungs"] = [asdict(rung) for rung in done]
-    found["equal"] = all(rung.passed for rung in done)
-    return json.dumps(found, indent=1)
+    content: dict[str, Any] = {"schema": SCHEMA, "list": VERSION, "results": results}
+    content["machine"] = this_machine()
+    content["rungs"] = [asdict(rung) for rung in checks]
+    content["equal"] = all(rung.passed for rung in checks)
+    return json.dumps(content, indent=1)
 
 
-def _line(rung: Checked) -> str:
+def _line(rung: RungCheck) -> str:
     """A rung in a line, and below it the first difference."""
     text = f"{rung.rung:12} {rung.equal} of {rung.results} equal, {seconds_text(rung.seconds)}"
     if rung.problem:
@@ -121,11 +121,11 @@ def _line(rung: Checked) -> str:
     )
 
 
-def _verdict(done: Sequence[Checked]) -> str:
-    wrong = [rung.rung for rung in done if not rung.passed]
+def _verdict(checks: Sequence[RungCheck]) -> str:
+    wrong = [rung.rung for rung in checks if not rung.passed]
     if wrong:
         return f"Not equal: {', '.join(wrong)}."
-    count = len(done)
+    count = len(checks)
     return f"Equal: every result has the committed bits on {'all ' * (count > 1)}{count} rung" + (
         "s." if count > 1 else "."
     )

@@ -79,35 +79,35 @@ def _connect(**where: Any) -> Any:
     """A client, kept for the next computation on the same scheduler."""
     import distributed
 
-    ((kind, target),) = where.items()
-    name = str(getattr(target, "scheduler_address", target))
+    ((option, value),) = where.items()
+    name = str(getattr(value, "scheduler_address", value))
     known = _clients.get(name)
     if known is not None and known.status == "running":
         return known
     try:
-        if isinstance(target, str):
-            address = target if kind == "address" else _address_in(target)
-            with ThreadPoolExecutor(1) as apart:  # the caller may be inside an event loop
-                apart.submit(asyncio.run, _greet(address)).result()
-        made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+        if isinstance(value, str):
+            address = value if option == "address" else _address_in(value)
+            with ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
+                thread.submit(asyncio.run, _greet(address)).result()
+        client = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
     except SchedulerError:
         raise
     except (OSError, TimeoutError, ValueError, LookupError, TypeError, RuntimeError) as err:
         raise SchedulerError(
-            f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: "
+            f"no Dask scheduler answers at {name!r} ({option}) within {CONNECT_SECONDS} s: "
             f"{_cause(err)}; check the address and that the scheduler runs"
         ) from err
-    _clients[name] = made
-    return made
+    _clients[name] = client
+    return client
 
 
 def _address_in(file: str) -> str:
     """The address that a scheduler file holds."""
     try:
-        found = json.loads(Path(file).read_text())["address"]
-        if isinstance(found, str):
-            return found
-        problem = f"its address is {found!r}"
+        address = json.loads(Path(file).read_text())["address"]
+        if isinstance(address, str):
+            return address
+        problem = f"its address is {address!r}"
     except FileNotFoundError as err:
         raise SchedulerError(
             f"no such scheduler file: {file!r}; start the scheduler with "
@@ -129,9 +129,9 @@ async def _greet(address: str) -> None:
     from distributed.comm.core import connect
     from distributed.security import Security
 
-    how = Security().get_connection_args("client")
+    arguments = Security().get_connection_args("client")
     try:
-        greeting = connect(address, timeout=CONNECT_SECONDS - 1, **how)
+        greeting = connect(address, timeout=CONNECT_SECONDS - 1, **arguments)
         comm = await asyncio.wait_for(greeting, CONNECT_SECONDS - 0.5)
     except (OSError, TimeoutError):  # Dask tried until the time was up: once more, to know why
         host_port = parse_host_port(parse_address(address)[1])
@@ -142,30 +142,30 @@ async def _greet(address: str) -> None:
 
 def _cause(err: BaseException | None) -> str:
     """What is behind ``err``: what the system says, else the first cause that says anything."""
-    said = []
+    texts = []
     while err is not None:
         if isinstance(err, OSError) and err.errno is not None:
             return str(err)
-        said.append(str(err))
+        texts.append(str(err))
         err = err.__cause__ or err.__context__
-    return next(filter(None, said), "no answer")
+    return next(filter(None, texts), "no answer")
 
 
 def worker_states(client: Any) -> dict[str, Any]:
     """What the scheduler says of each worker, by address."""
     # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
     # programs replace it to get more than five.
-    found: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
-    return found
+    states: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
+    return states
 
 
 def worker_addresses(client: Any) -> list[str]:
     """Addresses of the client's workers, checked for this package; `WorkerError` without any."""
-    found = sorted(worker_states(client))
-    if not found:
+    addresses = sorted(worker_states(client))
+    if not addresses:
         raise WorkerError(f"{client} has no workers; start some, then compute again")
-    _check_versions(client, tuple(found))
-    return found
+    _check_versions(client, tuple(addresses))
+    return addresses
 
 
 _checked: set[tuple[str, ...]] = set()
@@ -183,9 +183,10 @@ def _check_versions(client: Any, workers: tuple[str, ...]) -> None:
         except ImportError:
             return "missing"
 
-    for address, found in client.run(version, workers=list(workers)).items():
-        if found != __about__.__version__:
-            state = "does not have speedcube" if found == "missing" else f"has speedcube {found}"
+    for address, installed in client.run(version, workers=list(workers)).items():
+        if installed != __about__.__version__:
+            missing = installed == "missing"
+            state = "does not have speedcube" if missing else f"has speedcube {installed}"
             raise WorkerError(
                 f"worker {address} {state}; this process has {__about__.__version__}: install "
                 "that version on every worker (client.upload_file is not enough)"
@@ -251,18 +252,18 @@ def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any
 
     def submit(key: str, worker: int, function: Any, *arguments: Any) -> Any:
         where = [workers[worker % len(workers)]]
-        made = client.submit(
+        future = client.submit(
             function, *arguments, key=key, pure=False, workers=where, allow_other_workers=True
         )
-        futures.append(made)
-        return made
+        futures.append(future)
+        return future
 
     try:
         for k, stage in enumerate(plan.stages):
-            made = _submit_stage(submit, f"{name}-{k}", stage, ready)
+            future = _submit_stage(submit, f"{name}-{k}", stage, ready)
             if stage.source is not None:
-                ready[id(stage.source)] = made
-        return final_shape(shape, made.result())
+                ready[id(stage.source)] = future
+        return final_shape(shape, future.result())
     except BaseException:
         client.cancel(futures)
         raise

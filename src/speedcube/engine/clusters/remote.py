@@ -26,7 +26,7 @@ from ..shared_lines import carries, shared_lines
 from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
 
 Array: TypeAlias = NDArray[Any]
-Given = TypeVar("Given")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -103,18 +103,18 @@ def _current_task() -> Any:
 
 
 def _each(
-    run: Callable[[Given], Result], parts: Iterable[Given], threads: int, stop: Stop
+    run: Callable[[Item], Result], parts: Iterable[Item], threads: int, stop: Stop
 ) -> list[Result]:
     """``run`` of every part on ``threads`` threads; all leave when one fails or ``stop`` is set."""
     with ThreadPoolExecutor(threads) as pool:
         try:
-            found = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
+            results = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
         except BaseException:
             stop.set()
             raise
     if stop.is_set():
         raise WorkerError("this task was cancelled while it ran; compute again for its result")
-    return found
+    return results
 
 
 def _worker(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
@@ -171,10 +171,10 @@ def carry_part(
 ) -> Array:
     """Task: the results of a part of a scan that goes on where the parts before it end."""
     stage, (_, worker) = sent.alone(), _worker(gpu, threads)
-    found = np.empty(part_width(stage, sent.part), stage.dtype)
+    results = np.empty(part_width(stage, sent.part), stage.dtype)
     inputs = inputs_of(stage.needs, arrays)
-    worker.scan_into(stage, sent.part, found, inputs, before.get(sent.part.start))
-    return found
+    worker.scan_into(stage, sent.part, results, inputs, before.get(sent.part.start))
+    return results
 
 
 def chain_parts(shape: tuple[int, ...], *parts: Array) -> Array:

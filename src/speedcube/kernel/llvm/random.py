@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ..ir import Rounds
+from ..builder import Rounds
 from ..math.positions import SEGMENT
 from ..math.streams import Stream
 from ..program import LeafCode

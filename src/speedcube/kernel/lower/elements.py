@@ -19,8 +19,9 @@ from ...expr.analysis import analyse
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
 from ...expr.space import Space
 from ...ops import EXACT, OPS
+from ..builder import Builder, Value
 from ..evaluate import evaluate, is_faithful
-from ..ir import Body, Builder, Value
+from ..ir import Body
 from ..math.bits import canonical
 from ..math.elementary import ONE_NAN
 from ..math.float16 import rounded, widened

@@ -17,8 +17,8 @@ from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
 from ...expr.reductions import factors
 from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS
+from ..builder import Builder, Value
 from ..folds import FOLDS, KEYED
-from ..ir import Builder, Value
 from ..math.float16 import narrowed
 from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term

@@ -15,7 +15,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ..ir import Body, Builder
+from ..builder import Builder
+from ..ir import Body
 
 SEGMENT: Final = 1024
 _SHIFT: Final = SEGMENT.bit_length() - 1

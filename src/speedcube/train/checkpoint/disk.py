@@ -44,8 +44,8 @@ def require_space(directory: Path, needed: int) -> None:
 def _free(path: Path) -> int | None:
     for place in (path, *path.parents):
         with contextlib.suppress(OSError):
-            found = os.statvfs(place)
-            return found.f_bavail * found.f_frsize
+            system = os.statvfs(place)
+            return system.f_bavail * system.f_frsize
     return None
 
 
@@ -110,11 +110,11 @@ def open_file(name: str, inside: int) -> tuple[int, int]:
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     handle = os.open(name, flags, dir_fd=inside)
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         os.close(handle)
         raise CheckpointError(f"{name} is no regular file")
-    return handle, found.st_size
+    return handle, status.st_size
 
 
 def lock(root: Path, wait: float = _LOCK_WAIT) -> int | None:

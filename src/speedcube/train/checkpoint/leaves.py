@@ -28,7 +28,7 @@ class Refusal(Exception):
     """What a value is that cannot be saved; who knows where it stands makes the error of it."""
 
 
-class Stored(NamedTuple):
+class StoredType(NamedTuple):
     """How a dtype is stored: the dtype in the file, and an axis added after the others."""
 
     code: str
@@ -36,22 +36,22 @@ class Stored(NamedTuple):
 
 
 _BOTH: Final = {
-    "bool": Stored("BOOL"),
-    "complex128": Stored("F64", (2,)),  # which safetensors has not: real and imaginary part
-    "complex64": Stored("C64"),
-    **{f"float{bits}": Stored(f"F{bits}") for bits in (16, 32, 64)},
-    **{f"int{bits}": Stored(f"I{bits}") for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": Stored(f"U{bits}") for bits in (8, 16, 32, 64)},
+    "bool": StoredType("BOOL"),
+    "complex128": StoredType("F64", (2,)),  # which safetensors has not: real and imaginary part
+    "complex64": StoredType("C64"),
+    **{f"float{bits}": StoredType(f"F{bits}") for bits in (16, 32, 64)},
+    **{f"int{bits}": StoredType(f"I{bits}") for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": StoredType(f"U{bits}") for bits in (8, 16, 32, 64)},
 }
 _TORCH: Final = _BOTH | {
-    "bfloat16": Stored("BF16"),
-    "complex32": Stored("F16", (2,)),
-    "float8_e4m3fn": Stored("F8_E4M3"),
-    "float8_e5m2": Stored("F8_E5M2"),
-    "float8_e4m3fnuz": Stored("F8_E4M3FNUZ"),
-    "float8_e5m2fnuz": Stored("F8_E5M2FNUZ"),
-    "float8_e8m0fnu": Stored("F8_E8M0"),
-    "float4_e2m1fn_x2": Stored("U8"),
+    "bfloat16": StoredType("BF16"),
+    "complex32": StoredType("F16", (2,)),
+    "float8_e4m3fn": StoredType("F8_E4M3"),
+    "float8_e5m2": StoredType("F8_E5M2"),
+    "float8_e4m3fnuz": StoredType("F8_E4M3FNUZ"),
+    "float8_e5m2fnuz": StoredType("F8_E5M2FNUZ"),
+    "float8_e8m0fnu": StoredType("F8_E8M0"),
+    "float4_e2m1fn_x2": StoredType("U8"),
 }
 # NumPy's names carry the byte order, since arrays in either order come back as they were.
 _ORDERS: Final[tuple[Literal["<", ">"], ...]] = ("<", ">")
@@ -60,11 +60,11 @@ _NUMPY: Final = {
     for name, stored in _BOTH.items()
     for order in _ORDERS
 }
-_BYTES: Final = {"bytes": Stored("U8")}
+_BYTES: Final = {"bytes": StoredType("U8")}
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SavedLeaf:
     """One array to be written.
 
     ``kind`` is what it comes back as, ``dtype`` its name there; ``code`` and ``shape`` are what
@@ -84,7 +84,7 @@ class Leaf:
         return math.prod(self.shape) * WIDTHS[self.code]
 
 
-def of_tensor(tensor: torch.Tensor) -> Leaf:
+def of_tensor(tensor: torch.Tensor) -> SavedLeaf:
     """Return the leaf of a dense tensor on any device; `Refusal` says what it is not."""
     import torch
 
@@ -109,10 +109,10 @@ def of_tensor(tensor: torch.Tensor) -> Leaf:
         plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
         return memoryview(plain.reshape(-1).view(torch.uint8).numpy())
 
-    return Leaf("tensor", dtype, code, (*tensor.shape, *tail), ("tensor", key, *flags), data)
+    return SavedLeaf("tensor", dtype, code, (*tensor.shape, *tail), ("tensor", key, *flags), data)
 
 
-def of_array(array: np.ndarray[Any, Any], kind: str = "array") -> Leaf:
+def of_array(array: np.ndarray[Any, Any], kind: str = "array") -> SavedLeaf:
     """Return the leaf of a NumPy array of numbers; `Refusal` for one of anything else."""
     if type(array) is not np.ndarray:
         raise Refusal(f"an array of the subclass {type(array).__name__}: pass np.asarray()")
@@ -127,12 +127,12 @@ def of_array(array: np.ndarray[Any, Any], kind: str = "array") -> Leaf:
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         return little.reshape(-1).view(np.uint8).data
 
-    return Leaf(kind, dtype, code, (*array.shape, *tail), (kind, key), data)
+    return SavedLeaf(kind, dtype, code, (*array.shape, *tail), (kind, key), data)
 
 
-def of_bytes(value: bytes) -> Leaf:
+def of_bytes(value: bytes) -> SavedLeaf:
     """Return the leaf of bytes."""
-    return Leaf(
+    return SavedLeaf(
         "bytes", "bytes", "U8", (len(value),), ("bytes", id(value)), lambda: memoryview(value)
     )
 
@@ -176,15 +176,15 @@ def _bytes(raw: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> byt
     return raw.tobytes()
 
 
-class _Kind(NamedTuple):
-    dtypes: dict[str, Stored]
+class _ValueKind(NamedTuple):
+    dtypes: dict[str, StoredType]
     restore: Callable[[np.ndarray[Any, Any], str, tuple[int, ...]], Any]
 
 
 _KINDS: Final = {
-    "tensor": _Kind(_TORCH, _tensor),
-    "array": _Kind(_NUMPY, _array),
-    "scalar": _Kind(_NUMPY, _scalar),
-    "bytes": _Kind(_BYTES, _bytes),
+    "tensor": _ValueKind(_TORCH, _tensor),
+    "array": _ValueKind(_NUMPY, _array),
+    "scalar": _ValueKind(_NUMPY, _scalar),
+    "bytes": _ValueKind(_BYTES, _bytes),
 }
 KINDS: Final = frozenset(_KINDS)

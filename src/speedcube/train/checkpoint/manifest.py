@@ -26,13 +26,13 @@ _MOST_RANKS: Final = 100_000
 
 @functools.cache  # looking up a package takes longer than writing the file
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "speedcube": __version__}
+    versions = {"python": platform.python_version(), "speedcube": __version__}
     for package in ("numpy", "torch"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+            versions[package] = "unknown"
+    return versions
 
 
 @dataclass(frozen=True)

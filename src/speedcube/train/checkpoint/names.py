@@ -57,10 +57,10 @@ def pending(step: int) -> str:
 def listing(root: Path) -> list[Name]:
     """Return the checkpoints in a directory, the newest first; none if there is no directory."""
     try:
-        found = map(Name.parse, os.listdir(root))
+        parsed = map(Name.parse, os.listdir(root))
     except FileNotFoundError:
         return []
-    return sorted((name for name in found if name is not None), reverse=True)
+    return sorted((name for name in parsed if name is not None), reverse=True)
 
 
 def litter(root: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from .manifest import Manifest, RankFile
 from .names import Name
 
 _SCANS: Final = 100  # of a directory in which checkpoints come and go
-_TOLD: Final = 3  # damaged checkpoints that an error names
+_NAMED: Final = 3  # damaged checkpoints that an error names
 
 
 class Skipped(NamedTuple):
@@ -202,9 +202,9 @@ class _Changed(Exception):
 
 def _scan(root: Path, world_size: int | None) -> Checkpoint | None:
     with _explaining(root):
-        found = names.listing(root)
+        listed = names.listing(root)
     skipped: list[Skipped] = []
-    for name in found:
+    for name in listed:
         path = root / str(name)
         try:
             checkpoint = load(path)
@@ -217,14 +217,14 @@ def _scan(root: Path, world_size: int | None) -> Checkpoint | None:
         else:
             return replace(checkpoint, skipped=tuple(skipped))
     with _explaining(root):
-        if names.listing(root) != found:
+        if names.listing(root) != listed:
             raise _Changed
     if not skipped:
         return None
-    told = "; ".join(skip.reason for skip in skipped[:_TOLD])
-    more = f"; and {len(skipped) - _TOLD} more" if len(skipped) > _TOLD else ""
+    reasons = "; ".join(skip.reason for skip in skipped[:_NAMED])
+    more = f"; and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
     raise CheckpointError(
-        f"none of the {len(skipped)} checkpoints in {root} can be taken: {told}{more}. "
+        f"none of the {len(skipped)} checkpoints in {root} can be taken: {reasons}{more}. "
         "Repair them, or move them away to start anew"
     )
 

@@ -58,10 +58,10 @@ def count(value: Any, what: str, least: int = 0) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("an object has a key twice")
-    return made
+    return members
 
 
 def _constant(name: str) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import CheckpointError
 from . import leaves, strict, tree
-from .leaves import WIDTHS, Leaf
+from .leaves import WIDTHS, SavedLeaf
 
 HEADER_LIMIT: Final = 64 << 20
 _METADATA: Final = "__metadata__"
@@ -32,7 +32,7 @@ _ALIGNMENT: Final = 64
 _BLOCK: Final = 1 << 20
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """What a file is read from: like ``io.RawIOBase``, it may give less than was asked."""
 
     def readinto(self, buffer: memoryview, /) -> int | None: ...
@@ -43,7 +43,7 @@ class Contents:
     """A file to be: its first bytes, and the arrays that follow in this order."""
 
     head: bytes
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[SavedLeaf, ...]
 
     @property
     def nbytes(self) -> int:
@@ -113,7 +113,7 @@ def unpack(raw: bytes) -> Any:
     return load(io.BytesIO(raw), len(raw)).get("value")
 
 
-def load(source: Source, size: int, map_location: Any = "cpu") -> dict[str, Any]:
+def load(source: ByteSource, size: int, map_location: Any = "cpu") -> dict[str, Any]:
     """Return the named values of a file of ``size`` bytes, its tensors on ``map_location``.
 
     Raises
@@ -123,20 +123,20 @@ def load(source: Source, size: int, map_location: Any = "cpu") -> dict[str, Any]
     """
     header = _Header.read(source, size)
     raw = {name: _read(source, entry.nbytes) for name, entry in header.entries.items()}
-    made: dict[tuple[str, str, str], Any] = {}
+    restored: dict[tuple[str, str, str], Any] = {}
 
     def resolve(kind: str, name: str, dtype: Any) -> Any:
         entry = header.entry(kind, name, dtype)
         key = kind, name, dtype
-        if key not in made:
+        if key not in restored:
             value = leaves.restore(kind, dtype, entry.shape, raw[name])
-            made[key] = value.to(map_location) if kind == "tensor" else value
-        return made[key]
+            restored[key] = value.to(map_location) if kind == "tensor" else value
+        return restored[key]
 
     return {name: tree.decode(node, resolve) for name, node in header.trees.items()}
 
 
-def check(source: Source, size: int) -> None:
+def check(source: ByteSource, size: int) -> None:
     """Read a file to its end in little memory; `CheckpointError` where `load` would raise it."""
     header = _Header.read(source, size)
     for node in header.trees.values():
@@ -147,7 +147,7 @@ def check(source: Source, size: int) -> None:
         left -= fill(source, block[:left])
 
 
-def fill(source: Source, buffer: memoryview) -> int:
+def fill(source: ByteSource, buffer: memoryview) -> int:
     """Fill ``buffer`` from ``source``, which must not end before; return its length."""
     done = 0
     while done < len(buffer):
@@ -158,7 +158,7 @@ def fill(source: Source, buffer: memoryview) -> int:
     return done
 
 
-def _read(source: Source, nbytes: int) -> np.ndarray[Any, Any]:
+def _read(source: ByteSource, nbytes: int) -> np.ndarray[Any, Any]:
     """Return the next bytes, aligned as PyTorch aligns memory: speed and rounding depend on it."""
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
@@ -184,7 +184,7 @@ class _Header:
     length: int  # with the eight bytes before it
 
     @classmethod
-    def read(cls, source: Source, size: int) -> _Header:
+    def read(cls, source: ByteSource, size: int) -> _Header:
         """Read and check the header: its arrays must fill the file without a gap."""
         start = bytearray(8)
         if size < len(start):

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...errors import CheckpointError
 from . import leaves
-from .leaves import Leaf, Refusal
+from .leaves import Refusal, SavedLeaf
 
 DEEPEST: Final = 64  # nested containers, both ways
 _MOST_DIGITS: Final = 100_000  # hexadecimal ones, of an integer
@@ -49,7 +49,7 @@ class Encoder:
     """
 
     def __init__(self) -> None:
-        self.leaves: dict[str, Leaf] = {}
+        self.leaves: dict[str, SavedLeaf] = {}
         self._names: dict[Hashable, str] = {}
 
     def node(self, value: Any, path: Path) -> Any:
@@ -73,7 +73,7 @@ class Encoder:
                 "tuples, tensors, NumPy arrays, numbers, strings, bytes and None"
             ) from None
 
-    def leaf(self, leaf: Leaf, path: Path) -> dict[str, str]:
+    def leaf(self, leaf: SavedLeaf, path: Path) -> dict[str, str]:
         """Return the node of an array, which is written once however often it is met."""
         name = self._names.get(leaf.key)
         if name is None:
@@ -210,10 +210,10 @@ def _items(content: Any, resolve: Any, depth: int) -> tuple[Any, ...]:
 def _pairs(content: Any, resolve: Any, depth: int) -> dict[Any, Any]:
     if type(content) is not list or any(type(p) is not list or len(p) != 2 for p in content):
         raise CheckpointError("a dict that is no list of pairs")
-    made = {_key(key): decode(item, resolve, depth + 1) for key, item in content}
-    if len(made) != len(content):
+    pairs = {_key(key): decode(item, resolve, depth + 1) for key, item in content}
+    if len(pairs) != len(content):
         raise CheckpointError("a dict with a key twice")
-    return made
+    return pairs
 
 
 def _counts(content: Any, resolve: Any, depth: int) -> Counter[Any]:

@@ -98,12 +98,12 @@ def write_rank(pending: str | Path, rank: int, value: Any, rng: Mapping[int, Any
     CheckpointError
         For a value that cannot be saved or a file that cannot be written.
     """
-    made = tensorfile.contents({"checkpoint": value, "rng": dict(rng)})
+    contents = tensorfile.contents({"checkpoint": value, "rng": dict(rng)})
     directory = Path(pending)
     path = directory / RankFile(rank, 0, "").name
-    with disk.writing(path, made.nbytes):
-        disk.require_space(directory, made.nbytes)
-        return RankFile(rank, *disk.write_file(path, made.blocks()))
+    with disk.writing(path, contents.nbytes):
+        disk.require_space(directory, contents.nbytes)
+        return RankFile(rank, *disk.write_file(path, contents.blocks()))
 
 
 def commit(

@@ -87,13 +87,13 @@ def batches(
     RungError
         A GPU that is not there, or CuPy, which runs our kernels on it.
     """
-    names, given, rebuilt = _taken_apart(arrays)
-    place = _device(device, given)
-    found = [_readable(name, array, place) for name, array in zip(names, given, strict=True)]
-    lengths = {name: len(array) for name, array in zip(names, found, strict=True)}
+    names, parts, rebuilt = _taken_apart(arrays)
+    place = _device(device, parts)
+    readable = [_readable(name, array, place) for name, array in zip(names, parts, strict=True)]
+    lengths = {name: len(array) for name, array in zip(names, readable, strict=True)}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise ParameterError(f"the arrays must have equally many rows: {told}")
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ParameterError(f"the arrays must have equally many rows: {listed}")
     shares = Shares(
         next(iter(lengths.values())),
         whole_number("batch_size", batch_size),
@@ -106,7 +106,7 @@ def batches(
     if number < 0:
         raise ParameterError(f"epoch must be 0 or more, not {number}")
     key = epoch_key(seed, number)
-    return Batches(found, rebuilt, key, shares, whole_number("start", start), place)
+    return Batches(readable, rebuilt, key, shares, whole_number("start", start), place)
 
 
 class Batches:
@@ -210,20 +210,20 @@ def _device(device: Any, arrays: list[Any]) -> Any:
     elif device is None:
         device = next((a.device for a in arrays if isinstance(a, torch.Tensor)), "cpu")
     try:
-        found = torch.device(device)
+        place = torch.device(device)
     except (RuntimeError, TypeError) as err:
         raise ParameterTypeError(f"device={device!r} is no device of torch: {err}") from err
-    if found.type not in ("cpu", "cuda"):
-        raise ParameterError(f"batches are made on 'cpu' and 'cuda' devices, not on {found}")
-    if found.type == "cpu":
+    if place.type not in ("cpu", "cuda"):
+        raise ParameterError(f"batches are made on 'cpu' and 'cuda' devices, not on {place}")
+    if place.type == "cpu":
         return torch.device("cpu")
     count = torch.cuda.device_count()
-    if (found.index or 0) >= count or cupy_problem():
+    if (place.index or 0) >= count or cupy_problem():
         raise RungError(
-            f"batches cannot be made on {found}: torch sees {count} GPUs; "
+            f"batches cannot be made on {place}: torch sees {count} GPUs; "
             f"{cupy_problem() or 'CuPy is installed'}"
         )
-    return found if found.index is not None else torch.device("cuda", torch.cuda.current_device())
+    return place if place.index is not None else torch.device("cuda", torch.cuda.current_device())
 
 
 def _readable(name: str, array: Any, device: Any) -> Any:

@@ -23,15 +23,15 @@ class _Stream:
 
 
 class Kernel:
-    """``array`` as a function of ``given``, arrays of stored data that it reads.
+    """``array`` as a function of ``inputs``, arrays of stored data that it reads.
 
     Called with tensors of the same layout on ``device``, it gives a tensor there. On a GPU all is
     done in the order of torch's current stream, and the call returns at once.
     """
 
-    def __init__(self, array: Array, given: Sequence[Array], device: Any) -> None:
+    def __init__(self, array: Array, inputs: Sequence[Array], device: Any) -> None:
         self.shape, self.dtype, self.device = array.shape, array.dtype.name, device
-        self.sources = [leaf.source for leaf in (x._expr for x in given) if isinstance(leaf, Leaf)]
+        self.sources = [leaf.source for leaf in (x._expr for x in inputs) if isinstance(leaf, Leaf)]
         self.write = Writer(array._expr, device.index if device.type == "cuda" else None)
 
     def __call__(self, *tensors: Any) -> Any:
@@ -49,6 +49,6 @@ class Kernel:
                 stack.enter_context(cupy.cuda.Device(self.device.index))
                 stack.enter_context(cupy.cuda.Stream.from_external(_Stream(stream)))
                 array_of = cupy.from_dlpack
-            inputs = zip(self.sources, tensors, strict=True)
-            self.write(array_of(out), {id(source): array_of(t) for source, t in inputs})
+            pairs = zip(self.sources, tensors, strict=True)
+            self.write(array_of(out), {id(source): array_of(t) for source, t in pairs})
         return out

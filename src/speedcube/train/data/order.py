@@ -27,8 +27,8 @@ def epoch_key(seed: Any, epoch: int) -> tuple[int, int]:
 
     The order is ``default_rng(SeedSequence(seed, spawn_key=(2**32 - 1, epoch))).permutation(n)``.
     """
-    given = seed_sequence(seed)
-    child = SeedSequence(given.entropy, spawn_key=(*given.spawn_key, CHILD, epoch))
+    parent = seed_sequence(seed)
+    child = SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, CHILD, epoch))
     return permutation_key(default_rng(child))
 
 

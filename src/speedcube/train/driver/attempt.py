@@ -11,13 +11,33 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
-from ..messages import AWAY_SECONDS, Launch, Outcome, Place, Settings
+from ...errors import TrainError
+from ..events import JobEvent, from_event
+from ..messages import (
+    AWAY_SECONDS,
+    Alive,
+    Cause,
+    Done,
+    Down,
+    Failed,
+    Launch,
+    Outcome,
+    Place,
+    Ready,
+    Reported,
+    Saving,
+    StopRequest,
+    TaskEnded,
+    Waits,
+)
 from ..worker import agent
-from . import claims, timeouts
-from .failures import Failure, root
-from .scheduler import ANSWER_SECONDS, LOST, NO_SCHEDULER, ask_scheduler
+from . import claims, placement, timeouts
+from .failures import STOPPED, Failure, failure_of, root
+from .request import JobRequest
+from .scheduler import ANSWER_SECONDS, LOST, ask_scheduler, lost_text
 from .timeouts import Rank
 
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
@@ -33,15 +53,14 @@ class Attempt:
     """Start with `start`, then `watch` until it returns, then `stop`."""
 
     client: Any
-    settings: Settings
+    request: JobRequest
     number: int
     places: list[Place]
-    call: bytes
+    backend: str
     scheduler: tuple[str, Any] | None
-    step_timeout: float | None
-    hear: Callable[[dict[str, Any]], None]  # every event of this attempt
-    asked: Callable[[], bool]  # whether the user wants it cancelled
-    events: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
+    hear: Callable[[JobEvent], None]  # every event of this attempt
+    cancelled: Callable[[], bool]  # whether the user wants it to end
+    events: queue.Queue[Any] = field(default_factory=queue.Queue)  # Dask's, not read yet, and ours
     futures: list[Any] = field(default_factory=list)
     ranks: dict[int, Rank] = field(default_factory=dict)
     values: dict[int, bytes] = field(default_factory=dict)
@@ -51,21 +70,22 @@ class Attempt:
 
     def start(self) -> None:
         """Open the rendezvous on rank 0's worker and submit a task for each rank."""
-        job, first = self.settings.job, self.places[0]
+        settings, job, first = self.request.settings, self.request.settings.job, self.places[0]
         opened = self.client.run(
             agent.open_rendezvous, job, self.number, first.host, workers=[first.worker]
         )
         master = (first.host, opened[first.worker])
-        call = self.call
+        call = self.request.call
         if len(call) > 1 << 20:  # one copy on a worker, from where the others fetch it
             call = self.client.scatter(call, workers=[first.worker], hash=False)
         now = time.monotonic()
         for place in self.places:
             launch = Launch(
-                self.settings,
+                settings,
                 self.number,
                 place,
-                self._visible(place.host),
+                self.backend,
+                placement.visible_gpus(settings, self.places, place.host),
                 master,
                 b"",
                 self.scheduler,
@@ -82,17 +102,14 @@ class Attempt:
                 priority=PRIORITY,
                 workers=[place.worker],  # alone: else a busy one's neighbour would steal it
             )
-            future.add_done_callback(self._finished(place.rank))
+            future.add_done_callback(partial(self._put, place.rank))
             self.futures.append(future)
 
-    def _visible(self, host: str) -> tuple[str, ...]:
-        """The GPUs that ranks on ``host`` are to see; () where they see what their worker does."""
-        if self.settings.as_task:
-            return ()
-        return tuple(p.device for p in self.places if p.host == host and p.device)
+    def _put(self, rank: int, future: Any) -> None:
+        self.events.put(self._own(rank, TaskEnded(future)))
 
-    def _finished(self, rank: int) -> Callable[[Any], None]:
-        return lambda future: self.events.put({"kind": "task", "rank": rank, "future": future})
+    def _own(self, rank: int, message: TaskEnded | Waits) -> JobEvent:
+        return JobEvent(rank, self.number, time.time(), message)
 
     def watch(self) -> Failure | None:
         """Handle events until every rank has a value, or one failed; its failure, or None."""
@@ -101,13 +118,13 @@ class Attempt:
         while len(self.values) < len(self.places):
             seen = self._listen(seen)
             now = time.monotonic()
-            if self.asked():
-                return self._failure(0, "cancelled", "")
+            if self.cancelled():
+                return self._failure(0, Cause.CANCELLED, "")
             if self.failures and deadline == math.inf:
-                stopping = self.failures[0].cause == "stopped"  # the others do so by themselves
+                stopping = self.failures[0].cause in STOPPED  # the others do so by themselves
                 deadline = now + (STOP_SECONDS if stopping else GRACE_SECONDS)
             if now > deadline or len(self.failures) == len(self.places):
-                if root(self.failures).cause == "exception":
+                if root(self.failures).cause is Cause.EXCEPTION:
                     self._look(now)  # a dead worker is the cause of what others raise
                 return root(self.failures)
             if now - looked > WORKER_SECONDS:
@@ -120,144 +137,137 @@ class Attempt:
 
         A driver that was stopped since ``before`` must not take its own silence for its ranks'.
         """
-        said = []
+        arrived = []
         with suppress(queue.Empty):
-            said.append(self.events.get(timeout=0.1))
-            said += [self.events.get_nowait() for _ in range(self.events.qsize())]
+            arrived.append(self.events.get(timeout=0.1))
+            arrived += [self.events.get_nowait() for _ in range(self.events.qsize())]
         now = time.monotonic()
         if now - before > AWAY_SECONDS:
             for rank in self.ranks.values():
                 rank.forgive(now - before)
-        for event in said:
+        for event in filter(None, map(self._read, arrived)):
             self._handle(event)
         return now
 
-    def _handle(self, event: dict[str, Any]) -> None:
-        rank = self.ranks[event["rank"]]
+    def _read(self, event: Any) -> JobEvent | None:
+        """What arrived as an event; None where it is of an attempt before this one."""
+        read = event if isinstance(event, JobEvent) else from_event(event)
+        if read.attempt != self.number:
+            return None
+        if read.rank not in self.ranks:
+            raise TrainError(f"a worker sent an event of rank {read.rank}, which this job has not")
+        return read
+
+    def _handle(self, event: JobEvent) -> None:
+        rank = self.ranks[event.rank]
         rank.alive, rank.heard = time.monotonic(), True
-        kind = event["kind"]
-        if kind == "task":
-            self._ended(event["rank"], event["future"])
-        elif kind == "down":
-            rank.running = False
-        elif kind == "done":
-            rank.done = True
-        elif kind == "ready":
-            rank.ready, rank.since = True, rank.alive
-        elif kind in ("saving", "saved"):
-            rank.saving, rank.since = kind == "saving", rank.alive
-        elif kind == "row":
-            self._reported(rank, event["row"]["step"])
-        elif kind == "failed":
-            self._failed(rank, event)
-        if kind not in ("task", "alive"):
-            self.hear(event)
-
-    def _reported(self, rank: Rank, step: int) -> None:
-        if rank.reported:
-            self.durations.append(rank.alive - rank.since)
-        rank.step, rank.reported, rank.since = step, True, rank.alive
-
-    def _failed(self, rank: Rank, event: dict[str, Any]) -> None:
-        text = event["message"] if event["cause"] == "exception" else event["text"]
-        made = Failure(
-            event["rank"],
-            rank.place.host,
-            event["cause"],
-            max(event["step"], rank.step),
-            event["time"],
-            text,
-            event.get("name", ""),
-            event.get("blob"),
-            event["text"] if event["cause"] == "exception" else "",
-        )
-        self.failures.append(made)
-
-    def _ended(self, number: int, future: Any) -> None:
-        """The task of a rank has ended, in one of Dask's ways."""
-        rank = self.ranks[number]
-        if future.status == "finished":
-            outcome: Outcome = future.result()
-            if outcome.value is not None:
+        match event.message:
+            case TaskEnded(future):
+                self._ended(rank, future)
+                return
+            case Alive():
+                return
+            case Down():
                 rank.running = False
-                self.values[number] = outcome.value
-            elif not any(failure.rank == number for failure in self.failures):
-                self.failures.append(self._failure(number, "death", outcome.problem))
-            return
-        if not any(failure.rank == number for failure in self.failures):
-            self._lost(rank)
+            case Done():
+                rank.done = True
+            case Ready():
+                rank.ready, rank.since = True, rank.alive
+            case Saving(begins):
+                rank.saving, rank.since = begins, rank.alive
+            case Reported(row):
+                if rank.reported:
+                    self.durations.append(rank.alive - rank.since)
+                rank.step, rank.reported, rank.since = row["step"], True, rank.alive
+            case Failed() as failed:
+                self.failures.append(failure_of(failed, rank.place, rank.step, event.time))
+        self.hear(event)
 
-    def _failure(self, rank: int, cause: str, text: str) -> Failure:
+    def _ended(self, rank: Rank, future: Any) -> None:
+        """The task of a rank has ended, in one of Dask's ways."""
+        number = rank.place.rank
+        failed = any(failure.rank == number for failure in self.failures)
+        if future.status != "finished":
+            if not failed:
+                self._lost(rank)
+            return
+        outcome: Outcome = future.result()
+        if outcome.value is not None:
+            rank.running = False
+            self.values[number] = outcome.value
+        elif not failed:
+            self.failures.append(self._failure(number, Cause.DEATH, outcome.problem))
+
+    def _failure(self, rank: int, cause: Cause, text: str) -> Failure:
         known = self.ranks[rank]
         return Failure(rank, known.place.host, cause, known.step, time.time(), text)
 
-    def _lost(self, rank: Rank, how: str = "is gone") -> None:
+    def _lost(self, rank: Rank) -> None:
         rank.running = False
-        text = f"{rank.place.worker} {how}"
-        self.failures.append(self._failure(rank.place.rank, "worker", text))
+        text = f"{rank.place.worker} is gone"
+        self.failures.append(self._failure(rank.place.rank, Cause.WORKER, text))
 
     def _look(self, now: float) -> None:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""
         workers = tuple(rank.place.worker for rank in self.ranks.values())
         try:
             lost, busy = ask_scheduler(
-                self.client, claims.look, job=self.settings.job, workers=workers
+                self.client, claims.look, job=self.request.settings.job, workers=workers
             )
         except LOST as err:
-            text = f"{NO_SCHEDULER} ({err or type(err).__name__})"
-            self.failures.append(self._failure(0, "scheduler", text))
+            self.failures.append(self._failure(0, Cause.SCHEDULER, lost_text(err)))
             return
         self._wait_for(busy, now)
         known = {*self.values, *(failure.rank for failure in self.failures)}
-        for rank in self.ranks.values():
-            if rank.place.rank in known:
+        for number, rank in self.ranks.items():
+            worker = rank.place.worker
+            if number in known:
                 continue
-            if rank.place.worker in lost:
+            if worker in lost:
                 self._lost(rank)
             elif now - rank.alive > AGENT_SECONDS:
-                text = (
-                    f"its worker {rank.place.worker} gave no sign of life for {AGENT_SECONDS:g} s"
-                )
-                self.failures.append(self._failure(rank.place.rank, "silent", text))
+                text = f"its worker {worker} gave no sign of life for {AGENT_SECONDS:g} s"
+                self.failures.append(self._failure(number, Cause.SILENT, text))
         if not self.failures:
             self._look_at_steps(now)
 
     def _wait_for(self, busy: list[str], now: float) -> None:
         """To wait for a worker that computes something else is no silence, and no start."""
-        held = [r for r in self.ranks.values() if r.place.worker in busy and not r.heard]
-        for rank in held:
-            rank.alive = now
-        if not held:
+        waiting = [r for r in self.ranks.values() if r.place.worker in busy and not r.heard]
+        if not waiting:
             return
+        for rank in waiting:
+            rank.alive = now
         for rank in self.ranks.values():
             if not rank.ready:  # those that wait for these
                 rank.since = now
         if not self.waits:
             self.waits = True
-            text = f"worker {held[0].place.worker} is busy with other tasks; rank "
-            self.hear({"kind": "waits", "text": f"{text}{held[0].place.rank} starts after them"})
+            first = waiting[0].place
+            text = f"worker {first.worker} is busy with other tasks; rank {first.rank} starts "
+            self.hear(self._own(first.rank, Waits(f"{text}after them")))
 
     def _look_at_steps(self, now: float) -> None:
-        late = timeouts.latest(self.ranks.values(), now, self.step_timeout, self.durations)
+        late = timeouts.latest(self.ranks.values(), now, self.request.step_timeout, self.durations)
         if late is not None:
             rank, text = late
-            made = self._failure(rank.place.rank, "hung", text)
-            self.failures.append(replace(made, stacks=self._stacks()))
+            failure = self._failure(rank.place.rank, Cause.HUNG, text)
+            self.failures.append(replace(failure, stacks=self._stacks()))
 
     def _stacks(self) -> dict[int, str]:
         """Every rank's stacks; "" for those that do not answer."""
-        found = {rank: "" for rank in self.ranks}
+        stacks = {rank: "" for rank in self.ranks}
         with suppress(*LOST):  # a worker that does not answer must not keep us
             answers = self.client.run(
                 agent.stacks,
-                self.settings.job,
+                self.request.settings.job,
                 workers=sorted({rank.place.worker for rank in self.ranks.values()}),
                 on_error="return",
                 callback_timeout=ANSWER_SECONDS,
             )
             for answer in answers.values():
-                found.update(answer if isinstance(answer, dict) else {})
-        return found
+                stacks.update(answer if isinstance(answer, dict) else {})
+        return stacks
 
     def stop(self) -> None:
         """Kill what still runs; return when it is down, or cannot be reached."""
@@ -268,22 +278,23 @@ class Attempt:
         deadline = time.monotonic() + DOWN_SECONDS
         while time.monotonic() < deadline and any(r.running for r in self.ranks.values()):
             with suppress(queue.Empty):
-                event = self.events.get(timeout=0.1)
-                if event["kind"] == "down":
-                    self.ranks[event["rank"]].running = False
-                if event["kind"] not in ("task", "alive", "failed"):
+                event = self._read(self.events.get(timeout=0.1))
+                if event is None:
+                    continue
+                if isinstance(event.message, Down):
+                    self.ranks[event.rank].running = False
+                if not isinstance(event.message, TaskEnded | Alive):
                     self.hear(event)
 
-    def tell(self, kind: str, **fields: Any) -> None:
+    def tell(self, message: StopRequest) -> None:
         """A message for every rank."""
         for rank in self.ranks.values():
             with suppress(*LOST):
                 self.client.run(
                     agent.tell,
-                    self.settings.job,
+                    self.request.settings.job,
                     rank.place.rank,
-                    kind,
+                    message,
                     workers=[rank.place.worker],
                     callback_timeout=ANSWER_SECONDS,
-                    **fields,
                 )

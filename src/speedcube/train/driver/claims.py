@@ -13,7 +13,7 @@ from typing import Any
 
 
 @dataclass
-class Table:
+class ClaimTable:
     """Who holds what, who waits for how much: jobs by name, in order of arrival."""
 
     held: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)  # client, workers
@@ -47,18 +47,18 @@ class Table:
 
         Those ``occupied`` with tasks come only where there are too few others.
         """
-        kept = [worker for worker in self.held.get(job, ("", ()))[1] if worker in allowed]
+        own = [worker for worker in self.held.get(job, ("", ()))[1] if worker in allowed]
         if job not in self.held:  # a restart has waited once, and goes before those who wait
             self.queue.setdefault(job, (client, count, allowed))
             before = list(self.queue)[: list(self.queue).index(job)]
             if any(self.queue[other][2] & allowed for other in before):
                 return ()
-        free = allowed - self.busy(job) - set(kept)
-        if len(kept) + len(free) < count:
+        free = allowed - self.busy(job) - set(own)
+        if len(own) + len(free) < count:
             return ()
-        if len(kept) + len(free - occupied) >= count:
+        if len(own) + len(free - occupied) >= count:
             free -= occupied
-        chosen = tuple(sorted((*kept, *together(free, count - len(kept), hosts))[:count]))
+        chosen = tuple(sorted((*own, *together(free, count - len(own), hosts))[:count]))
         self.held[job] = (client, chosen)
         self.queue.pop(job, None)
         return chosen
@@ -74,8 +74,8 @@ def together(free: frozenset[str], count: int, hosts: dict[str, str]) -> list[st
     return sorted(free, key=lambda worker: (-sizes[hosts[worker]], hosts[worker], worker))[:count]
 
 
-def _table(scheduler: Any) -> Table:
-    table: Table = scheduler.extensions.setdefault("speedcube-train", Table())
+def _table(scheduler: Any) -> ClaimTable:
+    table: ClaimTable = scheduler.extensions.setdefault("speedcube-train", ClaimTable())
     table.drop(set(scheduler.clients), set(scheduler.workers))
     return table
 

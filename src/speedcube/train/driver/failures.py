@@ -5,12 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...errors import NonFiniteError, RankError, StoppedError, TrainError
+from ..messages import Cause, Failed, Place
 
-# Kinds, the likeliest cause first: a death makes its peers raise, never the other way round.
-ORDER: Final = ("cancelled", "scheduler", "worker", "death", "silent", "stopped", "hung", "start")
 # Words in the exceptions of ranks whose peer went away.
 CONSEQUENCES: Final = (
     "connection closed by peer",
@@ -22,27 +21,40 @@ CONSEQUENCES: Final = (
     "gloo",
     "did not reach the checkpoint",
 )
-OF_NO_RANK: Final = ("cancelled", "scheduler")
-FINAL: Final = ("cancelled", "scheduler", "stopped", "start")  # a restart would not help
-WHY: Final = {
-    "worker": "its Dask worker {text}",
-    "death": "it {text}",
-    "silent": "{text}",
-    "hung": "{text}",
-    "start": "it could not start: {text}",
-    "stopped": "{text}",
-    "scheduler": "{text}",
-    "cancelled": "the job was cancelled",
+
+
+class Nature(NamedTuple):
+    """What is to be known of a cause."""
+
+    words: str
+    final: bool = False  # a restart would not help
+    of_rank: bool = True
+
+
+# The likeliest cause first: a death makes its peers raise, never the other way round.
+NATURES: Final = {
+    Cause.CANCELLED: Nature("the job was cancelled", final=True, of_rank=False),
+    Cause.SCHEDULER: Nature("{text}", final=True, of_rank=False),
+    Cause.WORKER: Nature("its Dask worker {text}"),
+    Cause.DEATH: Nature("it {text}"),
+    Cause.SILENT: Nature("{text}"),
+    Cause.NONFINITE: Nature("{text}", final=True),
+    Cause.ASKED: Nature("{text}", final=True),
+    Cause.HUNG: Nature("{text}"),
+    Cause.START: Nature("it could not start: {text}", final=True),
+    Cause.EXCEPTION: Nature("it raised {name}: {text}"),
 }
+STOPPED: Final = (Cause.NONFINITE, Cause.ASKED)  # every rank at the same step, by itself
+_LIKELIEST_FIRST: Final = tuple(NATURES)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One rank's failure: ``cause`` is a name of `ORDER` or "exception"; ``time`` in unix s."""
+    """One rank's failure; ``time`` in unix s."""
 
     rank: int
     host: str
-    cause: str
+    cause: Cause
     step: int
     time: float
     text: str = ""
@@ -54,58 +66,75 @@ class Failure:
     @property
     def final(self) -> bool:
         """Whether the same would happen again."""
-        return self.cause in FINAL
+        return NATURES[self.cause].final
 
     @property
     def consequence(self) -> bool:
         """Whether this may be what another rank's failure did to this one."""
         words = f"{self.name} {self.text}".lower()
-        return self.cause == "exception" and any(word in words for word in CONSEQUENCES)
+        return self.cause is Cause.EXCEPTION and any(word in words for word in CONSEQUENCES)
 
     def sentence(self) -> str:
         """Rank, host, step and cause; the cause alone where it is no rank's."""
-        if self.cause in OF_NO_RANK:
-            return WHY[self.cause].format(text=self.text)
-        if self.cause == "exception":
-            why = f"it raised {self.name}: {self.text}"
-        else:
-            text = self.text.partition(":")[2] if self.cause == "stopped" else self.text
-            why = WHY[self.cause].format(text=text)
+        nature = NATURES[self.cause]
+        why = nature.words.format(text=self.text, name=self.name)
+        if not nature.of_rank:
+            return why
         return f"rank {self.rank} on {self.host} failed at step {self.step}: {why}"
 
 
+def failure_of(failed: Failed, place: Place, step: int, time: float) -> Failure:
+    """What a rank or its agent said of its end; the driver may know of a later step."""
+    return Failure(
+        place.rank,
+        place.host,
+        failed.cause,
+        max(failed.step, step),
+        time,
+        failed.text,
+        failed.name,
+        failed.blob,
+        failed.trace,
+    )
+
+
 def root(failures: Sequence[Failure]) -> Failure:
-    """The failure that the others follow from: by kind, then by time."""
+    """The failure that the others follow from: by cause, then by time."""
 
-    def key(failure: Failure) -> tuple[int, float]:
-        kind = ORDER.index(failure.cause) if failure.cause in ORDER else len(ORDER)
-        return kind + failure.consequence, failure.time
+    def order(failure: Failure) -> tuple[int, float]:
+        return _LIKELIEST_FIRST.index(failure.cause) + failure.consequence, failure.time
 
-    return min(failures, key=key)
+    return min(failures, key=order)
 
 
-def error(failure: Failure, before: Sequence[Failure], restarts: int, kept: str) -> BaseException:
-    """What the caller gets: the rank's own exception where it can be had, with notes."""
-    if failure.cause == "stopped":
-        kind, _, text = failure.text.partition(":")
-        if kind == "nonfinite":
-            return NonFiniteError(f"{text}; every rank stopped there. {kept}")
-        return StoppedError(f"the job was asked to stop at step {failure.step}: {text}. {kept}")
+def error(
+    failure: Failure, before: Sequence[Failure], restarts: int, work_left: str
+) -> BaseException:
+    """What the caller gets: the rank's own exception where it can be had, with notes.
+
+    ``work_left`` says what of the job's work is left, as a sentence.
+    """
+    if failure.cause is Cause.NONFINITE:
+        return NonFiniteError(f"{failure.text}; every rank stopped there. {work_left}")
+    if failure.cause is Cause.ASKED:
+        return StoppedError(
+            f"the job was asked to stop at step {failure.step}: {failure.text}. {work_left}"
+        )
     tries = f"after {len(before)} of {restarts} restarts. " if restarts else ""
-    said = f"{failure.sentence()}. {tries}{kept}"
+    text = f"{failure.sentence()}. {tries}{work_left}"
     if failure.stacks:
-        said += "\n" + "\n".join(
+        text += "\n" + "\n".join(
             f"--- stack of rank {rank} ---\n{stack or '(none: the process does not answer)'}"
             for rank, stack in sorted(failure.stacks.items())
         )
-    found = _exception(failure)
-    if failure.cause == "cancelled":
-        return TrainError(said)
-    if found is None:
-        return RankError(said + (f"\n{failure.trace}" if failure.trace else ""))
-    found.add_note(said)
-    found.add_note(f"--- traceback of rank {failure.rank} ---\n{failure.trace}")
-    return found
+    if failure.cause is Cause.CANCELLED:
+        return TrainError(text)
+    raised = _exception(failure)
+    if raised is None:
+        return RankError(text + (f"\n{failure.trace}" if failure.trace else ""))
+    raised.add_note(text)
+    raised.add_note(f"--- traceback of rank {failure.rank} ---\n{failure.trace}")
+    return raised
 
 
 def _exception(failure: Failure) -> BaseException | None:
@@ -113,7 +142,7 @@ def _exception(failure: Failure) -> BaseException | None:
     if failure.blob is None:
         return None
     try:
-        found = pickle.loads(failure.blob)
+        raised = pickle.loads(failure.blob)
     except Exception:
         return None
-    return found if isinstance(found, Exception) else None  # a SystemExit stays there
+    return raised if isinstance(raised, Exception) else None  # a SystemExit stays there

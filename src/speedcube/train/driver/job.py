@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ...errors import ParameterError
 from .. import checkpoint
 from ..checkpoint import Checkpoint
+from ..messages import StopRequest
 from ..ranks.emit import Emitted
 from .supervisor import CANCEL_SECONDS, POLL_SECONDS, Supervisor
 
@@ -27,7 +28,7 @@ class Job:
         self._run = supervisor
         self.id = supervisor.id
         self.name = supervisor.request.name
-        self.out = supervisor.request.out
+        self.out = supervisor.out
         self.ranks = supervisor.site.ranks
 
     @property
@@ -42,33 +43,33 @@ class Job:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         seen = 0
-        while new := self._after(self._run.rows, seen):
+        while new := self._after(self._run.journal.rows, seen):
             seen += len(new)
             yield from (row for row in new if row["rank"] == 0)
         self._raise()
 
     def _after(self, arrived: list[_T], seen: int) -> list[_T]:
         """What arrived after the first ``seen``; waits for one, [] where there will be none."""
-        with self._run.changed:
+        with self._run.journal.changed:
             self._pause(lambda: len(arrived) > seen or self._run.ended)
             return arrived[seen:]
 
     def emitted(self) -> Iterator[Emitted]:
         """What ranks sent with `emit`, as it arrives; ends with the job, and raises nothing."""
         seen = 0
-        while new := self._after(self._run.emitted, seen):
+        while new := self._after(self._run.journal.emitted, seen):
             seen += len(new)
             yield from new
 
     def rows(self) -> list[dict[str, Any]]:
         """Every row that any rank has reported so far."""
-        with self._run.changed:
-            return list(self._run.rows)
+        with self._run.journal.changed:
+            return list(self._run.journal.rows)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether it has ended; waits for that at most ``timeout`` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        with self._run.changed:
+        with self._run.journal.changed:
             self._pause(lambda: self._run.ended, deadline)
         return self._run.ended
 
@@ -94,16 +95,16 @@ class Job:
 
     def stop(self, reason: str) -> None:
         """Ask every rank to stop at its next report; needs ``prunable=True``."""
-        if not self._run.request.prunable:
+        if not self._run.request.settings.prunable:
             raise ParameterError("stop() needs a job started with prunable=True")
         if self._run.attempt is not None:
-            self._run.attempt.tell("stop", reason=reason)
+            self._run.attempt.tell(StopRequest(reason))
 
     def logs(self, rank: int = 0) -> str:
         """What a rank has printed, to standard output and error."""
         if not 0 <= rank < self.ranks:
             raise ParameterError(f"rank {rank}: the job has ranks 0 to {self.ranks - 1}")
-        path = self._run.log(rank)
+        path = self._run.journal.log(rank)
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def checkpoint(self) -> Checkpoint | None:
@@ -120,7 +121,7 @@ class Job:
     def __repr__(self) -> str:
         return (
             f"<Job {self.name!r} on {self._run.site.name}: {self.ranks} ranks, {self.status}, "
-            f"{len(self._run.rows)} rows, {self.restarts} restarts, in {self.out}>"
+            f"{len(self._run.journal.rows)} rows, {self.restarts} restarts, in {self.out}>"
         )
 
     def _pause(self, until: Any, deadline: float | None = None) -> None:
@@ -130,13 +131,13 @@ class Job:
         _leave_thread()
         try:
             while not until() and (deadline is None or time.monotonic() < deadline):
-                self._run.changed.wait(POLL_SECONDS)
+                self._run.journal.changed.wait(POLL_SECONDS)
         except KeyboardInterrupt:
-            self._run.changed.release()
+            self._run.journal.changed.release()
             try:
                 self.cancel()
             finally:
-                self._run.changed.acquire()
+                self._run.journal.changed.acquire()
             raise
 
     def _raise(self) -> None:

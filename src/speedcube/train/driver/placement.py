@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import cloudpickle
 
+from ...__about__ import __version__
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for, worker_addresses, worker_states
 from ...errors import ParameterError, RungError, TrainError
 from ..environment import Surroundings, since
-from ..messages import Place
+from ..messages import JobSettings, Place
 from ..worker import agent
 from . import local_cluster
 
-CHECKED: Final = ("python", "torch", "cloudpickle", "safetensors")  # equal on every worker
+CHECKED: Final = ("python", "speedcube", "torch", "cloudpickle", "safetensors")  # equal everywhere
 GPU_KINDS: Final = ("gpu", "gpus")
 MOST_A_CORE: Final = 16  # ranks
 
@@ -105,8 +107,8 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     scheduler = client.scheduler.address
     new = [address for address in addresses if (scheduler, address) not in _known]
     if new:
-        for address, found in client.run(agent.inspect, workers=new).items():
-            _known[scheduler, address] = found
+        for address, fact in client.run(agent.inspect, workers=new).items():
+            _known[scheduler, address] = fact
         client.run(agent.warm, workers=new)
     facts = {address: _known[scheduler, address] for address in addresses}
     _check_versions(facts)
@@ -116,43 +118,47 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
 def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
     """Refuse what would fail, or train differently, at some later step."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    found: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in CHECKED}
+    who: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in CHECKED}
     for address, fact in facts.items():
-        found["python"][fact["python"]].append(address)
+        who["python"][fact["python"]].append(address)
         for name, version in fact["versions"].items():
-            found[name][version].append(address)
-    found["python"].setdefault(here, []).append("this process")
-    found["cloudpickle"].setdefault(cloudpickle.__version__, []).append("this process")
-    missing = found["torch"].get("missing", []) or found["safetensors"].get("missing", [])
+            who[name][version].append(address)
+    for name, version in (
+        ("python", here),
+        ("speedcube", __version__),
+        ("cloudpickle", cloudpickle.__version__),
+    ):
+        who[name][version].append("this process")
+    missing = who["torch"].get("missing", []) or who["safetensors"].get("missing", [])
     if missing:
         raise TrainError(
             f"worker {missing[0]} has no PyTorch or no safetensors: install speedcube[train] "
             "on every worker"
         )
-    for name, versions in found.items():
+    for name, versions in who.items():
         if len(versions) > 1:
             listed = "; ".join(
-                f"{version} on {', '.join(who[:3])}{' ...' * (len(who) > 3)}"
-                for version, who in sorted(versions.items())
+                f"{version} on {', '.join(have[:3])}{' ...' * (len(have) > 3)}"
+                for version, have in sorted(versions.items())
             )
             raise TrainError(f"versions of {name} differ: {listed}; install one version everywhere")
 
 
-def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
+def place(site: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
     """The ranks on ``workers`` (address, name), host by host, and the backend of their group."""
-    facts = _facts(found.client, [address for address, _ in workers])
+    facts = _facts(site.client, [address for address, _ in workers])
     chosen = dict(workers)
     places = []
-    for host, there in _by_host(found.client).items():
+    for host, there in _by_host(site.client).items():
         mine = [address for address in there if address in chosen]
         for k, address in enumerate(mine):
             fact = facts[address]
             # By its place among all workers of the host: another job there gets other GPUs.
-            device = _device(found, chosen[address], fact, there.index(address))
+            device = _device(site, chosen[address], fact, there.index(address))
             threads = max(1, fact["cores"] // len(there))
             places.append(Place(0, address, host, k, len(mine), device, threads))
     have = all(p.device for p in places)
-    gpu = have if found.wants_gpu is None else found.wants_gpu
+    gpu = have if site.wants_gpu is None else site.wants_gpu
     if gpu and not have:
         short = next(p.worker for p in places if p.device is None)
         raise TrainError(
@@ -162,6 +168,13 @@ def place(found: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place
         replace(p, rank=rank, device=p.device if gpu else None) for rank, p in enumerate(places)
     ]
     return placed, "cpu:gloo,cuda:nccl" if gpu else "gloo"
+
+
+def visible_gpus(settings: JobSettings, places: Iterable[Place], host: str) -> tuple[str, ...]:
+    """The GPUs that a job's ranks on ``host`` are to see; () where they see what a worker does."""
+    if settings.as_task:
+        return ()
+    return tuple(p.device for p in places if p.host == host and p.device)
 
 
 def _by_host(client: Any) -> dict[str, list[str]]:
@@ -181,10 +194,10 @@ def _order(worker: tuple[str, Any]) -> tuple[Any, ...]:
     return (0, name, address) if isinstance(name, int) else (1, 0, address)
 
 
-def _device(found: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
+def _device(site: Site, name: Any, fact: dict[str, Any], index: int) -> str | None:
     """The GPU of a worker, the ``index``-th of its host, as CUDA names it."""
-    if name in found.devices:
-        return found.devices[name]
+    if name in site.devices:
+        return site.devices[name]
     if fact["one_gpu"] and fact["devices"]:  # dask-cuda put the worker's own first
         return str(fact["devices"][0])
     if index < fact["gpus"]:

@@ -7,11 +7,13 @@ import functools
 import inspect
 import math
 import os
+import time
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, Final
 
 from ...errors import ParameterError
+from ..messages import JobSettings
 from ..metrics.progress import Live
 from ..pickling import dumps_call
 from ..ranks import context
@@ -19,7 +21,8 @@ from ..trackers import open_all
 from . import placement, run_file
 from .directory import checked_name, run_directory
 from .job import Job
-from .supervisor import Request, Supervisor, cancel_all
+from .request import JobRequest
+from .supervisor import Supervisor, cancel_all
 
 OWN: Final = (
     "on",
@@ -130,18 +133,17 @@ def run(
         trackers, directory.name, where | run_file.call(function, args, kwargs), site.ranks
     )
     call, futures = _pickled(function, args, kwargs)
-    request = Request(
-        title,
-        directory,
-        call,
-        bool(as_task) or futures,
-        int(max_restarts),
-        limit,
+    settings = JobSettings(
+        f"{title}-{time.time_ns():x}",
+        site.ranks,
+        str(directory),
         int(keep),
         bool(stop_on_nan),
         bool(prunable),
         bool(as_task),
+        site.surroundings,
     )
+    request = JobRequest(title, settings, call, bool(as_task) or futures, int(max_restarts), limit)
     live = Live(title, site.ranks, total, progress)
     supervisor = Supervisor(request, site, live, opened, (args, kwargs))
     run_file.write(directory, {"name": title, **where}, args, kwargs)
@@ -161,12 +163,12 @@ def check_function(function: Any) -> None:
         return
     keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     bound = function.keywords if isinstance(function, functools.partial) else {}
-    taken = [p.name for p in parameters if p.kind in keyword and p.name in OWN]
-    taken = [name for name in taken if name not in bound]
-    if taken:
+    own = [p.name for p in parameters if p.kind in keyword and p.name in OWN]
+    clash = next((name for name in own if name not in bound), None)
+    if clash is not None:
         raise ParameterError(
-            f"{taken[0]!r} is a parameter of the function and an option of train.run; bind it "
-            f"with functools.partial(function, {taken[0]}=...), or rename it"
+            f"{clash!r} is a parameter of the function and an option of train.run; bind it "
+            f"with functools.partial(function, {clash}=...), or rename it"
         )
 
 

@@ -25,12 +25,13 @@ def brief(value: Any) -> str:
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call by name, as trackers show them."""
     try:
-        given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+        arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
     except (TypeError, ValueError):
-        given = {"args": args, **kwargs}
-    plain = (bool, int, float, str, type(None))
+        arguments = {"args": args, **kwargs}
+    plain = bool | int | float | str | None
     return {
-        name: value if isinstance(value, plain) else brief(value) for name, value in given.items()
+        name: value if isinstance(value, plain) else brief(value)
+        for name, value in arguments.items()
     }
 
 
@@ -38,10 +39,10 @@ def write(
     folder: Path, settings: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> None:
     """run.json: for those who look at a run later."""
-    told = {
+    facts = {
         **settings,
         "args": [brief(value) for value in args],
         "kwargs": {name: brief(value) for name, value in kwargs.items()},
     }
-    text = json.dumps(told, indent=1, default=brief) + "\n"
+    text = json.dumps(facts, indent=1, default=brief) + "\n"
     write_whole(folder / "run.json", text.encode())

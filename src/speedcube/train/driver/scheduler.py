@@ -7,7 +7,6 @@ from concurrent.futures import CancelledError
 from typing import Any, Final
 
 ANSWER_SECONDS: Final = 5.0
-NO_SCHEDULER: Final = "the connection to the Dask scheduler is lost"
 LOST: Final = (OSError, TimeoutError, CancelledError)  # what a lost connection raises
 
 
@@ -23,3 +22,8 @@ def ask_scheduler(client: Any, function: Callable[..., Any], /, **arguments: Any
         if client.status != "running":
             raise
     return client.run_on_scheduler(function, callback_timeout=ANSWER_SECONDS, **arguments)
+
+
+def lost_text(err: BaseException) -> str:
+    """One of `LOST` in words."""
+    return f"the connection to the Dask scheduler is lost ({err or type(err).__name__})"

@@ -5,82 +5,56 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import RankError, TrainError
 from .. import checkpoint
-from ..messages import Settings
+from ..messages import Cause
 from ..metrics.progress import Live
-from ..metrics.rows import MetricsFile
-from ..ranks.emit import Emitted, Inbox
 from ..trackers import Trackers
 from ..worker import agent
 from . import claims, placement
 from .attempt import Attempt
 from .failures import Failure, error
+from .journal import Journal
 from .placement import Site
+from .request import JobRequest
 from .run_lock import Hold
-from .scheduler import LOST, NO_SCHEDULER, ask_scheduler
+from .scheduler import LOST, ask_scheduler, lost_text
 
 ENDED: Final = ("finished", "failed", "cancelled")
 REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
 POLL_SECONDS: Final = 0.1
-TOLD: Final = 1000  # characters of a failure that are shown at once; the exception has all
+SHOWN: Final = 1000  # characters of a failure that are shown at once; the exception has all
 CANCEL_SECONDS: Final = 10.0
-
-
-@dataclass(frozen=True)
-class Request:
-    """What `run` was asked for, checked."""
-
-    name: str
-    out: Path
-    call: bytes
-    needs_scheduler: bool
-    max_restarts: int
-    step_timeout: float | None
-    keep: int
-    stop_on_nan: bool
-    prunable: bool
-    as_task: bool
 
 
 class Supervisor:
     """Runs a job on a thread of its own; what it learns is read under ``changed``."""
 
     def __init__(
-        self, request: Request, site: Site, live: Live, trackers: Trackers, held: Any
+        self, request: JobRequest, site: Site, live: Live, trackers: Trackers, arguments: Any
     ) -> None:
         self.request, self.site = request, site
-        self.id = f"{request.name}-{time.time_ns():x}"
-        self.changed = threading.Condition()
+        self.id, self.out = request.settings.job, Path(request.settings.out)
         self.status = "waiting"
         self.restarts = 0
-        self.rows: list[dict[str, Any]] = []
-        self.emitted: list[Emitted] = []
         self.values: list[bytes] | None = None
         self.error: BaseException | None = None
         self.cancelled = threading.Event()
         self.attempt: Attempt | None = None
-        self._live, self._trackers = live, trackers
-        self._held = held  # arguments that must outlive the job: futures of collections
-        self._inbox = Inbox(request.out / "emitted" / self.id)
+        self._arguments = arguments  # they must outlive the job: futures of collections
         self._failures: list[Failure] = []
         self._refused: set[str] = set()  # workers that failed this job
-        self._hold = Hold(request.out)
-        (request.out / "logs").mkdir(exist_ok=True)
-        self._file = MetricsFile(request.out / "metrics.jsonl")
+        self._topic = agent.topic(self.id)
+        self._hold = Hold(self.out)
+        self.journal = Journal(self.out, self.id, live, trackers, self._forget_events)
         self.thread = threading.Thread(target=self._run, name=self.id, daemon=True)
 
     @property
     def ended(self) -> bool:
         return self.status in ENDED
-
-    def log(self, rank: int) -> Path:
-        """The file of what a rank prints."""
-        return self.request.out / "logs" / f"rank-{rank}.log"
 
     def start(self) -> None:
         """Start the thread."""
@@ -90,45 +64,34 @@ class Supervisor:
     def drop(self) -> None:
         """Cancel it because nobody is left to wait for it."""
         if not self.cancelled.is_set():
-            self._live.event("the program ends before this job; wait for it with job.results()")
+            self.journal.show("the program ends before this job; wait for it with job.results()")
         self.cancelled.set()
 
     def _run(self) -> None:
-        client, topic = self.site.client, agent.topic(self.id)
+        client = self.site.client
         status = "failed"
         try:
-            self._note("start", ranks=self.site.ranks, on=self.site.name)
-            self._trackers.start()
-            client.subscribe_topic(topic, self._event)
+            self.journal.start(self.site.ranks, self.site.name)
+            client.subscribe_topic(self._topic, self._event)
             status = self._attempts()
         except BaseException as err:
             self.error = err
         finally:
             with suppress(Exception):
-                client.unsubscribe_topic(topic)
+                client.unsubscribe_topic(self._topic)
             with suppress(Exception):
-                ask_scheduler(client, claims.release, job=self.id, topic=topic)
+                ask_scheduler(client, claims.release, job=self.id, topic=self._topic)
             self._finish(status)
 
     def _finish(self, status: str) -> None:
-        """Close everything, whatever part of it fails, then tell those who wait."""
-        with suppress(Exception):
-            self._note("end", status=status)
-        with suppress(Exception):
-            self._live.close(status)
-        with suppress(Exception):
-            found = checkpoint.newest(self.request.out / "checkpoints")
-            if found is not None:
-                self._trackers.artifact(found.path, self.request.name)
-        with suppress(Exception):
-            self._trackers.finish(status)
-        self._file.close()
+        """Close everything, then tell those who wait."""
+        self.journal.close(status, self.request.name)
         self._hold.release()
-        self._held = None
+        self._arguments = None
         _running.discard(self)
-        with self.changed:
+        with self.journal.changed:
             self.status = status
-            self.changed.notify_all()
+            self.journal.changed.notify_all()
 
     def _attempts(self) -> str:
         """Run attempts until one succeeds or no more are allowed; the job's last status."""
@@ -137,68 +100,56 @@ class Supervisor:
             failure = self._once(number)
             if failure is None:
                 return "finished"
-            self._note("failure", rank=failure.rank, step=failure.step, text=failure.sentence())
+            what = failure.sentence()
+            self.journal.note("failure", rank=failure.rank, step=failure.step, text=what)
             before = list(self._failures)
             self._failures.append(failure)
             if failure.final or number == self.request.max_restarts:
                 break
-            if failure.cause == "worker":
+            if failure.cause is Cause.WORKER:
                 self._refused.add(self._worker_of(failure.rank))
             number += 1
-            kept, most = self._kept(), self.request.max_restarts
-            self._note("restart", number=number, of=most, text=kept)
-            self._live.event(f"{failure.sentence()}; restart {number} of {most}. {kept}")
-        if failure.cause != "cancelled":
-            self._live.event(failure.sentence()[:TOLD])
-        self.error = error(failure, before, self.request.max_restarts, self._kept())
-        return "cancelled" if failure.cause == "cancelled" else "failed"
+            left, most = self._work_left(), self.request.max_restarts
+            self.journal.note("restart", number=number, of=most, text=left)
+            self.journal.show(f"{what}; restart {number} of {most}. {left}")
+        cancelled = failure.cause is Cause.CANCELLED
+        if not cancelled:
+            self.journal.show(what[:SHOWN])
+        self.error = error(failure, before, self.request.max_restarts, self._work_left())
+        return "cancelled" if cancelled else "failed"
 
     def _worker_of(self, rank: int) -> str:
         assert self.attempt is not None
         return self.attempt.places[rank].worker
 
-    def _kept(self) -> str:
-        """What is kept of the work, in words."""
+    def _work_left(self) -> str:
+        """What is left of the work, in words."""
         try:
-            found = checkpoint.newest(self.request.out / "checkpoints")
+            newest = checkpoint.newest(self.out / "checkpoints")
         except Exception as err:
-            return f"No checkpoint can be read in {self.request.out}: {err}"
-        if found is None:
-            return f"No checkpoint was kept; metrics and logs are in {self.request.out}."
-        return f"Kept: the checkpoint of step {found.step} in {self.request.out}."
+            return f"No checkpoint can be read in {self.out}: {err}"
+        if newest is None:
+            return f"No checkpoint was kept; metrics and logs are in {self.out}."
+        return f"Kept: the checkpoint of step {newest.step} in {self.out}."
 
     def _once(self, number: int) -> Failure | None:
         """One attempt; its failure, or None with the values in place."""
         workers = self._claim(first=number == 0)
         if workers is None:
-            return Failure(0, "", "cancelled", 0, time.time())
+            return Failure(0, "", Cause.CANCELLED, 0, time.time())
         self.restarts = number
         places, backend = placement.place(self.site, workers)
-        request = self.request
-        settings = Settings(
-            self.id,
-            len(places),
-            backend,
-            str(self.request.out),
-            request.keep,
-            request.stop_on_nan,
-            request.prunable,
-            request.as_task,
-            self.site.surroundings,
-        )
-        scheduler = None
-        if request.needs_scheduler:
-            client = self.site.client
+        client, scheduler = self.site.client, None
+        if self.request.needs_scheduler:
             scheduler = (client.scheduler.address, client.security)
         attempt = self.attempt = Attempt(
-            self.site.client,
-            settings,
+            client,
+            self.request,
             number,
             places,
-            request.call,
+            backend,
             scheduler,
-            request.step_timeout,
-            self._hear,
+            self.journal.hear,
             self.cancelled.is_set,
         )
         self.status = "running"
@@ -221,18 +172,18 @@ class Supervisor:
             waited = time.monotonic() - began
             if not first and waited > REPLACE_SECONDS:
                 raise TrainError(
-                    f"no worker came back within {REPLACE_SECONDS:g} s: {why}. {self._kept()}"
+                    f"no worker came back within {REPLACE_SECONDS:g} s: {why}. {self._work_left()}"
                 )
             if not said and waited > 1:
                 said = True
-                self._live.event(f"waiting: {why}")
+                self.journal.show(f"waiting: {why}")
             self.cancelled.wait(POLL_SECONDS)
         return None
 
     def _ask_for_workers(self) -> tuple[tuple[Any, ...], str]:
         client = self.site.client
         try:
-            found: tuple[tuple[Any, ...], str] = ask_scheduler(
+            answer: tuple[tuple[Any, ...], str] = ask_scheduler(
                 client,
                 claims.claim,
                 job=self.id,
@@ -242,54 +193,16 @@ class Supervisor:
                 avoid=tuple(self._refused),
             )
         except LOST as err:
-            raise RankError(
-                f"{NO_SCHEDULER} ({err or type(err).__name__}). {self._kept()}"
-            ) from err
-        return found
+            raise RankError(f"{lost_text(err)}. {self._work_left()}") from err
+        return answer
 
-    def _event(self, event: tuple[float, dict[str, Any]]) -> None:
-        """One of the job's Dask events, on the client's thread."""
-        attempt = self.attempt
-        if attempt is not None and event[1]["attempt"] == attempt.number:
-            attempt.events.put(event[1])
+    def _event(self, event: tuple[float, Any]) -> None:
+        """One of the job's Dask events, on the client's thread; it is read on the job's."""
+        if self.attempt is not None:
+            self.attempt.events.put(event[1])
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        """What ranks say, in order, on this job's thread."""
-        kind = event["kind"]
-        if kind == "row":
-            row = event["row"]
-            self._file.write(row)
-            self._live.update(row)
-            self._trackers.log(row)
-            with self.changed:
-                self.rows.append(row)
-                self.changed.notify_all()
-        elif kind == "chunk":
-            self._receive(event)
-        elif kind == "log":
-            with self.log(event["rank"]).open("a", encoding="utf-8") as file:
-                file.write(event["text"])
-        elif kind == "checkpoint":
-            self._note("checkpoint", step=event["step"], seconds=event["seconds"])
-            self._live.checkpoint(event["step"])
-        elif kind == "waits":
-            self._note("waits", text=event["text"])
-            self._live.event(f"waiting: {event['text']}")
-        elif kind in ("started", "ready"):
-            self._note(kind, **{k: v for k, v in event.items() if k != "kind"})
-
-    def _receive(self, chunk: dict[str, Any]) -> None:
-        """A part of what a rank emits; the scheduler, which logs every event, forgets it."""
-        whole = self._inbox.add(chunk)
-        if self._inbox.full():
-            ask_scheduler(self.site.client, claims.forget, topic=agent.topic(self.id))
-        if whole is not None:
-            with self.changed:
-                self.emitted.append(whole)
-                self.changed.notify_all()
-
-    def _note(self, event: str, **fields: Any) -> None:
-        self._file.write({"event": event, "time": time.time(), **fields})
+    def _forget_events(self) -> None:
+        ask_scheduler(self.site.client, claims.forget, topic=self._topic)
 
 
 _running: Final[set[Supervisor]] = set()

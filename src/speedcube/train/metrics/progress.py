@@ -60,7 +60,7 @@ class Live:
         self._shows = progress is not False
         self._console = console or _standard_error()
         self._clock = clock
-        self._told = -math.inf  # when the last line was written
+        self._printed = -math.inf  # when the last line was written
         self._began = False
         self._display: Display | None = None
 
@@ -71,9 +71,9 @@ class Live:
         with self._lock:
             self._board.add(row)
         self._begin()
-        due = not self._board.empty and self._clock() - self._told >= QUIET
+        due = not self._board.empty and self._clock() - self._printed >= QUIET
         if self._display is None and due:
-            self._told = self._clock()
+            self._printed = self._clock()
             self._print(self._board.line())
 
     def checkpoint(self, step: int) -> None:

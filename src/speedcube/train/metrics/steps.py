@@ -13,7 +13,7 @@ Ranks: TypeAlias = dict[int, Row]  # what each rank reported at one step, in ran
 _MOST: Final = 64  # steps that wait
 
 
-class Steps:
+class StepCollector:
     """Gives each step once, in rising order, when the ranks that report have reported it.
 
     Which ranks report is learned: all are waited for at first; those that missed a step are not
@@ -23,28 +23,28 @@ class Steps:
     ----------
     ranks
         How many there are.
-    patience
+    wait
         Seconds that a step waits for ranks that may not report at all.
     clock
         Seconds.
     """
 
     def __init__(
-        self, ranks: int, patience: float = 10.0, clock: Callable[[], float] = time.monotonic
+        self, ranks: int, wait: float = 10.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._ranks = range(ranks)
         self._expected = set(self._ranks)
-        self._patience, self._clock = patience, clock
+        self._wait, self._clock = wait, clock
         self._attempt = 0
-        self._given = 0
+        self._closed = 0  # the last step that was given
         self._open: dict[int, tuple[float, Ranks]] = {}  # step: when it was first reported, by whom
 
     def add(self, row: Row) -> list[Ranks]:
         """Take a row; return the steps that it completes."""
         if row["attempt"] != self._attempt:  # it reports again what still waits
             self._open.clear()
-            self._attempt, self._given, self._expected = row["attempt"], 0, set(self._ranks)
-        if row["step"] <= self._given:  # too late for its step, but this rank reports
+            self._attempt, self._closed, self._expected = row["attempt"], 0, set(self._ranks)
+        if row["step"] <= self._closed:  # too late for its step, but this rank reports
             self._expected.add(row["rank"])
             return []
         _, ranks = self._open.setdefault(row["step"], (self._clock(), {}))
@@ -63,12 +63,12 @@ class Steps:
         return (
             self._expected <= ranks.keys()
             or len(self._open) > _MOST
-            or self._clock() - since > self._patience
+            or self._clock() - since > self._wait
         )
 
     def _close(self, step: int) -> Ranks:
         _, ranks = self._open.pop(step)
-        self._expected, self._given = set(ranks), step
+        self._expected, self._closed = set(ranks), step
         return dict(sorted(ranks.items()))
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ...numbers import duration_text, value_text
 from .rows import Row, Scalar
-from .steps import Ranks, Steps
+from .steps import Ranks, StepCollector
 
 _WINDOW: Final = 40  # points that the rate is taken from
 _APART: Final = 0.25  # seconds between two of them: the last ten seconds of a fast job
@@ -34,7 +34,7 @@ class Board:
         self.checkpoint = 0
         self._ranks = ranks
         self._total = total
-        self._steps = Steps(ranks, patience=1.0)  # who looks would rather see part of a step
+        self._steps = StepCollector(ranks, wait=1.0)  # who looks would rather see part of a step
         self._last: Ranks = {}
         self._points: deque[tuple[float, int]] = deque(maxlen=_WINDOW)  # (time, step)
 
@@ -66,7 +66,7 @@ class Board:
         return not self._last
 
     def rate(self) -> float | None:
-        """Steps a second; None as long as there is too little to tell."""
+        """StepCollector a second; None as long as there is too little to tell."""
         if len(self._points) < 2:
             return None
         (start, first), (end, last) = self._points[0], self._points[-1]
@@ -93,15 +93,15 @@ class Board:
         The value is that of the lowest rank that reported, which is rank 0 unless it has died.
         """
         names = dict.fromkeys(name for row in self._last.values() for name in row["metrics"])
-        found = []
+        values = []
         for name in names:
             by_rank = {
                 rank: row["metrics"][name]
                 for rank, row in self._last.items()
                 if name in row["metrics"]
             }
-            found.append((name, value_text(next(iter(by_rank.values()))), spread(by_rank)))
-        return found
+            values.append((name, value_text(next(iter(by_rank.values()))), spread(by_rank)))
+        return values
 
     def line(self) -> str:
         """Return all of it as one line."""

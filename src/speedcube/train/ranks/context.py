@@ -6,19 +6,32 @@ functions say so.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...errors import TrainError
 from ..checkpoint import Checkpoint, collect
-from ..messages import Channel, Launch
+from ..messages import (
+    Cause,
+    Channel,
+    FromRank,
+    Launch,
+    Reported,
+    Saved,
+    Saving,
+    StopRequest,
+    ToRank,
+)
 from ..metrics import rows
 from . import rng
 from .saving import Saver
+
+Link: TypeAlias = Channel[FromRank, ToRank]
 
 
 class Stopped(BaseException):
@@ -27,23 +40,27 @@ class Stopped(BaseException):
     No Exception, so that a program's own ``except Exception`` does not swallow it.
     """
 
+    def __init__(self, cause: Cause, text: str) -> None:
+        super().__init__(text)
+        self.cause, self.text = cause, text
+
 
 @dataclass
 class Context:
     """The state of this rank."""
 
     launch: Launch
-    link: Channel
+    link: Link
     device: Any = None
     store: Any = None
     step: int = 0
     started: float = field(default_factory=time.monotonic)
     stop: str = ""  # why the driver asks this job to stop
 
-    def heard(self, kind: str, fields: dict[str, Any]) -> None:
-        """A message of the agent's; the heartbeat thread calls this."""
-        if kind == "stop":
-            self.stop = fields["reason"]
+    def hear(self, message: ToRank) -> None:
+        """Take a message of the agent's; the heartbeat thread calls this."""
+        if isinstance(message, StopRequest):
+            self.stop = message.reason
 
     @cached_property
     def saver(self) -> Saver:
@@ -56,12 +73,12 @@ class Context:
 _context: Context | None = None
 
 
-def enter(made: Context) -> None:
-    """Make ``made`` the context of this process; rank 0 removes what killed writers left."""
+def enter(here: Context) -> None:
+    """Make ``here`` the context of this process; rank 0 removes what killed writers left."""
     global _context
-    _context = made
-    if made.launch.rank == 0:
-        collect(made.saver.root)
+    _context = here
+    if here.launch.rank == 0:
+        collect(here.saver.root)
 
 
 def inside() -> bool:
@@ -107,14 +124,14 @@ def latest() -> Checkpoint | None:
     when it was saved, so call it after the model is made and before the loop starts.
     """
     here = current()
-    found = here.saver.newest()
-    if found is None:
+    newest = here.saver.newest()
+    if newest is None:
         return None
-    here.step = found.step
-    state = found.rng(here.launch.rank)
+    here.step = newest.step
+    state = newest.rng(here.launch.rank)
     if state is not None:
         rng.restore(state)
-    return found
+    return newest
 
 
 def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = False) -> None:
@@ -149,29 +166,20 @@ def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = 
         metrics=metrics,
     )
     settings = here.launch.settings
-    reason = _agree(here, row["metrics"]) if settings.stop_on_nan or settings.prunable else ""
-    here.link.send("row", row=row)
-    if reason:
-        raise Stopped(reason)
+    may_stop = settings.stop_on_nan or settings.prunable
+    stopped = _agree(here, row["metrics"]) if may_stop else None
+    here.link.send(Reported(row))
+    if stopped is not None:
+        raise stopped
     if checkpoint is not None:
         _save(here, checkpoint, per_rank, row["metrics"])
 
 
-def _agree(here: Context, metrics: dict[str, Any]) -> str:
-    """Why every rank has to stop at this step: "" where none has a reason."""
+def _agree(here: Context, metrics: dict[str, Any]) -> Stopped | None:
+    """What ends every rank at this step; None where none has a reason."""
     from torch import distributed as dist
 
-    bad = [
-        name
-        for name, value in metrics.items()
-        if isinstance(value, float) and not math.isfinite(value)
-    ]
-    mine = ""
-    if here.launch.settings.stop_on_nan and bad:
-        values = ", ".join(f"{name} is {metrics[name]}" for name in bad)
-        mine = f"nonfinite:{values} on rank {here.launch.rank} at step {here.step}"
-    elif here.stop:
-        mine = f"asked:{here.stop}"
+    mine = _reason(here, metrics)
     size = here.launch.settings.world_size
     if size == 1:
         return mine
@@ -183,21 +191,35 @@ def _agree(here: Context, metrics: dict[str, Any]) -> str:
     dist.all_reduce(flag, op=dist.ReduceOp.MAX)
     speaker = size - int(flag.item())
     if speaker == size:
-        return ""
+        return None
     key = f"stop/{here.launch.attempt}/{here.step}"
-    if speaker == here.launch.rank:
-        here.store.set(key, mine)
-    return str(here.store.get(key).decode())
+    if mine is not None and speaker == here.launch.rank:
+        here.store.set(key, json.dumps([mine.cause.value, mine.text]))
+    cause, text = json.loads(here.store.get(key))
+    return Stopped(Cause(cause), text)
+
+
+def _reason(here: Context, metrics: dict[str, Any]) -> Stopped | None:
+    """What this rank has to stop for."""
+    bad = [
+        name
+        for name, value in metrics.items()
+        if isinstance(value, float) and not math.isfinite(value)
+    ]
+    if here.launch.settings.stop_on_nan and bad:
+        values = ", ".join(f"{name} is {metrics[name]}" for name in bad)
+        text = f"{values} on rank {here.launch.rank} at step {here.step}"
+        return Stopped(Cause.NONFINITE, text)
+    return Stopped(Cause.ASKED, here.stop) if here.stop else None
 
 
 def _save(here: Context, value: Any, per_rank: bool, metrics: dict[str, Any]) -> None:
-    """Save a checkpoint, which is no part of a step: the driver is patient meanwhile."""
+    """Save a checkpoint, which is no part of a step: the driver waits longer meanwhile."""
     begin = time.time()
-    here.link.send("saving")
+    here.link.send(Saving(True))
     try:
-        made = here.saver.save(here.step, value, per_rank, metrics)
+        checkpoint = here.saver.save(here.step, value, per_rank, metrics)
     finally:
-        here.link.send("saved")
-    if made is not None:
-        seconds = time.time() - begin
-        here.link.send("checkpoint", step=here.step, path=str(made.path), seconds=seconds)
+        here.link.send(Saving(False))
+    if checkpoint is not None:
+        here.link.send(Saved(here.step, time.time() - begin))

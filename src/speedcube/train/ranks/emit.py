@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ...errors import ParameterTypeError
+from ..messages import Chunk
 from .context import current
 
 CHUNK_BYTES: Final = 1 << 18
@@ -51,19 +52,17 @@ def emit(name: str, data: str | bytes, *, topic: str = "") -> None:
     link = current().link
     try:
         whole = memoryview(data.encode("utf-8", _ANY) if isinstance(data, str) else data).cast("B")
-        called: dict[str, Any] = {
-            "name": name.encode("utf-8", _ANY),
-            "topic": topic.encode("utf-8", _ANY),
-        }
+        called = name.encode("utf-8", _ANY), topic.encode("utf-8", _ANY)
     except (TypeError, AttributeError) as err:
         raise ParameterTypeError(
             f"emit({name!r}, a {type(data).__name__}): give a name and a str or bytes; "
             "json.dumps() or pickle.dumps() make one of other data"
         ) from err
-    called |= {"number": next(_numbers), "text": isinstance(data, str)}
+    number, text = next(_numbers), isinstance(data, str)
     for start in range(0, max(1, len(whole)), CHUNK_BYTES):
         part = bytes(whole[start : start + CHUNK_BYTES])
-        link.send("chunk", data=part, last=start + CHUNK_BYTES >= len(whole), **called)
+        last = start + CHUNK_BYTES >= len(whole)
+        link.send(Chunk(number, *called, text, part, last))
 
 
 class Inbox:
@@ -73,18 +72,17 @@ class Inbox:
         self._directory = directory
         self._logged = 0
 
-    def add(self, chunk: dict[str, Any]) -> Emitted | None:
-        """Keep one chunk; with the last one, what it belongs to."""
+    def add(self, rank: int, attempt: int, chunk: Chunk) -> Emitted | None:
+        """Keep one chunk of a rank; with the last one, what it belongs to."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        numbers = (chunk["attempt"], chunk["rank"], chunk["number"])
-        path = self._directory / "-".join(map(str, numbers))
+        path = self._directory / f"{attempt}-{rank}-{chunk.number}"
         with path.open("ab") as file:
-            file.write(chunk["data"])
-        self._logged += len(chunk["data"])
-        if not chunk["last"]:
+            file.write(chunk.data)
+        self._logged += len(chunk.data)
+        if not chunk.last:
             return None
-        name, topic = (chunk[field].decode("utf-8", _ANY) for field in ("name", "topic"))
-        return Emitted(chunk["rank"], topic, name, chunk["text"], path)
+        topic, name = (field.decode("utf-8", _ANY) for field in (chunk.topic, chunk.name))
+        return Emitted(rank, topic, name, chunk.text, path)
 
     def full(self) -> bool:
         """Whether so much came since this was last true that the scheduler should forget it."""

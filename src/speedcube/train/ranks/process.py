@@ -20,10 +20,20 @@ import psutil
 
 from ...engine import rungs
 from ...errors import TrainError
-from ..messages import AWAY_SECONDS, BEAT_SECONDS, Channel, Launch
+from ..messages import (
+    AWAY_SECONDS,
+    BEAT_SECONDS,
+    Beat,
+    Cause,
+    Channel,
+    Failed,
+    Launch,
+    Ready,
+    Returned,
+)
 from ..pickling import dumps
 from . import context
-from .context import Context, Stopped
+from .context import Context, Link, Stopped
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
@@ -36,12 +46,12 @@ LEAVE_SECONDS: Final = 10.0  # for a group to be destroyed
 def main(channel: int, output: int, stacks: int, rendezvous: int | None = None) -> NoReturn:
     """Become the rank that the first message on ``channel`` describes."""
     _redirect(output, stacks)
-    link = Channel(channel)
+    link: Link = Channel(channel)
     code = 1
     try:
         message = link.receive(RENDEZVOUS_SECONDS)
-        assert message is not None
-        code = _run(message[1]["launch"], link, rendezvous)
+        assert isinstance(message, Launch)
+        code = _run(message, link, rendezvous)
     except (EOFError, OSError):
         pass  # the agent is gone: nobody is left to tell
     except BaseException:
@@ -62,27 +72,27 @@ def _redirect(output: int, stacks: int) -> None:
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
 
 
-def _run(launch: Launch, link: Channel, rendezvous: int | None) -> int:
+def _run(launch: Launch, link: Link, rendezvous: int | None) -> int:
     """Set up, call, tell; the exit code."""
-    made = Context(launch, link)
-    threading.Thread(target=_beat, args=(made,), name="heartbeat", daemon=True).start()
+    here = Context(launch, link)
+    threading.Thread(target=_beat, args=(here,), name="heartbeat", daemon=True).start()
     try:
         _prepare(launch)
-        made.device = _device(launch)
-        made.store = _join(launch, made.device, rendezvous)
+        here.device = _device(launch)
+        here.store = _join(launch, here.device, rendezvous)
         function, args, kwargs = _call(launch)
-        context.enter(made)
-        link.send("ready", time=time.time())
-        made.started = time.monotonic()
+        context.enter(here)
+        link.send(Ready(time.time()))
+        here.started = time.monotonic()
         with rungs.running_on(_rung(launch)):
             value = function(*args, **kwargs)
-        link.send("value", value=_packed(value))
+        link.send(Returned(_packed(value)))
     except Stopped as stop:
-        link.send("stopped", reason=str(stop), step=made.step)
+        link.send(Failed(stop.cause, here.step, stop.text))
     except BaseException as err:
-        _tell(link, err, made.step)
+        _tell(link, err, here.step)
         return 1
-    _leave(made)
+    _leave(here)
     return 0
 
 
@@ -118,7 +128,7 @@ def _prepare(launch: Launch) -> None:
 def _interface(host: str) -> str | None:
     """The network interface that has the address ``host``."""
     for name, addresses in psutil.net_if_addrs().items():
-        if any(found.address.split("%")[0] == host for found in addresses):
+        if any(known.address.split("%")[0] == host for known in addresses):
             return str(name)
     return None
 
@@ -153,23 +163,23 @@ def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:
     """
     from torch import distributed as dist
 
-    settings, (host, port) = launch.settings, launch.master
+    host, port = launch.master
     first = launch.rank == 0
     store = dist.TCPStore(
         host,
         port,
-        settings.world_size,
+        launch.settings.world_size,
         is_master=first,
         timeout=timedelta(seconds=RENDEZVOUS_SECONDS),
         wait_for_workers=False,
         master_listen_fd=rendezvous if first else None,
     )
-    keywords = {"device_id": device} if "nccl" in settings.backend else {}
+    keywords = {"device_id": device} if "nccl" in launch.backend else {}
     dist.init_process_group(
-        settings.backend,
+        launch.backend,
         store=dist.PrefixStore("group", store),
         rank=launch.rank,
-        world_size=settings.world_size,
+        world_size=launch.settings.world_size,
         **keywords,
     )
     return dist.PrefixStore("speedcube", store)
@@ -185,18 +195,18 @@ def _call(launch: Launch) -> Any:
     return cloudpickle.loads(launch.call)
 
 
-def _beat(made: Context) -> None:
+def _beat(here: Context) -> None:
     """Tell the agent that this process lives; end it where the agent does not."""
     heard = seen = time.monotonic()
     with suppress(OSError, EOFError):
         while True:
-            made.link.send("beat", step=made.step)
+            here.link.send(Beat(here.step))
             wake = time.monotonic() + BEAT_SECONDS
             while (left := wake - time.monotonic()) > 0:
-                message = made.link.receive(left)
+                message = here.link.receive(left)
                 if message is not None:
                     heard = time.monotonic()
-                    made.heard(*message)
+                    here.hear(message)
             now = time.monotonic()
             if now - seen > BEAT_SECONDS + AWAY_SECONDS:  # stopped itself: the agent may be well
                 heard += now - seen
@@ -216,7 +226,7 @@ def _packed(value: Any) -> bytes:
         ) from err
 
 
-def _tell(link: Channel, err: BaseException, step: int) -> None:
+def _tell(link: Link, err: BaseException, step: int) -> None:
     """Send an exception home: itself where it can be pickled and is no cargo, its text always."""
     text = _shortened("".join(traceback.format_exception(err)))
     print(text, file=sys.stderr)
@@ -231,7 +241,7 @@ def _tell(link: Channel, err: BaseException, step: int) -> None:
         message = f"(its text cannot be had: {type(other).__name__})"
     name = f"{type(err).__module__}.{type(err).__qualname__}"
     sent = blob if 0 < len(blob) <= BLOB_LIMIT else None
-    link.send("error", blob=sent, name=name, message=message, text=text, step=step)
+    link.send(Failed(Cause.EXCEPTION, step, message, name, text, sent))
 
 
 def _shortened(text: str) -> str:
@@ -242,14 +252,14 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n[... {len(text) - TEXT_LIMIT} characters ...]\n{text[-half:]}"
 
 
-def _leave(made: Context) -> None:
+def _leave(here: Context) -> None:
     """Leave the group when every rank is done: until then some peer may still need this one."""
     from torch import distributed as dist
 
     with suppress(Exception):  # rank 0, which serves the store, may be gone first
-        if made.store.add("done", 1) == made.launch.settings.world_size:
-            made.store.set("all done", "1")
-        made.store.wait(["all done"], PEERS_DONE)
+        if here.store.add("done", 1) == here.launch.settings.world_size:
+            here.store.set("all done", "1")
+        here.store.wait(["all done"], PEERS_DONE)
     threading.Timer(LEAVE_SECONDS, os._exit, [0]).start()
     with suppress(Exception):
         dist.destroy_process_group()

@@ -62,9 +62,9 @@ class Saver:
             self._follow(step, value, per_rank)
             return None
         with self._telling("kept"):
-            made = self._lead(step, value, per_rank, metrics)
-        checkpoints.prune(made, self.keep)
-        return made
+            checkpoint = self._lead(step, value, per_rank, metrics)
+        checkpoints.prune(checkpoint, self.keep)
+        return checkpoint
 
     def newest(self) -> Checkpoint | None:
         """The newest valid checkpoint, None where there is none: rank 0's choice in every rank.
@@ -75,23 +75,23 @@ class Saver:
             Where there are some and none is valid, or this rank cannot read the one rank 0 takes.
         """
         if self.rank == 0:
-            with self._telling("taken") as told:
-                found = checkpoints.newest(self.root, self.world_size)
-                told.append(found.path.name if found else "")
-            return found
+            with self._telling("taken") as words:
+                newest = checkpoints.newest(self.root, self.world_size)
+                words.append(newest.path.name if newest else "")
+            return newest
         name = os.fsdecode(self._heard("taken", 0, WRITE_SECONDS))
         return self._same(name) if name else None
 
     def _same(self, name: str) -> Checkpoint:
         try:
-            found = checkpoints.load(self.root / name)
-            found.check()
+            checkpoint = checkpoints.load(self.root / name)
+            checkpoint.check()
         except CheckpointError as err:
             raise CheckpointError(
                 f"rank 0 goes on from {name}, rank {self.rank} cannot: {err}; all hosts of a job "
                 "that goes on from checkpoints need to share its directory"
             ) from err
-        return found.of(self.rank)
+        return checkpoint.of(self.rank)
 
     def _follow(self, step: int, value: Any, per_rank: bool) -> None:
         """The part of every rank but rank 0."""
@@ -100,19 +100,19 @@ class Saver:
         self._tell(f"part/{self.rank}", checkpoints.pack(part))
         if per_rank:
             pending = os.fsdecode(self._heard("begun", 0, PEER_SECONDS))
-            with self._telling(f"file/{self.rank}") as told:
+            with self._telling(f"file/{self.rank}") as words:
                 file = checkpoints.write_rank(pending, self.rank, value, {self.rank: state})
-                told.append(json.dumps(asdict(file)))
+                words.append(json.dumps(asdict(file)))
         self._heard("kept", 0, PEER_SECONDS + WRITE_SECONDS)
 
     def _lead(
         self, step: int, value: Any, per_rank: bool, metrics: Mapping[str, Any]
     ) -> Checkpoint:
         """Rank 0's part: write its value, wait for the others' parts, make it a checkpoint."""
-        with self._telling("begun") as told:
+        with self._telling("begun") as words:
             states = {0: rng.capture()} | self._states(step, per_rank)
             pending = checkpoints.begin(self.root, step)
-            told.append(str(pending.path))
+            words.append(str(pending.path))
         writing = [partial(checkpoints.write_rank, pending.path, 0, value, states)]
         if per_rank:
             writing += [partial(self._file, rank) for rank in self._others]
@@ -131,8 +131,8 @@ class Saver:
         """The states of the other ranks' generators that belong in rank 0's file."""
         parts = {}
         for rank in self._others:
-            told = self._taken(f"part/{rank}", rank, PEER_SECONDS)
-            parts[rank] = part = checkpoints.unpack(told)
+            packed = self._fetched(f"part/{rank}", rank, PEER_SECONDS)
+            parts[rank] = part = checkpoints.unpack(packed)
             if (part["step"], part["per_rank"]) != (step, per_rank):
                 raise CheckpointError(
                     f"rank 0 saves a checkpoint at step {step} with per_rank={per_rank}, rank "
@@ -143,13 +143,13 @@ class Saver:
         return {} if per_rank else {rank: part["rng"] for rank, part in parts.items()}
 
     def _file(self, rank: int) -> RankFile:
-        return RankFile(**json.loads(self._taken(f"file/{rank}", rank, WRITE_SECONDS)))
+        return RankFile(**json.loads(self._fetched(f"file/{rank}", rank, WRITE_SECONDS)))
 
-    def _taken(self, name: str, rank: int, seconds: float) -> bytes:
+    def _fetched(self, name: str, rank: int, seconds: float) -> bytes:
         """What only this rank wants to hear."""
-        found = self._heard(name, rank, seconds)
+        answer = self._heard(name, rank, seconds)
         self.store.delete_key(self._key(name))
-        return found
+        return answer
 
     def _heard(self, name: str, rank: int, seconds: float) -> bytes:
         """What another rank has told, or will have soon."""
@@ -162,10 +162,10 @@ class Saver:
             raise CheckpointError(
                 f"rank {rank} was not heard of within {seconds:g} s: {_CALL}"
             ) from err
-        found: bytes = self.store.get(key)
-        if found.startswith(_FAILED):
-            raise CheckpointError(f"rank {rank}: {found[1:].decode()}")
-        return found[1:]
+        answer: bytes = self.store.get(key)
+        if answer.startswith(_FAILED):
+            raise CheckpointError(f"rank {rank}: {answer[1:].decode()}")
+        return answer[1:]
 
     def _tell(self, name: str, what: bytes) -> None:
         self.store.set(self._key(name), _DONE + what)
@@ -173,14 +173,14 @@ class Saver:
     @contextmanager
     def _telling(self, name: str) -> Iterator[list[str]]:
         """Tell the others under ``name`` what the body has listed, or the error it ended with."""
-        told: list[str] = []
+        words: list[str] = []
         try:
-            yield told
+            yield words
         except Exception as err:
             text = str(err).encode(errors="backslashreplace")
             self.store.set(self._key(name), _FAILED + text)
             raise
-        self._tell(name, os.fsencode("".join(told)))
+        self._tell(name, os.fsencode("".join(words)))
 
     def _key(self, name: str) -> str:
         return f"{name}/{self.count}"

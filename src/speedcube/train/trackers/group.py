@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ...errors import TrainError
 from ..metrics.rows import Row
-from ..metrics.steps import Ranks, Steps, merged
+from ..metrics.steps import Ranks, StepCollector, merged
 from .mlflow import MLflow
 from .protocol import Tracker, require
 from .tensorboard import TensorBoard
@@ -75,7 +75,7 @@ class Trackers:
 
     def __init__(self, threads: Sequence[_Thread], ranks: int) -> None:
         self._threads = list(threads)
-        self._steps = Steps(ranks)
+        self._steps = StepCollector(ranks)
         self._logged = 0
 
     def start(self) -> None:

@@ -39,7 +39,7 @@ class MLflow:
     experiment: str = "speedcube"
     tracking_uri: str | None = None
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> _Run:
+    def start(self, name: str, settings: Mapping[str, Any]) -> _MLflowRun:
         from mlflow import MlflowClient
         from mlflow.entities import Param
 
@@ -49,24 +49,24 @@ class MLflow:
         params = [Param(_allowed(key), str(value)[:_LONGEST]) for key, value in settings.items()]
         for start in range(0, len(params), _PARAMS):
             client.log_batch(run, params=params[start : start + _PARAMS])
-        return _Run(client, run)
+        return _MLflowRun(client, run)
 
     def _experiment_id(self, client: Any) -> str:
         from mlflow.exceptions import MlflowException
 
-        found = client.get_experiment_by_name(self.experiment)
-        if found is None:
+        experiment = client.get_experiment_by_name(self.experiment)
+        if experiment is None:
             try:
                 return str(client.create_experiment(self.experiment))
             except MlflowException:  # another process was quicker, or it cannot be made
-                found = client.get_experiment_by_name(self.experiment)
-                if found is None:
+                experiment = client.get_experiment_by_name(self.experiment)
+                if experiment is None:
                     raise
-        return str(found.experiment_id)
+        return str(experiment.experiment_id)
 
 
 @dataclass
-class _Run:
+class _MLflowRun:
     client: Any
     run: str
     metrics: list[Any] = field(default_factory=list)

@@ -23,11 +23,11 @@ class TensorBoard:
 
     directory: str | Path = "runs"
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> _Run:
+    def start(self, name: str, settings: Mapping[str, Any]) -> _TensorBoardRun:
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        run = _Run(EventFileWriter(str(Path(self.directory, name))))
+        run = _TensorBoardRun(EventFileWriter(str(Path(self.directory, name))))
         plain = {
             key: value if isinstance(value, bool | int | float | str) else str(value)
             for key, value in settings.items()
@@ -37,7 +37,7 @@ class TensorBoard:
 
 
 @dataclass
-class _Run:
+class _TensorBoardRun:
     writer: Any
     step: int = 0
     when: float = field(default_factory=time.time)  # when the step was reported

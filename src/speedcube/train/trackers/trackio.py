@@ -28,7 +28,7 @@ class Trackio:
     group: str | None = None
     space_id: str | None = None
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> _Run:
+    def start(self, name: str, settings: Mapping[str, Any]) -> _TrackioRun:
         import trackio
 
         run = trackio.init(
@@ -39,11 +39,11 @@ class Trackio:
             config=dict(settings),
             embed=False,  # a dashboard would open in each notebook cell that starts a job
         )
-        return _Run(run)
+        return _TrackioRun(run)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _TrackioRun:
     run: Any
 
     def log(self, row: Row) -> None:

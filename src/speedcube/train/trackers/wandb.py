@@ -32,7 +32,7 @@ class Wandb:
     mode: Literal["online", "offline", "disabled"] | None = None
     directory: str | Path | None = None
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> _Run:
+    def start(self, name: str, settings: Mapping[str, Any]) -> _WandbRun:
         import wandb
 
         # wandb.init would ask for a key at the terminal, under the live table.
@@ -49,11 +49,11 @@ class Wandb:
             reinit="create_new",  # jobs that run side by side have a run each
             settings=wandb.Settings(console="off"),  # the driver's output is our table
         )
-        return _Run(run)
+        return _WandbRun(run)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _WandbRun:
     run: Any
 
     def log(self, row: Row) -> None:

@@ -16,12 +16,36 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
+from ...__about__ import __version__
 from ...engine import machine
 from ...errors import TrainError
-from ..messages import AWAY_SECONDS, Channel, Launch, Outcome
-from .fork_client import Child, zygote
+from ..events import JobEvent, to_event
+from ..messages import (
+    AWAY_SECONDS,
+    Alive,
+    Beat,
+    Cause,
+    Chunk,
+    Done,
+    Down,
+    Failed,
+    FromAgent,
+    FromRank,
+    Heard,
+    Launch,
+    Log,
+    Outcome,
+    Ready,
+    Reported,
+    Returned,
+    Saved,
+    Saving,
+    Started,
+    StopRequest,
+)
+from .fork_client import Child, fork_server
 
 POLL_SECONDS: Final = 0.1
 ALIVE_SECONDS: Final = 1.0  # between two signs of life to the driver
@@ -61,7 +85,8 @@ def inspect() -> dict[str, Any]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     return {
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
-        "versions": {name: version(name) for name in ("torch", "cloudpickle", "safetensors")},
+        "versions": {name: version(name) for name in ("torch", "cloudpickle", "safetensors")}
+        | {"speedcube": __version__},
         "devices": visible.split(",") if visible else None,
         "cores": machine.cores(),
         "gpus": machine.gpu_count(),
@@ -71,17 +96,17 @@ def inspect() -> dict[str, Any]:
 
 def warm() -> None:
     """Start the fork server, which imports PyTorch, without waiting for it."""
-    zygote()
+    fork_server()
 
 
 def open_rendezvous(job: str, attempt: int, host: str) -> int:
     """Bind the socket that rank 0 will serve its store on; its port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.bind((host, 0))
-    made.listen(1024)
-    _here.rendezvous[job, attempt] = made
-    return int(made.getsockname()[1])
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.bind((host, 0))
+    listening.listen(1024)
+    _here.rendezvous[job, attempt] = listening
+    return int(listening.getsockname()[1])
 
 
 async def stacks(job: str) -> dict[int, str]:
@@ -89,22 +114,22 @@ async def stacks(job: str) -> dict[int, str]:
     children = {k: c for k, c in _here.running.items() if k.rpartition("/")[0] == job}
     for child in children.values():
         child.ask_for_stacks()
-    found = dict.fromkeys(children, "")
+    texts = dict.fromkeys(children, "")
     deadline = time.monotonic() + STACK_SECONDS
     more = True
-    while time.monotonic() < deadline and (more or not all(found.values())):
+    while time.monotonic() < deadline and (more or not all(texts.values())):
         await asyncio.sleep(STACK_SECONDS / 20)
-        said = {key: child.stacks() for key, child in children.items()}
-        more = any(said.values())  # it may be in the middle of them
-        found = {key: found[key] + said[key] for key in found}
-    return {int(key.rpartition("/")[2]): text for key, text in found.items()}
+        written = {key: child.stacks() for key, child in children.items()}
+        more = any(written.values())  # it may be in the middle of them
+        texts = {key: texts[key] + written[key] for key in texts}
+    return {int(key.rpartition("/")[2]): text for key, text in texts.items()}
 
 
-def tell(job: str, rank: int, kind: str, **fields: Any) -> None:
+def tell(job: str, rank: int, message: StopRequest) -> None:
     """Pass a message on to the agent's rank."""
     child = _here.running.get(f"{job}/{rank}")
     if child is not None:
-        child.channel.send(kind, **fields)
+        child.channel.send(message)
 
 
 def run_rank(launch: Launch, call: bytes) -> Outcome:
@@ -121,12 +146,12 @@ def run_rank(launch: Launch, call: bytes) -> Outcome:
         try:
             return agent.run(rendezvous)
         except TrainError as err:
-            agent.say("failed", cause="start", text=str(err), step=0)
+            agent.say(Failed(Cause.START, 0, str(err)))
             return Outcome(rank, None, str(err))
         finally:
             if rendezvous is not None:
                 rendezvous.close()
-            agent.say("down")
+            agent.say(Down())
 
 
 class _Agent:
@@ -137,23 +162,23 @@ class _Agent:
         self.ended: Outcome | None = None  # how the function ended; its process may wait for peers
         self.sent = 0  # bytes of output
 
-    def say(self, kind: str, **fields: Any) -> None:
+    def say(self, message: FromAgent) -> None:
         """One of the job's Dask events."""
-        said = {"kind": kind, "rank": self.launch.rank, "attempt": self.launch.attempt, **fields}
-        self.worker.log_event(self.name, _sayable({"time": time.time(), **said}))
+        event = JobEvent(self.launch.rank, self.launch.attempt, time.time(), message)
+        self.worker.log_event(self.name, to_event(event))
 
     def run(self, rendezvous: socket.socket | None) -> Outcome:
-        server = zygote()
+        server = fork_server()
         while not self.cancelled() and not server.ready(ALIVE_SECONDS):
-            self.say("alive")
+            self.say(Alive())
         if self.cancelled():
             return Outcome(self.launch.rank, None, "cancelled")
         child = Child(server, rendezvous)
         key = f"{self.launch.settings.job}/{self.launch.rank}"
         _here.running[key] = child
         try:
-            self.say("started", pid=child.pid)
-            child.channel.send("launch", launch=_with_call(self.launch, self.call))
+            self.say(Started(child.pid))
+            child.channel.send(_with_call(self.launch, self.call))
             return self._watch(child)
         finally:
             child.kill_and_wait()
@@ -182,73 +207,62 @@ class _Agent:
             seen = now
             if message is not None:
                 heard = now
-                outcome = self._handle(child, *message)
+                outcome = self._handle(child, message)
                 if outcome is not None:
                     return outcome
             elif child.status() is not None:
                 if self.ended is not None:
                     return self.ended
-                self.say("failed", cause="death", text=child.end(), step=self.step)
+                self.say(Failed(Cause.DEATH, self.step, child.end()))
                 return Outcome(rank, None, child.end())
             if now - beat > ALIVE_SECONDS:
                 beat = now
-                self.say("alive")
+                self.say(Alive())
                 self._relay_output(child)
             if now - heard > SILENT_SECONDS:
                 before, used = used, child.cpu_seconds()
                 if used is None or before is None or used - before < 0.01:
                     text = f"no heartbeat for {SILENT_SECONDS:g} s and no CPU time used: stopped"
-                    self.say("failed", cause="silent", text=text, step=self.step)
+                    self.say(Failed(Cause.SILENT, self.step, text))
                     return Outcome(rank, None, text)
                 heard = now  # busy, with the interpreter locked: it lives
         return Outcome(rank, None, "cancelled")
 
-    def _handle(self, child: Child, kind: str, fields: dict[str, Any]) -> Outcome | None:
+    def _handle(self, child: Child, message: FromRank) -> Outcome | None:
         """One message of the rank; the outcome where it is the last."""
         rank = self.launch.rank
-        if kind == "beat":
-            self.step = fields["step"]
-            _answer(child.channel)
-            return None
-        if kind == "value":
-            self.ended = Outcome(rank, fields["value"])
-            self.say("done")
-            return None
-        if kind == "error":
-            self.say("failed", cause="exception", **fields)
-            return Outcome(rank, None, fields["message"])
-        if kind == "stopped":
-            self.ended = Outcome(rank, None, fields["reason"])
-            self.say("failed", cause="stopped", text=fields["reason"], step=fields["step"])
-            return None
-        if kind == "row":
-            self.step = fields["row"]["step"]
-        self.say(kind, **fields)
+        match message:
+            case Beat(step):
+                self.step = step
+                with suppress(OSError):  # it has ended; its status will say how
+                    child.channel.send(Heard())
+            case Returned(value):
+                self.ended = Outcome(rank, value)
+                self.say(Done())
+            case Failed(cause, _, text):
+                self.say(message)
+                outcome = Outcome(rank, None, text)
+                if cause is Cause.EXCEPTION:
+                    return outcome
+                self.ended = outcome
+            case Reported(row):
+                self.step = row["step"]
+                self.say(message)
+            case Ready() | Saving() | Saved() | Chunk():
+                self.say(message)
+            case _:
+                assert_never(message)
         return None
 
     def _relay_output(self, child: Child) -> None:
         """What the rank printed, up to a limit: events are kept in the scheduler's memory."""
         while self.sent < LOG_LIMIT and (text := child.output()):
             self.sent += len(text)
-            self.say("log", text=text)
+            self.say(Log(text))
             if self.sent >= LOG_LIMIT:
-                self.say("log", text=f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n")
+                self.say(Log(f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n"))
         if self.sent >= LOG_LIMIT:
             child.drop_output()
-
-
-def _sayable(value: Any) -> Any:
-    """``value`` with what UTF-8 cannot write escaped, which would end the worker's connection."""
-    if isinstance(value, dict):
-        return {_sayable(key): _sayable(inner) for key, inner in value.items()}
-    if isinstance(value, str):
-        return value.encode(errors="backslashreplace").decode()
-    return value
-
-
-def _answer(channel: Channel) -> None:
-    with suppress(OSError):  # it has ended; its status will say how
-        channel.send("heard")
 
 
 def _with_call(launch: Launch, call: bytes) -> Launch:

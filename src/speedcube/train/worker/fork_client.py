@@ -18,13 +18,14 @@ from typing import Any, Final
 import psutil
 
 from ...errors import TrainError
-from ..messages import Channel
+from ..messages import Channel, FromRank, ToRank
 
+FORK_SERVER: Final = "speedcube.train.worker.fork_server"
 ANSWER_SECONDS: Final = 10
 _SIGNALS: Final = {number.value: number.name for number in signal.Signals}
 
 
-class Zygote:
+class ForkServer:
     """The fork server of this process, to be used when `ready`; it answers one at a time."""
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class Zygote:
         self._control = ours
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "speedcube.train.worker.fork_server", str(theirs.fileno())],
+                [sys.executable, "-m", FORK_SERVER, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C in a terminal is the driver's to handle
@@ -48,15 +49,15 @@ class Zygote:
                 return True
             self._control.settimeout(seconds)
             try:
-                said = json.loads(self._control.recv(4096) or b'{"error": "it ended"}')
+                answer = json.loads(self._control.recv(4096) or b'{"error": "it ended"}')
             except TimeoutError:
                 return False
             except OSError as err:
-                said = {"error": str(err)}
-            if "error" in said:
+                answer = {"error": str(err)}
+            if "error" in answer:
                 self.close()
                 raise TrainError(
-                    f"the fork server of this worker cannot start: {said['error']}; every worker "
+                    f"the fork server of this worker cannot start: {answer['error']}; every worker "
                     "needs PyTorch (pip install speedcube[train])"
                 )
             self._control.settimeout(ANSWER_SECONDS)
@@ -77,13 +78,13 @@ class Zygote:
         return json.loads(answer)
 
     def fork(self, descriptors: list[int]) -> int:
-        """The process id of a new child that has been given copies of ``descriptors``."""
+        """The process id of a new child with copies of ``descriptors``."""
         return int(self._ask({"do": "fork"}, descriptors)["pid"])
 
     def status(self, pid: int) -> int | None:
         """The wait status of a child that has ended."""
-        found = self._ask({"do": "poll", "pid": pid}, [])["status"]
-        return None if found is None else int(found)
+        status = self._ask({"do": "poll", "pid": pid}, [])["status"]
+        return None if status is None else int(status)
 
     @property
     def running(self) -> bool:
@@ -96,23 +97,23 @@ class Zygote:
         self._process.wait()
 
 
-_zygote: Zygote | None = None
+_server: ForkServer | None = None
 _starting: Final = threading.Lock()
 
 
-def zygote() -> Zygote:
+def fork_server() -> ForkServer:
     """The fork server of this process, started where there is none."""
-    global _zygote
+    global _server
     with _starting:
-        if _zygote is None or not _zygote.running:
-            _zygote = Zygote()
-        return _zygote
+        if _server is None or not _server.running:
+            _server = ForkServer()
+        return _server
 
 
 class Child:
     """A forked rank: its channel, its output, its stacks, its end."""
 
-    def __init__(self, server: Zygote, rendezvous: socket.socket | None) -> None:
+    def __init__(self, server: ForkServer, rendezvous: socket.socket | None) -> None:
         ours, theirs = socket.socketpair()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._stacks = tempfile.TemporaryFile()  # noqa: SIM115
@@ -121,17 +122,17 @@ class Child:
         self._stacks_read = 0
         descriptors = [theirs.fileno(), self._output.fileno(), self._stacks.fileno()]
         descriptors += [rendezvous.fileno()] if rendezvous is not None else []
-        self._zygote = server
+        self._server = server
         with theirs:
-            self.pid = self._zygote.fork(descriptors)
-        self.channel = Channel(ours.detach())
+            self.pid = self._server.fork(descriptors)
+        self.channel: Channel[ToRank, FromRank] = Channel(ours.detach())
         self._status: int | None = None
 
     def status(self) -> int | None:
         """The wait status, or None while it runs."""
         if self._status is None:
             try:
-                self._status = self._zygote.status(self.pid)
+                self._status = self._server.status(self.pid)
             except TrainError:  # the fork server is gone, and takes its children along
                 self.kill()
                 self._status = signal.SIGKILL
@@ -171,9 +172,9 @@ class Child:
 
     def output(self, limit: int = 1 << 16) -> str:
         """What it printed since the last call, at most ``limit`` bytes."""
-        found = os.pread(self._output.fileno(), limit, self._read)
-        self._read += len(found)
-        return self._decoder.decode(found)
+        printed = os.pread(self._output.fileno(), limit, self._read)
+        self._read += len(printed)
+        return self._decoder.decode(printed)
 
     def drop_output(self) -> None:
         """Give back the disk space of what it printed, which nobody will read."""
@@ -181,9 +182,9 @@ class Child:
 
     def stacks(self) -> str:
         """What `ask_for_stacks` made it write since the last call."""
-        found = os.pread(self._stacks.fileno(), 1 << 20, self._stacks_read)
-        self._stacks_read += len(found)
-        return found.decode(errors="replace")
+        text = os.pread(self._stacks.fileno(), 1 << 20, self._stacks_read)
+        self._stacks_read += len(text)
+        return text.decode(errors="replace")
 
     def ask_for_stacks(self) -> None:
         """Make it write the stack of every thread; a stopped process writes none."""

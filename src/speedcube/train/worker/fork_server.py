@@ -28,6 +28,7 @@ PRELOADED: Final = (
     "torch._dynamo",
     "distributed",
 )
+RANK_PROCESS: Final = "speedcube.train.ranks.process"
 DESCRIPTORS: Final = 4  # sent with a request to fork: channel, output, stacks, rendezvous
 _PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -69,17 +70,17 @@ def _fork(control: socket.socket, descriptors: list[int]) -> int:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    import_module("speedcube.train.ranks.process").main(*descriptors)
+    import_module(RANK_PROCESS).main(*descriptors)
     os._exit(0)
 
 
 def _reap(pid: int, children: set[int]) -> int | None:
     """The wait status of a child that has ended, or None; what it left behind is killed."""
     try:
-        found, status = os.waitpid(pid, os.WNOHANG)
+        ended, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
         return 0
-    if not found:
+    if not ended:
         return None
     children.discard(pid)
     with suppress(ProcessLookupError):
@@ -108,7 +109,7 @@ def main() -> None:
     """Load what ranks need, say so, serve."""
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
-        for name in (*PRELOADED, "speedcube.train.ranks.process"):
+        for name in (*PRELOADED, RANK_PROCESS):
             import_module(name)
     except ImportError as err:
         control.send(json.dumps({"error": str(err)}).encode())

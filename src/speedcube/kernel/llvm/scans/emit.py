@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Protocol
 
 from .... import dtypes
 from ...program import Scan
-from .frame import Frame
+from .frame import ScanFrame
 from .products import ProductScan, RunningProductScan
 from .sums import ExactSumScan, WrappingSumScan
 
@@ -21,7 +21,7 @@ class ScanText(Protocol):
 
 
 # By the operation, and whether its elements are floats.
-SCANS: Final[dict[tuple[str, bool], Callable[[Frame], ScanText]]] = {
+SCANS: Final[dict[tuple[str, bool], Callable[[ScanFrame], ScanText]]] = {
     ("prod", True): ProductScan,
     ("prod", False): ProductScan,
     ("cumprod", True): RunningProductScan,
@@ -33,7 +33,7 @@ SCANS: Final[dict[tuple[str, bool], Callable[[Frame], ScanText]]] = {
 
 def emit_scan(program: Scan, lanes: int) -> str:
     """The LLVM text of ``program``, with vectors of ``lanes`` elements."""
-    frame = Frame(program, lanes)
+    frame = ScanFrame(program, lanes)
     scan = SCANS[program.op, dtypes.is_float(program.dtype)](frame)
     scan.emit()
     return frame.function(scan.SUPPORT)

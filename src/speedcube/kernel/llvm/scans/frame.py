@@ -15,7 +15,7 @@ from .layout import COUNT, LAST, LENGTH
 _NANS: Final = {"float64": 0x7FF8 << 48, "float32": 0x7FC0 << 16}
 
 
-class Frame:
+class ScanFrame:
     """One kernel under construction, with vectors of ``lanes`` elements."""
 
     def __init__(self, program: Scan, lanes: int) -> None:

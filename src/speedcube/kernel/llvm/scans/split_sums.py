@@ -6,7 +6,7 @@ from typing import Final
 
 from ....expr.space import TILE
 from ..text import Text
-from .frame import Frame
+from .frame import ScanFrame
 from .layout import PARTS
 from .limb_sums import SIGNLESS
 
@@ -21,7 +21,7 @@ MOST: Final = 2046 - _CHUNK - 1
 class SplitSums:
     """A tile's running sums in parts; ``odd``: rounded to odd, to be rounded again."""
 
-    def __init__(self, frame: Frame, odd: bool) -> None:
+    def __init__(self, frame: ScanFrame, odd: bool) -> None:
         self.frame = frame
         self.odd = odd
 
