@@ -11,10 +11,11 @@ Inside there are layers, and each imports only those after it: `sweeps`, `driver
 from ..errors import CheckpointError, NonFiniteError, RankError, StoppedError, TrainError
 from .checkpoint import Checkpoint
 from .data.batches import Batches, batches
+from .driver.inbox import Emitted
 from .driver.job import Job
 from .driver.run import run
 from .ranks.context import device, latest, local_rank, rank, report, world_size
-from .ranks.emit import Emitted, emit
+from .ranks.emit import emit
 from .sweeps import Range, Sweep, sweep
 
 __all__ = [
