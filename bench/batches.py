@@ -25,7 +25,7 @@ from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, Tenso
 
 import speedcube as sc
 from speedcube import train
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 
 COLUMNS: Final = 16  # float32 features of a row, beside an int64 label
 BATCH: Final = 2048

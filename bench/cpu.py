@@ -22,9 +22,9 @@ import dask.array as da
 import numpy as np
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu, tiers
-from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm.simd import targets
 
 
 def seconds(run: Callable[[], Any], repeat: int = 5) -> list[float]:
@@ -72,13 +72,13 @@ def against_dask() -> dict[str, Any]:
 
 def against_dask_with_avx2() -> dict[str, Any]:
     """The same, our kernels compiled for AVX2 where this machine has more."""
-    if "avx2" not in native.targets():
+    if "avx2" not in targets():
         return {"not run": "this machine has no AVX2"}
     cpu.targets = lambda: ("avx2",)
     try:
         return against_dask()
     finally:
-        cpu.targets = native.targets
+        cpu.targets = targets
 
 
 _JAX = """
@@ -226,15 +226,16 @@ _KERNEL = """
 import time, speedcube as sc
 from speedcube.engine import prepare, tiers
 from speedcube.engine.compute import plan_for
-from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm.compile import _linker
+from speedcube.kernel.llvm.simd import targets
 x = sc.random.default_rng(0).normal(10, 1, size=(5000, 5000))
 y = (x + 1)[::2, ::2].sum()
 stage = plan_for(y._expr, "core", None, False)[0].stages[-1]
 begin = time.perf_counter()
-native.targets(), native._linker()
+targets(), _linker()
 start = time.perf_counter()
 program = prepare.prepare(stage, stage.parts[0], None).program
-tiers.tiers(program, native.targets()[0]).kernel(1)
+tiers.tiers(program, targets()[0]).kernel(1)
 print(start - begin, time.perf_counter() - start)
 """
 

@@ -22,7 +22,7 @@ import numpy as np
 from cpu import in_turn
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu
 from speedcube.engine.prepare import prepare
 from speedcube.engine.tiers import FULL_PAYS
@@ -87,7 +87,7 @@ def warm(array: Any) -> None:
     """Have the full kernel, as after 2**26 numbers."""
     stage = array.plan(on="core").stages[0]
     prepared = prepare(stage, stage.parts[0], (1,))
-    cpu.frame_of(prepared, None).tiers.seen = FULL_PAYS
+    cpu.frame_of(prepared).tiers.seen = FULL_PAYS
 
 
 def told(name: str, row: dict[str, Any]) -> dict[str, Any]:

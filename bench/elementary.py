@@ -25,10 +25,10 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.engine import cpu
+from speedcube.engine.boxes import Stop
 from speedcube.engine.prepare import prepare
-from speedcube.engine.stop import Stop
 from speedcube.engine.tiers import FULL_PAYS
-from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.llvm.simd import targets
 from speedcube.ops import ELEMENTARY, OPS
 
 CACHED, STORED = 1 << 18, 20_000_000

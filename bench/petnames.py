@@ -9,6 +9,7 @@ places with padding, in validation without dropout. Per number of GPUs, each in 
 * seconds of an epoch of one GPU at batch 16,384 and at 2,048, Triton kernels in bfloat16 and CUDA
   graphs, shuffle and the wait for its loss included, validation not; and between two rows that the
   program reads from the job, validation included;
+* seconds of the host in which it draws an epoch's batches, most of them during the GPU's steps;
 * validation loss after 8 epochs at batch 2,048, bfloat16 and plain PyTorch in float32;
 * seconds to a validation loss of 1.30 by the schedules below, shuffles and validations included,
   kernels compiled and graphs captured before;
@@ -40,6 +41,7 @@ from numpy.typing import NDArray
 
 from speedcube import train
 from speedcube.engine.machine import gpu_count
+from speedcube.petnames.epochs import Epochs
 from speedcube.petnames.model import make_model
 from speedcube.petnames.names import data, source
 from speedcube.petnames.names.alphabet import WINDOW
@@ -69,7 +71,7 @@ SCHEDULES: Final = {
 
 @dataclass
 class Yardstick:
-    """The rows on this rank's device, and what every figure does with them."""
+    """The rows on this rank's device: those to train on, and those held out."""
 
     training: Any
     held_out: Any
@@ -83,27 +85,13 @@ class Yardstick:
         codes = torch.from_numpy(rows)[order].to(train.device())
         return cls(codes[len(rows) // 10 :], codes[: len(rows) // 10])
 
-    def sizes(self, batch: int) -> list[tuple[int, int]]:
-        """This rank's rows and all ranks' in each step of an epoch."""
-        starts = range(0, len(self.training), batch)
-        wholes = [min(batch, len(self.training) - start) for start in starts]
-        rank, world = train.rank(), train.world_size()
-        return [(len(range(rank, whole, world)), whole) for whole in wholes]
-
-    def order(self, seed: int) -> Any:
-        """This rank's rows of an epoch: of each batch every world_size()-th."""
-        import torch
-
-        generator = torch.Generator(train.device()).manual_seed(seed)
-        order = torch.randperm(len(self.training), generator=generator, device=train.device())
-        return order[train.rank() :: train.world_size()]
-
 
 @dataclass
 class Training:
     """Steps over the yardstick's rows: Triton kernels in graphs, or plain PyTorch in float32."""
 
     yardstick: Yardstick
+    batch: int  # of all ranks
     lr: float
     plain: bool = False
     seed: int = 0
@@ -111,10 +99,10 @@ class Training:
     def __post_init__(self) -> None:
         import torch
 
-        from speedcube.petnames import plain
+        from speedcube.petnames import plain_steps
         from speedcube.petnames.fast import steps
 
-        device, kind = train.device(), plain if self.plain else steps
+        device = train.device()
         torch.manual_seed(self.seed)
         self.model = make_model().to(device)
         torch.manual_seed(self.seed + 1 + train.rank())  # dropout differs
@@ -122,24 +110,34 @@ class Training:
         optimizer = torch.optim.Adam(
             self.model.parameters(), lr=self.rate, fused=True, capturable=True
         )
+        new_steps = plain_steps.PlainSteps if self.plain else steps.GraphSteps
+        new_validation = plain_steps.PlainValidation if self.plain else steps.GraphValidation
         rows, held_out = self.yardstick.training, self.yardstick.held_out
-        self.steps = kind.Steps(self.model, optimizer, rows, scale=1 / WINDOW, ignore=NOTHING)
+        self.steps: Any = new_steps(self.model, optimizer, rows, scale=1 / WINDOW, ignore=NOTHING)
         mine = held_out[train.rank() :: train.world_size()]
-        self.validation = kind.Validation(self.model, mine, ignore=NOTHING)
+        self.validation = new_validation(self.model, mine, ignore=NOTHING)
+        self.epochs = Epochs(len(rows), self.batch, self.seed)
+        self.done = 0
+        self.upcoming: Any = None
 
-    def prepare(self, batch: int) -> None:
+    def prepare(self) -> None:
         """Compile and capture all that an epoch needs."""
-        for size in self.yardstick.sizes(batch):
-            self.steps.prepare(*size)
+        for numbers, whole in self.epochs.begin(0):
+            self.steps.prepare(len(numbers), whole)
         self.loss()
 
-    def epoch(self, batch: int, seed: int, rates: Any = None) -> float:
-        """Train on all rows once; the sum of this rank's losses, once it is there."""
-        self.steps.start(self.yardstick.order(seed))
-        for place, size in enumerate(self.yardstick.sizes(batch)):
+    def epoch(self, rates: Any = None) -> float:
+        """Train on all rows once, as the program does; the sum of this rank's losses, once there.
+
+        Within it the next epoch's first batch is drawn.
+        """
+        self.done += 1
+        self.steps.start()
+        for place, (numbers, whole) in enumerate(self.upcoming or self.epochs.begin(self.done)):
             if rates is not None:
                 self.rate.copy_(rates[place])
-            self.steps.step(*size)
+            self.steps.step(numbers, whole)
+        self.upcoming = self.epochs.begin(self.done + 1)
         return float(self.steps.total.item())
 
     def loss(self) -> float:
@@ -168,14 +166,23 @@ def seconds(work: Callable[[], object]) -> float:
 
 def epochs(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
     for batch in (16_384, 2_048):
-        fast = Training(yardstick, 1e-3)
-        first = seconds(lambda fast=fast, batch=batch: fast.prepare(batch))
+        fast = Training(yardstick, batch, 1e-3)
+        first = seconds(fast.prepare)
         for count in range(repeat + 1):
-            took = seconds(lambda fast=fast, batch=batch, count=count: fast.epoch(batch, count))
+            took = seconds(fast.epoch)
             row = {"figure": f"epoch {batch}", "loss": fast.loss(), "seconds": took}
             train.report({**row, "warm": count > 0, "capture": first})
             if count:
                 yield row
+
+
+def host(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
+    """What drawing an epoch's batches takes of the host, during which the GPU is at its steps."""
+    for batch in (16_384, 2_048, 1_024):
+        drawn = Epochs(len(yardstick.training), batch, 0)
+        took = [seconds(lambda drawn=drawn, e=e: list(drawn.begin(e))) for e in range(repeat + 1)]
+        first = [seconds(lambda drawn=drawn, e=e: drawn.begin(e)) for e in range(repeat + 1)]
+        yield {"figure": f"host {batch}", "seconds": took[1:], "first_batch": first[1:]}
 
 
 def eight_epochs(yardstick: Yardstick) -> Iterator[dict[str, Any]]:
@@ -183,9 +190,9 @@ def eight_epochs(yardstick: Yardstick) -> Iterator[dict[str, Any]]:
 
     torch.backends.cudnn.allow_tf32 = False
     for name in ("bfloat16", "float32"):
-        made = Training(yardstick, 1e-3, plain=name == "float32")
-        took = [seconds(lambda made=made, e=e: made.epoch(2_048, e)) for e in range(8)]
-        yield {"figure": f"8 epochs at 2048, {name}", "loss": made.loss(), "seconds": took}
+        training = Training(yardstick, 2_048, 1e-3, plain=name == "float32")
+        took = [seconds(training.epoch) for _ in range(8)]
+        yield {"figure": f"8 epochs at 2048, {name}", "loss": training.loss(), "seconds": took}
     torch.backends.cudnn.allow_tf32 = True
 
 
@@ -194,18 +201,16 @@ def to_target(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 
     plan = SCHEDULES[train.world_size()]
     for seed in range(repeat):
-        fast = Training(yardstick, 0.0, seed=seed)
-        fast.prepare(plan.batch)
-        a_pass = len(yardstick.sizes(plan.batch))
-        share = torch.arange(a_pass * plan.epochs, device=train.device()) / (a_pass * plan.epochs)
+        fast = Training(yardstick, plan.batch, 0.0, seed=seed)
+        fast.prepare()
+        steps = len(fast.epochs.wholes) * plan.epochs
+        share = torch.arange(steps, device=train.device()) / steps
         rates = plan.peak * torch.minimum(share / plan.rise, (1 - share) / (1 - plan.rise))
         losses: list[float] = []
 
-        def work(
-            fast: Training = fast, seed: int = seed, rates: Any = rates, losses: Any = losses
-        ) -> None:
-            for epoch, rate in enumerate(rates.split(len(rates) // plan.epochs)):
-                fast.epoch(plan.batch, 100 * seed + epoch, rate)
+        def work(fast: Training = fast, rates: Any = rates, losses: Any = losses) -> None:
+            for rate in rates.split(len(rates) // plan.epochs):
+                fast.epoch(rate)
                 losses.append(fast.loss())
                 if losses[-1] <= TARGET:
                     return
@@ -220,9 +225,9 @@ def wide(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 
     for name in ("float32", "float32 with TF32", "bfloat16"):
         torch.backends.cudnn.allow_tf32 = "TF32" in name
-        made = Training(yardstick, 1e-3, plain=name != "bfloat16")
-        made.epoch(WIDE, 0)
-        took = [seconds(lambda made=made, e=e: made.epoch(WIDE, e)) for e in range(repeat)]
+        training = Training(yardstick, WIDE, 1e-3, plain=name != "bfloat16")
+        training.epoch()
+        took = [seconds(training.epoch) for _ in range(repeat)]
         rate = len(yardstick.training) / statistics.median(took)
         yield {"figure": f"{WIDE} rows, {name}", "seconds": took, "rows_per_second": rate}
     torch.backends.cudnn.allow_tf32 = True
@@ -231,13 +236,14 @@ def wide(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
 def fit(rows: NDArray[np.uint8], repeat: int, quick: bool) -> list[dict[str, Any]]:
     """All figures of one number of GPUs, in every rank."""
     yardstick = Yardstick.of(rows)
-    found = list(to_target(yardstick, repeat))
+    figures = list(to_target(yardstick, repeat))
     if train.world_size() == 1:
-        found += epochs(yardstick, repeat)
+        figures += epochs(yardstick, repeat)
+        figures += host(yardstick, repeat)
     if train.world_size() == 1 and not quick:
-        found += eight_epochs(yardstick)
-    found += wide(yardstick, 1 if quick else repeat)
-    return found
+        figures += eight_epochs(yardstick)
+    figures += wide(yardstick, 1 if quick else repeat)
+    return figures
 
 
 def machine() -> dict[str, Any]:
@@ -306,12 +312,11 @@ def main() -> None:
             job = train.run(
                 with_machine, rows, repeat, asked.quick, on=f"gpus:{world}", out=out, progress=False
             )
-            made, found = job.results()[0]
+            result["machine"], figures = job.results()[0]
             whole = time.perf_counter() - start
-        result["machine"] = made
-        result["gpus"][world] = {"job_seconds": whole, "figures": found,
+        result["gpus"][world] = {"job_seconds": whole, "figures": figures,
                                  "between_rows": between_rows(job.rows())}  # fmt: skip
-        for row in found:
+        for row in figures:
             print(world, "GPUs", json.dumps(row), flush=True)
         print(world, "GPUs", json.dumps(result["gpus"][world]["between_rows"]), f"{whole:.1f} s")
     if asked.json:

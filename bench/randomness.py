@@ -24,7 +24,7 @@ from proof.fit import Counter, judged
 from proof.laws import Draw
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "measurements" / "distributions.json"

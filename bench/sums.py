@@ -25,8 +25,9 @@ import numpy as np
 from cpu import in_turn
 
 import speedcube as sc
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import cpu
+from speedcube.engine.boxes import boxes
 from speedcube.engine.prepare import prepare
 from speedcube.engine.tiers import FULL_PAYS
 from speedcube.kernel.program import Bins
@@ -48,15 +49,15 @@ def kernel(array: Any, naive: bool = False, calls: int = 1) -> Callable[[], None
         terms = tuple(replace(term, bins=Bins("plain", 30)) for term in sink.terms)
         program = replace(prepared.program, sink=replace(sink, terms=terms))
         prepared = replace(prepared, program=program, frames={})
-    frame = cpu.frame_of(prepared, None)
+    frame = cpu.frame_of(prepared)
     frame.tiers.seen = FULL_PAYS
     caller = cpu.Caller(prepared, frame, {})
     record = cpu.initial_records(prepared.program, 1)
-    boxes = list(cpu.boxes(prepared.loops, prepared.tiling.inner))
+    all_boxes = list(boxes(prepared.loops, prepared.tiling.inner))
 
     def run() -> None:
         for _ in range(calls):
-            for box in boxes:
+            for box in all_boxes:
                 caller(box, record.ctypes.data)
 
     return run

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from speedcube import train
-from speedcube.commands.ladder.measure import this_machine
+from speedcube.commands.this_machine import this_machine
 from speedcube.engine import machine
 from speedcube.train.driver import local_cluster
 

@@ -1,7 +1,8 @@
-"""Imports inside speedcube point one way, and optional packages load only where they are used.
+"""The rules of the house: which way imports point, and how large and how named its rooms are.
 
-``faults`` reads one source text; the first test feeds it the package, the others feed it small
-texts that break each rule, so that a checker that sees nothing cannot pass.
+``faults`` reads one source text, the rules after it read a tree of them (path -> text). One test
+feeds each rule the package, others feed it small texts that break it, so that a checker that sees
+nothing cannot pass.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -19,7 +22,7 @@ SOURCE: Final = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first; a module may import its own layer and those below. docs/design.md draws the same.
 LAYERS: Final = (
-    ("__about__", "errors", "dtypes", "ops", "philox"),
+    ("__about__", "errors", "exit_codes", "files", "numbers", "dtypes", "ops", "philox"),
     ("expr",),
     ("plan", "kernel"),
     ("engine",),
@@ -29,19 +32,44 @@ LAYERS: Final = (
 )
 RANK: Final = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 TOP: Final = len(LAYERS) - 1
-# One layer, but neither imports the other: the engine joins them.
-STRANGERS: Final = {"plan", "kernel"}
+# One layer, but neither imports the other: the engine joins the first two and chooses between the
+# printers, which share meaning (the IR, the folds, the streams) and no schedule.
+STRANGERS: Final = ({"plan", "kernel"}, {"kernel/llvm", "kernel/cuda"})
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"__about__", "errors", "engine"}
+TRAIN_USES: Final = {"__about__", "errors", "files", "numbers", "engine"}
 # A part of it alone knows arrays: it turns rows of them into batches.
 DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}
+
+# Inside ``train``, lowest first: what crosses processes, then rank, worker, driver, many jobs.
+TRAIN_FLOORS: Final = (
+    ("environment", "pickling", "checkpoint", "metrics"),
+    ("events", "messages", "reports", "trackers"),
+    ("ranks",),
+    ("worker", "data"),
+    ("driver",),
+    ("sweeps",),
+    ("__init__",),
+)
+FLOOR: Final = {name: floor for floor, names in enumerate(TRAIN_FLOORS) for name in names}
 
 # (file, imported module) pairs that may import speedcube inside a function, each with its reason.
 LATE_IMPORTS: Final = frozenset(
     # Loads PyTorch and Triton at its top: for ranks on a GPU that can run it.
     {("speedcube/petnames/train_function.py", "speedcube.petnames.fast.steps")}
 )
+
+Tree: TypeAlias = Mapping[str, str]  # path below src -> source text
+
+MODULES: Final = 16  # in a folder, besides its __init__
+LINES: Final = 300  # of a module
+
+# Modules that are longer, each with its reason.
+LONG: Final[dict[str, str]] = {}
+# Names that several classes bear. This list only shrinks.
+REPEATED: Final[frozenset[str]] = frozenset()
+# Programs that are built on training as its users are.
+USERS: Final = ("petnames", "compat")
 
 # Installed by extras or slow to import: inside functions or under TYPE_CHECKING only.
 LAZY: Final = (
@@ -121,7 +149,33 @@ def may_import(importer: str, imported: str) -> bool:
         return imported in (TRAIN_USES if importer == "train" else {*DATA_USES, "train"})
     if imported == "train":
         return RANK[importer] == TOP
-    return RANK[imported] <= RANK[importer] and {importer, imported} != STRANGERS
+    return RANK[imported] <= RANK[importer] and {importer, imported} not in STRANGERS
+
+
+def room(dotted: str) -> str:
+    """Return the folder of a dotted name below speedcube, two levels deep: kernel/llvm."""
+    return "/".join(dotted.split(".")[1:3])
+
+
+def floor(stem: str) -> int:
+    """Return the floor of a module or folder of train; what train exports is its ``__init__``'s."""
+    return FLOOR.get(stem, FLOOR["__init__"])
+
+
+def crossing(file: str, name: str) -> str | None:
+    """Return the rule that an import breaks inside one layer: strangers, or train's floors."""
+    parts = Path(file).parts
+    mine, theirs = "/".join(parts[1:3]), room(name)
+    if {mine, theirs} in STRANGERS:
+        return f"strangers: {mine} may not import {theirs}"
+    if parts[1] != "train" or not f"{theirs}/".startswith("train/"):
+        return None
+    stem = parts[2].removesuffix(".py")
+    if stem not in FLOOR:
+        return f"{stem!r} has no floor: name it in TRAIN_FLOORS of tests/test_architecture.py"
+    if floor(theirs.removeprefix("train").removeprefix("/")) > floor(stem):
+        return f"train's floors: {mine} may not import {theirs}"
+    return None
 
 
 def faults(file: str, text: str) -> list[str]:
@@ -137,6 +191,8 @@ def faults(file: str, text: str) -> list[str]:
             target = part(name)
             if not may_import(here, target):
                 found.append(where + f"layers point one way: {here} may not import {target}")
+            elif broken := crossing(file, name):
+                found.append(where + broken)
             if in_function and (file, name) not in LATE_IMPORTS:
                 found.append(where + f"{name} is imported inside a function: not in LATE_IMPORTS")
         elif not in_function and not typing_only and file not in IN_RANKS:
@@ -148,15 +204,17 @@ def faults(file: str, text: str) -> list[str]:
     return found
 
 
-def test_the_package_keeps_the_rules() -> None:
+@cache
+def package() -> Tree:
+    """Return the sources of speedcube: path below src -> text."""
     paths = sorted(SOURCE.glob("speedcube/**/*.py"))
     assert paths, f"no sources below {SOURCE}"
-    found = [
-        fault
-        for path in paths
-        for fault in faults(path.relative_to(SOURCE).as_posix(), path.read_text(encoding="utf-8"))
-    ]
-    assert not found, "\n" + "\n".join(found)
+    return {p.relative_to(SOURCE).as_posix(): p.read_text(encoding="utf-8") for p in paths}
+
+
+def test_the_package_keeps_the_rules_of_imports() -> None:
+    broken = [fault for file, text in package().items() for fault in faults(file, text)]
+    assert not broken, "\n" + "\n".join(broken)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +228,21 @@ def test_the_package_keeps_the_rules() -> None:
         ("plan/plan.py", "from ..kernel import ir", "plan may not import kernel"),
         ("kernel/ir.py", "from .. import dtypes, plan", "kernel may not import plan"),
         ("interop/a.py", "from ..api.array import Array", "interop may not import api"),
+        ("kernel/llvm/a.py", "from ..cuda import emit", "kernel/llvm may not import kernel/cuda"),
+        ("kernel/cuda/a.py", "import speedcube.kernel.llvm.text", "may not import kernel/llvm"),
+        ("train/ranks/a.py", "from ..driver import job", "train/ranks may not import train/driver"),
+        ("train/metrics/a.py", "from ..ranks.emit import emit", "may not import train/ranks"),
+        ("train/worker/a.py", "from .. import Job", "train/worker may not import train/Job"),
+        (
+            "train/messages.py",
+            "from . import sweeps",
+            "train/messages.py may not import train/sweeps",
+        ),
+        ("train/novel/a.py", "from .. import messages", "'novel' has no floor"),
         ("api/array.py", "from ..cli import main", "api may not import cli"),
         ("api/array.py", "from ..train import run", "api may not import train"),
-        ("train/run.py", "from ..expr import nodes", "train may not import expr"),
-        ("train/run.py", "from ..api.array import Array", "train may not import api"),
+        ("train/driver/a.py", "from ...expr import nodes", "train may not import expr"),
+        ("train/driver/a.py", "from ...api.array import Array", "train may not import api"),
         ("train/data/a.py", "from ...kernel import ir", "train/data may not import kernel"),
         ("train/data/a.py", "from ... import Array", "train/data may not import __init__"),
         ("expr/a.py", "if TYPE_CHECKING:\n    from ..api import A", "expr may not import api"),
@@ -204,8 +273,16 @@ def test_a_broken_rule_is_found(file: str, text: str, rule: str) -> None:
         ("engine/a.py", "from ..plan import plan\nfrom ..kernel import ir\nfrom . import b"),
         ("__init__.py", "from .api.array import Array\nfrom . import random, train"),
         ("commands/a.py", "import speedcube as sc\nfrom ..train import run"),
-        ("train/a.py", "from ..engine.machine import table\nfrom .data.b import c"),
-        ("train/data/a.py", "from ...api.array import Array\nfrom .. import b\nfrom .c import d"),
+        ("train/sweeps/a.py", "from ...engine.machine import table\nfrom ..data.b import c"),
+        (
+            "train/driver/a.py",
+            "from ..worker.agent import b\nfrom .. import checkpoint\nfrom . import d",
+        ),
+        ("kernel/cuda/a.py", "from ..math.streams import b\nfrom .. import ir\nfrom . import emit"),
+        (
+            "train/data/a.py",
+            "from ...api.array import Array\nfrom ..ranks import b\nfrom .c import d",
+        ),
         ("engine/a.py", "import dask\nimport dask.threaded\nimport cupyish, torchlike"),
         ("engine/a.py", "def f():\n    import cupy\n    from dask.array import Array"),
         ("petnames/fast/kernels.py", "import torch\nimport triton.language"),
@@ -214,6 +291,153 @@ def test_a_broken_rule_is_found(file: str, text: str, rule: str) -> None:
 )
 def test_what_the_rules_allow_is_let_through(file: str, text: str) -> None:
     assert faults(f"speedcube/{file}", text) == []
+
+
+def folders(tree: Tree) -> dict[str, set[str]]:
+    """Return what stands in each folder: modules without ``.py``, and folders with a ``/``."""
+    inside: defaultdict[str, set[str]] = defaultdict(set)
+    for file in tree:
+        path = PurePosixPath(file)
+        if path.stem != "__init__":
+            inside[path.parent.as_posix()].add(path.stem)
+        for folder in list(path.parents)[:-2]:
+            inside[folder.parent.as_posix()].add(f"{folder.name}/")
+    return dict(inside)
+
+
+def crowded(tree: Tree) -> list[str]:
+    """Return the folders with more modules than one sees at a glance."""
+    counts = {
+        folder: sum(not name.endswith("/") for name in names)
+        for folder, names in folders(tree).items()
+    }
+    return [f"{folder}: {n} modules" for folder, n in counts.items() if n > MODULES]
+
+
+def prefixed(tree: Tree) -> list[str]:
+    """Return the words that begin three siblings' names (cuda_loops ...): they ask for a folder."""
+    wrong = []
+    for folder, names in folders(tree).items():
+        families: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            head, line, _ = name.strip("_").partition("_")
+            if line:
+                families[head].append(name)
+        wrong += [f"{folder}: {', '.join(family)}" for family in families.values() if family[2:]]
+    return wrong
+
+
+def repeated(tree: Tree) -> dict[str, list[str]]:
+    """Return the classes at the top of several modules, by name."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for file, text in tree.items():
+        for node in ast.parse(text, file).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(file)
+    return {name: files for name, files in places.items() if len(files) > 1}
+
+
+def long(tree: Tree) -> dict[str, int]:
+    """Return the lines of modules that are longer than `LINES`."""
+    counts = {file: len(text.splitlines()) for file, text in tree.items()}
+    return {file: count for file, count in counts.items() if count > LINES}
+
+
+def exported(text: str) -> set[str]:
+    """Return the names in ``__all__`` of one module."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def private(tree: Tree) -> list[str]:
+    """Return what `USERS` import of training that its own users are not offered."""
+    offered = {"speedcube.train"}
+    for file, text in tree.items():
+        path = PurePosixPath(file)
+        if path.parts[1] == "train" and path.stem == "__init__":
+            names = exported(text)
+            home = ".".join(path.parent.parts)
+            offered |= {home} if names else set()
+            offered |= {f"{home}.{name}" for name in names}
+    return [
+        f"{file}:{line}: {name} is no public name of speedcube.train"
+        for file, text in tree.items()
+        if file.split("/")[1] in USERS
+        for line, name, *_ in imports(file, text)
+        if f"{name}.".startswith("speedcube.train.") and name not in offered
+    ]
+
+
+def test_a_folder_has_few_modules_and_no_family_without_a_room() -> None:
+    assert crowded(package()) == []
+    assert prefixed(package()) == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    places = repeated(package())
+    news = {name: files for name, files in places.items() if name not in REPEATED}
+    assert news == {}
+    assert set(places) == REPEATED, "a name that is no longer repeated leaves REPEATED"
+
+
+def test_a_long_module_has_a_reason() -> None:
+    assert {file: n for file, n in long(package()).items() if file not in LONG} == {}
+    assert set(long(package())) == set(LONG), "a module that is short again leaves LONG"
+    assert all(LONG.values())
+
+
+def test_programs_train_through_public_names() -> None:
+    assert private(package()) == []
+
+
+def _modules(folder: str, *names: str) -> Tree:
+    return {f"speedcube/{folder}/{name}.py": "" for name in names}
+
+
+@pytest.mark.parametrize(
+    ("rule", "tree", "wrong"),
+    [
+        (crowded, _modules("k", *(f"m{k}" for k in range(17))), ["speedcube/k: 17 modules"]),
+        (crowded, _modules("k", "__init__", *(f"m{k}" for k in range(16))), []),
+        (prefixed, _modules("k", "c_a", "c_b", "c_c"), ["speedcube/k: c_a, c_b, c_c"]),
+        (prefixed, _modules("k", "c", "c_a", "c_b", "cc_c", "__init__", "__main__"), []),
+        (
+            prefixed,
+            {**_modules("k", "c_a", "c_b"), **_modules("k/c_d", "x")},
+            ["speedcube/k: c_a, c_b, c_d/"],
+        ),
+        (repeated, {"speedcube/a.py": "class A: ...", "speedcube/b.py": "class B: ..."}, {}),
+        (
+            repeated,
+            {"speedcube/a.py": "class A: ...", "speedcube/k/b.py": "class A:\n  class B: ..."},
+            {"A": ["speedcube/a.py", "speedcube/k/b.py"]},
+        ),
+        (long, {"speedcube/a.py": "\n" * 300, "b.py": "\n" * 301}, {"b.py": 301}),
+        (
+            private,
+            {
+                "speedcube/train/__init__.py": "__all__ = ['run']",
+                "speedcube/train/reports/__init__.py": "__all__ = ['draw']",
+                "speedcube/petnames/a.py": "from .. import train\nfrom ..train import run, job",
+                "speedcube/petnames/b.py": "from ..train.reports import draw",
+                "speedcube/compat/a.py": "from ..train.driver import placement",
+                "speedcube/commands/a.py": "from ..train.driver import placement",
+            },
+            [
+                "speedcube/petnames/a.py:2: speedcube.train.job is no public name of "
+                "speedcube.train",
+                "speedcube/compat/a.py:1: speedcube.train.driver.placement is no public name of "
+                "speedcube.train",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_a_rule_of_rooms_and_names_finds_what_breaks_it(
+    rule: Callable[[Tree], object], tree: Tree, wrong: object
+) -> None:
+    assert rule(tree) == wrong
 
 
 def test_importing_speedcube_loads_no_optional_package() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import re
+import statistics
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +21,36 @@ from speedcube.ops import ELEMENTARY, OPS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+PACKAGE: Final = ROOT / "src/speedcube"
+# The folders below speedcube that docs/design.md explains, in its order: the layers.
+ROOMS: Final = (
+    "expr",
+    "plan",
+    "kernel",
+    "kernel/lower",
+    "kernel/math",
+    "kernel/exact",
+    "kernel/llvm",
+    "kernel/cuda",
+    "engine",
+    "interop",
+    "api",
+    "random",
+    "train",
+    "train/driver",
+    "train/worker",
+    "train/ranks",
+    "train/metrics",
+    "train/checkpoint",
+    "train/data",
+    "train/trackers",
+    "train/sweeps",
+    "train/reports",
+    "commands",
+    "petnames",
+    "petnames/fast",
+    "compat",
+)
 
 
 def test_from_scratch_runs() -> None:
@@ -36,51 +70,99 @@ def test_from_scratch_runs() -> None:
 
 
 def test_from_scratch_stays_short_and_explained() -> None:
-    """About 300 lines; the parts are numbered and in order."""
+    """Its sections are numbered, stand in the order of the folders, and each checks itself."""
     text = (DOCS / "from-scratch.py").read_text()
-    assert len(text.splitlines()) <= 320
-    parts = [int(n) for n in re.findall(r"^# (\d+)\. ", text, re.MULTILINE)]
-    assert parts == list(range(1, len(parts) + 1))
-    assert len(parts) >= 5
+    assert len(text.splitlines()) <= 200
+    sections = re.split(r"^# (\d+)\. ([\w/, ]+): ", text, flags=re.MULTILINE)[1:]
+    numbers, folders, bodies = sections[::3], sections[1::3], sections[2::3]
+    assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
+    places = [ROOMS.index(room) for rooms in folders for room in rooms.split(", ")]
+    assert places == sorted(places)
+    assert len(places) >= 6
+    assert all(body.rstrip().splitlines()[-1].startswith("assert ") for body in bodies)
 
 
 def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if python_blocks(page)]
+README: Final = ROOT / "README.md"
+PAGES: Final = (
+    README,
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted(DOCS.glob("*.md")),
+)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name
+)
 def test_programs_on_a_page_compile(page: Path) -> None:
     for block in python_blocks(page):
         compile(block, str(page), "exec")
 
 
-def test_the_readmes_first_program_runs() -> None:
-    """At a smaller size, for 2 TB take minutes on a core; on cores where the page says GPUs."""
-    (first, *_) = python_blocks(ROOT / "README.md")
-    small = re.sub(r"\d{3}_000", "1_000", first).replace('"gpus"', '"cores"')
-    assert small != first
+# The programs of a page in their order, each with what makes it small, for terabytes take minutes
+# on a core, and what keeps it on cores where the page says GPUs. A program that is run as it stands
+# prints what its comments say.
+AS_IT_STANDS: Final[dict[str, str]] = {}
+PROGRAMS: Final[tuple[tuple[str, tuple[dict[str, str], ...]], ...]] = (
+    ("README.md", (AS_IT_STANDS, {r"\b500_000": "1_000", '"gpus"': '"cores"'})),
+    ("docs/arrays.md", (AS_IT_STANDS, AS_IT_STANDS)),
+    ("docs/rungs.md", (AS_IT_STANDS,)),
+    ("docs/sums.md", (AS_IT_STANDS,)),
+    (
+        "docs/dask.md",
+        (
+            {r"\b500000": "1000", r"\b10000": "100"},
+            {r"\b10_000": "1_000", r"\b2_500": "250", '"gpus?"': '"cores:2"'},
+        ),
+    ),
+    ("docs/batches.md", ({r"\b10\*\*9": "10**4", r"\b16_384": "1_000", "25": "2"},)),
+)
+
+
+def small(program: str, changes: dict[str, str]) -> str:
+    """``program`` with each of ``changes`` made, none in vain."""
+    for pattern, replacement in changes.items():
+        program, count = re.subn(pattern, replacement, program)
+        assert count, f"{pattern} is not in the program"
+    return program
+
+
+@pytest.mark.parametrize(
+    ("page", "number", "changes"),
+    [
+        pytest.param(page, number, changes, id=f"{page}-{number}")
+        for page, programs in PROGRAMS
+        for number, changes in enumerate(programs)
+    ],
+)
+def test_a_program_of_a_page_runs(page: str, number: int, changes: dict[str, str]) -> None:
+    blocks = python_blocks(ROOT / page)
+    assert len(blocks) == len(dict(PROGRAMS)[page]), "a program of the page is not run"
     done = subprocess.run(
-        [sys.executable, "-c", small],
+        [sys.executable, "-c", small(blocks[number], changes)],
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+    if changes is AS_IT_STANDS:
+        printed = re.findall(r"^ *print\(.*\)  # (.*)$", blocks[number], re.MULTILINE)
+        assert printed
+        assert done.stdout.splitlines() == printed
 
 
 @pytest.mark.cluster
-def test_the_readmes_training_and_its_sweep_run(tmp_path: Path) -> None:
+def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     """As one program, on two cores where the page says GPUs."""
-    blocks = python_blocks(ROOT / "README.md")
-    (training,) = [block for block in blocks if "def fit" in block]
-    (sweep,) = [block for block in blocks if "train.sweep(" in block]
+    (training,) = python_blocks(DOCS / "training.md")
+    sweep, page = python_blocks(DOCS / "sweeps.md")
     program = tmp_path / "program.py"
-    small = sweep.replace('"gpus:4"', '"cores:2"').replace("[1, 2, 4]", "[1, 2]")
-    assert small != sweep
-    program.write_text(training + small)
+    sweep = small(sweep, {'"gpus:4"': '"cores:2"', r"\[1, 2, 4\]": "[1, 2]"})
+    program.write_text(training + sweep + textwrap.indent(page, "    "))
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
@@ -90,6 +172,134 @@ def test_the_readmes_training_and_its_sweep_run(tmp_path: Path) -> None:
     assert table["steps"].tolist() == [25] * 6
     assert table["target_seconds"].notna().any()
     assert len(re.findall(r"^\d+ \d", done.stdout, re.MULTILINE)) == 25  # the training's rows
+    assert "<h1>What fit learned</h1>" in (tmp_path / "page.html").read_text()
+
+
+def prose(text: str) -> str:
+    """A page without its programs and their output."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """What the headings of a page are called in links, as GitHub has it."""
+    headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The relative links of a page that lead nowhere: to no file, or to no heading of one."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(text)):
+        path, _, anchor = link.partition("#")
+        if "://" in path:
+            continue
+        end = page.parent / path if path else page
+        if not end.exists() or (anchor and anchor not in anchors(end.read_text())):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text()) == []
+
+
+def test_a_broken_link_is_seen() -> None:
+    """By a checker that knows headings, and leaves programs and other sites alone."""
+    good = "[a](docs/index.md) [b](docs/same-bits.md#check-it) [c](https://x.org/y) [d](#figures)"
+    assert broken_links(README, f"{good}\n```\n[x](absent.md)\n```\n") == []
+    bad = "[a](docs/absent.md) [b](docs/same-bits.md#absent) [c](#absent) ![d](docs/absent.png)"
+    assert broken_links(README, bad) == re.findall(r"\((.*?)\)", bad)
+    assert anchors("# What is `here`, and not?\n") == {"what-is-here-and-not"}
+
+
+def test_the_readme_is_short_and_the_index_lists_every_page() -> None:
+    assert len(README.read_text().splitlines()) <= 150
+    index = (DOCS / "index.md").read_text()
+    listed = re.findall(r"\]\(([^)]+)\)", index)
+    assert len(listed) == len(set(listed))
+    pages = {page.name for page in DOCS.glob("*.*") if page.suffix in (".md", ".py")}
+    assert {name for name in listed if "/" not in name} == pages - {"index.md"}
+
+
+def test_the_design_page_stands_in_the_order_of_the_folders() -> None:
+    text = (DOCS / "design.md").read_text()
+    headings = re.findall(r"^##+ ([\w/]+)$", text, re.MULTILINE)
+    assert tuple(headings) == ROOMS
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= set(ROOMS)
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    absent = {room for room in ROOMS if "/" not in room and f"`{room}/`" not in table}
+    roots = {path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("__")}
+    absent |= roots - set(re.findall(r"\w+\.py", table))
+    assert not absent, f"CONTRIBUTING.md does not say what {absent} are for"
+
+
+def absent_paths(text: str) -> list[str]:
+    """The paths in backticks that are not in the tree, the package or the section's folder."""
+    absent = []
+    for section in re.split(r"^##+ ", text, flags=re.MULTILINE):
+        room = PACKAGE / section.partition("\n")[0]
+        for path in re.findall(r"`([\w/.-]+(?:\.(?:py|md|txt|toml)|/))`", section):
+            if not any((folder / path).exists() for folder in (ROOT, PACKAGE, room, room.parent)):
+                absent.append(path)
+    return absent
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_on_a_page_is_there(page: Path) -> None:
+    assert absent_paths(page.read_text()) == []
+
+
+def test_a_path_that_is_not_there_is_seen() -> None:
+    assert (
+        absent_paths("## expr\n`nodes.py` `views.py` `expr/space.py` `kernel/` `README.md`") == []
+    )
+    assert absent_paths("## expr\n`absent.py` `plan/nodes.py` `absent/`") == [
+        "absent.py",
+        "plan/nodes.py",
+        "absent/",
+    ]
+
+
+# What the README's table of figures says, and where in its files it stands.
+FIGURES: Final[tuple[tuple[str, str, tuple[str | int, ...]], ...]] = (
+    ("0.2514 s", "h200x4-bench-gpu", ("rows", "2 TB sum", "gpu", "seconds")),
+    ("0.0660 s", "h200x4-bench-gpu", ("rows", "2 TB sum", "gpus", "seconds")),
+    ("3.44 s", "ladder-morizet-2cores", ("rungs", 1, "seconds")),
+    ("~128", "ladder-morizet-2cores", ("rungs", 1, "over_dask")),
+    ("1.03", "cpu-sums-2cores", ("figures", "stored", "float64 over NumPy", "ratio")),
+    ("5.5", "cpu-sums-2cores", ("figures", "multiplied", "over NumPy", "ratio")),
+    ("4280 GB/s", "h200-sums", ("figures", "stored float64", "ours, GB/s")),
+    ("0.93", "h200-sums", ("figures", "stored float64", "ratio")),
+    ("10.1", "cpu-draws-2cores", ("rows", "normal", "ratio")),
+    ("5.2", "cpu-draws-h200-host", ("rows", "normal", "ratio")),
+    ("4.1", "cpu-draws-2cores", ("rows", "gamma 2.5", "ratio")),
+    ("1.7", "cpu-draws-h200-host", ("rows", "gamma 2.5", "ratio")),
+    ("163", "cpu-batches-2cores", ("rows", "DataLoader", "ratio")),
+    ("1.2 s", "train/h200x4-start-scaling", ("start", "run_seconds")),
+    ("6.3 s", "train/h200x4-start-scaling", ("start", "torchrun_seconds")),
+)
+
+
+@pytest.mark.parametrize(("text", "name", "place"), FIGURES, ids=lambda value: str(value))
+def test_a_figure_of_the_readme_stands_in_its_file(
+    text: str, name: str, place: tuple[str | int, ...]
+) -> None:
+    """Rounded as the README shows it; a list of repeats by its median."""
+    (table,) = re.findall(r"^## Figures\n(.*?)^## ", README.read_text(), re.MULTILINE | re.DOTALL)
+    assert re.search(rf"(?<![\d.]){re.escape(text)}(?![\d.]*\d)", table)
+    path = ROOT / "measurements" / f"{name}.json"
+    assert f"(measurements/{name}.json)" in table
+    value = json.loads(path.read_text())
+    if place[0] == "rows" and isinstance(value["rows"], list):
+        _, row, rung, *place = place  # type: ignore[assignment]
+        (value,) = [r for r in value["rows"] if (r["name"], r["on"]) == (row, rung)]
+    for step in place:
+        value = value[step]
+    if isinstance(value, list):
+        value = statistics.median(value)
+    digits = re.sub(r"[^\d.]", "", text)
+    assert f"{value:.{len(digits.partition('.')[2])}f}" == digits
 
 
 def test_what_same_bits_shows_is_there() -> None:
@@ -97,18 +307,16 @@ def test_what_same_bits_shows_is_there() -> None:
     page = (DOCS / "same-bits.md").read_text()
     named = re.findall(r"`([\w-]+\.json)`", page)
     assert len(named) >= 4
-    found = {name: json.loads((ROOT / "measurements" / name).read_text()) for name in named}
-    runs = found["verify-2cores.json"]["runs"]
+    files = {name: json.loads((ROOT / "measurements" / name).read_text()) for name in named}
+    runs = files["verify-2cores.json"]["runs"]
     assert [run["machine"]["simd"] for run in runs] == ["avx512", "avx2", "plain"]
     assert all(run["equal"] and run["list"] == "stream v1" for run in runs)
-    figures = found["h200-elementary.json"]["figures"].values()
+    figures = files["h200-elementary.json"]["figures"].values()
     assert all(figure["bits of the CPU"] for figure in figures)
     by_name: dict[str, set[str]] = {}
-    for row in found["h200x4-bench-gpu.json"]["rows"]:
+    for row in files["h200x4-bench-gpu.json"]["rows"]:
         by_name.setdefault(row["name"], set()).add(row["bits"])
     assert all(len(bits) == 1 for bits in by_name.values())
-    for target in re.findall(r"\]\(([^)]+)\)", page):
-        assert (DOCS / target).exists(), target
 
 
 def test_the_accuracy_page_is_what_its_files_say() -> None:
@@ -139,8 +347,6 @@ def test_the_page_of_random_numbers() -> None:
     for block in python_blocks(page):
         exec(block, names)
     assert names["rng"].bit_generator.calls == 3
-    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
-        assert (DOCS / target).exists(), target
     rows = re.findall(r"^\| (\d) \| (`.*`) \|$", page.read_text(), re.MULTILINE)
     assert len(rows) == 7
     counted = {name: int(n) for n, text in rows for name in re.findall(r"`(\w+)`", text)}
@@ -178,3 +384,43 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     **{name: (0.5,) for name in ("chisquare", "gamma", "geometric", "logseries", "pareto")},
     **{name: (0.5,) for name in ("power", "standard_gamma", "weibull")},
 }
+
+
+def glossary() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The words with the names of where they live, and the words that are not used."""
+    page, _, unused = (DOCS / "glossary.md").read_text().partition("## Words we do not use")
+    words = re.findall(r"^\| \*\*(.+?)\*\* \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE)
+    return words, re.findall(r"^\| (?!not \|)([^|-]+) \| ([^|]+) \|$", unused, re.MULTILINE)
+
+
+def lives(name: str) -> bool:
+    """Whether ``name``, below speedcube, is a module or something in one; or a path of the tree."""
+    if "/" in name:
+        return (ROOT / name).exists()
+    module, _, attribute = f"speedcube.{name}".rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), attribute) or bool(
+            importlib.util.find_spec(f"{module}.{attribute}")
+        )
+    except ModuleNotFoundError:
+        return False
+
+
+def test_each_word_of_the_glossary_lives_where_it_says() -> None:
+    words, unused = glossary()
+    assert len(words) >= 60
+    names = [word for word, _ in words]
+    assert len(names) == len(set(names)), "a word has two meanings"
+    assert len(unused) >= 10
+    assert not set(names) & {word for word, _ in unused}
+    homes = {word: re.findall(r"`([\w./]+)`", where) for word, where in words}
+    assert [word for word, where in homes.items() if not where] == []
+    lost = [(word, name) for word, where in homes.items() for name in where if not lives(name)]
+    assert lost == []
+
+
+def test_what_lives_nowhere_is_seen() -> None:
+    assert lives("engine.rungs.resolve")
+    assert lives("tests/golden")
+    for name in ("engine.rungs.Absent", "engine.absent", "absent.Absent", "tests/absent"):
+        assert not lives(name), name

@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from .__about__ import __version__
-from .commands.doctor import report
-from .commands.ladder import command
-from .commands.rng import command as words
-from .commands.verify import command as verification
+from .commands.doctor import command as doctor_command
+from .commands.ladder import command as ladder_command
+from .commands.rng import command as rng_command
+from .commands.terminal import complain
+from .commands.verify import command as verify_command
 from .errors import SpeedcubeError
+from .exit_codes import BAD_USE
 from .petnames import cli as petnames
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -59,11 +61,13 @@ def ladder(
     141 all equal but whoever read the output (``| head``) left before its end.
     """
     try:
-        request = command.checked(preset, shape, op, dtype, on, repeat, dask, json, plot, price)
+        request = ladder_command.checked(
+            preset, shape, op, dtype, on, repeat, dask, json, plot, price
+        )
     except SpeedcubeError as err:
-        command.complain("ladder", err)
-        raise typer.Exit(command.BAD_USE) from err
-    raise typer.Exit(command.run(request))
+        complain("ladder", err)
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(ladder_command.run(request))
 
 
 @app.command()
@@ -88,11 +92,11 @@ def verify(
     left before its end.
     """
     try:
-        request = verification.checked(on, simd, json, write)
+        request = verify_command.checked(on, simd, json, write)
     except SpeedcubeError as err:
-        command.complain("verify", err)
-        raise typer.Exit(command.BAD_USE) from err
-    raise typer.Exit(verification.run(request))
+        complain("verify", err)
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(verify_command.run(request))
 
 
 @app.command()
@@ -117,11 +121,11 @@ def rng(
     read them left.
     """
     try:
-        request = words.checked(layout, seed, bits, size, on)
+        request = rng_command.checked(layout, seed, bits, size, on)
     except SpeedcubeError as err:
-        command.complain("rng", err)
-        raise typer.Exit(command.BAD_USE) from err
-    raise typer.Exit(words.run(request))
+        complain("rng", err)
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(rng_command.run(request))
 
 
 @app.command()
@@ -135,7 +139,7 @@ def doctor(
     but fails, a driver that does not start, a SPEEDCUBE_CACHE_DIR that cannot
     be used; 2 bad use.
     """
-    raise typer.Exit(report.run(json))
+    raise typer.Exit(doctor_command.run(json))
 
 
 def main() -> None:

@@ -333,6 +333,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "unknown target 'metal'; targets: cpu, cuda, ir",
     ),
     "to": (lambda: A.compute(on="core", to="torch"), errors.ParameterError, "to='torch'"),
+    "to-its-rung": (
+        lambda: A.compute(on="core", to="rung"),
+        errors.ParameterError,
+        "to='rung' is not possible on core; use to='numpy'",
+    ),
     "to-cupy-on-a-core": (
         lambda: A.compute(on="core", to="cupy"),
         errors.ParameterError,

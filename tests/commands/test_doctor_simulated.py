@@ -19,9 +19,8 @@ import pytest
 from typer.testing import CliRunner
 
 from speedcube import cli
-from speedcube.commands.doctor import host
+from speedcube.commands.doctor import command, host
 from speedcube.commands.doctor import imports as imports_module
-from speedcube.commands.doctor import report as report_module
 from speedcube.commands.doctor.facts import Facts, System, Unknown
 from speedcube.commands.doctor.findings import findings
 from speedcube.commands.doctor.gpus import Gpu, Gpus, gpus, pci_gpus
@@ -363,7 +362,7 @@ def test_a_containers_memory_limit_counts_where_it_is_smaller(tmp_path: Path) ->
 
 
 def test_remedies_keep_their_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_module, "examine", lambda: judge(machine_with(H200)))
+    monkeypatch.setattr(command, "examine", lambda: judge(machine_with(H200)))
     result = RUN.invoke(cli.app, ["doctor"])
     assert result.exit_code == 0
     assert result.output.count("    python -m pip install 'speedcube[cuda13]'\n") == 1
@@ -371,7 +370,7 @@ def test_remedies_keep_their_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_command_for_two_findings_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     two = judge(machine_with(H200, wheels=(CUPY12, CUPY13)))
-    monkeypatch.setattr(report_module, "examine", lambda: two)
+    monkeypatch.setattr(command, "examine", lambda: two)
     result = RUN.invoke(cli.app, ["doctor"])
     assert result.exit_code == 1
     assert result.output.count("cupy-cuda12x cupy-cuda13x && python -m pip install") == 1

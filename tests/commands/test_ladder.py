@@ -26,10 +26,10 @@ import speedcube as sc
 from speedcube import cli
 from speedcube.api.array import Array
 from speedcube.commands import terminal
-from speedcube.commands.ladder import command, progress
+from speedcube.commands.ladder import climb, command, measure, progress
 from speedcube.commands.ladder import dask_time as dask_rung
-from speedcube.commands.ladder import measure as ladder
 from speedcube.commands.ladder.presets import PRESETS, experiment
+from speedcube.commands.ladder.result import RungResult
 from speedcube.engine import machine, rungs
 from speedcube.errors import ParameterError, RungError
 
@@ -90,8 +90,8 @@ def test_prices_add_a_cost(tmp_path: Path) -> None:
 def test_gpus_are_paid_as_gpus() -> None:
     prices = {"gpu": 3.6, "cpu": 36.0}
     names = ["core", "cores:4", "gpu:1", "gpus:0,2", "cuda-cluster", "client tcp://h:1"]
-    made = [ladder.Rung(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
-    found = ladder.finished(made, "", 1, prices=prices)
+    made = [RungResult(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
+    found = climb.finished(made, "", 1, prices=prices)
     assert [r.cost for r in found.rungs] == pytest.approx([40, 40, 4, 4, 4, None])
 
 
@@ -106,9 +106,9 @@ def test_a_picture(tmp_path: Path, ending: str) -> None:
 
 def test_the_picture_shows_both_on_a_log_scale() -> None:
     scaled = dask_rung.DaskTime(40.0, (5, 5), (5, 5), True)
-    one = ladder.Rung("core", 1, 2.0, 1.0, (2.0,), 1.0, "a").with_dask(scaled)
-    two = ladder.Rung("cores", 2, 1.0, 1.0, (1.0,), 1.0, "a")
-    (axes,) = ladder.finished([one, two], "x; y", 1).plot().axes
+    one = RungResult("core", 1, 2.0, 1.0, (2.0,), 1.0, "a").with_dask(scaled)
+    two = RungResult("cores", 2, 1.0, 1.0, (1.0,), 1.0, "a")
+    (axes,) = climb.finished([one, two], "x; y", 1).plot().axes
     assert axes.get_yscale() == "log"
     assert [bar.get_height() for bar in axes.patches] == [2, 1, 40]
     assert [text.get_text() for text in axes.texts] == ["2 s", "1 s", "~40 s"]
@@ -156,7 +156,7 @@ def test_from_python_with_arrays_and_a_string_of_rungs() -> None:
 )
 def test_points_are_elements_of_sources(array: Any, points: int) -> None:
     x = sc.random.default_rng(0).normal(size=(20, 30))
-    assert ladder.source_points(array(x)._expr) == points
+    assert measure.source_points(array(x)._expr) == points
 
 
 def test_default_rungs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +344,7 @@ def test_an_output_that_fails_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_pa
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ladder, "write", full)
+    monkeypatch.setattr(climb, "write", full)
     result = RUN.invoke(cli.app, [*SMALL, "--no-dask", "--json", str(tmp_path / "l.json")])
     assert result.exit_code == 2
     assert "l.json' could not be written: OSError: [Errno 28] No space left" in result.stderr
@@ -458,7 +458,7 @@ def test_estimates_try_a_core_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
     monkeypatch.setattr(progress.Estimate, "_tried", lambda self: tried.append("") or 300.0)
     monkeypatch.setattr(machine, "gpu_rate", lambda: machine.GpuRate(132, 1.98e9, 2))
-    describe = lambda name: rungs.Target(name, name.split(":")[0], 2, "")  # noqa: E731
+    describe = lambda name: rungs.Rung(name, name.split(":")[0], 2, "")  # noqa: E731
     assert estimate.seconds(rungs.describe("core", "")) == 300
     assert estimate.seconds(rungs.describe("cores:3", "")) == 100
     assert estimate.seconds(describe("gpus")) < 1

@@ -22,14 +22,14 @@ from speedcube.commands.ladder import dask_time as dask_rung
 from speedcube.commands.ladder.dask_time import (
     BUDGET,
     PUBLISHED,
-    Place,
+    DaskPlace,
     chunks_for,
     place_of,
     time_dask,
 )
 from speedcube.commands.ladder.presets import PRESETS, Experiment, experiment
 from speedcube.engine import machine, rungs
-from speedcube.engine.rungs import Target, describe
+from speedcube.engine.rungs import Rung, describe
 from speedcube.errors import RungError
 
 ROOMY = 1e12
@@ -77,7 +77,7 @@ class Clock:
     rate: float
     ran: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
 
-    def __call__(self, chosen: Experiment, place: Place, chunks: tuple[int, ...]) -> float:
+    def __call__(self, chosen: Experiment, place: DaskPlace, chunks: tuple[int, ...]) -> float:
         self.ran.append((chosen.shape, chunks))
         return self.rate * chosen.logical / place.workers
 
@@ -85,7 +85,9 @@ class Clock:
 def fake(monkeypatch: pytest.MonkeyPatch, rate: float, workers: int, room: float = ROOMY) -> Clock:
     clock = Clock(rate)
     monkeypatch.setattr(dask_rung, "_run", clock)
-    monkeypatch.setattr(dask_rung, "place_of", lambda _: Place(workers, room, False, lambda x: x))
+    monkeypatch.setattr(
+        dask_rung, "place_of", lambda _: DaskPlace(workers, room, False, lambda x: x)
+    )
     return clock
 
 
@@ -189,23 +191,23 @@ def test_several_gpus_need_a_worker_process_each(monkeypatch: pytest.MonkeyPatch
         def result(self) -> str:
             return "computed by the cluster"
 
-    def parse(name: str, reason: str) -> Target:
+    def parse(name: str, reason: str) -> Rung:
         asked.append(name)
-        return Target(name, "client", 2, reason, client=Client())
+        return Rung(name, "client", 2, reason, client=Client())
 
     monkeypatch.setattr(dask_rung, "_free_on_gpu", lambda device: 1000 * (device + 1))
     monkeypatch.setattr(dask_rung, "find_spec", lambda name: object())
     monkeypatch.setattr(rungs, "parse", parse)
-    place = place_of(Target("gpus:1,2", "gpus", 2, "", (1, 2)))
+    place = place_of(Rung("gpus:1,2", "gpus", 2, "", (1, 2)))
     assert (place.workers, place.room, place.on_gpu) == (2, 2000, True)
     assert place.compute(None) == "computed by the cluster"
-    place_of(Target("cuda-cluster", "cuda-cluster", 1, "", (0,)))
+    place_of(Rung("cuda-cluster", "cuda-cluster", 1, "", (0,)))
     assert asked == ["cuda-cluster:1,2", "cuda-cluster"]
-    assert place_of(Target("gpus:1", "gpus", 1, "", (0,))).workers == 1
+    assert place_of(Rung("gpus:1", "gpus", 1, "", (0,))).workers == 1
     assert len(asked) == 2
     monkeypatch.setattr(dask_rung, "find_spec", lambda name: None)
     with pytest.raises(RungError, match="plain Dask needs dask-cuda here"):
-        place_of(Target("gpus", "gpus", 2, "", (0, 1)))
+        place_of(Rung("gpus", "gpus", 2, "", (0, 1)))
 
 
 def test_a_client_runs_it_on_its_workers() -> None:
@@ -215,7 +217,7 @@ def test_a_client_runs_it_on_its_workers() -> None:
             small = {"nthreads": 2, "memory_limit": 100}
             return {"workers": {"a": small, "b": {"nthreads": 3, "memory_limit": 0}}}
 
-    place = place_of(Target("client tcp://h:1", "client", 2, "", client=Client()))
+    place = place_of(Rung("client tcp://h:1", "client", 2, "", client=Client()))
     assert (place.workers, place.room, place.on_gpu) == (5, 50, False)
 
 

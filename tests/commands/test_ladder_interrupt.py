@@ -23,11 +23,11 @@ from speedcube import cli
 from speedcube.commands.ladder import command
 from speedcube.commands.ladder.presets import PRESETS
 real = command.measure
-def measure(array, target, *rest):
-    if target.name == {slow!r}:
+def measure(array, rung, *rest):
+    if rung.name == {slow!r}:
         print("now", file=sys.stderr, flush=True)
         array = PRESETS["rocklin"].ours()
-    return real(array, target, *rest)
+    return real(array, rung, *rest)
 command.measure = measure
 """
 # Plain Dask stays in one task for an hour, in C code that does not listen.
@@ -42,9 +42,9 @@ def compute(collection):
     both = [dask.delayed(sleep)(3600), dask.delayed(sleep)(3600)]
     return dask.delayed(sum)(both).compute(scheduler=scheduler, num_workers=2)
 place_of = dask_rung.place_of
-def slow_place(target):
-    place = place_of(target)
-    slow = target.name == {slow!r}
+def slow_place(rung):
+    place = place_of(rung)
+    slow = rung.name == {slow!r}
     return dask_rung.replace(place, compute=compute) if slow else place
 dask_rung.place_of = slow_place
 """

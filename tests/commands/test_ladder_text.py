@@ -1,60 +1,18 @@
-"""What the ladder prints and reads: numbers, tables of any width, lists of rungs, prices."""
+"""What the ladder prints and reads: tables of any width, lists of rungs, prices."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speedcube.commands.ladder import table
+from speedcube.commands.ladder.climb import LadderResult, finished
 from speedcube.commands.ladder.dask_time import DaskTime
-from speedcube.commands.ladder.measure import LadderResult, Rung, finished
-from speedcube.commands.numbers import count_text, seconds_text, shape_text, times_text
+from speedcube.commands.ladder.result import RungResult
 from speedcube.commands.options import prices, rung_names
-
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-
-
-def number(text: str, units: dict[str, float]) -> float:
-    digits, _, unit = text.partition(" ")
-    return float(digits.replace(",", "")) * units[unit]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (None, "-"), (3.2e-6, "3.2 us"), (0.04, "40 ms"), (0.9994, "999 ms"), (0.9996, "1 s"),
-        (9.083, "9.08 s"), (119.96, "2 min"), (119.4, "119 s"), (555.9, "9.26 min"),
-        (7199.0, "2 h"), (1e5, "27.8 h"), (1e6, "11.6 d"), (1e9, "11,600 d"),
-    ],
-)  # fmt: skip
-def test_seconds(seconds: float | None, text: str) -> None:
-    assert seconds_text(seconds) == text
-
-
-def test_other_numbers() -> None:
-    assert [count_text(n) for n in (None, 7, 999_600, 2.75e8, 2.54e11, 3e15)] == [
-        "-", "7", "1 M", "275 M", "254 G", "3,000 T",
-    ]  # fmt: skip
-    assert [times_text(None), times_text(61.234), times_text(12345.6, True)] == [
-        "-", "61.2x", "~12,300x",
-    ]  # fmt: skip
-    assert shape_text((20_000, 10_000)) == "20,000 x 10,000"
-    assert seconds_text(200.0, 2) == "3.3 min"
-
-
-@given(st.floats(1e-6, 1e12))
-def test_numbers_keep_three_digits_and_have_no_exponent(value: float) -> None:
-    assert number(seconds_text(value), UNITS) == pytest.approx(value, rel=0.0051)
-    assert "e" not in seconds_text(value)
-    assert len(seconds_text(value).split()[0].replace(".", "")) <= 3 or value > 8e7
-    assert number(count_text(1e3 + value), COUNTS) == pytest.approx(1e3 + value, rel=0.0051)
-    assert "e" not in count_text(1e3 + value)
-
 
 # --------------------------------------------------------------------- rungs and prices
 
@@ -94,8 +52,8 @@ def climbed(names: list[str], scaled: bool = True, priced: bool = True) -> Ladde
     dask = DaskTime(556.1, (10_000, 20_000), (10_000, 10_000), scaled)
     rows = [
         replace(
-            Rung(name, k + 1, 9.08 / (k + 1), 9.1, (9.08,), 2.75e8 * (k + 1), f"0a4b5a4ac3ce{k:04}",
-                 11.000004139832173).with_dask(dask),
+            RungResult(name, k + 1, 9.08 / (k + 1), 9.1, (9.08,), 2.75e8 * (k + 1),
+                       f"0a4b5a4ac3ce{k:04}", 11.000004139832173).with_dask(dask),
             dask_chunks=dask.chunks,
         )
         for k, name in enumerate(names)
@@ -146,7 +104,7 @@ def test_columns_without_anything_to_say_are_left_out() -> None:
         result,
         logical=None,
         expected=None,
-        rungs=(Rung("core", 1, 1.0, 1.0, (1.0,), 5.0, "ab", None),),
+        rungs=(RungResult("core", 1, 1.0, 1.0, (1.0,), 5.0, "ab", None),),
     )
     assert [c.name for c in table.columns_of(bare)] == [
         "rung", "workers", "seconds", "first", "points/s", "over core", "bits",

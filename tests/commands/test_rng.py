@@ -103,7 +103,7 @@ def test_every_byte_is_the_one_that_the_page_says(
 ) -> None:
     """Words of 64 bits as they are; words of 32 bits low half first, each stream in turn."""
     expect, block, turns = LAYOUTS[name]
-    monkeypatch.setattr(layouts, "BLOCK", block)
+    monkeypatch.setattr(layouts, "PIECE", block)
     words = expect(turns)
     assert words.size > block, "the second block is never seen"
     assert dealt(name, 64, "core", words.nbytes) == words.astype("<u8").tobytes()
@@ -116,7 +116,7 @@ def test_every_byte_is_the_one_that_the_page_says(
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_gpu_deals_the_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, block, _ = LAYOUTS[name]
-    monkeypatch.setattr(layouts, "BLOCK", block)
+    monkeypatch.setattr(layouts, "PIECE", block)
     assert dealt(name, 32, "gpu", 20 * block) == dealt(name, 32, "core", 20 * block)
 
 
@@ -148,7 +148,7 @@ def ended(*options: object, stdout: Any = subprocess.PIPE) -> subprocess.Complet
     )
 
 
-@pytest.mark.parametrize("size", [0, 1001, 8 * layouts.BLOCK + 13])
+@pytest.mark.parametrize("size", [0, 1001, 8 * layouts.PIECE + 13])
 def test_the_command_writes_as_many_bytes_as_asked(size: int) -> None:
     done = ended("--seed", SEED, "--bytes", size)
     assert (done.returncode, done.stderr, len(done.stdout)) == (0, b"", size)
@@ -235,10 +235,10 @@ def test_a_full_disk_is_told() -> None:
 
 
 def test_a_computation_that_fails_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    def gone(seed: int, on: rungs.Target) -> layouts.Blocks:
+    def gone(seed: int, on: rungs.Rung) -> layouts.Pieces:
         raise errors.RungError(f"{on.name} is gone")
 
-    request = writing.Request(gone, 0, 64, 8, rungs.parse("core", "a test"))
+    request = writing.RngRequest(gone, 0, 64, 8, rungs.parse("core", "a test"))
     assert writing.run(request) == 1
     assert capfd.readouterr() == ("", "speedcube rng: core is gone\n")
 

@@ -22,8 +22,8 @@ from speedcube.commands.verify.expressions import SHARED, TABLE
 from speedcube.commands.verify.hash_list import committed, digest, read
 from speedcube.engine import cpu, prepare, rungs
 from speedcube.expr.nodes import Map, Random, Reduced, Scanned, walk
-from speedcube.kernel.llvm import compile as native
-from speedcube.kernel.llvm import scan as llvm_ordered
+from speedcube.kernel.llvm import simd
+from speedcube.kernel.llvm.scans.emit import SCANS
 
 RUN = CliRunner()
 # Exact fractions of these take minutes.
@@ -31,7 +31,7 @@ SLOW = {*SHARED, "sum-equal-terms", "sum-equal-terms32"}
 SOME = {name: TABLE[name] for name in list(TABLE)[::60]}
 
 
-def target(name: str) -> rungs.Target:
+def parsed(name: str) -> rungs.Rung:
     return rungs.parse(name, "a test")
 
 
@@ -40,7 +40,7 @@ def target(name: str) -> rungs.Target:
 
 @pytest.mark.parametrize("rung", ["core", "cores:2", "cores:3"])
 def test_every_result_has_the_committed_bits(rung: str) -> None:
-    found = check(target(rung), read())
+    found = check(parsed(rung), read())
     assert found.first_difference is None
     assert found.problem == ""
     assert (found.results, found.equal) == (len(TABLE), len(TABLE))
@@ -51,7 +51,7 @@ def test_every_result_has_the_committed_bits(rung: str) -> None:
 @pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
 @pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")] or ["gpu"])
 def test_every_result_has_the_committed_bits_on_a_gpu(rung: str) -> None:
-    found = check(target(rung), read())
+    found = check(parsed(rung), read())
     assert found.first_difference is None
     assert found.passed, found.problem
 
@@ -62,11 +62,11 @@ def test_the_evaluator_and_exact_fractions_agree(name: str) -> None:
     assert digest(elements(TABLE[name]()._expr)) == read()[name]
 
 
-@pytest.mark.parametrize("simd", native.runnable()[1:])
-def test_other_instructions_give_the_same_bits(simd: str) -> None:
-    with native.limited(simd):
-        assert native.targets()[0] == simd
-        assert check(target("core"), read(), {n: TABLE[n] for n in list(TABLE)[5::9]}).passed
+@pytest.mark.parametrize("name", simd.runnable()[1:])
+def test_other_instructions_give_the_same_bits(name: str) -> None:
+    with simd.limited(name):
+        assert simd.targets()[0] == name
+        assert check(parsed("core"), read(), {n: TABLE[n] for n in list(TABLE)[5::9]}).passed
 
 
 def test_the_list_is_what_write_makes(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_list_has_everything() -> None:
                 todo.append(node.source.arg)
     assert {*ops.OPS, *ops.SAMPLERS, "gather"} == set(nodes)
     staged = {s.op for s in sources if isinstance(s, Reduced | Scanned)}
-    assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in llvm_ordered.BODIES} == staged
+    assert set(prepare.KERNEL_REDUCTION) | {op for op, _ in SCANS} == staged
     drawn = {(s.distribution, s.dtype) for s in sources if isinstance(s, Random)}
     floats = {(d, t) for d in ("normal", "uniform", "exponential") for t in ("float32", "float64")}
     whole = {("integers", "int64"), ("integers_wide", "int64"), ("bits64", "uint64")}
@@ -128,11 +128,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def flipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last bit of element 2 is wrong wherever 4096 elements are stored in code for the best."""
-    honest, best = cpu.run_store, native.targets()[0]
+    honest, best = cpu.run_store, simd.targets()[0]
 
     def run_store(prepared: Any, inputs: Any, out: Any, stop: Any) -> None:
         honest(prepared, inputs, out, stop)
-        if out.shape == (4096,) and native.targets()[0] == best:
+        if out.shape == (4096,) and simd.targets()[0] == best:
             out.view("u8")[2] ^= 1
 
     monkeypatch.setattr(cpu, "run_store", run_store)
@@ -178,16 +178,16 @@ def test_a_wrong_sum_is_compared_with_other_code(monkeypatch: pytest.MonkeyPatch
 
     def run_records(prepared: Any, inputs: Any, stop: Any, consume: Any, *rest: Any) -> None:
         def wrong(first: int, records: Any) -> None:
-            records[0, 40] += native.targets() == native.runnable()
+            records[0, 40] += simd.targets() == simd.runnable()
             consume(first, records)
 
         honest(prepared, inputs, stop, wrong, *rest)
 
     monkeypatch.setattr(cpu, "run_records", run_records)
-    found = check(target("core"), read(), {"published": TABLE["published"]})
+    found = check(parsed("core"), read(), {"published": TABLE["published"]})
     assert found.first_difference is not None
     said = found.first_difference.element
-    if len(native.runnable()) > 1:
+    if len(simd.runnable()) > 1:
         assert said.startswith("1 of 1 differ, the first at (): 0x1.")
         assert said.endswith("(core without fused multiply-add)")
     else:
@@ -221,7 +221,7 @@ def test_without_fused_multiply_add(few: list[str]) -> None:
     assert done.exit_code == 0, done.output
     title = done.output.splitlines()[0]
     assert title == f"speedcube 0.1.0: {len(read())} results of stream v1, kernels for plain"
-    assert native.SIMD not in os.environ
+    assert simd.SIMD not in os.environ
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_bad_use(options: list[str], said: str) -> None:
 
 
 def test_simd_is_no_matter_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = rungs.Target("gpu", "gpu", 1, "", (0,))
+    gpu = rungs.Rung("gpu", "gpu", 1, "", (0,))
     monkeypatch.setattr(rungs, "describe", lambda on, reason: gpu)
     done = RUN.invoke(cli.app, ["verify", "--on", "gpu", "--simd", "plain"])
     assert done.exit_code == 2
@@ -261,12 +261,12 @@ def test_interrupted(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 # Machines without fused multiply-add -------------------------------------------------------------
 
 _WITHOUT = """
-import speedcube.kernel.llvm.compile as native
-native.host_features = lambda: frozenset({"sse2"})
-native.platform.machine = lambda: "x86_64"
+from speedcube.kernel.llvm import simd
+simd.host_features = lambda: frozenset({"sse2"})
+simd.platform.machine = lambda: "x86_64"
 from speedcube.commands.verify import check, expressions, hash_list as listed
 from speedcube.engine import rungs
-assert native.targets() == ("plain",) and not native.has_fma()
+assert simd.targets() == ("plain",) and not simd.has_fma()
 names = ["published", "normal", "exp-float64", "sum-wild", "power-float32", "modulo"]
 few = {name: expressions.TABLE[name] for name in names}
 for rung in ("core", "cores:2"):
@@ -289,10 +289,10 @@ def test_a_cpu_without_fma_says_once_that_it_is_slow() -> None:
 
 
 def test_the_environment_limits_the_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(native.SIMD, "plain")
-    assert native.targets() == ("plain",)
-    monkeypatch.setenv(native.SIMD, "")
-    assert native.targets() == native.runnable()
-    monkeypatch.setenv(native.SIMD, "avx9")
+    monkeypatch.setenv(simd.SIMD, "plain")
+    assert simd.targets() == ("plain",)
+    monkeypatch.setenv(simd.SIMD, "")
+    assert simd.targets() == simd.runnable()
+    monkeypatch.setenv(simd.SIMD, "avx9")
     with pytest.raises(errors.ParameterError, match="SPEEDCUBE_SIMD=avx9 is no target of this CPU"):
-        native.targets()
+        simd.targets()

@@ -211,8 +211,14 @@ def test_lambdas_closures_partials_and_callables(client: Client) -> None:
             return self.base + x
 
     base = 40
-    for function in (lambda x: base + x, partial(lambda y, x: y + x, base), Trainer(base)):
-        assert client.gather(dispatch.run(client, function, 2)) == [42, 42]
+    for function, name in (
+        (lambda x: base + x, "lambda"),
+        (partial(lambda y, x: y + x, base), "lambda"),
+        (Trainer(base), "Trainer"),
+    ):
+        futures = dispatch.run(client, function, 2)
+        assert client.gather(futures) == [42, 42]
+        assert futures[0].job.name == name
 
 
 def test_dask_collections_come_lazily_and_compute_inside(client: Client) -> None:

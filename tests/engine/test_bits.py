@@ -21,7 +21,7 @@ import speedcube as sc
 from speedcube.commands.verify.expressions import SHARED, SMALL
 from speedcube.commands.verify.hash_list import digest
 from speedcube.engine import cpu, tiers
-from speedcube.kernel.llvm.compile import has_fma, targets
+from speedcube.kernel.llvm.simd import has_fma, targets
 
 
 def _rng() -> sc.random.Generator:
@@ -54,12 +54,12 @@ def test_targets(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> Non
 def test_quick_and_full_code(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> None:
     """What is compiled for little work, and for much."""
     monkeypatch.setattr(cpu, "targets", lambda: (target,))
-    found = []
+    computed = []
     for pays in (1 << 60, 0):
         monkeypatch.setattr(tiers, "FULL_PAYS", pays)
         monkeypatch.setattr(cpu, "tiers", lambda program, t: tiers.Tiers(program, t))
-        found.append(SMALL[name]().compute(on="core"))
-    assert_same_bits(found[0], found[1])
+        computed.append(SMALL[name]().compute(on="core"))
+    assert_same_bits(computed[0], computed[1])
 
 
 _BOTH = np.array([0xFFF8 << 48, 0x7FF8 << 48, 0x7FF0 << 48 | 7, 0xFFF0 << 48], np.uint64)
@@ -76,7 +76,7 @@ def test_arithmetic_makes_one_nan(monkeypatch: pytest.MonkeyPatch, dtype: str, t
     with np.errstate(invalid="ignore"):
         x = sc.asarray(data.astype(dtype))
     negative = sc.asarray(np.full(100, -1.0, dtype))
-    made = {
+    arrays = {
         "0 / 0": negative * 0 / (negative * 0),
         "inf - inf": (x - x),
         "sqrt(-1)": sc.sqrt(negative),
@@ -85,9 +85,9 @@ def test_arithmetic_makes_one_nan(monkeypatch: pytest.MonkeyPatch, dtype: str, t
         "chosen": sc.where(x > 0, 1, x)[:3],
         "cast": x.astype("float32" if dtype == "float64" else "float64").astype(dtype)[:3],
     }
-    for name, lazy in made.items():
+    for name, lazy in arrays.items():
         assert set(lazy.compute(on="core").view(word).tolist()) == {nan}, name
-    assert not sc.signbit(made["0 / 0"]).compute(on="core").any()
+    assert not sc.signbit(arrays["0 / 0"]).compute(on="core").any()
     # What was stored is given back as it is, and its sign can be read.
     assert np.array_equal(x[::-1].compute(on="core").view(word), np.asarray(x)[::-1].view(word))
     assert sc.signbit(x)[:2].compute(on="core").tolist() == [True, False]
@@ -200,13 +200,13 @@ def flush_to_zero() -> Iterator[None]:
     libm = ctypes.CDLL("libm.so.6")
     environment = (ctypes.c_uint32 * 8)()
     libm.fegetenv(environment)
-    kept = environment[7]
-    environment[7] = kept | 0x8040
+    before = environment[7]
+    environment[7] = before | 0x8040
     libm.fesetenv(environment)
     try:
         yield
     finally:
-        environment[7] = kept
+        environment[7] = before
         libm.fesetenv(environment)
 
 
@@ -242,11 +242,11 @@ def test_flush_to_zero_in_the_calling_thread(name: str, rung: str) -> None:
     assert np.all(wanted != 0), "the case is about subnormals"
     with flush_to_zero():
         before = _is_flushed()
-        found = SUBNORMAL[name]().compute(on=rung)
+        computed = SUBNORMAL[name]().compute(on=rung)
         after = _is_flushed()
     assert before
     assert after, "the caller's mode is put back"
-    assert_same_bits(found, wanted)
+    assert_same_bits(computed, wanted)
 
 
 # Golden values ----------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_flush_to_zero_in_the_calling_thread(name: str, rung: str) -> None:
 
 def test_golden_values(golden: Path, update_golden: bool) -> None:
     """The first eight values of each distribution, readable, for other implementations."""
-    made = {
+    arrays = {
         "normal": _rng().normal(size=2048),
         "normal32": _rng().normal(size=2048, dtype="float32"),
         "uniform": _rng().random(2048),
@@ -264,11 +264,11 @@ def test_golden_values(golden: Path, update_golden: bool) -> None:
         "integers": _rng().integers(0, 10**6, 2048),
         "wide": _rng().integers(-(2**62), 2**62, 2048),
     }
-    found = {}
-    for name, array in made.items():
+    computed = {}
+    for name, array in arrays.items():
         values = array.compute(on="core")[[0, 1, 2, 511, 512, 1023, 1024, 2047]]
-        found[name] = [v.hex() if isinstance(v, float) else v for v in values.tolist()]
+        computed[name] = [v.hex() if isinstance(v, float) else v for v in values.tolist()]
     path = golden / "stream-v1.json"
     if update_golden:
-        path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    assert json.loads(path.read_text()) == found
+        path.write_text(json.dumps(computed, indent=1, sort_keys=True) + "\n")
+    assert json.loads(path.read_text()) == computed

@@ -24,9 +24,9 @@ def client() -> Iterator[Any]:
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as made,
+        distributed.Client(cluster, set_as_default=False) as connected,
     ):
-        yield made
+        yield connected
 
 
 EXPRESSIONS = {
@@ -62,9 +62,9 @@ def _normal(*shape: int) -> Any:
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_same_bits_as_one_core(client: Any, name: str) -> None:
     expected = np.asarray(EXPRESSIONS[name]().compute(on="core"))
-    found = np.asarray(EXPRESSIONS[name]().compute(on=client))
-    assert found.dtype == expected.dtype
-    assert found.tobytes() == expected.tobytes()
+    computed = np.asarray(EXPRESSIONS[name]().compute(on=client))
+    assert computed.dtype == expected.dtype
+    assert computed.tobytes() == expected.tobytes()
 
 
 def test_one_task_on_each_worker_and_a_merge(client: Any) -> None:
@@ -99,13 +99,13 @@ def test_the_active_client_is_used(client: Any) -> None:
 def test_dask_collection(client: Any) -> None:
     a, b = _normal(300, 200).sum(), _normal(300, 200)
     expected = a.compute(on="core"), b.compute(on="core")
-    found = dask.compute(a, b)
-    assert found[0] == expected[0]
-    assert found[1].tobytes() == expected[1].tobytes()
+    computed = dask.compute(a, b)
+    assert computed[0] == expected[0]
+    assert computed[1].tobytes() == expected[1].tobytes()
     assert client.compute(a).result() == expected[0]
-    kept = client.persist(b)
-    assert kept.shape == b.shape
-    assert (kept + 0).compute(on=client).tobytes() == expected[1].tobytes()
+    persisted = client.persist(b)
+    assert persisted.shape == b.shape
+    assert (persisted + 0).compute(on=client).tobytes() == expected[1].tobytes()
 
 
 def test_a_scheduler_that_does_not_answer() -> None:

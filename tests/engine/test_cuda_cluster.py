@@ -33,10 +33,10 @@ class Clusters(list[Any]):
     def start(self, CUDA_VISIBLE_DEVICES: list[str], **options: Any) -> Any:
         """What dask_cuda.LocalCUDACluster does, less the GPUs."""
         count = len(CUDA_VISIBLE_DEVICES)
-        made = distributed.LocalCluster(n_workers=count, threads_per_worker=1, **options)
-        made.names = CUDA_VISIBLE_DEVICES
-        self.append(made)
-        return made
+        cluster = distributed.LocalCluster(n_workers=count, threads_per_worker=1, **options)
+        cluster.names = CUDA_VISIBLE_DEVICES
+        self.append(cluster)
+        return cluster
 
     def find_spec(self, name: str) -> bool:
         return self.bokeh if name == "bokeh" else True
@@ -44,12 +44,12 @@ class Clusters(list[Any]):
 
 @pytest.fixture
 def clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clusters]:
-    made = Clusters()
-    monkeypatch.setitem(sys.modules, "dask_cuda", SimpleNamespace(LocalCUDACluster=made.start))  # type: ignore[arg-type]
-    monkeypatch.setattr(cuda_cluster, "find_spec", made.find_spec)
+    started = Clusters()
+    monkeypatch.setitem(sys.modules, "dask_cuda", SimpleNamespace(LocalCUDACluster=started.start))  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_cluster, "find_spec", started.find_spec)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     before = dict(dask.config.config)
-    yield made
+    yield started
     cuda_cluster._close_all()
     assert dask.config.config == before
     assert rungs.active_client() is None
@@ -75,9 +75,9 @@ def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
         (cluster,) = clusters
         assert cluster.names == ["0", "1"]
         assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
-        kept = x.persist()  # on the workers, and Dask's functions find the client
-        distributed.wait(kept)
-        assert all(value.done() for value in kept.dask.values())
+        persisted = x.persist()  # on the workers, and Dask's functions find the client
+        distributed.wait(persisted)
+        assert all(value.done() for value in persisted.dask.values())
         assert isinstance(dask.config.get("scheduler"), LazyClient)
         with pytest.raises(ZeroDivisionError):
             dask.delayed(lambda: 1 // 0)().compute()
@@ -105,8 +105,8 @@ def test_workers_do_not_inherit_the_blocks_settings(clusters: Clusters) -> None:
         dask.config.set({"array.backend": "speedcube-cupy", "array_plugins": (print,)}),
         cuda_cluster.block((0,)),
     ):
-        found = cuda_cluster.cuda_client((0,)).run(settings)
-    assert list(found.values()) == [(None, "cupy", ())]
+        answers = cuda_cluster.cuda_client((0,)).run(settings)
+    assert list(answers.values()) == [(None, "cupy", ())]
 
 
 def test_the_dashboard_link_is_printed_where_bokeh_is_installed(
@@ -123,13 +123,13 @@ def test_the_dashboard_link_is_printed_where_bokeh_is_installed(
 
 def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: Clusters) -> None:
     with cuda_cluster.block((0, 1)):
-        kept = cuda_cluster.cuda_client((2,))
+        client = cuda_cluster.cuda_client((2,))
         assert rungs.active_client() is None
     with cuda_cluster.block((2,)):
-        assert cuda_cluster.cuda_client((2,)) is kept
-    assert kept.status == "running"
+        assert cuda_cluster.cuda_client((2,)) is client
+    assert client.status == "running"
     clusters[0].close()
-    kept.close()
+    client.close()
     assert cuda_cluster.cuda_client((2,)).run(os.getpid)  # another one in its place
     assert len(clusters) == 2
 
@@ -143,7 +143,7 @@ def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPat
 
 _PROGRAM = """
 import sys, types, distributed
-from speedcube.engine import cuda_cluster
+from speedcube.engine.clusters import cuda_cluster
 
 def start(CUDA_VISIBLE_DEVICES, **options):
     return distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)

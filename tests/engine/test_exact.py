@@ -15,6 +15,7 @@ from oracle import assert_same_bits, exact_sum, reduce_row, rounded
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.engine import cpu
+from speedcube.engine.boxes import column_boxes
 from speedcube.expr.space import TILE
 from speedcube.kernel.exact import accumulator as limbs
 from speedcube.kernel.program import LIMBS
@@ -78,11 +79,11 @@ OVERFLOWING = {
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_sum_is_fsum(name: str) -> None:
     data = ADVERSARIAL[name]
-    found = sc.asarray(data).sum().compute(on="core")
+    computed = sc.asarray(data).sum().compute(on="core")
     wanted = rounded(exact_sum(data.tolist()) if len(data) else Fraction(0), "float64")
-    assert_same_bits(found, wanted)
+    assert_same_bits(computed, wanted)
     try:
-        assert found == math.fsum(data)
+        assert computed == math.fsum(data)
     except OverflowError:
         assert name in ("overflow-in-passing", "1e308-and-back")
 
@@ -92,16 +93,16 @@ def test_sum_is_fsum(name: str) -> None:
 def test_results_beyond_the_largest_number(name: str, op: str) -> None:
     """A sum above the largest float is an infinity; a mean of the same data is not."""
     data = OVERFLOWING[name]
-    found = getattr(sc.asarray(data), op)().compute(on="core")
-    assert_same_bits(found, reduce_row(op, data, "float64"))
+    computed = getattr(sc.asarray(data), op)().compute(on="core")
+    assert_same_bits(computed, reduce_row(op, data, "float64"))
 
 
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("op", ["sum", "mean", "var", "std"])
 def test_specials_decide(name: str, op: str) -> None:
     data = SPECIAL[name]
-    found = getattr(sc.asarray(data), op)().compute(on="core")
-    assert_same_bits(found, reduce_row(op, data, "float64"))
+    computed = getattr(sc.asarray(data), op)().compute(on="core")
+    assert_same_bits(computed, reduce_row(op, data, "float64"))
 
 
 @pytest.mark.parametrize("op", ["mean", "var", "std"])
@@ -110,8 +111,8 @@ def test_mean_and_variance_are_rational(name: str, op: str) -> None:
     data = ADVERSARIAL[name]
     for ddof in (0,) if op == "mean" else (0, 1):
         options = {} if op == "mean" else {"ddof": ddof}
-        found = getattr(sc.asarray(data), op)(**options).compute(on="core")
-        assert_same_bits(found, reduce_row(op, data, "float64", ddof), f"ddof {ddof}")
+        computed = getattr(sc.asarray(data), op)(**options).compute(on="core")
+        assert_same_bits(computed, reduce_row(op, data, "float64", ddof), f"ddof {ddof}")
 
 
 def test_variance_of_a_large_mean() -> None:
@@ -125,16 +126,16 @@ def test_a_deviation_just_above_a_tie_is_rounded_up() -> None:
     """The root is 1 + 2**-24 and 2**-201 more: a root cut to a few words looks like the tie."""
     x, grain = 1 + 2.0**-24, 2.0**-100
     data = np.array([x, -x, grain, -grain])
-    found = sc.asarray(data).std(ddof=2, dtype="float32").compute(on="core")
-    assert_same_bits(found, np.float32(1 + 2.0**-23))
+    computed = sc.asarray(data).std(ddof=2, dtype="float32").compute(on="core")
+    assert_same_bits(computed, np.float32(1 + 2.0**-23))
 
 
 @pytest.mark.parametrize("ddof", [0, 0.5, 1, 3, 4, 10])
 def test_ddof(ddof: float) -> None:
     data = np.array([1.0, 2.0, 4.0])
     for values in (data, np.ones(3)):
-        found = sc.asarray(values).var(ddof=ddof).compute()
-        assert_same_bits(found, reduce_row("var", values, "float64", ddof))
+        computed = sc.asarray(values).var(ddof=ddof).compute()
+        assert_same_bits(computed, reduce_row("var", values, "float64", ddof))
 
 
 # float32 ----------------------------------------------------------------------------------------
@@ -143,9 +144,9 @@ def test_ddof(ddof: float) -> None:
 def test_float32_is_rounded_once() -> None:
     """Through float64 first, the tail would be lost and the tie would go down to 1."""
     data = np.array([1.0, 2.0**-24, 2.0**-60], np.float32)
-    found = sc.asarray(data).sum().compute()
-    assert found.dtype == np.float32
-    assert found == np.float32(1.0 + 2.0**-23)
+    computed = sc.asarray(data).sum().compute()
+    assert computed.dtype == np.float32
+    assert computed == np.float32(1.0 + 2.0**-23)
     assert np.float32(math.fsum(data)) == np.float32(1.0), "rounding twice is wrong here"
 
 
@@ -169,15 +170,15 @@ FLOAT32["random-bits"] = _bits32[np.isfinite(_bits32)]
 @pytest.mark.parametrize("name", FLOAT32)
 def test_float32_reductions(name: str, op: str) -> None:
     data = FLOAT32[name]
-    found = getattr(sc.asarray(data), op)().compute(on="core")
-    assert_same_bits(found, reduce_row(op, data, "float32"))
+    computed = getattr(sc.asarray(data), op)().compute(on="core")
+    assert_same_bits(computed, reduce_row(op, data, "float32"))
 
 
 def test_float32_summed_as_float64() -> None:
     data = np.array([1.0, 2.0**-24, 2.0**-60], np.float32)
-    found = sc.asarray(data).sum(dtype="float64").compute()
-    assert found.dtype == np.float64
-    assert found == 1.0 + 2.0**-24
+    computed = sc.asarray(data).sum(dtype="float64").compute()
+    assert computed.dtype == np.float64
+    assert computed == 1.0 + 2.0**-24
 
 
 # Axes and shapes --------------------------------------------------------------------------------
@@ -190,13 +191,13 @@ def test_float32_summed_as_float64() -> None:
 @pytest.mark.parametrize("keepdims", [False, True], ids=["drop", "keep"])
 def test_axes(op: str, axis: Any, keepdims: bool) -> None:
     data = (_rng.normal(size=(5, 7, 11)) * 10.0 ** _rng.integers(-20, 20, (5, 7, 11))).round(3)
-    found = getattr(sc.asarray(data), op)(axis=axis, keepdims=keepdims).compute(on="core")
+    computed = getattr(sc.asarray(data), op)(axis=axis, keepdims=keepdims).compute(on="core")
     axes = range(3) if axis is None else axis if isinstance(axis, tuple) else (axis % 3,)
     kept = [k for k in range(3) if k not in axes]
     rows = data.transpose(*kept, *axes).reshape(*(data.shape[k] for k in kept), -1)
     wanted = np.apply_along_axis(lambda r: reduce_row(op, r, "float64"), -1, rows)
     shape = [1 if k in axes else n for k, n in enumerate(data.shape) if keepdims or k not in axes]
-    assert_same_bits(found, wanted.reshape(shape))
+    assert_same_bits(computed, wanted.reshape(shape))
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
@@ -256,8 +257,8 @@ def test_sums_of_generated_arrays_are_exact(name: str, op: str) -> None:
 def test_any_floats(values: list[float]) -> None:
     data = np.array(values, np.float64)
     for op in ("sum", "mean", "var"):
-        found = getattr(sc.asarray(data), op)().compute(on="core")
-        assert_same_bits(found, reduce_row(op, data, "float64"), f"{op} of {values}")
+        computed = getattr(sc.asarray(data), op)().compute(on="core")
+        assert_same_bits(computed, reduce_row(op, data, "float64"), f"{op} of {values}")
 
 
 # Integers ---------------------------------------------------------------------------------------
@@ -270,9 +271,9 @@ def test_integer_sums_wrap_in_64_bits(dtype: str) -> None:
     else:
         info = np.iinfo(dtype)
         data = _rng.integers(info.min, info.max, 3000, dtype, endpoint=True)
-    found = sc.asarray(data).sum().compute(on="core")
-    assert found.dtype == (np.uint64 if dtype.startswith("u") else np.int64)
-    assert_same_bits(found, reduce_row("sum", data, found.dtype.name))
+    computed = sc.asarray(data).sum().compute(on="core")
+    assert computed.dtype == (np.uint64 if dtype.startswith("u") else np.int64)
+    assert_same_bits(computed, reduce_row("sum", data, computed.dtype.name))
 
 
 def test_integer_sum_overflows_to_the_other_end() -> None:
@@ -284,9 +285,9 @@ def test_integer_sum_overflows_to_the_other_end() -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint16", "float64", "float32"])
 def test_integer_sum_to_a_dtype(dtype: str) -> None:
     data = np.array([100, 100, 57], np.int8)
-    found = sc.asarray(data).sum(dtype=dtype).compute()
-    assert found.dtype == dtype
-    assert found == np.array(257).astype(dtype)
+    computed = sc.asarray(data).sum(dtype=dtype).compute()
+    assert computed.dtype == dtype
+    assert computed == np.array(257).astype(dtype)
 
 
 @pytest.mark.parametrize("op", ["mean", "var", "std"])
@@ -295,9 +296,9 @@ def test_means_of_integers_are_exact(op: str, dtype: str) -> None:
     """Also of 64-bit integers that float64 cannot hold."""
     info = np.iinfo(dtype)
     data = np.array([info.max, info.max - 1, info.max - 5, info.min], dtype)
-    found = getattr(sc.asarray(data), op)().compute()
-    assert found.dtype == np.float64
-    assert_same_bits(found, reduce_row(op, data, "float64"))
+    computed = getattr(sc.asarray(data), op)().compute()
+    assert computed.dtype == np.float64
+    assert_same_bits(computed, reduce_row(op, data, "float64"))
 
 
 @pytest.mark.parametrize("rung", ["core", "cores:2"])
@@ -307,8 +308,8 @@ def test_spreads_of_integers_that_float64_cannot_tell_apart(dtype: str, rung: st
     assert sc.asarray(near).var().compute(on=rung) == 1.0
     many = _rng.integers(0, 2**64, 40_000, np.uint64, endpoint=False).view(dtype)
     for op in ("var", "std"):
-        found = getattr(sc.asarray(many), op)().compute(on=rung)
-        assert_same_bits(found, reduce_row(op, many, "float64"), op)
+        computed = getattr(sc.asarray(many), op)().compute(on=rung)
+        assert_same_bits(computed, reduce_row(op, many, "float64"), op)
 
 
 def test_mean_of_wrapping_integers() -> None:
@@ -323,19 +324,19 @@ def test_mean_of_wrapping_integers() -> None:
 @pytest.mark.parametrize("name", [n for n in {**ADVERSARIAL, **SPECIAL} if n != "empty"])
 def test_extremes(name: str, op: str) -> None:
     data = {**ADVERSARIAL, **SPECIAL}[name]
-    found = getattr(sc.asarray(data), op)().compute(on="core")
-    assert_same_bits(found, reduce_row(op, data, "float64"))
+    computed = getattr(sc.asarray(data), op)().compute(on="core")
+    assert_same_bits(computed, reduce_row(op, data, "float64"))
 
 
 @pytest.mark.parametrize("op", ["min", "max", "argmin", "argmax"])
 @pytest.mark.parametrize("axis", [0, 1, None], ids=str)
 def test_extremes_over_axes_with_nans_ties_and_zeros(op: str, axis: int | None) -> None:
     data = np.array([[0.0, -0.0, 1, np.nan], [-0.0, 0.0, 1, 2], [0.0, 5, 1, np.nan]])
-    found = getattr(sc.asarray(data), op)(axis=axis).compute()
+    computed = getattr(sc.asarray(data), op)(axis=axis).compute()
     rows = data.ravel() if axis is None else np.moveaxis(data, axis, -1)
     dtype = "int64" if op.startswith("arg") else "float64"
     wanted = [reduce_row(op, row, dtype) for row in np.atleast_2d(rows)]
-    assert_same_bits(found, np.array(wanted, dtype).reshape(found.shape))
+    assert_same_bits(computed, np.array(wanted, dtype).reshape(computed.shape))
 
 
 # Limbs ------------------------------------------------------------------------------------------
@@ -374,7 +375,7 @@ def test_columns_are_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
         assert_same_bits(x[::-1].sum(axis=0).compute(on=on), expected)
         assert_same_bits(x.max(axis=0).compute(on=on), data.max(axis=0))
         assert_same_bits(x.argmin(axis=0).compute(on=on), data.argmin(axis=0))
-    boxes = list(cpu.column_boxes((7, 1, 3001), cpu.CALL))
+    boxes = list(column_boxes((7, 1, 3001), cpu.CALL))
     assert boxes[:2] == [(0, 2, 0, 1, 0, TILE), (2, 4, 0, 1, 0, TILE)]
     assert len(boxes) == 4 * 3
 
@@ -396,6 +397,6 @@ def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 @settings(max_examples=120)
 def test_round_once(dtype: str, numerator: int, power: int, denominator: int) -> None:
     value = Fraction(numerator, denominator) * Fraction(2) ** power
-    found = limbs.round_once(value.numerator, value.denominator, dtype)
+    computed = limbs.round_once(value.numerator, value.denominator, dtype)
     word = {"float32": np.uint32, "float64": np.uint64}[dtype]
-    assert_same_bits(np.array(found, word).view(dtype), np.asarray(rounded(value, dtype)))
+    assert_same_bits(np.array(computed, word).view(dtype), np.asarray(rounded(value, dtype)))

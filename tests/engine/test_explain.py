@@ -13,7 +13,7 @@ from speedcube.commands.verify.expressions import TABLE
 from speedcube.engine import laws
 from speedcube.engine.prepare import KERNEL_REDUCTION
 from speedcube.expr import nodes
-from speedcube.kernel.llvm import scan as llvm_ordered
+from speedcube.kernel.llvm.scans.emit import SCANS
 from speedcube.kernel.math import streams
 from speedcube.ops import OPS, SAMPLERS
 
@@ -32,7 +32,7 @@ def rows(array: sc.Array) -> list[tuple[str, str]]:
 def test_every_operation_and_reduction_has_a_row() -> None:
     assert set(laws.OPERATIONS) == {*OPS, *SAMPLERS, "gather"}
     assert set(laws.REDUCTIONS) == set(KERNEL_REDUCTION)
-    assert set(laws.ORDERED) == {op for op, _ in llvm_ordered.BODIES}
+    assert set(laws.SCANS) == {op for op, _ in SCANS}
 
 
 def test_every_source_and_distribution_has_a_row() -> None:
@@ -51,18 +51,18 @@ def test_a_new_operation_without_a_row_is_not_explained(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("name", list(TABLE)[::3])
 def test_the_whole_list_is_covered(name: str) -> None:
     """Every node of every expression that is verified; the modes of bins that occur have rows."""
-    found = TABLE[name]().explain()
-    assert found.covered
-    assert repr(found).startswith("Laws of ")
-    assert max(map(len, repr(found).splitlines())) <= 120
+    explanation = TABLE[name]().explain()
+    assert explanation.covered
+    assert repr(explanation).startswith("Laws of ")
+    assert max(map(len, repr(explanation).splitlines())) <= 120
 
 
 # What is said ------------------------------------------------------------------------------------
 
 
 def test_the_published_expression() -> None:
-    found = (_normal(300, 300) + 1)[::2, ::2].sum().explain()
-    assert repr(found).splitlines() == [
+    explanation = (_normal(300, 300) + 1)[::2, ::2].sum().explain()
+    assert repr(explanation).splitlines() == [
         "Laws of (normal(10, 1)[0 + (600, 2)·i] + 1).sum(): the same bits everywhere",
         "  stage 0: sum of (150, 150) float64",
         "    position law   normal(10, 1)                        stream v1, of key and position "
@@ -84,11 +84,11 @@ def test_the_published_expression() -> None:
 
 def test_stages_are_explained_in_order() -> None:
     x = _normal(30, 20)
-    found = ((x - x.mean(axis=0)) / x.std(axis=0)).explain()
-    assert found.stages == (
+    explanation = ((x - x.mean(axis=0)) / x.std(axis=0)).explain()
+    assert explanation.stages == (
         "mean of (30, 20) float64", "std of (30, 20) float64", "store of (30, 20) float64",
     )  # fmt: skip
-    read = [(s.stage, s.node) for s in found.steps if "that stage" in s.how]
+    read = [(s.stage, s.node) for s in explanation.steps if "that stage" in s.how]
     assert read == [(2, "mean of stage 0"), (2, "std of stage 1")]
 
 
@@ -134,19 +134,19 @@ _WHOLE = sc.asarray(np.arange(9))
     ],
 )
 def test_how(array: sc.Array, law: str, words: list[str]) -> None:
-    found = how(array)
-    assert found[0] == law
+    row = how(array)
+    assert row[0] == law
     for word in words:
-        assert word in found[1]
+        assert word in row[1]
 
 
 def test_what_dask_computes_is_not_covered() -> None:
     x = sc.from_dask_array(da.ones((4, 6), chunks=2))
-    found = (sc.sqrt(x.T) + sc.arange(4)).sum(axis=0).explain()
-    assert not found.covered
-    first = repr(found).splitlines()[0]
+    explanation = (sc.sqrt(x.T) + sc.arange(4)).sum(axis=0).explain()
+    assert not explanation.covered
+    first = repr(explanation).splitlines()[0]
     assert first.endswith("not the same bits everywhere (docs/same-bits.md has tolerances)")
-    uncovered = [step for step in found.steps if step.law == laws.NOT_COVERED]
+    uncovered = [step for step in explanation.steps if step.law == laws.NOT_COVERED]
     assert [step.node for step in uncovered] == ["dask"]
     assert uncovered[0].how.startswith("computed by Dask, with its own order and rounding")
 
@@ -161,9 +161,9 @@ def test_views_of_what_is_stored() -> None:
 
 def test_nothing_is_computed() -> None:
     """2 PB are explained at once."""
-    found = (_normal(2**24, 2**24) + 1).mean(axis=1).explain()
-    assert found.covered
-    assert len(found.steps) == 4
+    explanation = (_normal(2**24, 2**24) + 1).mean(axis=1).explain()
+    assert explanation.covered
+    assert len(explanation.steps) == 4
 
 
 def test_a_notebook_shows_the_text() -> None:
@@ -173,6 +173,6 @@ def test_a_notebook_shows_the_text() -> None:
         def text(self, text: str) -> None:
             self.said += text
 
-    printer, found = Printer(), _normal(3).explain()
-    found._repr_pretty_(printer, False)
-    assert printer.said == repr(found)
+    printer, explanation = Printer(), _normal(3).explain()
+    explanation._repr_pretty_(printer, False)
+    assert printer.said == repr(explanation)

@@ -22,7 +22,7 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import SpeedcubeError
 from speedcube.expr import build
-from speedcube.expr.bounds import analyse
+from speedcube.expr.analysis import analyse
 from speedcube.ops import ELEMENTARY, OPS
 
 # Every operation of ops.OPS against NumPy --------------------------------------------------------
@@ -84,7 +84,7 @@ def test_operation_is_numpys(op: str, dtype: str) -> None:
     if op == "power" and dtypes.is_integer(dtype):
         x, y = x[y >= 0], y[y >= 0]  # NumPy refuses an array that holds a negative exponent
     args = (x, y)[: row.arity]
-    found = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    computed = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
     with np.errstate(all="ignore"):
         wanted = row.numpy(*args)
     if dtype == "bool" and wanted.dtype == np.float16:
@@ -94,15 +94,17 @@ def test_operation_is_numpys(op: str, dtype: str) -> None:
             wanted = row.numpy(*(a.astype(np.float64) for a in args))
     if op == "gammaln":  # Python's is good to 1e-13 only beside the zeros
         tolerance = {"float16": 1e-3, "float32": 1e-6}.get(dtype, 1e-13)
-        np.testing.assert_allclose(found, wanted, tolerance, 1e-14)
+        np.testing.assert_allclose(computed, wanted, tolerance, 1e-14)
         return
-    if op in ELEMENTARY and dtypes.is_float(found.dtype.name):
-        assert found.dtype == wanted.dtype
-        assert max(ulps(found, wanted)) <= NUMPYS_ULPS
-        assert (np.isnan(found) == np.isnan(wanted)).all()
+    if op in ELEMENTARY and dtypes.is_float(computed.dtype.name):
+        assert computed.dtype == wanted.dtype
+        assert max(ulps(computed, wanted)) <= NUMPYS_ULPS
+        assert (np.isnan(computed) == np.isnan(wanted)).all()
         return
-    assert_same_bits(found, wanted.astype(found.dtype, copy=False), f"{op} of {x.tolist()[:5]}")
-    assert found.dtype == wanted.dtype or dtype in ("int8", "uint8", "bool"), "NumPy's dtype"
+    assert_same_bits(
+        computed, wanted.astype(computed.dtype, copy=False), f"{op} of {x.tolist()[:5]}"
+    )
+    assert computed.dtype == wanted.dtype or dtype in ("int8", "uint8", "bool"), "NumPy's dtype"
 
 
 @pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if not dtypes.is_float(d)])
@@ -141,18 +143,18 @@ def test_float_division_at_the_edges(x: float, y: float, op: str, dtype: str) ->
     a, b = (np.array([v]).astype(dtype) for v in (x, y))
     with np.errstate(all="ignore"):
         wanted = getattr(np, op)(a, b)
-    found = getattr(sc, op)(sc.asarray(a), sc.asarray(b)).compute(on="core")
-    assert_same_bits(found, wanted, f"{op}({x}, {y})")
+    computed = getattr(sc, op)(sc.asarray(a), sc.asarray(b)).compute(on="core")
+    assert_same_bits(computed, wanted, f"{op}({x}, {y})")
 
 
 def test_exp_against_mpmath() -> None:
     import mpmath
 
     values = np.concatenate([np.linspace(-745.1, 709.7, 700), np.linspace(-1, 1, 300)])
-    found = sc.exp(sc.asarray(values)).compute()
+    computed = sc.exp(sc.asarray(values)).compute()
     with mpmath.workprec(160):
         exact = np.array([float(mpmath.exp(mpmath.mpf(v))) for v in values])
-    assert max(ulps(found, exact)) <= 1
+    assert max(ulps(computed, exact)) <= 1
 
 
 # Random chains ----------------------------------------------------------------------------------
@@ -205,8 +207,8 @@ def source(draw: Any) -> Chain:
         )
     if kind == "arange":
         count = math.prod(shape)
-        made = sc.arange(count).reshape(shape).astype(dtype)
-        return Chain(made, [f"arange({count}).reshape({shape}).astype({dtype})"])
+        array = sc.arange(count).reshape(shape).astype(dtype)
+        return Chain(array, [f"arange({count}).reshape({shape}).astype({dtype})"])
     if kind == "full":
         value = draw(st.sampled_from([0, 1, 3]))
         return Chain(sc.full(shape, value, dtype), [f"full({shape}, {value}, {dtype})"])
@@ -341,10 +343,10 @@ def test_chains_give_numpys_values(chain: Chain) -> None:
 def test_what_is_known_beforehand_holds(chain: Chain) -> None:
     """Every element lies in its bounds and is a multiple of their grain: exact sums rely on it."""
     known = analyse(chain.array._expr)
-    found = _reference(chain)
-    if found is None or not known.known:
+    reference = _reference(chain)
+    if reference is None or not known.known:
         return
-    for value in np.asarray(found).reshape(-1)[:: max(1, found.size // 100)].tolist():
+    for value in np.asarray(reference).reshape(-1)[:: max(1, reference.size // 100)].tolist():
         assert known.low <= value <= known.high, (value, known)
         numerator, denominator = float(value).as_integer_ratio()
         grain = Fraction(2) ** known.grain
@@ -392,11 +394,11 @@ def test_reductions_cut_for_threads(op: str, shape: tuple[int, ...], axis: Any) 
     """Large enough to be cut: along a kept axis, along a reduced one, merged."""
     lazy = sc.random.default_rng(8).integers(-9, 9, shape).astype("float64") * 0.1
     data = lazy.compute(on="core")
-    found = getattr(lazy, op)(axis=axis)
+    reduced = getattr(lazy, op)(axis=axis)
     rows = data.reshape(1, -1) if axis is None else np.moveaxis(data, axis, -1)
     picked = range(0, len(rows), max(1, len(rows) // 4))
-    values = np.asarray(found.compute(on="cores:3")).reshape(-1)
+    values = np.asarray(reduced.compute(on="cores:3")).reshape(-1)
     for k in picked:
-        assert_same_bits(values[k], reduce_row(op, rows[k], found.dtype.name), f"row {k}")
+        assert_same_bits(values[k], reduce_row(op, rows[k], reduced.dtype.name), f"row {k}")
     if op == "sum":
-        assert_same_bits(found.compute(on="cores:2"), found.compute(on="core"))
+        assert_same_bits(reduced.compute(on="cores:2"), reduced.compute(on="core"))

@@ -78,19 +78,19 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_same_bits_as_the_cpu(name: str, rung: str) -> None:
     expected = np.asarray(EXPRESSIONS[name]().compute(on="core"))
-    found = np.asarray(EXPRESSIONS[name]().compute(on=rung))
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    assert found.tobytes() == expected.tobytes()
+    computed = np.asarray(EXPRESSIONS[name]().compute(on=rung))
+    assert computed.dtype == expected.dtype
+    assert computed.shape == expected.shape
+    assert computed.tobytes() == expected.tobytes()
 
 
 def test_results_can_stay_on_the_device() -> None:
     import cupy
 
     x = _normal(100, 200)
-    kept = x.compute(on="gpu", to="cupy")
-    assert isinstance(kept, cupy.ndarray)
-    assert cupy.asnumpy(kept).tobytes() == x.compute(on="core").tobytes()
+    on_device = x.compute(on="gpu", to="cupy")
+    assert isinstance(on_device, cupy.ndarray)
+    assert cupy.asnumpy(on_device).tobytes() == x.compute(on="core").tobytes()
     assert float((x.persist(on="gpu") + 1).sum().compute(on="gpu")) == float((x + 1).sum())
 
 

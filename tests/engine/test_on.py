@@ -33,8 +33,8 @@ MISSING = object()
 
 def settings() -> dict[str, Any]:
     """What the blocks change, and the rung and client they set."""
-    found = {key: dask.config.get(key, MISSING) for key in KEYS}
-    return {**found, "rung": rungs._current.get(), "client": rungs.active_client()}
+    of_dask = {key: dask.config.get(key, MISSING) for key in KEYS}
+    return {**of_dask, "rung": rungs._current.get(), "client": rungs.active_client()}
 
 
 @pytest.fixture(autouse=True)
@@ -262,11 +262,11 @@ def test_a_cluster_of_gpus_without_dask_cuda(monkeypatch: pytest.MonkeyPatch) ->
 
 def in_thread(task: Any) -> Any:
     """What ``task`` gives in a thread of its own."""
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(task()))
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(task()))
     thread.start()
     thread.join()
-    return found[0]
+    return results[0]
 
 
 def test_our_rung_is_the_threads_own_and_dasks_settings_are_the_processs() -> None:
@@ -282,7 +282,7 @@ def test_asyncio_tasks_keep_their_own_rungs() -> None:
     import asyncio
 
     async def plan(rung: str) -> str:
-        with rungs.rung(rung):
+        with rungs.running_on(rung):
             await asyncio.sleep(0)
             return str(sc.ones(3).plan().rung)
 
@@ -300,14 +300,14 @@ def test_a_plain_scheduler_inside_does_not_confuse_speedcube() -> None:
         assert float(sc.ones(3).sum()) == 3.0
 
 
-@pytest.mark.parametrize("made", [OneGpu("cores:2", 0), LazyClient("cores:2", (0,))])
-def test_another_threads_gpu_block_is_understood(made: Any) -> None:
+@pytest.mark.parametrize("scheduler", [OneGpu("cores:2", 0), LazyClient("cores:2", (0,))])
+def test_another_threads_gpu_block_is_understood(scheduler: Any) -> None:
     """Our schedulers name their rung; here they name one that this machine has."""
     import pickle
 
-    with dask.config.set(scheduler=made):
+    with dask.config.set(scheduler=scheduler):
         assert sc.ones(3).plan().rung == "cores:2"
-    assert pickle.loads(pickle.dumps(made)) is None  # as a worker process would get it
+    assert pickle.loads(pickle.dumps(scheduler)) is None  # as a worker process would get it
 
 
 def test_a_cpu_block_imports_no_dask_collections() -> None:
@@ -332,9 +332,9 @@ def client() -> Iterator[Any]:
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as made,
+        distributed.Client(cluster, set_as_default=False) as connected,
     ):
-        yield made
+        yield connected
 
 
 def workers(client: Any) -> set[int]:
@@ -351,9 +351,9 @@ def test_a_client_a_cluster_and_an_address(client: Any) -> None:
             with sc.on(where):
                 assert {process for process, _ in places()} == expected
                 assert distributed.get_client().scheduler.address == client.scheduler.address
-                kept = da.ones(4, chunks=2).persist()
-                assert all(isinstance(v, distributed.Future) for v in kept.dask.values())
-                assert kept.sum().compute() == 4
+                persisted = da.ones(4, chunks=2).persist()
+                assert all(isinstance(v, distributed.Future) for v in persisted.dask.values())
+                assert persisted.sum().compute() == 4
                 assert in_thread(places) == in_thread(places)
                 assert {process for process, _ in in_thread(places)} == expected
                 assert sc.ones(3).plan().workers == 2
@@ -402,8 +402,8 @@ def test_choice_of_speedcubes_own_generator() -> None:
     drawn = sc.random.default_rng(5).choice(10, size=(30, 40))
     expected = sc.random.default_rng(5).integers(10, size=(30, 40))
     np.testing.assert_array_equal(drawn.compute(), expected.compute())
-    for given in ({"p": [1.0]}, {"replace": False}):
-        assert sc.random.default_rng(5).choice(1, **given).compute() == 0
+    for options in ({"p": [1.0]}, {"replace": False}):
+        assert sc.random.default_rng(5).choice(1, **options).compute() == 0
     things = sc.random.default_rng(5).choice([7, 9], 50).compute()
     np.testing.assert_array_equal(
         things, np.array([7, 9])[sc.random.default_rng(5).integers(2, size=50).compute()]

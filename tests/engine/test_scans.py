@@ -15,9 +15,10 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, UnsupportedError
 from speedcube.expr import scans
-from speedcube.kernel.llvm import compile as native
-from speedcube.kernel.llvm import scan as llvm_ordered
-from speedcube.kernel.program import Ordered
+from speedcube.kernel.llvm.compile import QUICK, compile_object, load_object, source
+from speedcube.kernel.llvm.scans.layout import SCRATCH, STATE
+from speedcube.kernel.llvm.simd import targets
+from speedcube.kernel.program import Scan
 
 RNG = np.random.default_rng(11)
 WIDE = RNG.normal(size=5000) * np.exp(RNG.normal(size=5000) * 100)  # hundreds of binades
@@ -59,8 +60,8 @@ def test_the_last_running_sum_is_the_sum() -> None:
 
 def test_float32_is_rounded_once() -> None:
     values = np.array([1.0, 2.0**-24, 2.0**-60], "float32")
-    found = sc.cumsum(values).compute()
-    assert_same_bits(found, np.array([1.0, 1.0, 1.0 + 2.0**-23], "float32"))
+    computed = sc.cumsum(values).compute()
+    assert_same_bits(computed, np.array([1.0, 1.0, 1.0 + 2.0**-23], "float32"))
 
 
 def test_an_overflow_on_the_way_comes_back() -> None:
@@ -76,10 +77,10 @@ def test_products_are_a_tree_of_neighbours() -> None:
 
 def test_a_running_product_starts_anew_every_1024() -> None:
     values = 1 + RNG.normal(size=2500) / 30
-    found = sc.cumprod(values).compute()
+    computed = sc.cumprod(values).compute()
     inside = np.multiply.accumulate(values[2048:])
-    assert_same_bits(found[2048:], sc.prod(values[:2048]).compute() * inside)
-    assert_same_bits(found[:1024], np.multiply.accumulate(values[:1024]))
+    assert_same_bits(computed[2048:], sc.prod(values[:2048]).compute() * inside)
+    assert_same_bits(computed[:1024], np.multiply.accumulate(values[:1024]))
 
 
 def test_float32_products_are_made_in_float64() -> None:
@@ -95,8 +96,8 @@ def test_nothing() -> None:
     assert empty.cumsum(axis=1).compute().shape == (3, 0)
     assert empty.cumsum(axis=0).compute().shape == (3, 0)
     assert empty.cumprod().compute().shape == (0,)
-    found = sc.cumulative_prod(empty, axis=1, include_initial=True).compute()
-    assert_same_bits(found, np.ones((3, 1)))
+    computed = sc.cumulative_prod(empty, axis=1, include_initial=True).compute()
+    assert_same_bits(computed, np.ones((3, 1)))
     assert_same_bits(sc.full((), 3.0).cumsum().compute(), np.array([3.0]))
 
 
@@ -105,23 +106,23 @@ def test_numpys_dtypes_and_values(dtype: str) -> None:
     values = RNG.integers(0, 2 if dtype == "bool" else 4, (3, 40, 5)).astype(dtype)
     for axis in (None, 0, 1, -1):
         for name in ("cumsum", "cumprod", "prod"):
-            found = getattr(sc, name)(values, axis=axis).compute()
+            computed = getattr(sc, name)(values, axis=axis).compute()
             with np.errstate(all="ignore"):
                 wanted = getattr(np, name)(values, axis=axis)
-            assert found.dtype == wanted.dtype
-            np.testing.assert_allclose(found, wanted, 1e-4 if dtype == "float32" else 1e-13)
+            assert computed.dtype == wanted.dtype
+            np.testing.assert_allclose(computed, wanted, 1e-4 if dtype == "float32" else 1e-13)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "uint64", "float32", "bool"])
 def test_a_dtype_is_honoured(dtype: str) -> None:
     values = RNG.integers(-100, 100, (7, 9))
     for name in ("cumsum", "cumprod", "prod"):
-        found = getattr(sc, name)(values, axis=1, dtype=dtype).compute()
+        computed = getattr(sc, name)(values, axis=1, dtype=dtype).compute()
         wanted = getattr(np, name)(values, axis=1, dtype=dtype)
         if name == "cumsum" and dtype == "bool":
             wanted = np.logical_or.accumulate(values, axis=1)
-        assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(found, wanted, 1e-5)
+        assert computed.dtype == wanted.dtype
+        np.testing.assert_allclose(computed, wanted, 1e-5)
 
 
 def test_floats_are_truncated_to_an_integer_dtype_first() -> None:
@@ -134,12 +135,12 @@ def test_floats_are_truncated_to_an_integer_dtype_first() -> None:
 @pytest.mark.parametrize("start", range(len(SPECIAL)))
 def test_nan_and_infinities_in_running_sums(start: int) -> None:
     values = np.concatenate([RNG.normal(size=1500), SPECIAL[start:], RNG.normal(size=1500)])
-    found = sc.cumsum(np.stack([values, np.ones_like(values)]), axis=1).compute()
+    computed = sc.cumsum(np.stack([values, np.ones_like(values)]), axis=1).compute()
     with np.errstate(invalid="ignore"):
         wanted = np.add.accumulate(np.where(np.isfinite(values), 0.0, values))
-    assert_same_bits(found[0][~np.isfinite(wanted)], wanted[~np.isfinite(wanted)])
-    assert np.isfinite(found[0][:1500]).all()
-    assert_same_bits(found[1], np.arange(1.0, len(values) + 1))  # the next line is not touched
+    assert_same_bits(computed[0][~np.isfinite(wanted)], wanted[~np.isfinite(wanted)])
+    assert np.isfinite(computed[0][:1500]).all()
+    assert_same_bits(computed[1], np.arange(1.0, len(values) + 1))  # the next line is not touched
 
 
 def test_sums_of_zeros_are_positive() -> None:
@@ -149,8 +150,8 @@ def test_sums_of_zeros_are_positive() -> None:
 def test_every_nan_of_a_product_is_numpys() -> None:
     odd = np.array([0x7FF0_0000_0000_0001, 0xFFF8_0000_0000_0007], np.uint64).view("f8")
     for values in (odd, np.array([np.inf, 0.0, -1.0])):
-        for found in (sc.prod(values).compute(), sc.cumprod(values).compute()[-1]):
-            assert np.float64(found).tobytes() == np.float64(np.nan).tobytes()
+        for computed in (sc.prod(values).compute(), sc.cumprod(values).compute()[-1]):
+            assert np.float64(computed).tobytes() == np.float64(np.nan).tobytes()
 
 
 # The same bits, however cut ---------------------------------------------------------------------
@@ -199,26 +200,26 @@ def test_same_bits_on_any_number_of_workers(name: str) -> None:
 def test_same_bits_in_any_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that end inside of pieces, tiles and lines."""
     x = sc.random.default_rng(6).normal(size=(3, 1400)) / 30 + 1
-    made = [x.cumsum(), x.cumprod(axis=1), x.prod(), x.prod(axis=1), x[:, :7].cumprod()]
-    made += [x.reshape(-1, 7).cumsum(axis=1), x.reshape(-1, 7).prod(axis=1), x.cumprod()]
-    wanted = [y.compute(on="core") for y in made]
+    arrays = [x.cumsum(), x.cumprod(axis=1), x.prod(), x.prod(axis=1), x[:, :7].cumprod()]
+    arrays += [x.reshape(-1, 7).cumsum(axis=1), x.reshape(-1, 7).prod(axis=1), x.cumprod()]
+    wanted = [y.compute(on="core") for y in arrays]
     monkeypatch.setattr("speedcube.engine.cpu.BLOCK", block)
-    for y, values in zip(made, wanted, strict=True):
+    for y, values in zip(arrays, wanted, strict=True):
         assert_same_bits(y.compute(on="core"), values, y)
 
 
-@pytest.mark.parametrize("target", native.targets())
+@pytest.mark.parametrize("target", targets())
 def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of another length and no vectors at all."""
     values = RNG.normal(size=4000) * np.exp(RNG.normal(size=4000) * 3)
     values[1600:1700] *= 2.0 ** -np.arange(100)
     for op, dtype in (("cumsum", "float64"), ("prod", "float64"), ("cumprod", "float64")):
-        program = Ordered(op, dtype, dtype)
-        text = native.source(program, target, native.QUICK[target])
-        kernel = native.load_object(native.compile_object(text, target))
+        program = Scan(op, dtype, dtype)
+        text = source(program, target, QUICK[target])
+        kernel = load_object(compile_object(text, target))
         words = np.array([len(values), 0, 1500, 1, 0, 0], np.int64)
-        state, out = np.zeros(llvm_ordered.STATE), np.empty_like(values)
-        scratch = np.empty(llvm_ordered.SCRATCH + 64, np.uint8)
+        state, out = np.zeros(STATE), np.empty_like(values)
+        scratch = np.empty(SCRATCH + 64, np.uint8)
         kernel.function(
             *(a.ctypes.data for a in (words, values, state)),
             (scratch.ctypes.data + 63) & ~63,
@@ -292,9 +293,9 @@ def test_numpys_functions_are_ours() -> None:
         (np.multiply.accumulate, {}),
         (np.multiply.reduce, {"axis": 1}),
     ):
-        found = function(x, **keywords)
-        assert isinstance(found, sc.Array)
-        np.testing.assert_allclose(found.compute(), function(values, **keywords), 1e-13)
+        result = function(x, **keywords)
+        assert isinstance(result, sc.Array)
+        np.testing.assert_allclose(result.compute(), function(values, **keywords), 1e-13)
 
 
 def test_plans_are_small_and_nothing_is_computed() -> None:

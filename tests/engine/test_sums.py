@@ -98,12 +98,12 @@ def test_stored_numbers(rung: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(WILD, max_size=30))
 def test_fsum(values: list[float]) -> None:
-    found = sc.asarray(np.array(values, np.float64)).sum().compute(on="core")
+    computed = sc.asarray(np.array(values, np.float64)).sum().compute(on="core")
     try:
         wanted = math.fsum(values)
     except OverflowError:  # of a partial, or of the sum
         wanted = float(rounded(sum(map(Fraction, values)), "float64"))
-    assert_same_bits(found, np.float64(wanted), values)
+    assert_same_bits(computed, np.float64(wanted), values)
 
 
 # Generated: the same numbers by position, through every kind of bins -----------------------------
@@ -155,8 +155,8 @@ def test_an_exact_zero_is_positive(op: str, dtype: str) -> None:
     for values in ([-0.0], [-0.0] * 5, [1.0, -1.0], [-1e308, 1e308, -0.0]):
         with np.errstate(over="ignore"):
             data = np.array(values).astype(dtype)
-        found = getattr(sc.asarray(data[np.isfinite(data)]), op)().compute(on="core")
-        assert_same_bits(found, np.dtype(dtype).type(0.0), values)
+        computed = getattr(sc.asarray(data[np.isfinite(data)]), op)().compute(on="core")
+        assert_same_bits(computed, np.dtype(dtype).type(0.0), values)
 
 
 def test_one_element_is_itself() -> None:
@@ -193,8 +193,8 @@ def test_partial_sums_overflow_and_the_total_does_not() -> None:
 def test_integer_sums_to_any_dtype_are_numpys(dtype: str, target: str) -> None:
     rng = np.random.default_rng(5)
     data = rng.integers(0, 2**64, (50, 7), np.uint64, endpoint=False).astype(dtype)
-    found = sc.asarray(data).sum(axis=0, dtype=target).compute(on="core")
-    assert_same_bits(found, data.sum(axis=0, dtype=target))
+    computed = sc.asarray(data).sum(axis=0, dtype=target).compute(on="core")
+    assert_same_bits(computed, data.sum(axis=0, dtype=target))
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL)
@@ -213,5 +213,5 @@ def test_default_dtypes_are_numpys(dtype: str) -> None:
 def test_count_nonzero_is_numpys(dtype: str, axis: Any, keepdims: bool) -> None:
     values = [0, 1, -0.0, math.nan, 5e-324, -3] if dtype == "float64" else [0, 1, 0, 2, 0]
     data = np.resize(np.array(values), (4, 5, 6)).astype(dtype)
-    found = sc.count_nonzero(sc.asarray(data), axis=axis, keepdims=keepdims).compute(on="core")
-    assert_same_bits(found, np.asarray(np.count_nonzero(data, axis=axis, keepdims=keepdims)))
+    computed = sc.count_nonzero(sc.asarray(data), axis=axis, keepdims=keepdims).compute(on="core")
+    assert_same_bits(computed, np.asarray(np.count_nonzero(data, axis=axis, keepdims=keepdims)))

@@ -17,8 +17,8 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import DTypeError, ParameterError, ShapeError
+from speedcube.kernel.builder import Builder
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.ir import Builder
 from speedcube.kernel.lower.rules import RULES
 
 COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
@@ -27,9 +27,9 @@ COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, oper
 def same(ours: Any, numpys: Any, what: str = "") -> None:
     """The values, shape and dtype that NumPy gives."""
     assert isinstance(ours, sc.Array), what
-    found = ours.compute(on="core")
-    assert_same_bits(found, numpys, what)
-    assert type(found) is type(numpys), what
+    computed = ours.compute(on="core")
+    assert_same_bits(computed, numpys, what)
+    assert type(computed) is type(numpys), what
 
 
 # Comparisons ------------------------------------------------------------------------------------
@@ -47,8 +47,8 @@ def test_signed_against_uint64_is_exact(signed: str, compare: Callable[..., Any]
     for x, y in ((edges(signed), wide), (wide, edges(signed))):
         p, q = (g.ravel() for g in np.meshgrid(x, y))
         exact = [compare(int(a), int(b)) for a, b in zip(p, q, strict=True)]
-        found = compare(sc.asarray(p), sc.asarray(q))
-        assert found.compute(on="core").tolist() == exact
+        compared = compare(sc.asarray(p), sc.asarray(q))
+        assert compared.compute(on="core").tolist() == exact
         b = Builder()
         rule = RULES[{"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal"}.get(
             compare.__name__, {"gt": "greater", "ge": "greater_equal"}.get(compare.__name__, "")
@@ -188,8 +188,8 @@ def test_fabs_and_rint_give_float64_even_where_numpy_has_less(dtype: str) -> Non
 
 def test_aranges_are_counted_exactly() -> None:
     """NumPy counts in floats: it leaves out the last."""
-    found = sc.arange(-(2**63), 2**63 - 1, 2**63 - 1).compute(on="core")
-    assert found.tolist() == [-(2**63), -1, 2**63 - 2]
+    computed = sc.arange(-(2**63), 2**63 - 1, 2**63 - 1).compute(on="core")
+    assert computed.tolist() == [-(2**63), -1, 2**63 - 2]
     assert sc.arange(0, 2**60 + 1).shape == (2**60 + 1,)
 
 
@@ -197,17 +197,17 @@ def test_powers_of_other_exponents() -> None:
     """Whole powers up to 64 are products; the others are `power`, within an ulp."""
     x = np.array([0.5, 2.0, 3.7])
     for exponent in (0.3, 100, -2.5, np.float64(1.7), [2.0, 3.0, 0.1]):
-        found = (sc.asarray(x) ** exponent).compute(on="core")
-        assert_same_bits(found, sc.power(sc.asarray(x), exponent).compute(on="core"))
-        np.testing.assert_allclose(found, x**exponent, rtol=1e-15)
+        computed = (sc.asarray(x) ** exponent).compute(on="core")
+        assert_same_bits(computed, sc.power(sc.asarray(x), exponent).compute(on="core"))
+        np.testing.assert_allclose(computed, x**exponent, rtol=1e-15)
     np.testing.assert_allclose((2.5 ** sc.asarray(x)).compute(on="core"), 2.5**x, rtol=1e-15)
     assert (sc.asarray([4, 9]) ** 1.5).compute(on="core").tolist() == [8.0, 27.0]
 
 
 def test_booleans_are_compared_as_such() -> None:
-    made = sc.asarray(B) == True  # noqa: E712
-    assert {arg.dtype for arg in made._expr.args} == {"bool"}
-    same(made, B == True)  # noqa: E712
+    compared = sc.asarray(B) == True  # noqa: E712
+    assert {arg.dtype for arg in compared._expr.args} == {"bool"}
+    same(compared, B == True)  # noqa: E712
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {

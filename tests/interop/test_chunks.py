@@ -58,10 +58,10 @@ SOURCES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_new_array(name: str) -> None:
-    found, wanted = SOURCES[name](sc), SOURCES[name](da)
-    assert found.shape == wanted.shape
-    assert found.chunks == wanted.chunks
-    assert found.numblocks == wanted.numblocks
+    ours, wanted = SOURCES[name](sc), SOURCES[name](da)
+    assert ours.shape == wanted.shape
+    assert ours.chunks == wanted.chunks
+    assert ours.numblocks == wanted.numblocks
 
 
 def test_from_an_array() -> None:
@@ -132,9 +132,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation(name: str) -> None:
-    found, wanted = OPERATIONS[name](sc), OPERATIONS[name](da)
-    assert found.shape == wanted.shape
-    assert found.chunks == wanted.chunks
+    ours, wanted = OPERATIONS[name](sc), OPERATIONS[name](da)
+    assert ours.shape == wanted.shape
+    assert ours.chunks == wanted.chunks
 
 
 def test_where_dask_cannot_reshape() -> None:
@@ -206,31 +206,31 @@ def _steps(draw: Any, shape: tuple[int, ...]) -> Step:
 @given(data=st.data())
 def test_random_programs(data: st.DataObject) -> None:
     shape, hint = data.draw(_sources(), label="source")
-    found, wanted = sc.ones(shape, chunks=hint), da.ones(shape, chunks=hint)
-    assert found.chunks == wanted.chunks
+    ours, wanted = sc.ones(shape, chunks=hint), da.ones(shape, chunks=hint)
+    assert ours.chunks == wanted.chunks
     for _ in range(data.draw(st.integers(1, 4), label="steps")):
-        if found.ndim > 5 or 0 in found.shape:
+        if ours.ndim > 5 or 0 in ours.shape:
             break  # Dask itself fails on many empty arrays; see test_empty_arrays
-        text, step = data.draw(_steps(found.shape))
+        text, step = data.draw(_steps(ours.shape))
         note(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", da.PerformanceWarning)
             try:
                 wanted = step(da, wanted)
-                found = step(sc, found)
+                ours = step(sc, ours)
             except (NotImplementedError, sc.errors.ShapeError):
                 break  # Dask cannot reshape this grid, or we this view
-        assert found.shape == wanted.shape
-        assert found.chunks == wanted.chunks
+        assert ours.shape == wanted.shape
+        assert ours.chunks == wanted.chunks
 
 
 @pytest.mark.parametrize(
     "item", [slice(3, 3), slice(5, 2), (slice(None), slice(9, 99)), slice(-1, 0)], ids=str
 )
 def test_empty_arrays(item: Any) -> None:
-    found, wanted = sc.ones((8, 9), chunks=(3, 4))[item], da.ones((8, 9), chunks=(3, 4))[item]
-    assert found.shape == wanted.shape
-    assert found.chunks == wanted.chunks
+    ours, wanted = sc.ones((8, 9), chunks=(3, 4))[item], da.ones((8, 9), chunks=(3, 4))[item]
+    assert ours.shape == wanted.shape
+    assert ours.chunks == wanted.chunks
 
 
 @pytest.mark.parametrize("step", [None, 1, 2, 5, -1, -2, -3, -7])
@@ -241,8 +241,8 @@ def test_chunks_add_up_to_the_shape(step: int | None) -> None:
     for x in (sc.arange(8, chunks=3), sc.arange(6, chunks=((1, 2, 3),)), sc.arange(0)):
         for start, stop in itertools.product(bounds, bounds):
             view = x[start:stop:step]
-            found = tuple(map(sum, view.chunks))
-            assert found == view.shape, f"[{start}:{stop}:{step}] of {x.chunks}"
+            ours = tuple(map(sum, view.chunks))
+            assert ours == view.shape, f"[{start}:{stop}:{step}] of {x.chunks}"
 
 
 # Cost --------------------------------------------------------------------------------------------
@@ -268,12 +268,12 @@ assert "dask.array" not in sys.modules
 
 def test_long_programs() -> None:
     """Thousands of views: the recipe of the grid stays short."""
-    found, wanted = sc.ones((6000,), chunks=500), 6000
+    ours, wanted = sc.ones((6000,), chunks=500), 6000
     for _ in range(3000):
-        found = found[1:]
+        ours = ours[1:]
         wanted -= 1
-    assert sum(found.chunks[0]) == wanted
-    assert found._grid.depth < 100
+    assert sum(ours.chunks[0]) == wanted
+    assert ours._grid.depth < 100
 
 
 # Bad hints ---------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         moved.append(value)
         return np.asarray(value)
 
-    made = SimpleNamespace(
+    module = SimpleNamespace(
         random=SimpleNamespace(RandomState=random_state),
         ndarray=np.ndarray,
         asarray=asarray,
@@ -40,8 +40,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         empty=np.empty,
         moved=moved,
     )
-    monkeypatch.setitem(sys.modules, "cupy", made)  # type: ignore[arg-type]
-    return made
+    monkeypatch.setitem(sys.modules, "cupy", module)  # type: ignore[arg-type]
+    return module
 
 
 def generator(seed: int = 7) -> Any:

@@ -58,9 +58,9 @@ def on_gpu(x: Any) -> Any:
     for chunk in chunks(x):
         assert type(chunk) is cupy.ndarray
         assert chunk.dtype == x.dtype
-    found = x.compute()
-    assert type(found) is cupy.ndarray
-    return cupy.asnumpy(found)
+    computed = x.compute()
+    assert type(computed) is cupy.ndarray
+    return cupy.asnumpy(computed)
 
 
 # Arrays ------------------------------------------------------------------------------------
@@ -96,9 +96,9 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
 def test_unmodified_dask_code_gives_cupy_chunks(name: str) -> None:
     expected = EXPRESSIONS[name]().compute()
     with sc.on("gpu"):
-        found = on_gpu(EXPRESSIONS[name]())
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+        computed = on_gpu(EXPRESSIONS[name]())
+    assert computed.dtype == expected.dtype
+    np.testing.assert_allclose(computed, expected, rtol=1e-13, atol=1e-13)
 
 
 def test_arrays_made_outside_move_when_asked() -> None:
@@ -112,8 +112,8 @@ def test_arrays_made_outside_move_when_asked() -> None:
         assert type(moved.to_backend("numpy").compute()) is np.ndarray
         assert type(moved.map_blocks(cupy.asnumpy).compute()) is np.ndarray
         assert type(on_gpu(moved.persist())) is np.ndarray
-    kept = moved + 1
-    assert type(kept.compute()) is cupy.ndarray  # an array stays what it was made as
+    later = moved + 1
+    assert type(later.compute()) is cupy.ndarray  # an array stays what it was made as
     assert type(x.to_backend("cupy").compute()) is cupy.ndarray
 
 
@@ -247,15 +247,15 @@ def test_another_thread_computes_on_the_gpu_too() -> None:
     import cupy
 
     def compute() -> None:
-        found.append(type(da.ones(3).sum().compute()))
-        found.append(sc.ones(3).plan().rung)
+        seen.append(type(da.ones(3).sum().compute()))
+        seen.append(sc.ones(3).plan().rung)
 
-    found: list[Any] = []
+    seen: list[Any] = []
     with sc.on("gpu"):
         thread = threading.Thread(target=compute)
         thread.start()
         thread.join()
-    assert found == [cupy.ndarray, "gpu"]
+    assert seen == [cupy.ndarray, "gpu"]
 
 
 def test_frames_follow_where_they_can() -> None:
@@ -318,9 +318,9 @@ def test_gpus_is_one_cluster_for_the_block() -> None:
         assert set(pids) <= set(client.run(os.getpid).values())
         assert kinds.all()
         assert positive.all()
-        kept = x.persist()
-        distributed.wait(kept)
-        assert all(isinstance(value, distributed.Future) for value in kept.dask.values())
+        persisted = x.persist()
+        distributed.wait(persisted)
+        assert all(isinstance(value, distributed.Future) for value in persisted.dask.values())
         assert sorted(cupy.asnumpy(da.random.default_rng(2).permutation(50).compute())) == list(
             range(50)
         )

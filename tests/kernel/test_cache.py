@@ -23,7 +23,8 @@ from speedcube.engine.tiers import Tiers
 from speedcube.errors import KernelError
 from speedcube.kernel import cache
 from speedcube.kernel.cache import KernelCache, content_key
-from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm.compile import FULL, QUICK, Style, _key, build, load
+from speedcube.kernel.llvm.simd import targets
 from speedcube.kernel.program import Program
 
 KEY = content_key("test", 1)
@@ -187,8 +188,9 @@ def test_default_directory(
 # Whole kernels ----------------------------------------------------------------------------------
 
 
-BEST = native.targets()[0]
-STYLES = {"quick": native.QUICK[BEST], "full": native.FULL[BEST]}
+COMPILE = "speedcube.kernel.llvm.compile"
+BEST = targets()[0]
+STYLES = {"quick": QUICK[BEST], "full": FULL[BEST]}
 
 
 def _program(array: sc.Array) -> Program:
@@ -202,15 +204,15 @@ def _small_program() -> Program:
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 def test_a_kernel_is_compiled_once(
-    store: KernelCache, monkeypatch: pytest.MonkeyPatch, style: native.Style
+    store: KernelCache, monkeypatch: pytest.MonkeyPatch, style: Style
 ) -> None:
     which = _small_program(), BEST, style, store
-    assert native.load(*which) is None
-    kept = [native.build(*which)]
+    assert load(*which) is None
+    kept = [build(*which)]
     assert (store.hits, store.misses) == (0, 1)
-    monkeypatch.setattr(native, "compile_object", None)  # calling it would fail
-    monkeypatch.setattr(native, "source", None)  # nor is the text needed
-    kept.append(native.load(*which))
+    monkeypatch.setattr(f"{COMPILE}.compile_object", None)  # calling it would fail
+    monkeypatch.setattr(f"{COMPILE}.source", None)  # nor is the text needed
+    kept.append(load(*which))
     assert None not in kept
     assert store.hits == 1
 
@@ -219,10 +221,10 @@ def test_each_style_program_and_printer_has_its_own_entry(
     store: KernelCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = _small_program(), _program(sc.asarray(np.arange(5.0)) * 2 + 1)
-    keys = {native._key(p, BEST, style) for p in (one, other) for style in STYLES.values()}
-    keys.add(native._key(one, "plain", STYLES["full"]))
-    monkeypatch.setattr(native, "generator", lambda: b"a printer that was changed")
-    keys.add(native._key(one, BEST, STYLES["full"]))
+    keys = {_key(p, BEST, style) for p in (one, other) for style in STYLES.values()}
+    keys.add(_key(one, "plain", STYLES["full"]))
+    monkeypatch.setattr(f"{COMPILE}.generator", lambda: b"a printer that was changed")
+    keys.add(_key(one, BEST, STYLES["full"]))
     assert len(keys) == 6 if BEST != "plain" else 5
 
 
@@ -277,7 +279,7 @@ def test_full_code_in_the_cache_is_used_at_once(
     kept = [tier()]
     kept[0].kernel(1000)
     assert (store.hits, store.misses) == (0, 1)
-    monkeypatch.setattr(native, "compile_object", None)
+    monkeypatch.setattr(f"{COMPILE}.compile_object", None)
     kept.append(tier())
     kept[1].kernel(1)
     assert _names(kept[1]) == ["full"]
@@ -303,20 +305,21 @@ from pathlib import Path
 import numpy as np, speedcube as sc
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.kernel.llvm import compile as native
+from speedcube.kernel.llvm.compile import FULL, build, load
+from speedcube.kernel.llvm.simd import targets
 from speedcube.kernel.cache import KernelCache
 
 store = KernelCache(Path(sys.argv[1]))
 stage = plan_for((sc.asarray(np.arange(5.0)) + 1)._expr, "core", None, False)[0].stages[-1]
-target = native.targets()[0]
-which = prepare(stage, stage.parts[0], None).program, target, native.FULL[target], store
-kept = [native.build(*which)]
+target = targets()[0]
+which = prepare(stage, stage.parts[0], None).program, target, FULL[target], store
+kept = [build(*which)]
 (path,) = store.directory.glob("*.kernel")
 raw = path.read_bytes()
 payload = {"empty": b"", "text": b"not an object", "zeros": bytes(4000)}
 store.put(raw[18:50], payload[sys.argv[2]])
-assert native.load(*which) is None and not path.exists()
-kept.append(native.build(*which))
+assert load(*which) is None and not path.exists()
+kept.append(build(*which))
 print(path.read_bytes() == raw)
 print((sc.asarray(np.arange(5.0)) * 3).compute(on="core").tolist())
 """
@@ -340,9 +343,9 @@ def test_a_well_signed_entry_that_is_no_object_is_compiled_anew(
 def test_text_that_llvm_refuses_is_a_kernel_error(
     store: KernelCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "source", lambda *which: "define nonsense")
+    monkeypatch.setattr(f"{COMPILE}.source", lambda *which: "define nonsense")
     with pytest.raises(KernelError, match="LLVM refused a kernel"):
-        native.build(_small_program(), BEST, STYLES["full"], store)
+        build(_small_program(), BEST, STYLES["full"], store)
     assert not list(store.directory.iterdir())
 
 

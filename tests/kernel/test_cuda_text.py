@@ -30,7 +30,7 @@ from speedcube.commands.verify.draws import DRAWS
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.engine.rungs import Target
+from speedcube.engine.rungs import Rung
 from speedcube.expr.nodes import Expr, Map
 from speedcube.kernel.cuda.compile import OPTIONS
 from speedcube.kernel.cuda.loops import CudaLoops
@@ -43,8 +43,8 @@ COMPILER = shutil.which("g++") or shutil.which("clang++")
 NVCC = shutil.which("nvcc")
 RESIDENT = 5  # thread blocks in a grid: fewer than units, so that blocks take several
 
-ONE = Target("gpu", "gpu", 1, "a GPU played by the host", (0,))
-THREE = Target("gpus", "gpus", 3, "GPUs played by the host", (0, 1, 2))
+ONE = Rung("gpu", "gpu", 1, "a GPU played by the host", (0,))
+THREE = Rung("gpus", "gpus", 3, "GPUs played by the host", (0, 1, 2))
 
 
 def _rng() -> sc.random.Generator:
@@ -287,9 +287,9 @@ def source(program: Program) -> str:
     return CudaLoops(program).emit()
 
 
-def texts(array: sc.Array, target: Target) -> list[str]:
-    """The CUDA C of every kernel of ``array`` on ``target``."""
-    plan, _ = plan_for(array._expr, target, None, False)
+def texts(array: sc.Array, rung: Rung) -> list[str]:
+    """The CUDA C of every kernel of ``array`` on ``rung``."""
+    plan, _ = plan_for(array._expr, rung, None, False)
     return [
         source(prepare(whole, part, None).program)
         for stage in plan.stages
@@ -493,7 +493,7 @@ def library(
     """Every kernel that the list needs, on one device and on three."""
     if COMPILER is None:
         pytest.skip("neither g++ nor clang++ is on PATH")
-    found = [t for a in arrays.values() for target in (ONE, THREE) for t in texts(a, target)]
+    found = [t for a in arrays.values() for rung in (ONE, THREE) for t in texts(a, rung)]
     return HostKernels(list(dict.fromkeys(found)), tmp_path_factory.mktemp("cuda"))
 
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, run_body
 
 import speedcube as sc
+from speedcube.kernel.builder import Builder
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.ir import Body, Builder
-from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.ir import Body
+from speedcube.kernel.llvm.simd import targets
 from speedcube.kernel.math import division
 
 OPERATIONS = {"floor_divide": division.floor_divide, "remainder": division.remainder}

@@ -19,9 +19,10 @@ from oracle import assert_same_bits, run_body
 
 import speedcube as sc
 from speedcube import dtypes
+from speedcube.kernel.builder import Builder
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.ir import Body, Builder
-from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.ir import Body
+from speedcube.kernel.llvm.simd import targets
 from speedcube.kernel.lower.rules import RULES
 from speedcube.kernel.math.bits import canonical
 from speedcube.ops import ELEMENTARY, OPS

@@ -17,7 +17,7 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.expr.bounds import analyse
+from speedcube.expr.analysis import analyse
 from speedcube.ops import ELEMENTARY, OPS
 
 EVERY = np.arange(65536, dtype=np.uint16).view(np.float16)

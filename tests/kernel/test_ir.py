@@ -13,10 +13,11 @@ from oracle import assert_same_bits, bits, rounded, run_body
 
 from speedcube import dtypes
 from speedcube.errors import KernelError
-from speedcube.kernel import ir
+from speedcube.kernel.builder import Builder, Value
 from speedcube.kernel.evaluate import evaluate
-from speedcube.kernel.ir import Body, Builder, Instr
-from speedcube.kernel.llvm.compile import targets
+from speedcube.kernel.ir import Body, Instr
+from speedcube.kernel.legal import ARITY, verify
+from speedcube.kernel.llvm.simd import targets
 
 # The verifier -----------------------------------------------------------------------------------
 
@@ -95,13 +96,13 @@ REFUSED = {
 def test_verifier_refuses(name: str) -> None:
     instrs, message = REFUSED[name]
     with pytest.raises(KernelError, match=message) as caught:
-        ir.verify(Body(tuple(instrs), ()))
+        verify(Body(tuple(instrs), ()))
     assert "%0 = " in str(caught.value), "the message prints the body"
 
 
 def test_verifier_refuses_an_output_that_does_not_exist() -> None:
     with pytest.raises(KernelError, match=r"output 'x' names %3, which does not exist"):
-        ir.verify(Body((F,), (("x", 3),)))
+        verify(Body((F,), (("x", 3),)))
 
 
 def test_builder_verifies() -> None:
@@ -266,7 +267,7 @@ def body_of(op: str, result: str, types: list[str], imm: Any = None) -> Body:
 def rare_case(dtype: str, least: float) -> tuple[Body, dict[str, np.ndarray]]:
     """Only some vectors have a lane above ``least``; one rare body holds another."""
 
-    def inner(b: Builder, x: ir.Value, y: ir.Value) -> ir.Value:
+    def inner(b: Builder, x: Value, y: Value) -> Value:
         deeper = y.compare("gt", b.const(3, y.type))
         return b.rare(deeper, x + y, lambda b, x: -x * b.const(3, x.type), x)
 
@@ -281,11 +282,11 @@ def rare_case(dtype: str, least: float) -> tuple[Body, dict[str, np.ndarray]]:
 def loop_case(dtype: str, behind: bool) -> tuple[Body, dict[str, np.ndarray]]:
     """Lanes go round 0 to 40 times; ``behind``: only where a rare body needs it."""
 
-    def step(b: Builder, n: ir.Value, end: ir.Value) -> tuple[ir.Value, ir.Value]:
+    def step(b: Builder, n: Value, end: Value) -> tuple[Value, Value]:
         n = n + b.const(1, n.type)
         return n, n.compare("lt", end)
 
-    def rule(b: Builder, n: ir.Value, end: ir.Value) -> ir.Value:
+    def rule(b: Builder, n: Value, end: Value) -> Value:
         return b.loop(n.compare("lt", end), step, n, end) * b.const(3, n.type)
 
     b = Builder()
@@ -390,7 +391,7 @@ CASES = _cases()
 
 def test_every_operation_has_a_case() -> None:
     covered = {name.split("-")[0] for name in CASES} | {"input", "const", "param", "fma"}
-    assert set(ir.ARITY) <= covered, "new operations need a case here"
+    assert set(ARITY) <= covered, "new operations need a case here"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, draw, source_of
 
 import speedcube as sc
-from speedcube.expr.bounds import analyse
+from speedcube.expr.analysis import analyse
 from speedcube.expr.nodes import Leaf, Random
 from speedcube.kernel.evaluate import evaluate
 from speedcube.kernel.math.streams import stream

@@ -71,8 +71,8 @@ def url(site: http.server.ThreadingHTTPServer, path: str) -> str:
 
 
 def asked(site: http.server.ThreadingHTTPServer) -> list[str]:
-    found: list[str] = site.asked  # type: ignore[attr-defined]
-    return found
+    paths: list[str] = site.asked  # type: ignore[attr-defined]
+    return paths
 
 
 def never(line: str) -> None:
@@ -88,12 +88,12 @@ def test_a_url_is_fetched_once_and_checked_again(
     assert first.origin == at
     assert source.load(at, never) == first
     assert asked(site) == ["/pets.csv"]
-    (kept,) = cache.glob("*.csv")
-    assert kept.stem == first.sha256
-    kept.write_bytes(GOOD + b"evil\n")
+    (stored,) = cache.glob("*.csv")
+    assert stored.stem == first.sha256
+    stored.write_bytes(GOOD + b"evil\n")
     assert source.load(at, never) == first  # damaged: fetched anew
     assert asked(site) == ["/pets.csv", "/pets.csv"]
-    assert kept.read_bytes() == GOOD
+    assert stored.read_bytes() == GOOD
     (index,) = cache.glob("*.json")
     for text in ("", "[]", "{}", '{"sha256": 5}', '{"sha256": "../../x"}', "\xff"):
         index.write_text(text)

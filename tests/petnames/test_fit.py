@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +14,7 @@ from safetensors.torch import load
 from speedcube import train
 from speedcube.petnames.model import make_model
 from speedcube.petnames.names import data
-from speedcube.petnames.train_function import Settings, Shares, fit, permutation, rate_at
+from speedcube.petnames.train_function import Hyperparameters, fit, rate_at
 
 NAMES = [f"{first}{middle}{last}" for first in "bdlmr" for middle in "aeo" for last in ("x", "lly")]
 TRAINING, HELD_OUT = NAMES[3:], NAMES[:3]
@@ -60,7 +59,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Alone:
 
 
 def trained(epochs: int, batch: int = 32, seed: int = 0) -> dict[str, torch.Tensor]:
-    value = fit(Settings(epochs, batch, False, 1e-2, seed), TRAINING, HELD_OUT)
+    value = fit(Hyperparameters(epochs, batch, False, 1e-2, seed), TRAINING, HELD_OUT)
     assert value is not None
     return load(value["weights"])
 
@@ -114,27 +113,6 @@ def test_a_resumed_training_has_the_weights_of_one_that_was_not_interrupted(alon
     assert not torch.equal(whole["linear.bias"], other["linear.bias"])
 
 
-@pytest.mark.parametrize("world", [1, 2, 5])
-@pytest.mark.parametrize("batch", [7, 20, 200])
-@pytest.mark.parametrize("size", [1, 40, 101])
-def test_the_ranks_share_each_batch(size: int, batch: int, world: int) -> None:
-    order = permutation(size, seed=3, epoch=1)
-    assert sorted(order.tolist()) == list(range(size))
-    ranks = [Shares(size, batch, rank, world) for rank in range(world)]
-    whole = [order[start : start + batch].tolist() for start in range(0, size, batch)]
-    whole = [rows for rows in whole if len(rows) >= world]
-    assert [rank.wholes() for rank in ranks] == [list(map(len, whole))] * world
-    if not whole:
-        return
-    left = [rank.mine(order).tolist() for rank in ranks]
-    for rows in whole:
-        parts = [mine[: rank.size(len(rows))] for mine, rank in zip(left, ranks, strict=True)]
-        left = [mine[len(part) :] for mine, part in zip(left, parts, strict=True)]
-        assert sorted(itertools.chain(*parts)) == sorted(rows)
-        assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert not any(left)
-
-
 def test_the_learning_rate_rises_and_falls() -> None:
     rates = [rate_at(step, 100, 2.0) for step in range(100)]
     assert rates[0] == pytest.approx(2.0 / 15)
@@ -174,9 +152,3 @@ def test_within_an_epoch_a_cpu_tells_now_and_then(
     assert all("validation_loss" not in row for row in alone.rows[:-1])
     assert alone.rows[-1]["epoch"] == 1
     assert 1 < alone.rows[0]["loss"] < 4
-
-
-def test_epochs_and_seeds_have_orders_of_their_own() -> None:
-    orders = {tuple(permutation(50, seed, epoch).tolist()) for seed in (0, 1) for epoch in (1, 2)}
-    assert len(orders) == 4
-    assert torch.equal(permutation(50, 0, 1), permutation(50, 0, 1))

@@ -23,9 +23,9 @@ from speedcube import cli
 from speedcube.errors import CheckpointError
 from speedcube.petnames import card
 from speedcube.petnames.generate_command import show
+from speedcube.petnames.invent import invent
 from speedcube.petnames.model import make_model
 from speedcube.petnames.names.known import Known, tidy
-from speedcube.petnames.sample import invent
 
 DATA = ["rex", " sweet  pea ", "bo"]
 FACTS: dict[str, Any] = {
@@ -146,7 +146,7 @@ def test_a_terminal_gets_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_few_new_names_are_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("speedcube.petnames.sample._PATIENCE", 2)
+    monkeypatch.setattr("speedcube.petnames.invent._PATIENCE", 2)
     result = generate("--model", model, "--n", 9, "--temperature", 1e-9, "--start", "ab")
     assert result.exit_code == 1
     assert len(result.stdout.splitlines()) <= 1
@@ -175,12 +175,12 @@ def test_a_model_comes_back_whole(model: Path, weights: bytes) -> None:
         "known.safetensors",
         "weights.safetensors",
     ]
-    found = card.load(model)
-    assert save(found.network.state_dict()) == weights
-    assert not found.network.training
-    assert "sweet pea" in found.known
-    assert "sweet" not in found.known
-    assert found.card["losses"] == FACTS["losses"]
+    loaded = card.load(model)
+    assert save(loaded.network.state_dict()) == weights
+    assert not loaded.network.training
+    assert "sweet pea" in loaded.known
+    assert "sweet" not in loaded.known
+    assert loaded.card["losses"] == FACTS["losses"]
     text = (model / "README.md").read_text()
     assert "3 names (3 different) from pets.csv, SHA-256\n`0000" in text
     assert "| validation loss | 2.5000 (perplexity 12.18) |" in text
@@ -200,9 +200,9 @@ def refused(directory: Path) -> str:
 def resealed(directory: Path, name: str, content: bytes) -> None:
     """Put ``content`` into a file and its right checksum onto the card."""
     (directory / name).write_bytes(content)
-    found = json.loads((directory / "card.json").read_text())
-    found["files"][name] = hashlib.sha256(content).hexdigest()
-    (directory / "card.json").write_text(json.dumps(found))
+    facts = json.loads((directory / "card.json").read_text())
+    facts["files"][name] = hashlib.sha256(content).hexdigest()
+    (directory / "card.json").write_text(json.dumps(facts))
 
 
 def test_no_directory_and_an_empty_one(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_names_quotes_and_blank_lines() -> None:
 def test_the_checksum_is_that_of_the_bytes() -> None:
     content = "\ufeffname\r\nZoé\r\n".encode()
     table = reader.read_bytes(content, "x")
-    assert table == reader.Table(["Zoé"], hashlib.sha256(content).hexdigest())
+    assert table == reader.NamesFile(["Zoé"], hashlib.sha256(content).hexdigest())
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_damaged_bytes_are_read_or_refused_in_our_words(junk: bytes, start: int,
 
 
 def test_the_sample_that_ships() -> None:
-    found = source.sample()
-    assert len(found.names) == len(set(found.names)) == 600
-    assert {"luna", "charlie", "sweet pea"} <= set(found.names)
-    assert found.origin == "the sample of speedcube"
+    sample = source.sample()
+    assert len(sample.names) == len(set(sample.names)) == 600
+    assert {"luna", "charlie", "sweet pea"} <= set(sample.names)
+    assert sample.origin == "the sample of speedcube"
 
 
 def test_a_file_without_names_is_refused(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ def report(*args: object) -> Result:
     return CliRunner().invoke(cli.app, ["petnames", "report", *map(str, args)])
 
 
-def trained(out: Path, told: Any = PLAN, halves: Any = HALVES) -> Path:
+def trained(out: Path, plan: Any = PLAN, halves: Any = HALVES) -> Path:
     """The directory of a training, as far as it came."""
     out.mkdir(parents=True)
-    (out / "petnames.json").write_text(json.dumps(told))
+    (out / "petnames.json").write_text(json.dumps(plan))
     with MetricsFile(out / "metrics.jsonl") as file:
         file.write({"event": "start", "time": 100.0})
         for step, (epoch, seconds, loss, validation) in enumerate(halves, 1):
@@ -90,6 +90,18 @@ def test_a_finished_training_is_told_as_its_card_has_it(tmp_path: Path) -> None:
     assert "<th>origin</th><td>&lt;b&gt;x.csv</td>" in page
 
 
+def test_a_sweeps_table_needs_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("speedcube.petnames.options.find_spec", lambda name: None)
+    Path("swept").mkdir()
+    Path("swept/sweep.json").write_text("{}")
+    result = report("--out", "swept")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "speedcube petnames report: pandas and pyarrow cannot be imported; "
+        "pip install speedcube[sweep]\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
@@ -107,7 +119,7 @@ def test_a_finished_training_is_told_as_its_card_has_it(tmp_path: Path) -> None:
 def test_what_cannot_be_reported_is_said(args: list[str], reason: str) -> None:
     trained(Path("good"))
     trained(Path("early"), halves=HALVES[:1])
-    trained(Path("broken"), told={"data": "5e1f"})
+    trained(Path("broken"), plan={"data": "5e1f"})
     result = report(*args)
     assert result.exit_code == 2
     assert result.stderr.startswith("speedcube petnames report: ")

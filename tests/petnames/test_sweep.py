@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from speedcube import cli
 from speedcube.petnames.names import source
-from speedcube.train.sweeps import Sweep
+from speedcube.train import Sweep
 
 SMALL = [name.capitalize() for name in source.sample().names[:90]]
 
@@ -34,16 +34,16 @@ def test_a_sweep_writes_a_page_and_the_same_command_goes_on(pets: Path) -> None:
              "--lr", "0.001,0.01", "--out", "petnames-runs/a")  # fmt: skip
     result = petnames(*asked)
     assert result.exit_code == 0, result.output
-    found = Sweep("petnames-runs/a")
-    assert [(r.status, r.params["lr"]) for r in found.results()] == [
+    sweep = Sweep("petnames-runs/a")
+    assert [(r.status, r.params["lr"]) for r in sweep.results()] == [
         ("finished", 0.001),
         ("finished", 0.01),
     ]
-    assert found.best is not None
-    told = result.stdout.splitlines()[-1]
-    assert told == (
-        f"Best: validation loss {found.best.value:.4f} a character with "
-        f"lr {found.best.params['lr']}, batch 60, ranks 1. "
+    assert sweep.best is not None
+    verdict = result.stdout.splitlines()[-1]
+    assert verdict == (
+        f"Best: validation loss {sweep.best.value:.4f} a character with "
+        f"lr {sweep.best.params['lr']}, batch 60, ranks 1. "
         f"2 trials in {Path('petnames-runs/a/report.html').absolute()}"
     )
     assert "2 of 2: trial" in result.stderr
@@ -56,7 +56,7 @@ def test_a_sweep_writes_a_page_and_the_same_command_goes_on(pets: Path) -> None:
     page.unlink()
     figures = ("--curves", "curves.svg", "--target-times", "times.png")
     again = petnames("report", "--target", 9, *figures)
-    assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, told)
+    assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, verdict)
     assert "Time to validation_loss 9" in page.read_text()
     assert "validation_loss" in Path("curves.svg").read_text()
     assert Path("times.png").read_bytes()[:4] == b"\x89PNG"

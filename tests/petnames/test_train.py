@@ -56,8 +56,8 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
         f"Validation loss {losses[2]} a character. Weights and card are in {run}; "
         f"names: speedcube petnames generate --model {run}"
     )
-    found = card.load(run).card
-    assert found["settings"] == {
+    facts = card.load(run).card
+    assert facts["settings"] == {
         "epochs": 1,
         "batch": 60,
         "batch_per_rank": False,
@@ -66,14 +66,14 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
         "ranks": 2,
         "arithmetic": "float32 in PyTorch",
     }
-    assert found["data"]["names"] == 90
-    assert found["data"]["sha256"] == source.load("pets.csv", print).sha256
-    assert found["data"]["training_rows"] == len(data.rows(training))
-    assert f"{found['losses']['validation']:.4f}" == losses[2]
+    assert facts["data"]["names"] == 90
+    assert facts["data"]["sha256"] == source.load("pets.csv", print).sha256
+    assert facts["data"]["training_rows"] == len(data.rows(training))
+    assert f"{facts['losses']['validation']:.4f}" == losses[2]
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    told = {row["rank"]: row["metrics"] for row in rows if "metrics" in row}
-    assert told[0] == told[1]  # the mean over ranks, on both
-    assert told[0]["loss"] == found["losses"]["training"]
+    last_of = {row["rank"]: row["metrics"] for row in rows if "metrics" in row}
+    assert last_of[0] == last_of[1]  # the mean over ranks, on both
+    assert last_of[0]["loss"] == facts["losses"]["training"]
     names = generate("--n", 5).stdout.splitlines()
     assert len(names) == 5
     assert not {name.lower() for name in names} & {name.lower() for name in SMALL}
@@ -84,8 +84,7 @@ def test_two_ranks_train_a_model_that_invents_names(pets: Path) -> None:
 
 def test_a_line_within_an_epoch_has_four_digits_of_it() -> None:
     row = {"metrics": {"epoch": 2.0993716, "loss": 3.23271}, "seconds": 49.2}
-    settings = train_command.Settings(3, 60, False, 0.01, 0)
-    assert train_command._line(row, settings) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
+    assert train_command._line(row, 3) == "epoch 2.099 of 3   loss 3.2327   49.2 s"
 
 
 @pytest.mark.parametrize(
@@ -132,15 +131,15 @@ class FakeJob:
     def __init__(self, end: BaseException | None, value: object = None) -> None:
         self.end, self.value = end, value
         metrics = {"epoch": 1, "loss": 3.25, "validation_loss": 3.5}
-        self.found = [{"rank": 0, "step": 1, "seconds": 2.0, "metrics": metrics}]
+        self.reports = [{"rank": 0, "step": 1, "seconds": 2.0, "metrics": metrics}]
 
     def __iter__(self) -> Iterator[dict[str, object]]:
-        yield from self.found
+        yield from self.reports
         if self.end is not None:
             raise self.end
 
     def rows(self) -> list[dict[str, object]]:
-        return self.found
+        return self.reports
 
     def results(self) -> list[object]:
         return [self.value, None]
@@ -150,7 +149,7 @@ class FakeJob:
 def job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
     """What `train.run` gives; nothing runs."""
     value = {"weights": save(make_model().state_dict()), "arithmetic": "float32 in PyTorch"}
-    made = FakeJob(None, value)
+    job = FakeJob(None, value)
 
     def run(fit: object, *args: object, out: Path, **options: object) -> FakeJob:
         assert options == {
@@ -160,10 +159,10 @@ def job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
             "progress": False,
         }
         out.mkdir(parents=True, exist_ok=True)
-        return made
+        return job
 
     monkeypatch.setattr("speedcube.train.run", run)
-    return made
+    return job
 
 
 def test_an_interrupted_training_can_be_continued(pets: Path, job: FakeJob) -> None:
@@ -199,8 +198,8 @@ def test_a_model_that_cannot_be_written_is_told(pets: Path, job: FakeJob) -> Non
     Path("run/README.md").mkdir(parents=True)
     Path("run/petnames.json").write_text("{}")
     asked = ["--data", "pets.csv", "--out", "run"]
-    request = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
-    Path("run/petnames.json").write_text(json.dumps(request.plan()))
+    chosen = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    Path("run/petnames.json").write_text(json.dumps(chosen.plan()))
     result = train(*asked)
     assert result.exit_code == 1
     assert result.stderr == (
@@ -211,9 +210,10 @@ def test_a_model_that_cannot_be_written_is_told(pets: Path, job: FakeJob) -> Non
 
 def test_the_batch_of_a_small_file_is_smaller(pets: Path) -> None:
     rows = sum(len(name) + 1 for name in data.split([name.lower() for name in SMALL])[0])
-    request = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
-    assert request.settings.batch == rows // 64
-    assert train_command.checked(None, "pets.csv", 10, 9, False, 0.01, 0, "new").settings.batch == 9
+    chosen = train_command.checked(None, "pets.csv", 10, None, False, 0.01, 0, "new")
+    assert chosen.hyperparameters.batch == rows // 64
+    chosen = train_command.checked(None, "pets.csv", 10, 9, False, 0.01, 0, "new")
+    assert chosen.hyperparameters.batch == 9
 
 
 def test_packages_that_are_missing_are_named(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,9 @@ def test_stored_data_are_freed_with_their_arrays(rung: str) -> None:
     for ask in (lambda x: x + 1, lambda x: x.sum(), lambda x: sc.exp(x).mean(axis=0), lambda x: x):
         data = np.ones((40, 50))
         freed = weakref.ref(data)
-        made = ask(sc.asarray(data))
-        made.compute(on=rung)
-        made.compute(on=rung)
-        del data, made
+        result = ask(sc.asarray(data))
+        result.compute(on=rung)
+        result.compute(on=rung)
+        del data, result
         gc.collect()
         assert freed() is None

@@ -21,7 +21,7 @@ from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph
 from speedcube.errors import MemoryLimitError
 from speedcube.expr.space import TILE
-from speedcube.plan.plan import Rung, check_memory, make_plan
+from speedcube.plan.plan import Resources, check_memory, make_plan
 
 
 def rng() -> sc.random.Generator:
@@ -168,7 +168,7 @@ def test_planning_what_does_not_fit_is_refused_too() -> None:
 def test_an_intermediate_that_does_not_fit_is_refused() -> None:
     """A reduction that is materialised counts, not only the result."""
     root = rng().normal(size=(10**6, 10**6)).sum(axis=0) + rng().normal(size=(3, 10**6))
-    plan = make_plan(root.sum()._expr, Rung("core", 1), "", TILE)
+    plan = make_plan(root.sum()._expr, Resources("core", 1), "", TILE)
     assert plan.result_bytes == 8
     assert plan.peak_bytes >= 8 * 10**6
     check_memory(plan, plan.peak_bytes)
@@ -223,15 +223,15 @@ def test_the_rung_with_the_least_predicted_time(
     monkeypatch.setattr(rungs, "targets", lambda: ("avx512",))
     monkeypatch.setattr(rungs, "available", lambda: ("core", "cores", "gpu"))
     x = sc.random.default_rng(0).normal(size=shape, dtype=dtype).sum()
-    found: list[tuple[str, str]] = []
+    parsed: list[tuple[str, str]] = []
 
-    def parse(name: str, reason: str) -> rungs.Target:
-        found.append((name, reason))
-        return rungs.Target("core", "core", 1, reason)
+    def parse(name: str, reason: str) -> rungs.Rung:
+        parsed.append((name, reason))
+        return rungs.Rung("core", "core", 1, reason)
 
     monkeypatch.setattr(rungs, "parse", parse)
     x.plan()
-    ((name, reason),) = found
+    ((name, reason),) = parsed
     assert name == chosen, reason
     assert "gpu" in reason
 
@@ -273,8 +273,8 @@ def test_building_planning_and_showing_compute_nothing() -> None:
     x = rng().normal(size=(300, 200))
     y = sc.asarray(np.arange(200.0))
     z = sc.exp(x + y)[::2, None].T
-    made = [x, y, z, x.sum(axis=0), (x - x.mean()) / x.std(), sc.where(x > y, x, 0), x.argmax()]
-    for array in made:
+    arrays = [x, y, z, x.sum(axis=0), (x - x.mean()) / x.std(), sc.where(x > y, x, 0), x.argmax()]
+    for array in arrays:
         repr(array)
         array._repr_html_()
         str(array.plan(on="cores:2"))
@@ -322,9 +322,9 @@ def test_stored_arrays_are_read_when_computed(rung: str) -> None:
 
 def test_persist_keeps_values() -> None:
     data = np.arange(10.0)
-    kept = (sc.asarray(data) + 1).persist(on="core")
+    persisted = (sc.asarray(data) + 1).persist(on="core")
     data[:] = 0
-    assert_same_bits(kept.compute(), np.arange(10.0) + 1)
+    assert_same_bits(persisted.compute(), np.arange(10.0) + 1)
 
 
 def test_results_are_the_callers_own() -> None:

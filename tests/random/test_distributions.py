@@ -22,7 +22,7 @@ import speedcube as sc
 from speedcube.errors import DTypeError, ParameterError, ShapeError
 from speedcube.expr.nodes import Random, leaves
 from speedcube.philox import derive_key
-from speedcube.random.seeds import StreamV1
+from speedcube.random.draws import sources
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "distributions.json"
 LEAST: Final = 1e-6  # of a p-value; the seeds are fixed
@@ -75,16 +75,18 @@ UNIFORMS: Final = np.array(
 EXPONENTIALS: Final = np.array([STEP, 1e-12, 0.003, 0.4, 1.0, 2.5, 11.0, 36.7])
 
 
-class Chosen(sc.random.Generator):
-    """Draws these numbers from its sources, and no others."""
+CHOSEN: Final = {"uniform": UNIFORMS, "exponential": EXPONENTIALS}
 
-    SOURCES: Final = {
-        "uniform": UNIFORMS,
-        "exponential": EXPONENTIALS,
-    }
 
-    def _sources(self, distributions: Any, shape: Any, dtype: str = "float64") -> Any:
-        return [sc.asarray(self.SOURCES[name]) for name in distributions]
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> sc.random.Generator:
+    """Its formulas draw these numbers from the sources, and no others."""
+
+    def sources(draws: Any, names: Any, shape: Any) -> Any:
+        return [sc.asarray(CHOSEN[name]) for name in names]
+
+    monkeypatch.setattr("speedcube.random.formulas.sources", sources)
+    return rng()
 
 
 mp = mpmath.mp.clone()
@@ -109,20 +111,20 @@ QUANTILES: Final[dict[str, tuple[tuple[float, ...], list[Any], Callable[[Any], A
 
 
 @pytest.mark.parametrize("name", QUANTILES)
-def test_far_ends(name: str) -> None:
+def test_far_ends(name: str, chosen: sc.random.Generator) -> None:
     """Within a few units in the last place of the exact quantile, at both ends of the source."""
     parameters, source, quantile = QUANTILES[name]
-    found = getattr(Chosen(StreamV1(0)), name)(*parameters).compute()
+    found = getattr(chosen, name)(*parameters).compute()
     for value, x in zip(found.tolist(), source, strict=True):
         exact = quantile(x)
         assert abs(mp.mpf(value) - exact) <= 6 * mp.mpf(2) ** -53 * abs(exact), (name, x)
 
 
-def test_least_and_largest() -> None:
-    largest = Chosen(StreamV1(0)).standard_cauchy().compute()
+def test_least_and_largest(chosen: sc.random.Generator) -> None:
+    largest = chosen.standard_cauchy().compute()
     assert largest.min() == pytest.approx(-(2.0**53) / math.pi, rel=1e-15)
     assert largest.max() == -largest.min()
-    least = Chosen(StreamV1(0)).laplace().compute().min()
+    least = chosen.laplace().compute().min()
     assert least == pytest.approx(-52 * math.log(2), rel=1e-15)
 
 
@@ -137,8 +139,10 @@ def test_least_and_largest() -> None:
         (5e-324, 2**63 - 1, 2**63 - 1),
     ],
 )
-def test_edges_of_geometric(p: float, least: int, largest: int) -> None:
-    found = Chosen(StreamV1(0)).geometric(p).compute()
+def test_edges_of_geometric(
+    p: float, least: int, largest: int, chosen: sc.random.Generator
+) -> None:
+    found = chosen.geometric(p).compute()
     assert found.dtype == np.int64
     assert found.min() == least
     assert found.max() == pytest.approx(largest, rel=1e-9)
@@ -319,7 +323,7 @@ def test_integers_of_many_ranges() -> None:
 def test_integers_of_wide_and_lazy_ranges() -> None:
     """From 2**32 numbers on a word of the next call counts too; lazy bounds change nothing."""
     generator = rng()
-    words = generator._sources(["bits64", "bits64"], (7,), "uint64")
+    words = sources(generator, ["bits64", "bits64"], (7,), "uint64")
     a, b = ([int(v) for v in word.compute(on="core")] for word in words)
     low = [-5, 0, -(2**63), -(2**63), 7, 0, -1]
     high = [5, 2**31, 2**63 - 1, 2**63, 8, 2**62 + 12345, 2**32 - 1]

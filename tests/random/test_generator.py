@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import os
 import pickle
@@ -230,3 +231,22 @@ def test_a_copy_goes_on_where_it_was_made(make: Callable[[], Any], again: Any) -
     assert streams(first.spawn(2)) == streams(second.spawn(2))
     first.normal(size=3)  # by itself
     assert (first.bit_generator.calls, second.bit_generator.calls) == (4, 3)
+
+
+def test_methods_are_functions_of_whatever_has_a_place_in_the_stream() -> None:
+    """None knows `Generator`, and each is public under its own name."""
+
+    class Place:
+        def __init__(self) -> None:
+            self.bit_generator, self._gpu = sc.random.default_rng(7).bit_generator, False
+
+    own = {"entropy", "spawn_key", "spawn"}
+    methods = {n: m for n, m in vars(sc.random.Generator).items() if n[0] != "_" and n not in own}
+    assert len(methods) == 43
+    for name, method in methods.items():
+        assert (method.__name__, method.__qualname__) == (name, name)
+        assert getattr(sys.modules[method.__module__], name) is method
+        assert next(iter(inspect.signature(method).parameters)) == "self"
+    for name, parameters in [("normal", (2, 3)), ("beta", (0.5, 2)), ("choice", (9, 4, False))]:
+        drawn, wanted = methods[name](Place(), *parameters), getattr(rng(), name)(*parameters)
+        assert (drawn.compute() == wanted.compute()).all()

@@ -165,7 +165,7 @@ def test_probabilities_of_choices() -> None:
 def test_alias_tables_have_the_probabilities(weights: list[int]) -> None:
     """Also where rounding empties the large cells first."""
     chances = np.array(weights) / sum(weights)
-    keep, alias = sc.random.permutations._alias_table(chances)
+    keep, alias = sc.random.choices._alias_table(chances)
     found = keep.copy()
     np.add.at(found, alias, 1 - keep)
     np.testing.assert_allclose(found / len(weights), chances, atol=1e-15)

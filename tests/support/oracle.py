@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 
 from speedcube.expr import nodes, scans
-from speedcube.expr.build import factors
 from speedcube.expr.interpret import interpret
+from speedcube.expr.reductions import factors
+from speedcube.expr.space import TILE
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm.compile import NativeKernel, compile_object, load_object, source, styles
-from speedcube.kernel.llvm.loops import scratch_bytes
+from speedcube.kernel.llvm.scratch import scratch_bytes
 from speedcube.kernel.lower import reference
 from speedcube.kernel.lower.reference import draw
 from speedcube.kernel.program import LeafCode, Program, Sink
-
-RUN = 1024
 
 
 def source_of(array: Any) -> nodes.Random:
@@ -244,7 +243,7 @@ def run_body(
     )
     _KEEP.append(kernel)
     out = np.empty(count, body.output_type("x"))
-    geometry = [0, 1, 0, 1, 0, count, RUN, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]
+    geometry = [0, 1, 0, 1, 0, count, TILE, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]
     words = np.array(geometry, np.int64)
     slots = np.zeros(1, np.uint64) if params is None else params
     buffers = np.array([a.ctypes.data for a in arrays], np.uint64)

@@ -17,7 +17,7 @@ from rich.console import Console
 from speedcube.train.metrics import progress
 from speedcube.train.metrics.progress import Progress
 from speedcube.train.metrics.rows import Row
-from speedcube.train.metrics.summary import Summary, duration, shown, spread
+from speedcube.train.metrics.summary import Summary, spread
 
 
 def row(step: int, rank: int = 0, attempt: int = 0, at: float | None = None, **values: Any) -> Row:
@@ -114,25 +114,6 @@ def test_names_and_values_are_no_markup() -> None:
 )
 def test_how_ranks_differ(values: dict[int, Any], says: str) -> None:
     assert spread(values) == says
-
-
-def test_numbers_and_times_as_people_read_them() -> None:
-    assert [shown(v) for v in (0.123456789, 1e-9, 3, True, None, math.nan)] == [
-        "0.12346",
-        "1e-09",
-        "3",
-        "True",
-        "None",
-        "NaN",
-    ]
-    assert [duration(s) for s in (0.04, 59.94, 59.96, 3599.4, 3599.6, 90_000)] == [
-        "0.0 s",
-        "59.9 s",
-        "1 min 00 s",
-        "59 min 59 s",
-        "1 h 00 min",
-        "25 h 00 min",
-    ]
 
 
 def lines(file: io.StringIO) -> list[str]:

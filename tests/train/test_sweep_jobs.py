@@ -233,7 +233,7 @@ def test_ctrl_c_ends_the_trials_and_the_same_call_goes_on(
 KILLED = """
 import sys
 from speedcube import train
-from test_sweep_jobs import half_open
+from tests.train.test_sweep_jobs import half_open
 train.sweep(half_open, {"lr": [1.0, 2.0, 3.0, 4.0, 5.0]}, on=sys.argv[1], out=sys.argv[2],
             gate=sys.argv[3], steps=3)
 """
@@ -246,7 +246,7 @@ def half_open(lr: float, gate: str, steps: int) -> None:
 
 def test_a_killed_sweep_goes_on_to_the_same_table(tmp_path: Path, cluster: str) -> None:
     killed, gate = tmp_path / "killed", tmp_path / "gate"
-    path = os.pathsep.join([str(REPO / "src"), str(Path(__file__).parent)])
+    path = os.pathsep.join([str(REPO / "src"), str(REPO)])
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, cluster, str(killed), str(gate)],
         env=os.environ | {"PYTHONPATH": path},

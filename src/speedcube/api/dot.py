@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from ..expr import build
+from ..expr import build, reductions
 from ..interop.chunks import reduced
-from .array import Array, asarray, elementwise, operand
+from .array import Array, array_of, elementwise
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
@@ -20,7 +20,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
     Raises `ShapeError` where the vectors differ in length, `AxisError` for an axis that one of the
     arrays has not.
     """
-    x, y = (_last(_array(given), axis) for given in (x1, x2))
+    x, y = (_last(array_of(vectors), axis) for vectors in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"vectors of {x.shape[-1]} and {y.shape[-1]} elements have no dot product: give both "
@@ -28,29 +28,25 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
         )
     product = elementwise("multiply", x, y)
     grid = reduced(product._grid, (product.ndim - 1,), False)
-    return Array(build.dot(product._expr, -1), gpu=product._gpu, hint=grid)
+    return Array(reductions.dot(product._expr, -1), gpu=product._gpu, hint=grid)
 
 
 def dot(a: Any, b: Any) -> Array:
     """The dot product of two vectors (see `vecdot`); ``a * b`` where one of them is a number."""
-    x, y = _array(a), _array(b)
+    x, y = array_of(a), array_of(b)
     if not x.shape or not y.shape:
-        return elementwise("multiply", a, b)  # type: ignore[no-any-return]
+        return elementwise("multiply", a, b)
     return _of_vectors("dot", x, y)
 
 
 def vdot(a: Any, b: Any) -> Array:
     """The dot product of all elements of ``a`` and ``b``, in C order (see `vecdot`)."""
-    return vecdot(_array(a).ravel(), _array(b).ravel())
+    return vecdot(array_of(a).ravel(), array_of(b).ravel())
 
 
 def matmul(x1: Any, x2: Any) -> Array:
     """``x1 @ x2`` of two vectors: their dot product (see `vecdot`)."""
-    return _of_vectors("@ (matmul)", _array(x1), _array(x2))
-
-
-def _array(value: Any) -> Array:
-    return asarray(operand(value))
+    return _of_vectors("@ (matmul)", array_of(x1), array_of(x2))
 
 
 def _last(x: Array, axis: int) -> Array:

@@ -1,7 +1,7 @@
 """The twins of NumPy's functions: what ``np.flip(x)`` calls where x is ours.
 
 Each takes the first argument by position and the others by NumPy's names; a keyword that is not
-here is refused with its name (`interop.numpy_calls`).
+here is refused with its name (`methods.numpy_protocol`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from . import dot, functions, take
+from . import creation, dot, elementwise, reductions, shapes, take
 from .array import Array
-from .numpy_protocol import register
+from .methods.numpy_protocol import register
 
 
 def _size(a: Array, axis: Any = None) -> int:
@@ -21,7 +21,7 @@ def _size(a: Array, axis: Any = None) -> int:
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Array:
-    return functions.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+    return elementwise.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Array:
@@ -30,7 +30,7 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Array:
             "numpy.where of a speedcube condition takes x and y; for the places where it holds "
             "compute it first: np.nonzero(condition.compute())"
         )
-    return functions.where(condition, x, y)
+    return elementwise.where(condition, x, y)
 
 
 def _transpose(a: Array, axes: Any = None) -> Array:
@@ -69,22 +69,27 @@ register(
             )
         },
         **{
-            getattr(np, name): getattr(functions, name)
-            for name in (
-                *("broadcast_to", "count_nonzero", "expand_dims", "flip", "moveaxis", "reshape"),
-                *("cumulative_prod", "cumulative_sum"),
-                *("round", "zeros_like", "ones_like", "full_like"),
-            )
+            getattr(np, name): getattr(shapes, name)
+            for name in ("broadcast_to", "expand_dims", "flip", "moveaxis", "reshape")
         },
+        **{
+            getattr(np, name): getattr(reductions, name)
+            for name in ("count_nonzero", "cumulative_prod", "cumulative_sum")
+        },
+        **{
+            getattr(np, name): getattr(creation, name)
+            for name in ("zeros_like", "ones_like", "full_like")
+        },
+        np.round: elementwise.round,
         np.amin: Array.min,
         np.amax: Array.max,
-        np.around: functions.round,
+        np.around: elementwise.round,
         np.clip: _clip,
         np.copy: lambda a: a,
         np.dot: dot.dot,
-        np.empty_like: functions.zeros_like,
-        np.fliplr: lambda m: functions.flip(m, 1),
-        np.flipud: lambda m: functions.flip(m, 0),
+        np.empty_like: creation.zeros_like,
+        np.fliplr: lambda m: shapes.flip(m, 1),
+        np.flipud: lambda m: shapes.flip(m, 0),
         np.linalg.vecdot: dot.vecdot,
         np.matmul: dot.matmul,
         np.matrix_transpose: lambda x: x.swapaxes(-1, -2),

@@ -10,8 +10,9 @@ from .. import dtypes
 from ..errors import AxisError, DTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
-from .array import Array, asarray
-from .functions import where
+from .array import Array
+from .creation import asarray
+from .elementwise import where
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Array:
@@ -51,10 +52,10 @@ def take_along_axis(x: Any, indices: Any, axis: int) -> Array:
     return Array(gather.take_along(spread(array), spread(index), k), gpu=array._gpu)
 
 
-def _indices(given: Any, extent: int, axis: int) -> Array:
-    """``given`` as int64 from 0 on."""
-    if not isinstance(given, Array):
-        known = np.asarray(given)
+def _indices(indices: Any, extent: int, axis: int) -> Array:
+    """``indices`` as int64 from 0 on."""
+    if not isinstance(indices, Array):
+        known = np.asarray(indices)
         if known.dtype.kind not in "iu" and known.size:
             raise DTypeError(f"indices must be integers, not {known.dtype}")
         outside = (known < -extent) | (known >= extent)
@@ -62,9 +63,9 @@ def _indices(given: Any, extent: int, axis: int) -> Array:
             bad = known[outside].flat[0]
             raise AxisError(f"index {bad} is out of bounds for axis {axis} with size {extent}")
         return asarray(np.where(known < 0, known + extent, known).astype(np.int64))
-    if not dtypes.is_integer(given._expr.dtype):
-        raise DTypeError(f"indices must be integers, not {given.dtype}")
-    if extent == 0 and given.size:
+    if not dtypes.is_integer(indices._expr.dtype):
+        raise DTypeError(f"indices must be integers, not {indices.dtype}")
+    if extent == 0 and indices.size:
         raise AxisError(f"cannot take from axis {axis}, which is empty")
-    index = given.astype("int64")
+    index = indices.astype("int64")
     return where(index < 0, index + extent, index)

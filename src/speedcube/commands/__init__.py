@@ -1,1 +1,1 @@
-"""Programs made of arrays: the ladder that climbs every rung, and the doctor."""
+"""The programs of the command line: ladder, verify, rng and doctor."""

@@ -1,4 +1,4 @@
-"""What the ladder's options say, each checked before anything runs."""
+"""What the options of several commands say, each checked before anything runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from ..engine import rungs
-from ..engine.rungs import Target
+from ..engine.rungs import Rung
 from ..errors import ParameterError
 
 Prices: TypeAlias = dict[str, float]
@@ -37,7 +37,7 @@ def every_rung() -> list[str]:
     return names + ["cuda-cluster"] * ("gpu" in names and find_spec("dask_cuda") is not None)
 
 
-def targets(on: Sequence[Any], reason: str = "the ladder") -> list[Target]:
+def rungs_of(on: Sequence[Any], reason: str = "the ladder") -> list[Rung]:
     """The rungs ``on``, checked to exist here; a CUDA cluster is not started yet."""
     if not len(on):
         raise _no_rung(f"on={on!r}")
@@ -49,20 +49,20 @@ def targets(on: Sequence[Any], reason: str = "the ladder") -> list[Target]:
 
 def prices(text: str | None) -> Prices:
     """``gpu=3.50,cpu=0.10`` as dollars an hour of one GPU and of one core."""
-    found: Prices = {}
+    by_kind: Prices = {}
     for part in [] if text is None else text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
         try:
             price = float(value)
         except ValueError:
             price = math.nan
-        if name not in ("gpu", "cpu") or name in found or not 0 <= price < math.inf:
+        if name not in ("gpu", "cpu") or name in by_kind or not 0 <= price < math.inf:
             raise ParameterError(
                 "--price takes dollars an hour of one GPU and of one core, like "
                 f"gpu=3.50,cpu=0.10 (one of them will do), not {text!r}"
             )
-        found[name] = price
-    return found
+        by_kind[name] = price
+    return by_kind
 
 
 def check_repeat(repeat: int | None, name: str) -> None:

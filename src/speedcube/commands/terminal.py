@@ -1,9 +1,8 @@
-"""Where a result goes: files, checked before a climb and replaced as a whole, and a reader."""
+"""Where a command's output goes: to a reader, who may leave, and into files, checked beforehand."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,9 +12,9 @@ from typing import Final
 from rich.console import Console
 
 from ..errors import ParameterError
+from ..files import write_whole
 
 PICTURES: Final = (".png", ".svg")
-BROKEN_PIPE: Final = 141  # the exit code of a program whose reader left, as shells count it
 
 
 class Screen(Console):
@@ -36,6 +35,11 @@ def printed(show: Callable[[], None]) -> bool:
     return True
 
 
+def complain(program: str, message: object) -> None:
+    """``message`` of the command ``program`` on the standard error stream."""
+    print(f"speedcube {program}: {message}", file=sys.stderr)
+
+
 def check_output(option: str, path: str | Path) -> None:
     """`ParameterError` unless ``path`` can be written."""
     problem = _problem(str(path))
@@ -47,19 +51,19 @@ def check_output(option: str, path: str | Path) -> None:
 
 
 def _problem(path: str) -> str | None:
-    target = Path(path)
+    file = Path(path)
     if not path:
         return "that is no file name"
-    if target.is_dir():
+    if file.is_dir():
         return "that is a directory"
-    if not target.parent.is_dir():
-        return f"there is no directory {str(target.parent)!r}"
-    if target.exists():
-        return None if os.access(target, os.W_OK) else "no permission to write to it"
+    if not file.parent.is_dir():
+        return f"there is no directory {str(file.parent)!r}"
+    if file.exists():
+        return None if os.access(file, os.W_OK) else "no permission to write to it"
     try:
-        tempfile.TemporaryFile(dir=target.parent).close()
+        tempfile.TemporaryFile(dir=file.parent).close()
     except OSError as err:
-        return f"no file can be made in {str(target.parent)!r} ({err.strerror})"
+        return f"no file can be made in {str(file.parent)!r} ({err.strerror})"
     return None
 
 
@@ -86,17 +90,11 @@ def check_matplotlib(option: str) -> None:
 
 def write(path: str | Path, text: str) -> None:
     """``text`` into ``path``: all of it or, if that fails, the file as it was."""
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        target.write_text(text)
+    file, content = Path(path).resolve(), text.encode()
+    if file.exists() and not file.is_file():  # a pipe or a device cannot be replaced
+        file.write_bytes(content)
         return
-    new = target.with_name(f".ladder-{os.getpid()}.tmp")
     try:
-        new.write_text(text)
-        if target.exists():
-            shutil.copymode(target, new)
-        os.replace(new, target)
+        write_whole(file, content)
     except PermissionError:  # the file may be written to, its directory not
-        target.write_text(text)
-    finally:
-        new.unlink(missing_ok=True)
+        file.write_bytes(content)

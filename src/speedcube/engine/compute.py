@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,25 @@ import dask.threaded
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
 from ..expr.space import TILE
-from ..kernel.cuda import compile as cuda
-from ..kernel.llvm import compile as native
+from ..kernel.cuda.compile import source as cuda_source
+from ..kernel.llvm.compile import source as llvm_source
+from ..kernel.llvm.compile import styles
+from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
-from ..plan.plan import Plan, Rung, check_memory, make_plan
+from ..plan.plan import Plan, Resources, check_memory, make_plan
 from . import machine
 from .clusters.client import graph_of, run_on, worker_addresses
 from .graph import build_graph, deferred_values
 from .prepare import prepare
-from .rungs import Target, active_client, resolve
+from .rungs import Rung, active_client, resolve
 from .tasks import shaped
+
+
+class ResultMemory(Enum):
+    """What `compute` takes as ``to`` besides the names that users give."""
+
+    OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
+
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
 # data in it would never be freed.
@@ -31,17 +41,17 @@ Plans = dict[Any, Plan]
 
 def plan_for(
     root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, known: Plans | None = None
-) -> tuple[Plan, Target]:
+) -> tuple[Plan, Rung]:
     """The plan of ``root`` on the rung that would run it."""
     visited = _visited(root)
-    target = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
+    rung = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
     known = {} if known is None else known
-    key = (target.name, target.reason, target.workers)
+    key = (rung.name, rung.reason, rung.workers)
     if key not in known:
-        rung = Rung(target.name, target.workers)
-        known[key] = make_plan(root, rung, target.reason, TILE)
+        resources = Resources(rung.name, rung.workers)
+        known[key] = make_plan(root, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
-    return known[key], target
+    return known[key], rung
 
 
 def _visited(root: Expr) -> Expr:
@@ -56,22 +66,22 @@ def compute(
     on: Any = None,
     scheduler: Any = None,
     prefers_gpu: bool = False,
-    to: str = "numpy",
+    to: str | ResultMemory = "numpy",
     known: Plans | None = None,
 ) -> Any:
     """The value of ``root``: a NumPy array, or a scalar for 0-d.
 
-    ``to="cupy"`` leaves it on the (first) GPU; ``to="where it is"`` too, on a GPU rung.
+    ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
-    plan, target = plan_for(root, on, scheduler, prefers_gpu, known)
-    if to not in ("numpy", "cupy", "where it is") or (to == "cupy" and not target.devices):
-        raise ParameterError(f"to={to!r} is not possible on {target.name}; use to='numpy'")
-    if target.kind == "client":
-        ready = {id(d): d.collection.compute(scheduler=target.client) for d in plan.deferred}
-        return run_on(target.client, plan, root.shape, ready)
-    get = _get(target)
-    keep = to != "numpy"
-    graph = build_graph(plan, deferred_values(plan, get), target.devices, keep)
+    plan, rung = plan_for(root, on, scheduler, prefers_gpu, known)
+    if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
+        raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
+    if rung.kind == "client":
+        ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
+        return run_on(rung.client, plan, root.shape, ready)
+    get = _get(rung)
+    leave_on_gpu = to != "numpy"
+    graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
     try:
         return shaped(get(graph.tasks, graph.key), root.shape)
     except BaseException:
@@ -79,24 +89,24 @@ def compute(
         raise
 
 
-def _get(target: Target) -> Any:
+def _get(rung: Rung) -> Any:
     # Said here, because asking Dask's configuration for each costs as much as a small kernel.
     settings: dict[str, Any] = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
-    if target.kind in ("core", "gpu"):
+    if rung.kind in ("core", "gpu"):
         return partial(dask.local.get_sync, **settings)
-    if target.kind in ("cores", "gpus"):
-        return partial(dask.threaded.get, num_workers=target.workers, **settings)
-    raise RungError(f"no engine for {target.name}")
+    if rung.kind in ("cores", "gpus"):
+        return partial(dask.threaded.get, num_workers=rung.workers, **settings)
+    raise RungError(f"no engine for {rung.name}")
 
 
 def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
-    stage = make_plan(root, Rung("core", 1), "", TILE).stages[-1]
+    stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
     program = prepare(stage, stage.parts[0], None).program
-    best = native.targets()[0]
+    best = targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
-        "cpu": lambda p: native.source(p, best, native.styles(p, best)[1]),
-        "cuda": cuda.source,
+        "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),
+        "cuda": cuda_source,
         "ir": str,
     }
     if target not in printers:
@@ -111,6 +121,6 @@ def collection_graph(root: Expr, name: str) -> dict[Any, Any]:
     client = active_client()
     workers = len(worker_addresses(client)) if client is not None else machine.cores()
     threads = None if client is not None else 1
-    plan = make_plan(root, Rung("Dask", workers, shared=False), "a Dask collection", TILE)
+    plan = make_plan(root, Resources("Dask", workers, shared=False), "a Dask collection", TILE)
     ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
     return graph_of(plan, root.shape, ready, name, None if client is not None else False, threads)

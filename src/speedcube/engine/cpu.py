@@ -18,19 +18,17 @@ from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import has_fma, targets
-from ..kernel.llvm.loops import scratch_bytes
+from ..kernel.folds import FOLDS
+from ..kernel.llvm.scratch import scratch_bytes
+from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
+from .boxes import CALL, Box, Stop, boxes, column_boxes, span_boxes
 from .prepare import Prepared, geometry, tables
-from .stop import Stop
 from .tiers import Tiers, tiers
 
 Array: TypeAlias = NDArray[Any]
 Consume: TypeAlias = Callable[[int, Array], None]
-Box: TypeAlias = tuple[int, ...]  # begin and end of kept, of reduced, of tile steps
 
-# Elements in one call: about a tenth of a second, so that Ctrl-C and other threads get a turn.
-CALL: Final = 1 << 25
 # Elements in memory at once where they are taken in their order: they stay in the cache.
 BLOCK: Final = 1 << 15
 # Records in memory at once; an exact sum's record is 576 bytes.
@@ -40,68 +38,11 @@ RECORDS: Final = 1 << 12
 _CARRY_AFTER: Final = 8 * CALL
 
 
-def boxes(loops: tuple[int, int, int], per_step: int, limit: int = CALL) -> Iterator[Box]:
-    """Boxes of about ``limit`` elements that cover the loops; ``per_step`` elements a tile step."""
-    kept, reduced, steps = loops
-    row = steps * per_step
-    if row > limit:
-        step = max(1, limit // per_step)
-        for o in range(kept):
-            for r in range(reduced):
-                for j in range(0, steps, step):
-                    yield o, o + 1, r, r + 1, j, min(j + step, steps)
-    elif row * reduced > limit:
-        step = max(1, limit // max(1, row))
-        for o in range(kept):
-            for r in range(0, reduced, step):
-                yield o, o + 1, r, min(r + step, reduced), 0, steps
-    else:
-        step = max(1, limit // max(1, row * reduced))
-        for o in range(0, kept, step):
-            yield o, min(o + step, kept), 0, reduced, 0, steps
-
-
-def column_boxes(loops: tuple[int, int, int], limit: int) -> Iterator[Box]:
-    """Boxes that cover the loops, some steps of every column before more of any.
-
-    A line of memory holds elements of several columns: it is still in the cache when the next
-    column is read.
-    """
-    kept, reduced, steps = loops
-    columns = max(1, limit // TILE)
-    for r in range(reduced):
-        for j in range(0, steps, TILE):
-            for o in range(0, kept, columns):
-                yield o, min(o + columns, kept), r, r + 1, j, min(j + TILE, steps)
-
-
-def span_boxes(
-    loops: tuple[int, int, int], per_step: int, start: int, stop: int, limit: int
-) -> Iterator[tuple[int, int, Box]]:
-    """Boxes that hold elements [start, stop) of a stored part: (first element, last, box).
-
-    About ``limit`` elements each; the first and the last may hold a few more than asked for.
-    """
-    row, at = loops[2] * per_step, start
-    while at < stop:
-        o, within = divmod(at, row)
-        o_end = min(o + max(1, limit // row), stop // row)
-        if within == 0 and row <= limit and o_end > o:
-            yield o * row, o_end * row, (o, o_end, 0, 1, 0, loops[2])
-            at = o_end * row
-            continue
-        j = within // per_step
-        j_end = min(loops[2], j + max(1, limit // per_step), -(-(stop - o * row) // per_step))
-        yield o * row + j * per_step, o * row + j_end * per_step, (o, o + 1, 0, 1, j, j_end)
-        at = o * row + j_end * per_step
-
-
 def initial_records(program: Program, count: int) -> Array:
     """Records before anything is folded into them."""
-    records = np.zeros((count, program.sink.words), np.int64)
-    if program.sink.kind in ("min", "argmin"):
-        records[:] = np.iinfo(np.int64).max
-    return records
+    sink = program.sink
+    start = FOLDS[sink.kind].start if sink.kind in FOLDS else 0
+    return np.full((count, sink.words), start, np.int64)
 
 
 class _Scratch(threading.local):
@@ -122,8 +63,9 @@ _scratch = _Scratch()
 
 def _address(array: Array) -> int:
     """Where element 0 lies; the first way is six times faster, but not for every array."""
+    buffer: Any = array  # which type checkers know from Python 3.12 on
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     except (TypeError, ValueError, BufferError):
         return int(array.__array_interface__["data"][0])
 
@@ -142,10 +84,10 @@ class Frame:
     idle: list[Caller] = field(default_factory=list)  # appending and popping are atomic
 
 
-def frame_of(prepared: Prepared, target: str | None) -> Frame:
+def frame_of(prepared: Prepared) -> Frame:
     """The frame of ``prepared``, made once for each target."""
     known: dict[str, Frame] = prepared.frames
-    target = target or targets()[0]
+    target = targets()[0]
     if target not in known:
         _warn_if_slow()
         words, offsets = geometry(prepared), tables(prepared)
@@ -185,7 +127,7 @@ class Caller:
         self.start()
 
     def start(self) -> None:
-        """Before a thread's first call."""
+        """Take the kernel, and the scratch memory of the thread that will call."""
         frame = self.frame
         # Kept, since its code lives as long as it.
         self.kernel = frame.tiers.kernel(self.prepared.visits)
@@ -214,11 +156,9 @@ class Caller:
 
 
 @contextmanager
-def calling(
-    prepared: Prepared, inputs: Mapping[int, Array], target: str | None = None
-) -> Iterator[Caller]:
+def calling(prepared: Prepared, inputs: Mapping[int, Array]) -> Iterator[Caller]:
     """A caller: one that an earlier computation left, unless this one brings inputs of its own."""
-    frame = frame_of(prepared, target)
+    frame = frame_of(prepared)
     if inputs:
         yield Caller(prepared, frame, inputs)
         return
@@ -243,18 +183,18 @@ def host_array(source: Stored) -> Array:
 
 def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop: Stop) -> None:
     """Every element of the part into ``out`` (its position 0 is out's first element)."""
-    target = _address(out)
+    address = _address(out)
     with calling(prepared, inputs) as call:
         for box in boxes(prepared.loops, prepared.tiling.inner):
             if stop.is_set():
                 return
-            call(box, target)
+            call(box, address)
 
 
 def blocks(
     prepared: Prepared, inputs: Mapping[int, Array], start: int, stop: int, until: Stop
 ) -> Iterator[Array]:
-    """Elements [start, stop) of a stored part in C order; each block is gone with the next."""
+    """Elements ``[start, stop)`` of a stored part in C order; each block is gone with the next."""
     inner = prepared.tiling.inner
     dtype = np.dtype(prepared.program.element.output_type("x"))
     memory = np.empty(BLOCK + 2 * inner + TILE, dtype)
@@ -292,8 +232,8 @@ def _fold(
     exact, since = program.sink.kind == "exact", 0
     by_columns = prepared.by_columns
     inner = prepared.tiling.inner
-    found = column_boxes(loops, CALL) if by_columns else boxes(loops, inner, CALL)
-    for o, o_end, *rest in found:
+    all_boxes = column_boxes(loops, CALL) if by_columns else boxes(loops, inner, CALL)
+    for o, o_end, *rest in all_boxes:
         if stop.is_set():
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)

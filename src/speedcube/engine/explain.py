@@ -9,12 +9,12 @@ from textwrap import wrap
 from typing import Final
 
 from .. import dtypes
-from ..expr.bounds import analyse
-from ..expr.build import factors
+from ..expr.analysis import analyse
 from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, Scanned, Staged, c_strides, walk
+from ..expr.reductions import factors
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
-from ..plan.plan import Plan, Rung, make_plan
+from ..plan.plan import Plan, PrettyPrinter, Resources, make_plan
 from ..plan.stages import Stage
 from . import laws
 from .prepare import prepare
@@ -60,8 +60,8 @@ class Explanation:
                 lines += wrap(step.how, _WIDTH, initial_indent=left, subsequent_indent=below)
         return "\n".join(lines)
 
-    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text(repr(self))  # type: ignore[attr-defined]
+    def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 def _verdict(covered: bool) -> str:
@@ -72,7 +72,7 @@ def _verdict(covered: bool) -> str:
 
 def explain(root: Expr) -> Explanation:
     """The laws of ``root``; nothing is computed."""
-    plan = make_plan(root, Rung("core", 1), "", TILE)
+    plan = make_plan(root, Resources("core", 1), "", TILE)
     return Explanation(
         _short(show(root), 60),
         tuple(f"{s.op or 'store'} of {s.root.shape} {s.root.dtype}" for s in plan.stages),
@@ -87,12 +87,12 @@ def _short(text: str, most: int = _NODE) -> str:
 def _steps(plan: Plan, number: int) -> Iterator[Step]:
     """The steps of one stage: its sources, operations, and reduction."""
     stage = plan.stages[number]
-    made = {id(s.source): k for k, s in enumerate(plan.stages)}
+    stage_of = {id(s.source): k for k, s in enumerate(plan.stages)}
     roots = factors(stage.root) if stage.op == "dot" else (stage.root,)
     nodes = {id(node): node for root in roots for node in walk(root)}
     for node in nodes.values():
         if isinstance(node, Leaf):
-            yield _source(number, node, made)
+            yield _source(number, node, stage_of)
             if not _is_whole(node):
                 yield Step(number, places(node), laws.VIEW, "positions are mapped, nothing copied")
         else:
@@ -103,11 +103,11 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
         yield Step(number, f"{stage.op} over axes {stage.source.axes}", law, how)
 
 
-def _source(number: int, leaf: Leaf, made: dict[int, int]) -> Step:
+def _source(number: int, leaf: Leaf, stage_of: dict[int, int]) -> Step:
     source = leaf.source
     law, how = laws.SOURCES[type(source)]
     if isinstance(source, (Reduced, Scanned)):
-        return Step(number, f"{source.op} of stage {made[id(source)]}", law, how)
+        return Step(number, f"{source.op} of stage {stage_of[id(source)]}", law, how)
     if isinstance(source, Random):
         how += f", {laws.DISTRIBUTIONS[source.distribution]}"
     return Step(number, _short(source_text(source)), law, how)
@@ -122,10 +122,10 @@ def _is_whole(leaf: Leaf) -> bool:
 
 def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
-    if not is_float and (source.op == "sum" or stage.ordered):
+    if not is_float and (source.op == "sum" or stage.is_scan):
         return laws.WRAPPING
-    if isinstance(source, Scanned) or stage.ordered:
-        return laws.ORDERED[source.op]
+    if isinstance(source, Scanned) or stage.is_scan:
+        return laws.SCANS[source.op]
     law, how = laws.REDUCTIONS[source.op]
     if law != laws.EXACT:
         return law, how

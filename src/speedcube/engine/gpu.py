@@ -16,14 +16,15 @@ from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
-from ..kernel.cuda.loops import HEADER, elements_of_tile, parameter_slots
+from ..kernel.cuda.loops import elements_of_tile, parameter_slots
 from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.text import HEADER
 from ..kernel.exact.accumulator import carry
-from ..kernel.math.streams import RUN
+from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
-from .cpu import RECORDS, Consume, initial_records, span_boxes
+from .boxes import Stop, span_boxes
+from .cpu import RECORDS, Consume, initial_records
 from .prepare import Prepared, tables
-from .stop import Stop
 
 Array: TypeAlias = NDArray[Any]
 
@@ -74,7 +75,7 @@ class Launcher:
                 self.addresses[k] = np.uint64(address)
 
     def window(self, begin: int, end: int) -> None:
-        """Take only steps [begin, end) of the tile loop; begin is a whole number of tiles."""
+        """Take only steps ``[begin, end)`` of the tile loop, where ``begin`` begins a tile."""
         prepared, outer = self.prepared, self.prepared.tiling.first
         self.words = _words(prepared)
         for at in range(HEADER + outer, len(self.words), outer + 2):
@@ -83,9 +84,10 @@ class Launcher:
         self.row_tiles, self.tile_size = _row_tiles(prepared, end - begin)
 
     def windows(self, count: int) -> Iterator[int]:
-        """Window after window that covers the tile loop; the reduced rows of one launch.
+        """Set one window after the other until the tile loop is covered.
 
-        Together they bound the elements that a launch of ``count`` kept positions computes.
+        Each yields how many reduced rows one launch may take. Windows and rows bound the elements
+        that a launch of ``count`` kept positions computes.
         """
         terms, inner = self.prepared.program.sink.terms, self.prepared.tiling.inner
         most = min([LAUNCH, *(SLOWER.get(t.bins.mode, LAUNCH) for t in terms)])
@@ -105,7 +107,7 @@ class Launcher:
                 yield first, min(kept, first + step)
 
     def store(self, kept: tuple[int, int], out: Any) -> None:
-        """Run kept [begin, end), a thread block for each tile."""
+        """Run the positions ``kept``, ``(begin, end)``, with a thread block for each tile."""
         pieces = max(1, min(self.row_tiles, GRID // (kept[1] - kept[0])))
         self.launch(kept, (0, 1), pieces, out, GRID)
 
@@ -117,9 +119,10 @@ class Launcher:
         out: Any,
         most: int | None = None,
     ) -> None:
-        """Run kept [begin, end) x reduced [begin, end), each record in ``pieces`` units.
+        """Run the positions ``kept`` and ``reduced``, each ``(begin, end)``.
 
-        At most ``most`` thread blocks take them, by default as many as there is room for.
+        Each record is made in ``pieces``. At most ``most`` thread blocks take them; by default,
+        as many as there is room for.
         """
         total = (reduced[1] - reduced[0]) * self.row_tiles
         words = list(self.words)
@@ -168,8 +171,8 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
     for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
         if code.mode == "run" and code.stream is not None:
             runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
-            per_tile = TILE // ((RUN // code.stream.per_block) >> code.lg)
-            return -(-runs // per_tile), per_tile * (RUN >> code.lg)
+            per_tile = TILE // ((code.stream.segment_blocks) >> code.lg)
+            return -(-runs // per_tile), per_tile * (SEGMENT >> code.lg)
     if tiling.table:
         return -(-steps // tiling.rows), tiling.rows * tiling.inner
     size = elements_of_tile(prepared.program)
@@ -183,10 +186,10 @@ def run_store(
     import cupy
 
     launcher = Launcher(prepared, inputs, device)
-    for kept in launcher.pieces():
+    for piece in launcher.pieces():
         if stop.is_set():
             return
-        launcher.store(kept, out)
+        launcher.store(piece, out)
         cupy.cuda.get_current_stream().synchronize()
 
 
@@ -198,7 +201,7 @@ def blocks(
     device: int,
     until: Stop,
 ) -> Iterator[Array]:
-    """Elements [start, stop) in C order, block after block in host memory, as `cpu.blocks`."""
+    """Elements ``[start, stop)`` in C order, block after block in host memory, as `cpu.blocks`."""
     import cupy
 
     inner = prepared.tiling.inner
@@ -232,12 +235,12 @@ def run_records(
 
 
 def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
-    """Records of kept positions first .. first + count, their pieces merged."""
+    """Records of kept positions ``[first, first + count)``, their pieces merged."""
     import cupy
 
     program, reduced = launcher.prepared.program, launcher.prepared.loops[1]
     words, apart = program.sink.words, program.sink.kind == "argmin"
-    found: list[Array] = []
+    by_launch: list[Array] = []
     for step in launcher.windows(count):
         for r in range(0, reduced, step):
             if stop.is_set():
@@ -250,10 +253,10 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
             launcher.launch((first, first + count), (r, last), pieces, out)
             # Waiting in the copy would hold the GIL, and other GPUs' threads could not launch.
             cupy.cuda.get_current_stream().synchronize()
-            found.append(out.get().view(np.int64).reshape(count, -1, words))
-    if not found:
+            by_launch.append(out.get().view(np.int64).reshape(count, -1, words))
+    if not by_launch:
         raise KeyboardInterrupt
-    return merge_pieces(program, np.concatenate(found, axis=1))
+    return merge_pieces(program, np.concatenate(by_launch, axis=1))
 
 
 def merge_pieces(program: Program, records: Array) -> Array:

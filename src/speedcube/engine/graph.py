@@ -9,11 +9,10 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
-from ..expr.nodes import Deferred
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .scan import carries, shared
-from .stop import Stop
+from .boxes import Stop
+from .shared_lines import carries, shared_lines
 from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 
 _serial = count()  # keys need to differ only within one call of a scheduler
@@ -32,15 +31,14 @@ def build_graph(
     plan: Plan,
     deferred: dict[int, Any],
     devices: tuple[int, ...] = (),
-    keep: bool = False,
-    name: str | None = None,
+    leave_on_gpu: bool = False,
 ) -> Graph:
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
-    ``deferred`` maps each deferred source to the value it gives; ``keep`` leaves the result on
-    the first GPU.
+    ``deferred`` maps each deferred source to the value it gives; ``leave_on_gpu`` leaves the
+    result on the first one.
     """
-    token = name or f"speedcube-{next(_serial)}"
+    token = f"speedcube-{next(_serial)}"
     stop = Stop()
     workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}
@@ -49,7 +47,7 @@ def build_graph(
     for k, stage in enumerate(plan.stages):
         key = f"{token}-{k}"
         last = k == len(plan.stages) - 1
-        place = devices[0] if devices and keep and last else None
+        place = devices[0] if devices and leave_on_gpu and last else None
         _stage_tasks(tasks, key, stage, workers, ready, place)
         if stage.source is not None:
             ready[id(stage.source)] = TaskRef(key)
@@ -83,7 +81,7 @@ def _stage_tasks(
         tasks[name] = Task(name, run, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, partial(carries, shared(stage)), *refs)
+        tasks[before] = Task(before, partial(carries, shared_lines(stage)), *refs)
         refs = []
         for k, part in enumerate(stage.parts):
             name, worker = f"{key}-carried-{k}", workers[k % len(workers)]
@@ -98,9 +96,4 @@ def _stage_tasks(
 
 def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:
     """Every deferred collection of ``plan`` computed by Dask's scheduler ``get``."""
-    return {id(d): compute_deferred(d, get) for d in plan.deferred}
-
-
-def compute_deferred(source: Deferred, get: Any) -> Any:
-    """The array behind a Dask collection."""
-    return source.collection.compute(scheduler=get)
+    return {id(d): d.collection.compute(scheduler=get) for d in plan.deferred}

@@ -61,8 +61,8 @@ REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("argmin", "argmax"), (BITS, f"{_KEYS}, then by place")),
 }
 _TREE: Final = "neighbours 2k and 2k + 1 first, then their products, by place"
-# And of what takes its elements in their order.
-ORDERED: Final[dict[str, tuple[str, str]]] = {
+# And of each scan, which takes its elements in their order.
+SCANS: Final[dict[str, tuple[str, str]]] = {
     "prod": (BITS, f"{_TREE}; in float64, rounded once"),
     "cumsum": (
         EXACT,

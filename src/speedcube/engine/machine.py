@@ -78,7 +78,7 @@ def gpu_rate() -> GpuRate:
 
 @cache
 def gpu_probe() -> tuple[int, str]:
-    """(count, why it is zero)."""
+    """How many GPUs the driver reports, and why there is none."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", None) in ("", "-1"):
         return 0, "CUDA_VISIBLE_DEVICES hides every GPU"
     try:

@@ -54,8 +54,8 @@ _memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared]] = weakref.WeakKeyDic
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
     """``part`` of ``stage`` ready to run; remembered as long as the part lives."""
     known = _memo.setdefault(part, {})
-    # An ordered stage's elements are stored, in C order, before they are taken.
-    axes, op = ((), None) if stage.ordered else (stage.axes, stage.op)
+    # A scan's elements are stored, in C order, before they are taken.
+    axes, op = ((), None) if stage.is_scan else (stage.axes, stage.op)
     key = (axes, op, out_strides)
     if key not in known:
         known[key] = _prepare(part, axes, op, out_strides)
@@ -96,6 +96,6 @@ def tables(prepared: Prepared) -> list[NDArray[np.int64]]:
     if not prepared.tiling.table:
         return []
     rows = [*prepared.space.strides, prepared.space.out_strides]
-    made = [offset_table(strides, prepared.space, prepared.tiling) for strides in rows]
+    offsets = [offset_table(strides, prepared.space, prepared.tiling) for strides in rows]
     # Vectors read past the end: repeat the first offset, which is always a legal address.
-    return [np.concatenate([t, np.full(64, t[0])]) for t in made]
+    return [np.concatenate([t, np.full(64, t[0])]) for t in offsets]

@@ -58,9 +58,9 @@ _FEW: Final = 8  # records up to which one at a time is quicker than NumPy's cal
 def _bits(source: Reduced, groups: Array, dtype: str) -> Array:
     """The exact results of ``groups`` (records, groups, limbs), rounded once, as bits."""
     if len(groups) > _FEW:
-        found = many(source.op, groups, dtype, source.count, source.ddof)
-        if found is not None:
-            return found
+        bits = many(source.op, groups, dtype, source.count, source.ddof)
+        if bits is not None:
+            return bits
     finish = FINISH[source.op]
     one_by_one = [finish(record, dtype, source.count, source.ddof) for record in groups]
     return np.array(one_by_one, np.uint64)

@@ -16,7 +16,7 @@ import dask
 
 from .. import dtypes
 from ..errors import ParameterError, RungError
-from ..kernel.llvm.compile import targets
+from ..kernel.llvm.simd import targets
 from . import machine
 from .clusters.client import client_for, names_file, worker_addresses
 from .clusters.cuda_cluster import cuda_client
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*)
 
 
 @dataclass(frozen=True)
-class Target:
+class Rung:
     """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why.
 
     What `describe` gives may also be of kind cuda-cluster: a client whose cluster is not started.
@@ -43,7 +43,7 @@ _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 
 
 @contextmanager
-def rung(on: Any) -> Iterator[None]:
+def running_on(on: Any) -> Iterator[None]:
     """Every speedcube array computed inside runs on ``on`` unless it says otherwise."""
     token = _current.set(on)
     try:
@@ -75,15 +75,15 @@ def is_name(on: Any) -> bool:
     return isinstance(on, str) and "://" not in on and not names_file(on)
 
 
-def parse(on: str, reason: str) -> Target:
-    """The target named ``on``, ready to compute; `RungError` where this machine lacks it."""
-    target = describe(on, reason)
-    if target.kind == "cuda-cluster":
-        return replace(target, kind="client", devices=(), client=cuda_client(target.devices))
-    return target
+def parse(on: str, reason: str) -> Rung:
+    """The rung named ``on``, ready to compute; `RungError` where this machine lacks it."""
+    rung = describe(on, reason)
+    if rung.kind == "cuda-cluster":
+        return replace(rung, kind="client", devices=(), client=cuda_client(rung.devices))
+    return rung
 
 
-def describe(on: str, reason: str, needs_cupy: bool = True) -> Target:
+def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
     """What `parse` gives, without starting a cluster; the same `RungError`.
 
     Training takes GPUs by the same names without ``needs_cupy``.
@@ -97,18 +97,18 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Target:
         )
     kind, numbers = match[1], [int(n) for n in match[2].split(",")] if match[2] else []
     if kind == "core" and not numbers:
-        return Target(on, "core", 1, reason)
+        return Rung(on, "core", 1, reason)
     if kind == "cores" and len(numbers) <= 1:
         count = numbers[0] if numbers else machine.cores()
         if count < 1:
             raise RungError(f"{on!r} asks for {count} threads; at least 1 is needed")
-        return Target(on, "cores", count, reason)
+        return Rung(on, "cores", count, reason)
     if kind in ("gpu", "gpus", "cuda-cluster"):
-        return _gpu_target(on, kind, numbers, reason, needs_cupy)
+        return _gpu_rung(on, kind, numbers, reason, needs_cupy)
     raise RungError(f"rung {on!r} takes no such number; rungs here: {', '.join(available())}")
 
 
-def _gpu_target(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Target:
+def _gpu_rung(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Rung:
     count = machine.gpu_count()
     if not count or (needs_cupy and cupy_problem()):
         raise RungError(f"{_missing_gpu()}; asked for {on!r}; rungs here: {', '.join(available())}")
@@ -124,14 +124,14 @@ def _gpu_target(on: str, kind: str, numbers: list[int], reason: str, needs_cupy:
         raise RungError(
             f"{on!r} asks for GPUs {devices}; this machine has {count} (0..{count - 1})"
         )
-    return Target(on, kind, len(devices), reason, tuple(devices))
+    return Rung(on, kind, len(devices), reason, tuple(devices))
 
 
 _SYNCHRONOUS: Final = {"single-threaded", "sync", "synchronous"}
 _THREADED: Final = {"threads", "threading"}
 
 
-def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Target:
+def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Rung:
     if isinstance(scheduler, str) and scheduler.lower() in _SYNCHRONOUS:
         return parse("gpu" if prefers_gpu else "core", reason)
     if isinstance(scheduler, str) and scheduler.lower() in _THREADED:
@@ -144,7 +144,7 @@ def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Target:
 
 def resolve(
     on: Any, scheduler: Any, elements: int, prefers_gpu: bool, dtype: str = "float64"
-) -> Target:
+) -> Rung:
     """The rung a computation of ``elements`` elements runs on, by the documented order."""
     if on is not None:
         return _named(on, "asked for with on=")
@@ -154,7 +154,7 @@ def resolve(
         return _named(_current.get(), "the innermost sc.on")
     client = active_client()
     if client is not None:
-        return _client_target(client, "the active Dask client")
+        return _client_rung(client, "the active Dask client")
     configured = dask.config.get("scheduler", None)
     if configured is not None:
         return _from_scheduler(configured, prefers_gpu, f"Dask's scheduler is {configured!r}")
@@ -163,21 +163,21 @@ def resolve(
     return least_time(elements, dtype)
 
 
-def _named(on: Any, reason: str) -> Target:
-    if isinstance(on, Target):
+def _named(on: Any, reason: str) -> Rung:
+    if isinstance(on, Rung):
         return on
     if is_name(on):
         return parse(on, reason)
-    return _client_target(on, reason)
+    return _client_rung(on, reason)
 
 
-def with_threads(target: Target, count: Any) -> Target:
-    """``target`` with ``count`` threads, Dask's ``num_workers=``; other rungs have no threads."""
+def with_threads(rung: Rung, count: Any) -> Rung:
+    """``rung`` with ``count`` threads, Dask's ``num_workers=``; other rungs have no threads."""
     if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
         raise ParameterError(f"num_workers={count!r}: give a number of threads, 1 or more")
-    if target.kind != "cores":
-        return target
-    return replace(target, name=f"cores:{count}", workers=int(count))
+    if rung.kind != "cores":
+        return rung
+    return replace(rung, name=f"cores:{count}", workers=int(count))
 
 
 def active_client() -> Any:
@@ -191,11 +191,11 @@ def active_client() -> Any:
         return None
 
 
-def _client_target(where: Any, reason: str) -> Target:
+def _client_rung(where: Any, reason: str) -> Rung:
     client = client_for(where)
     workers = len(worker_addresses(client))
     name = f"client {client.scheduler.address}"
-    return Target(name, "client", workers, reason, client=client)
+    return Rung(name, "client", workers, reason, client=client)
 
 
 # Seconds for a float64 normal in an exact sum on one core, by SIMD level; a float32 one takes half.
@@ -223,7 +223,7 @@ def predicted_seconds(elements: int, kind: str, dtype: str = "float64") -> float
     return elements * each / workers + start + (workers > 1) * _THREADS_START
 
 
-def least_time(elements: int, dtype: str) -> Target:
+def least_time(elements: int, dtype: str) -> Rung:
     """The rung with the least predicted time for ``elements`` elements of ``dtype``."""
     predicted = {name: predicted_seconds(elements, name, dtype) for name in available()}
     best = min(predicted, key=lambda name: predicted[name])

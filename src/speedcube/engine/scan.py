@@ -1,11 +1,11 @@
-"""Products, running products and running sums: a part's elements taken in their order.
+"""Scans: products, running products and running sums of a part's elements, in their order.
 
-The elements are made by the part's own kernel, block after block in C order; a small kernel
-(`kernel/llvm/scan.py`) takes them from memory. On a GPU rung they are made there and taken
+The part's own kernel computes the elements, block after block in C order; a small kernel
+(`kernel/llvm/scans/`) takes them from memory. On a GPU rung they are made there and taken
 here, by the CPU's kernel.
 
-Parts that share a line are first folded, each to a record: the exact sum (limbs; one word for
-integers), or the products of its blocks. A part then goes on from what the records before it say.
+Parts that share a line are first folded, each to a record: its exact sum (an accumulator; one
+word for integers), or the products of its blocks. A part then goes on from the records before it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,25 @@ from .. import dtypes
 from ..expr.nodes import Scanned, Staged
 from ..expr.space import TILE
 from ..kernel.cache import kernel_cache
-from ..kernel.exact.accumulator import carry
-from ..kernel.llvm.compile import QUICK, NativeKernel, build, load, targets
-from ..kernel.llvm.scan import LAST, LIMBS_AT, MADE, SCRATCH, STATE, TAKEN, WORDS
-from ..kernel.program import Ordered
-from ..plan.stages import Stage
+from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
+from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
+from ..kernel.llvm.simd import targets
+from ..kernel.program import Scan
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
 
 
 @lru_cache(maxsize=64)
-def _kernel(program: Ordered, target: str) -> NativeKernel:
-    what = (program, target, QUICK[target], kernel_cache())
-    return load(*what) or build(*what)
+def _kernel(program: Scan, target: str) -> NativeKernel:
+    key = (program, target, QUICK[target], kernel_cache())
+    return load(*key) or build(*key)
 
 
 class _Call:
-    """An ordered kernel with its arguments in place, for one thread."""
+    """A scan's kernel with its arguments in place, for one thread."""
 
-    def __init__(self, program: Ordered) -> None:
+    def __init__(self, program: Scan) -> None:
         self.kernel = _kernel(program, targets()[0])
         self.words = np.zeros(WORDS, np.int64)
         self.state = np.zeros(STATE, program.dtype)
@@ -51,7 +50,7 @@ class _Call:
     def __call__(
         self, values: Array, position: int, length: int, out: Array, last: bool
     ) -> tuple[int, int]:
-        """How many elements were taken, how many results made."""
+        """Call; how many elements were taken, and how many results a product gave."""
         self.words[: LAST + 1] = len(values), position, length, last
         self.kernel.function(
             self.words.ctypes.data,
@@ -60,7 +59,7 @@ class _Call:
             self.aligned,
             out.ctypes.data,
         )
-        return int(self.words[TAKEN]), int(self.words[MADE])
+        return int(self.words[TAKEN]), int(self.words[RESULTS])
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -69,15 +68,15 @@ class _Call:
 class Products:
     """The products of lines of ``length`` elements that come one after the other.
 
-    A long line is cut into pieces of `TILE`; their products are lines of their own.
+    A long line is cut into pieces of `TILE` elements, whose products are a line of their own.
     """
 
     def __init__(self, length: int, dtype: str) -> None:
         self.length = length
-        self.call = _Call(Ordered("prod", dtype, dtype))
+        self.call = _Call(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
-        self.found: list[Array] = []
+        self.products: list[Array] = []
         self.above = Products(-(-length // TILE), dtype) if length > TILE else None
 
     def feed(self, values: Array, last: bool = False) -> None:
@@ -88,20 +87,21 @@ class Products:
             self.rest = values.copy()
             return
         # Fewer than TILE per line, and per piece of one.
-        made = np.empty(len(values), values.dtype)
-        taken, count = self.call(values, self.position, self.length, made, last)
+        results = np.empty(len(values), values.dtype)
+        taken, count = self.call(values, self.position, self.length, results, last)
         self.position = (self.position + taken) % self.length
         self.rest = values[taken:].copy()
         if self.above is not None:
-            self.above.feed(made[:count], last)
+            self.above.feed(results[:count], last)
         elif count:
-            self.found.append(made[:count])
+            self.products.append(results[:count])
 
     def finish(self) -> Array:
         """The products of the lines; the last may be shorter."""
         self.feed(np.empty(0, self.rest.dtype), last=True)
-        found = self.above.finish() if self.above is not None else None
-        return np.concatenate([self.rest[:0], *self.found]) if found is None else found
+        if self.above is not None:
+            return self.above.finish()
+        return np.concatenate([self.rest[:0], *self.products])
 
 
 def products(blocks: Blocks, length: int, dtype: str) -> Array:
@@ -119,9 +119,9 @@ def products(blocks: Blocks, length: int, dtype: str) -> Array:
 
 @dataclass(eq=False)
 class Results:
-    """Where a scan's results go: lines in ``whole``, from element ``at`` of the scan's on.
+    """Where a scan's results go: lines in ``whole``; the next result is that of element ``at``.
 
-    Each line of ``whole`` may begin with the value of nothing, which is there already.
+    A line of ``whole`` may begin with the result of no elements, which is there already.
     """
 
     whole: Array  # (lines, elements), contiguous
@@ -144,10 +144,10 @@ class Results:
             lines = len(results) // self.length if place == 0 else 0
             count = lines * self.length or min(self.length - place, len(results))
             if lines:
-                target = self.whole[line : line + lines, lead:]
+                room = self.whole[line : line + lines, lead:]
             else:
-                target = self.whole[line : line + 1, lead + place : lead + place + count]
-            target[...] = results[:count].reshape(target.shape)
+                room = self.whole[line : line + 1, lead + place : lead + place + count]
+            room[...] = results[:count].reshape(room.shape)
             self.at, results = self.at + count, results[count:]
 
 
@@ -177,7 +177,7 @@ class Line:
 
     def __post_init__(self) -> None:
         source = self.source
-        self.call = _Call(Ordered(source.op, source.arg.dtype, source.dtype, source.odd))
+        self.call = _Call(Scan(source.op, source.arg.dtype, source.dtype, source.odd))
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         for values in blocks:
@@ -241,9 +241,9 @@ class RunningProducts(Line):
 
 def _line(source: Scanned, position: int, block: int) -> Any:
     if source.op == "cumprod":
-        made = RunningProducts(source, source.count, position)
-        made.block = block or TILE
-        return made
+        line = RunningProducts(source, source.count, position)
+        line.block = block or TILE
+        return line
     kind = ExactSums if dtypes.is_float(source.arg.dtype) else WrappingSums
     return kind(source, source.count, position)
 
@@ -265,7 +265,7 @@ def scan(
 ) -> None:
     """The results of ``blocks``, the first at ``place`` of its line, into ``lines`` (contiguous).
 
-    ``before`` is what the first line has had.
+    ``before`` is the record of the first line's elements before ``place``.
     """
     lead = int(source.initial and place == 0)
     lines[:, :lead] = 0 if source.op == "cumsum" else 1
@@ -275,56 +275,3 @@ def scan(
     if before is not None:
         line.start(before)
     line.scan(blocks, Results(lines, lines.shape[1] - lead))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Lines that parts share: what it takes to put the parts' records together."""
-
-    op: str
-    dtype: str  # of the elements
-    length: int  # of a line
-    starts: tuple[int, ...]  # of the parts
-    shape: tuple[int, ...]  # of the result
-
-
-def shared(stage: Stage) -> Shared:
-    """What is shared between the parts of ``stage``."""
-    source = stage.source
-    assert source is not None
-    starts = tuple(part.start for part in stage.parts)
-    return Shared(source.op, source.arg.dtype, source.count, starts, stage.shape)
-
-
-def carries(lines: Shared, *records: Array) -> dict[int, Array]:
-    """What each part that does not begin a line goes on from, by its start: the records before."""
-    found: dict[int, Array] = {}
-    before: list[Array] = []
-    for start, record in zip(lines.starts, records, strict=True):
-        if start % lines.length == 0:
-            before = []
-        else:
-            found[start] = _joined(lines, before)
-        before.append(record)
-    return found
-
-
-def _joined(lines: Shared, records: list[Array]) -> Array:
-    if lines.op != "cumsum":
-        return np.concatenate(records)
-    total = np.sum(records, axis=0, dtype=records[0].dtype).reshape(-1)
-    if dtypes.is_float(lines.dtype):
-        carry(total)
-    return np.asarray(total)
-
-
-def merged_products(lines: Shared, *records: Array) -> Array:
-    """The products of lines from the records of their parts."""
-    found: dict[int, list[Array]] = {}
-    for start, record in zip(lines.starts, records, strict=True):
-        found.setdefault(start // lines.length, []).append(record)
-    each = []
-    for parts in found.values():
-        line = np.concatenate(parts)
-        each.append(products(iter([line]), len(line), lines.dtype)[0])
-    return np.array(each, lines.dtype).reshape(lines.shape)

@@ -15,9 +15,10 @@ from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, Staged
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, scan
+from .boxes import Stop
 from .prepare import Prepared, prepare
 from .results import merge, values
-from .stop import Stop
+from .shared_lines import merged_products, shared_lines
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -50,38 +51,34 @@ class Destination:
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
-
-    ``on_device`` leaves stored results on the GPU.
-    """
+    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``."""
 
     stop: Stop
     device: int | None = None
-    on_device: bool = False
 
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
-        target = _slice(stage, part, out.array())
-        if not target.size:
+        share = _share(stage, part, out.array())
+        if not share.size:
             return
         if self.device is None:
-            strides = tuple(s // target.itemsize for s in target.strides)
+            strides = tuple(s // share.itemsize for s in share.strides)
             prepared = prepare(stage, part, strides if part.axis is not None else None)
-            cpu.run_store(prepared, inputs, target, self.stop)
+            cpu.run_store(prepared, inputs, share, self.stop)
         else:
-            self._gpu_store(stage, part, target, inputs)
+            self._gpu_store(stage, part, share, inputs)
 
-    def _gpu_store(self, stage: Stage, part: Part, target: Any, inputs: Inputs) -> None:
+    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
         import cupy
 
         prepared = prepare(stage, part, None)
         assert self.device is not None
         with cupy.cuda.Device(self.device):
-            whole = part.axis is None and hasattr(target, "__cuda_array_interface__")
-            mine = target if whole else cupy.empty(target.shape, stage.dtype)
-            gpu.run_store(prepared, inputs, mine, self.device, self.stop)
+            whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
+            buffer = share if whole else cupy.empty(share.shape, stage.dtype)
+            gpu.run_store(prepared, inputs, buffer, self.device, self.stop)
             if not whole:
-                target[...] = mine if hasattr(target, "__cuda_array_interface__") else mine.get()
+                share[...] = buffer if hasattr(share, "__cuda_array_interface__") else buffer.get()
 
     def records(
         self, prepared: Prepared, inputs: Inputs, consume: cpu.Consume, block: int = cpu.RECORDS
@@ -97,12 +94,12 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
-        target = _slice(stage, part, out.array())
-        found = self.reduced(stage, part, inputs, target.shape)
-        if hasattr(target, "__cuda_array_interface__"):
-            target.set(found)
+        share = _share(stage, part, out.array())
+        results = self.reduced(stage, part, inputs, share.shape)
+        if hasattr(share, "__cuda_array_interface__"):
+            share.set(results)
         else:
-            target[...] = found
+            share[...] = results
 
     def reduced(self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]) -> Array:
         """The part's finished results."""
@@ -123,18 +120,18 @@ class Worker:
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
-        if stage.ordered:
+        if stage.is_scan:
             assert stage.source is not None
-            made = self.elements(stage, part, inputs)
-            return scan.fold(stage.source, stage.block, part.start % stage.source.count, made)
+            elements = self.elements(stage, part, inputs)
+            return scan.fold(stage.source, stage.block, part.start % stage.source.count, elements)
         prepared: Prepared = prepare(stage, part, None)
-        found: list[Array] = []
+        collected: list[Array] = []
 
         def keep(_: int, records: Array) -> None:
-            found.append(records)
+            collected.append(records)
 
         self.records(prepared, inputs, keep, prepared.loops[0])
-        return found[0] if found else cpu.initial_records(prepared.program, 0)
+        return collected[0] if collected else cpu.initial_records(prepared.program, 0)
 
     def elements(self, stage: Stage, part: Part, inputs: Inputs) -> Iterator[Array]:
         """The part's elements in C order, block after block."""
@@ -158,7 +155,7 @@ class Worker:
             return np.ones(math.prod(kept), stage.dtype)
         return scan.products(self.elements(stage, part, inputs), source.count, stage.dtype)
 
-    def ordered(
+    def scan(
         self,
         stage: Stage,
         part: Part,
@@ -166,34 +163,34 @@ class Worker:
         inputs: Inputs,
         before: Mapping[int, Array],
     ) -> None:
-        """An ordered part's results into its slice of ``out``."""
+        """The results of a scan's part into its slice of ``out``."""
         if isinstance(stage.source, Scanned):
-            target = _slice(stage, part, out.array())
-            self.scan(stage, part, target, inputs, before.get(part.start))
+            share = _share(stage, part, out.array())
+            self.scan_into(stage, part, share, inputs, before.get(part.start))
         else:
             self.reduce(stage, part, out, inputs)
 
-    def scan(
-        self, stage: Stage, part: Part, target: Any, inputs: Inputs, before: Array | None = None
+    def scan_into(
+        self, stage: Stage, part: Part, share: Any, inputs: Inputs, before: Array | None = None
     ) -> None:
-        """The part's running results into ``target``; ``before`` is what its line has had."""
+        """The part's running results into ``share``; ``before`` is its line's record so far."""
         source = stage.source
         assert isinstance(source, Scanned)
-        on_host = isinstance(target, np.ndarray)
-        direct = on_host and target.flags.c_contiguous
-        mine = target if direct else np.empty(target.shape, stage.dtype)
-        if mine.size:
+        on_host = isinstance(share, np.ndarray)
+        direct = on_host and share.flags.c_contiguous
+        buffer = share if direct else np.empty(share.shape, stage.dtype)
+        if buffer.size:
             place = part.start % source.count if stage.join == "carry" else 0
-            lines = mine.reshape(-1, mine.shape[-1])
-            made = self.elements(stage, part, inputs)
-            scan.scan(source, stage.block, place, lines, made, before)
+            lines = buffer.reshape(-1, buffer.shape[-1])
+            elements = self.elements(stage, part, inputs)
+            scan.scan(source, stage.block, place, lines, elements, before)
         if not on_host:
-            target.set(mine)
+            share.set(buffer)
         elif not direct:
-            target[...] = mine
+            share[...] = buffer
 
 
-def _slice(stage: Stage, part: Part, whole: Any) -> Any:
+def _share(stage: Stage, part: Part, whole: Any) -> Any:
     """The elements of a stage's result that ``part`` produces."""
     if stage.join == "carry":
         assert isinstance(stage.source, Scanned)
@@ -219,6 +216,7 @@ Needs: TypeAlias = Sequence[Staged | Deferred]
 
 
 def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
+    """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
     return {
         id(need): array
         if hasattr(array, "__cuda_array_interface__")
@@ -235,7 +233,7 @@ def run_joined(
     if stage.source is None:
         worker.store(stage, part, out, inputs)
     elif isinstance(stage.source, Scanned):
-        worker.ordered(stage, part, out, inputs, {})
+        worker.scan(stage, part, out, inputs, {})
     elif stage.join == "one" and out.device is None:
         return worker.reduced(stage, part, inputs, stage.shape)
     else:
@@ -258,7 +256,7 @@ def run_carried(
     *arrays: Any,
 ) -> None:
     """Task: a part of a scan that goes on where the parts before it end."""
-    worker.ordered(stage, part, out, inputs_of(needs, arrays), before)
+    worker.scan(stage, part, out, inputs_of(needs, arrays), before)
 
 
 def joined(out: Destination, *parts: Any) -> Any:
@@ -270,7 +268,7 @@ def merged(stage: Stage, *records: Array) -> Array:
     """Task: the results of a reduction from the records of its parts."""
     source = stage.source
     if stage.op == "prod":
-        return scan.merged_products(scan.shared(stage), *records)
+        return merged_products(shared_lines(stage), *records)
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)

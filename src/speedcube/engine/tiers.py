@@ -36,9 +36,9 @@ class Tiers:
 
     def kernel(self, visits: int) -> NativeKernel:
         """The kernel to compute ``visits`` elements with."""
-        found = self.kernels.get(self.styles[1])
-        if found is not None:
-            return found
+        full = self.kernels.get(self.styles[1])
+        if full is not None:
+            return full
         with self.lock:  # one thread compiles, others wait
             self.seen += visits
             return self._full() if self.seen >= FULL_PAYS else self._quick()
@@ -56,14 +56,14 @@ class Tiers:
         return self._get(quick) or self._build(quick)
 
     def _get(self, style: Style) -> NativeKernel | None:
-        found = self.kernels.get(style) or load(self.program, self.target, style, kernel_cache())
-        if found is not None:
-            self.kernels[style] = found
-        return found
+        kernel = self.kernels.get(style) or load(self.program, self.target, style, kernel_cache())
+        if kernel is not None:
+            self.kernels[style] = kernel
+        return kernel
 
     def _build(self, style: Style) -> NativeKernel:
-        made = self.kernels[style] = build(self.program, self.target, style, kernel_cache())
-        return made
+        kernel = self.kernels[style] = build(self.program, self.target, style, kernel_cache())
+        return kernel
 
 
 @lru_cache(maxsize=512)

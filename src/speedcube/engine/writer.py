@@ -8,9 +8,9 @@ from typing import Any
 from ..expr.nodes import Expr, whole
 from ..plan.stages import make_stage
 from . import cpu, gpu
+from .boxes import Stop
 from .compute import compute
 from .prepare import prepare
-from .stop import Stop
 from .tasks import Inputs, inputs_of
 
 
@@ -53,5 +53,5 @@ class Writer:
             cupy.cuda.get_current_stream().synchronize()
         else:
             self.launcher.read(inputs)
-        for kept in self.launcher.pieces():
-            self.launcher.store(kept, out)
+        for piece in self.launcher.pieces():
+            self.launcher.store(piece, out)

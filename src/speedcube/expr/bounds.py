@@ -1,9 +1,10 @@
-"""What is known of an expression's values before any is computed: interval arithmetic.
+"""Interval arithmetic: what is known of a result before it is computed, by its operation.
 
-`Bounds` says that every element lies in [low, high] and is a whole multiple of 2**grain. The
-exact sums choose their bins from it: values below 2**E that are multiples of 2**G need E - G bits.
-Rounding to nearest never leaves an interval whose ends are representable, and never makes a
-multiple of 2**G anything finer; a value of size m or more is a multiple of its own last place.
+`Bounds` says that every element lies in ``[low, high]`` and is a whole multiple of ``2**grain``.
+The exact sums choose their bins from it: values below ``2**E`` that are multiples of ``2**G`` need
+``E - G`` bits. Rounding to nearest never leaves an interval whose ends are representable. It never
+makes a multiple of ``2**G`` anything finer. A value of size ``m`` or more is a multiple of the last
+place of ``m``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Final
 import numpy as np
 
 from .. import dtypes
-from .nodes import Const, Expr, Leaf, Map, Position, Random, walk
 
 INF: Final = math.inf
 FINEST: Final = {"float16": -24, "float32": -149, "float64": -1074}
@@ -24,7 +24,10 @@ FINEST: Final = {"float16": -24, "float32": -149, "float64": -1074}
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every element is in [low, high] and a multiple of 2**grain; infinite ends: nothing known."""
+    """Every element is in ``[low, high]`` and a multiple of ``2**grain``.
+
+    Infinite ends say that nothing is known.
+    """
 
     low: float
     high: float
@@ -37,7 +40,7 @@ class Bounds:
 
     @property
     def exponent(self) -> int:
-        """The least E with every magnitude below 2**E."""
+        """The least ``E`` with every magnitude below ``2**E``."""
         return math.frexp(max(abs(self.low), abs(self.high), 2.0**-1073))[1]
 
 
@@ -54,19 +57,8 @@ def unknown(dtype: str) -> Bounds:
     return Bounds(float(info.min), float(info.max), 0)
 
 
-# Of stream-v1 variates (math/streams.py): the least and the largest, rounded outwards, and their
-# grain. A normal is r * (c - s) where r is 0 or at least 2**-27 (float32: 2**-13) and c - s is 0 or
-# at least 2**-53 (2**-24): as rounded it has no bit below 2**-133 (2**-61). An exponential is 0 or
-# at least 2**-54 (2**-25), a uniform a multiple of 2**-52 (2**-24).
-_UNIT: Final[dict[str, dict[str, tuple[float, float, int]]]] = {
-    "normal": {"float64": (-8.6, 8.6, -140), "float32": (-6.7, 6.7, -70)},
-    "exponential": {"float64": (0.0, 36.8, -110), "float32": (0.0, 22.2, -60)},
-    "uniform": {"float64": (0.0, 1.0, -52), "float32": (0.0, 1.0, -24)},
-}
-
-
-def _grain_of(value: float) -> int:
-    """The largest g with ``value`` a multiple of 2**g."""
+def grain_of(value: float) -> int:
+    """The largest ``g`` with ``value`` a multiple of ``2**g``."""
     if value == 0 or not math.isfinite(value):
         return 1100 if value == 0 else -1074
     numerator, denominator = float(value).as_integer_ratio()
@@ -83,12 +75,12 @@ def _outward(end: float, dtype: str) -> float:
     return math.ldexp(math.ceil(math.ldexp(end, -finest)), finest)  # a subnormal has few places
 
 
-def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
+def rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     """Bounds of a result rounded to ``dtype``: ends move out a few places, grain by magnitude."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return unknown(dtype)
     if not dtypes.is_float(dtype):
-        return _whole(low, high, grain, dtype)
+        return integer_bounds(low, high, grain, dtype)
     low, high = -_outward(-low, dtype), _outward(high, dtype)
     if max(abs(low), abs(high)) > float(np.finfo(dtype).max) / 2:
         return unknown(dtype)
@@ -98,44 +90,10 @@ def _rounded(low: float, high: float, grain: int, dtype: str) -> Bounds:
     return Bounds(low, high, max(grain, FINEST[dtype]))
 
 
-def _whole(low: float, high: float, grain: int, dtype: str) -> Bounds:
+def integer_bounds(low: float, high: float, grain: int, dtype: str) -> Bounds:
     """Bounds of integers, where their ends are exact as doubles."""
     exact = max(abs(low), abs(high)) <= 2.0**53
     return Bounds(float(low), float(high), max(grain, 0)) if exact else unknown(dtype)
-
-
-def _random(source: Random) -> Bounds:
-    if source.distribution in ("integers", "integers_wide"):
-        first, count = (int(p) for p in source.parameters)
-        return _whole(first, first + count - 1, 0, source.dtype)
-    if source.distribution not in _UNIT:
-        return unknown(source.dtype)
-    low, high, grain = _UNIT[source.distribution][source.dtype]
-    a, b = (float(p) for p in source.parameters)
-    if source.distribution == "uniform":  # a + (b - a) * u
-        b -= a
-    grain = min(_grain_of(a), _grain_of(b) + grain)
-    ends = sorted((a + b * low, a + b * high))
-    return _rounded(ends[0], ends[1], grain, source.dtype)
-
-
-def _leaf(leaf: Leaf) -> Bounds:
-    source = leaf.source
-    if isinstance(source, Const):
-        with np.errstate(over="ignore"):
-            value = float(np.array(source.value, source.dtype))
-        return (
-            Bounds(value, value, _grain_of(value))
-            if math.isfinite(value)
-            else unknown(source.dtype)
-        )
-    if isinstance(source, Random):
-        return _random(source)
-    if isinstance(source, Position):
-        reach = [s * (n - 1) for s, n in zip(leaf.strides, leaf.shape, strict=True) if n]
-        low = leaf.offset + sum(min(0, r) for r in reach)
-        return Bounds(float(low), float(leaf.offset + sum(max(0, r) for r in reach)), 0)
-    return unknown(source.dtype)
 
 
 def _products(a: Bounds, b: Bounds) -> tuple[float, float]:
@@ -144,16 +102,16 @@ def _products(a: Bounds, b: Bounds) -> tuple[float, float]:
 
 
 def _add(a: Bounds, b: Bounds, dtype: str) -> Bounds:
-    return _rounded(a.low + b.low, a.high + b.high, min(a.grain, b.grain), dtype)
+    return rounded(a.low + b.low, a.high + b.high, min(a.grain, b.grain), dtype)
 
 
 def _subtract(a: Bounds, b: Bounds, dtype: str) -> Bounds:
-    return _rounded(a.low - b.high, a.high - b.low, min(a.grain, b.grain), dtype)
+    return rounded(a.low - b.high, a.high - b.low, min(a.grain, b.grain), dtype)
 
 
 def _multiply(a: Bounds, b: Bounds, dtype: str) -> Bounds:
     low, high = _products(a, b)
-    return _rounded(low, high, a.grain + b.grain, dtype)
+    return rounded(low, high, a.grain + b.grain, dtype)
 
 
 def _divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
@@ -161,34 +119,34 @@ def _divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
         return unknown(dtype)
     inverse = Bounds(1 / b.high, 1 / b.low, -1074)
     low, high = _products(a, inverse)
-    return _rounded(low, high, -1074, dtype)
+    return rounded(low, high, -1074, dtype)
 
 
 def _floor_divide(a: Bounds, b: Bounds, dtype: str) -> Bounds:
     if dtypes.is_float(dtype):
         return unknown(dtype)
     size = max(abs(a.low), abs(a.high))  # by zero it is 0
-    return _whole(-size if min(a.low, b.low) < 0 else 0.0, size, 0, dtype)
+    return integer_bounds(-size if min(a.low, b.low) < 0 else 0.0, size, 0, dtype)
 
 
 def _remainder(a: Bounds, b: Bounds, dtype: str) -> Bounds:
     """It has the divisor's sign and is smaller than it; by zero it is 0."""
     if dtypes.is_float(dtype):
         return unknown(dtype)
-    return _whole(min(b.low, 0.0), max(b.high, 0.0), 0, dtype)
+    return integer_bounds(min(b.low, 0.0), max(b.high, 0.0), 0, dtype)
 
 
 def _sqrt(a: Bounds, dtype: str) -> Bounds:
     if not a.known or a.low < 0:
         return unknown(dtype)
-    return _rounded(math.sqrt(a.low), math.sqrt(a.high), -1074, dtype)
+    return rounded(math.sqrt(a.low), math.sqrt(a.high), -1074, dtype)
 
 
 def _exp(a: Bounds, dtype: str) -> Bounds:
     if not a.known or a.high > 700:
         return unknown(dtype)
     low = math.exp(a.low) if a.low > -80 else 0.0  # a subnormal's rounding is no small share of it
-    return _rounded(low, max(math.exp(a.high), 1e-30), -1074, dtype)
+    return rounded(low, max(math.exp(a.high), 1e-30), -1074, dtype)
 
 
 def _wave(a: Bounds, dtype: str) -> Bounds:
@@ -207,7 +165,7 @@ def _increasing(function: Callable[[float], float], least: float = -INF) -> Call
         except OverflowError:
             return unknown(dtype)
         slack = 2.0**-50  # of libm's own errors
-        return _rounded(low - abs(low) * slack, high + abs(high) * slack, -1074, dtype)
+        return rounded(low - abs(low) * slack, high + abs(high) * slack, -1074, dtype)
 
     return rule
 
@@ -223,7 +181,7 @@ def _negative(a: Bounds, dtype: str) -> Bounds:
 
 def _square(a: Bounds, dtype: str) -> Bounds:
     size = _absolute(a, dtype)
-    return _rounded(size.low**2, size.high**2, 2 * a.grain, dtype) if a.known else unknown(dtype)
+    return rounded(size.low**2, size.high**2, 2 * a.grain, dtype) if a.known else unknown(dtype)
 
 
 def _either(*sides: Bounds) -> Bounds:
@@ -258,7 +216,7 @@ def _sign(a: Bounds, dtype: str) -> Bounds:
     return Bounds(-1.0, 1.0, 0) if a.known else unknown(dtype)
 
 
-_RULES: Final[dict[str, Callable[..., Bounds]]] = {
+RULES: Final[dict[str, Callable[..., Bounds]]] = {
     "add": _add,
     "subtract": _subtract,
     "multiply": _multiply,
@@ -293,36 +251,11 @@ _RULES: Final[dict[str, Callable[..., Bounds]]] = {
 }
 
 
-def _cast(a: Bounds, dtype: str) -> Bounds:
+def cast(a: Bounds, dtype: str) -> Bounds:
     """Casting to a float rounds; a value in range of an integer type is truncated, others wrap."""
     if dtypes.is_float(dtype):
-        return _rounded(a.low, a.high, a.grain, dtype) if a.known else unknown(dtype)
+        return rounded(a.low, a.high, a.grain, dtype) if a.known else unknown(dtype)
     limits = unknown(dtype)
     if a.known and limits.low <= a.low and a.high <= limits.high:
         return Bounds(math.floor(a.low), math.ceil(a.high), 0)
     return limits
-
-
-def _map(node: Map, args: list[Bounds]) -> Bounds:
-    if node.op == "cast":
-        return _cast(args[0], node.dtype)
-    rule = _RULES.get(node.op)
-    if rule is None or node.dtype == "bool":
-        return unknown(node.dtype)
-    found = rule(*args, node.dtype)
-    if dtypes.is_float(node.dtype):
-        return found
-    # Integer arithmetic wraps, so a range is only known while it stays inside the type.
-    limits = unknown(node.dtype)
-    return found if limits.low <= found.low and found.high <= limits.high else limits
-
-
-def analyse(root: Expr) -> Bounds:
-    """The bounds of ``root``'s elements."""
-    found: dict[int, Bounds] = {}
-    for node in walk(root):
-        if isinstance(node, Leaf):
-            found[id(node)] = _leaf(node)
-        else:
-            found[id(node)] = _map(node, [found[id(arg)] for arg in node.args])
-    return found[id(root)]

@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..ops import OPS
 from . import views
-from .nodes import Expr, Leaf, Map, Reduced, Scanned, Shape, c_strides, const, countable, whole
+from .nodes import Expr, Leaf, Map, Shape, const, countable
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -42,17 +42,17 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     typed = args[1:] if row.rule == "select" else args
     common = _common(op, typed)
     shape = views.broadcast_shapes(*(a.shape for a in args if isinstance(a, (Leaf, Map))))
-    made: list[Expr] = []
+    operands: list[Expr] = []
     for k, arg in enumerate(args):
         if not isinstance(arg, (bool, int, float)):
-            made.append(views.broadcast_to(arg, shape))
+            operands.append(views.broadcast_to(arg, shape))
         elif row.rule == "compare":
-            made.append(_compared(arg, common, shape))
+            operands.append(_compared(arg, common, shape))
         else:
             weak = "bool" if row.rule == "select" and k == 0 else common
-            made.append(_scalar(arg, weak, shape))
+            operands.append(_scalar(arg, weak, shape))
     dtype = "bool" if row.rule in ("compare", "logical", "test") else common
-    return Map(op, tuple(made), shape, dtype)
+    return Map(op, tuple(operands), shape, dtype)
 
 
 def _common(op: str, typed: Sequence[Expr | Scalar]) -> str:
@@ -126,14 +126,14 @@ def cast(root: Expr, dtype: str) -> Expr:
     return root if root.dtype == dtype else Map("cast", (root,), root.shape, dtype)
 
 
-def power(base: Expr, given: Scalar | np.generic) -> Expr:
+def power(base: Expr, scalar: Scalar | np.generic) -> Expr:
     """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
 
     A NumPy scalar has a dtype that counts; Python's numbers take that of ``base``.
     """
-    if isinstance(given, np.generic):
-        base = cast(base, dtypes.promote(base.dtype, str(given.dtype)))
-    exponent: Scalar = given.item() if isinstance(given, np.generic) else given
+    if isinstance(scalar, np.generic):
+        base = cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
+    exponent: Scalar = scalar.item() if isinstance(scalar, np.generic) else scalar
     if isinstance(exponent, float) and exponent == 0.5:
         return elementwise("sqrt", [base])
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
@@ -178,105 +178,19 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """``axis`` (None: all) as sorted axes; `AxisError` for one out of range or given twice."""
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted(check_axis(a, ndim) for a in given))
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(check_axis(a, ndim) for a in listed))
     if len(set(axes)) < len(axes):
         raise AxisError(f"an axis is given twice in {axis}")
     return axes
 
 
-def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
-    """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
-    of_nothing = {"any": False, "all": True}.get(op)
-    op = {"any": "max", "all": "min"}.get(op, op)
-    axes = normalise_axes(axis, len(arg.shape))
-    if op.startswith("arg") and axis is not None and len(axes) != 1:
-        raise AxisError(f"{op} takes one axis or None, not {axis}")
-    number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
-    if not (number and 0 <= ddof < np.inf):
-        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
-    if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
-        arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
-        if not dtypes.is_float(arg.dtype):
-            arg = cast(arg, "float64")
-    if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
-        arg = cast(arg, dtype)  # as NumPy does: the elements first
-    source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
-    if of_nothing is not None and source.count == 0:
-        return const(of_nothing, "bool", source.shape)
-    return Leaf(source, source.shape, 0, c_strides(source.shape))
-
-
-def dot(product: Expr, axis: Any) -> Leaf:
-    """The sum over ``axis`` of a product as `elementwise` made it; of floats with no rounding."""
-    if not dtypes.is_float(product.dtype):
-        return reduction("sum", product, axis, False, product.dtype)
-    return reduction("dot", product, axis, False, product.dtype)
-
-
-def factors(product: Expr) -> tuple[Expr, Expr]:
-    """The operands of the product that a dot sums, in its dtype."""
-    assert isinstance(product, Map)
-    assert product.op == "multiply"
-    x, y = product.args
-    return cast(x, product.dtype), cast(y, product.dtype)
-
-
-def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
-    """The product of ``arg`` over ``axis``: in float64, int64 or uint64, then given as ``dtype``.
-
-    The reduced axes go last, so that their C order is the order of the product.
-    """
-    axes = normalise_axes(axis, len(arg.shape))
-    kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
-    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
-    last = tuple(range(len(kept), len(arg.shape)))
-    source = Reduced("prod", lines, last, False, _wide(dtype))
-    found = cast(whole(source, source.shape), dtype)
-    if not keepdims:
-        return found
-    return views.index(
-        found, tuple(None if k in axes else slice(None) for k in range(len(arg.shape)))
-    )
-
-
-def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) -> Expr:
-    """Running sums or products (``op``) along ``axis`` (None: of all elements, in C order)."""
-    if not arg.shape:
-        arg = views.index(arg, None)
-    ndim = len(arg.shape)
-    axes = tuple(range(ndim)) if axis is None else (check_axis(axis, ndim),)
-    kept = tuple(k for k in range(ndim) if k not in axes)
-    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
-    given = dtype if dtype in ("float32", "float64") else _wide(dtype)
-    odd = op == "cumsum" and dtype == "float16"
-    source = Scanned(op, lines, len(axes), given, initial, odd)
-    found = cast(whole(source, source.shape), dtype)
-    if axis is None:
-        return found
-    order = list(range(ndim - 1))
-    order.insert(axes[0], ndim - 1)
-    return views.transpose(found, tuple(order))
-
-
-def _widened(arg: Expr, dtype: str) -> Expr:
-    """The elements that make a result of ``dtype``: integers first wrap to it, as in NumPy."""
-    return cast(arg if dtypes.is_float(dtype) else cast(arg, dtype), _wide(dtype))
-
-
-def _wide(dtype: str) -> str:
-    """What products and running sums that are given as ``dtype`` are computed in."""
-    if dtypes.is_float(dtype):
-        return "float64"
-    return "uint64" if dtype == "uint64" else "int64"
-
-
 def check_shape(size: Any) -> Shape:
     """``size`` (an integer or a sequence of them) as a shape; `ShapeError` otherwise."""
     size = size.tolist() if isinstance(size, np.ndarray) else size
-    given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     shape = []
-    for n in given:
+    for n in sizes:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise ShapeTypeError(f"sizes must be integers, not {n!r} in {size!r}")
         if int(n) < 0:

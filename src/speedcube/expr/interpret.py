@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..ops import OPS, SAMPLERS
 from . import samplers, scans
-from .build import factors
 from .nodes import (
     Const,
     Deferred,
@@ -31,6 +30,7 @@ from .nodes import (
     Source,
     Stored,
 )
+from .reductions import factors
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
@@ -138,8 +138,8 @@ def _reduced(source: Reduced, arg: Array) -> Array:
     if source.op.startswith("arg"):
         axes = source.axes[0] if len(source.axes) == 1 else None
     with np.errstate(all="ignore"):
-        found = getattr(np, source.op)(arg, axis=axes, **options)
-    return np.asarray(found).astype(source.dtype)
+        results = getattr(np, source.op)(arg, axis=axes, **options)
+    return np.asarray(results).astype(source.dtype)
 
 
 def _dot(source: Reduced, x: Array, y: Array) -> Array:
@@ -148,8 +148,8 @@ def _dot(source: Reduced, x: Array, y: Array) -> Array:
     shape = (*(x.shape[k] for k in kept), source.count)
     rows = (np.transpose(a, (*kept, *source.axes)).reshape(shape) for a in (x, y))
     pairs = zip(*(row.reshape(-1, source.count) for row in rows), strict=True)
-    found = [_dot_of_rows(a, b, source.dtype) for a, b in pairs]
-    return np.array(found, source.dtype).reshape(source.shape)
+    sums = [_dot_of_rows(a, b, source.dtype) for a, b in pairs]
+    return np.array(sums, source.dtype).reshape(source.shape)
 
 
 def _dot_of_rows(x: Array, y: Array, dtype: str) -> Any:

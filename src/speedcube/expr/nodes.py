@@ -125,9 +125,9 @@ class Reduced:
 class Scanned:
     """Running sums or products (``cumsum``, ``cumprod``) of ``arg``; its elements are in C order.
 
-    The last ``lines`` axes of ``arg`` are one line, in C order; ``initial`` says whether each
-    result begins with the value of nothing. ``odd`` sums are float64 rounded to odd: rounded again,
-    to float16, they are rounded once.
+    The last ``lines`` axes of ``arg`` are one line, in C order. With ``initial`` each line of
+    results begins with the sum or product of no elements: 0 or 1. ``odd`` sums are float64 rounded
+    to odd; rounded again, to float16, they come out as if rounded once.
     """
 
     op: str

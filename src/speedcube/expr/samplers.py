@@ -34,7 +34,7 @@ def _words(position: Array, key: Array, attempt: int, draw: int = 0) -> tuple[Ar
 
 
 def _open(word: Array) -> Array:
-    """Uniform in (0, 1): the odd multiples of 2**-53 of the low 52 bits."""
+    """Uniform in ``(0, 1)``: the low 52 bits as an odd multiple of ``2**-53``."""
     return (word & _LOW52).astype(np.float64) * 2.0**-52 + 2.0**-53
 
 
@@ -42,23 +42,23 @@ def _negative(word: Array) -> Array:
     return np.asarray((word >> np.uint64(63)) != 0)
 
 
-def _tried(attempt: Attempt, position: Array, key: Array, *given: Array) -> Array:
+def _tried(attempt: Attempt, position: Array, key: Array, *parameters: Array) -> Array:
     """The first accepted value of each element."""
     shape = position.shape
-    flat = [a.reshape(-1) for a in np.broadcast_arrays(position, key, *given)]
+    flat = [a.reshape(-1) for a in np.broadcast_arrays(position, key, *parameters)]
     left = np.arange(flat[0].size)
-    found: Array | None = None
+    results: Array | None = None
     for number in range(_MOST):
         place, keys, *rest = (a[left] for a in flat)
         if not left.size:
             break
         values, accepted = attempt(number, place, keys, *rest)
-        if found is None:
-            found = np.zeros(flat[0].size, values.dtype)
-        found[left] = values
+        if results is None:
+            results = np.zeros(flat[0].size, values.dtype)
+        results[left] = values
         left = left[~accepted]
-    assert found is not None
-    return found.reshape(shape)
+    assert results is not None
+    return results.reshape(shape)
 
 
 def _gamma(
@@ -93,7 +93,7 @@ def _log_factorials(values: Array) -> Array:
 
 
 def _binomial_weight(k: Array, n: Array, p: Array) -> Array:
-    """The log of the probability of ``k`` less log n!."""
+    """The log of the probability of ``k``, without its term ``log n!``."""
     logs = k * np.log(p) + (n - k) * np.log1p(-p)
     return np.asarray(logs - _log_factorials(k) - _log_factorials(n - k))
 
@@ -105,7 +105,7 @@ def _log_binomial(k: Array, n: Array, mean: Array, other: Array) -> Array:
 
 
 def _factorial_rest(h: Array) -> Array:
-    """Log k! - (h log h - h + log(2 pi) / 2), h = k + 1/2."""
+    """``log k! - (h log h - h + log(2 pi) / 2)``, where ``h = k + 1/2``."""
     return _log_factorials(h - 0.5) - (h * np.log(h) - h + math.log(2 * math.pi) / 2)
 
 
@@ -205,10 +205,10 @@ def _permuted(back: bool) -> Callable[..., Array]:
             if x < n:
                 return x
 
-    def apply(index: Array, *given: Array) -> Array:
-        arrays = np.broadcast_arrays(index, *given)
-        found = [walk(*map(int, row)) for row in zip(*(a.flat for a in arrays), strict=True)]
-        return np.array(found, np.int64).reshape(arrays[0].shape)
+    def apply(index: Array, *parameters: Array) -> Array:
+        arrays = np.broadcast_arrays(index, *parameters)
+        indices = [walk(*map(int, row)) for row in zip(*(a.flat for a in arrays), strict=True)]
+        return np.array(indices, np.int64).reshape(arrays[0].shape)
 
     return apply
 

@@ -30,26 +30,26 @@ def product(line: Array) -> Any:
 
 def running_products(line: Array) -> Array:
     """Each element's product with all before: of whole pieces, times those in its own piece."""
-    found = np.empty_like(line)
+    products = np.empty_like(line)
     with np.errstate(all="ignore"):
         for k in range(0, len(line), PIECE):
             inside = np.multiply.accumulate(line[k : k + PIECE])
-            found[k : k + PIECE] = product(line[:k]) * inside
-    return found
+            products[k : k + PIECE] = product(line[:k]) * inside
+    return products
 
 
 def running_sums(line: Array, dtype: str, odd: bool = False) -> Array:
     """Each element's exact sum with all before, rounded once (``odd``: to odd); integers wrap."""
     if line.dtype.kind != "f":
         return np.cumsum(line, dtype=dtype)
-    found, total, special = [], 0, 0.0
+    sums, total, special = [], 0, 0.0
     for value in line.tolist():
         if math.isfinite(value):
             total += _units(value)
         else:
             special += value
-        found.append(special if special != 0.0 else _rounded(total, dtype, odd))
-    return np.array(found, dtype)
+        sums.append(special if special != 0.0 else _rounded(total, dtype, odd))
+    return np.array(sums, dtype)
 
 
 _UNIT: Final = 1 << 1074  # how many of the least double make 1
@@ -61,7 +61,7 @@ def _units(value: float) -> int:
 
 
 def _rounded(units: int, dtype: str, odd: bool) -> Any:
-    """``units`` of 2**-1074 as the nearest ``dtype``, ties to even: a float64 rounded to odd."""
+    """``units`` of ``2**-1074`` as the nearest ``dtype``, ties to even; ``odd``: rounded to odd."""
     try:
         near = units / _UNIT  # Python rounds the quotient once
     except OverflowError:
@@ -76,15 +76,15 @@ def _rounded(units: int, dtype: str, odd: bool) -> Any:
 def scanned(source: Scanned, arg: Array) -> Array:
     """The results of ``source``, whose elements are ``arg``."""
     lines = arg.reshape(*source.shape[:-1], source.count)
-    found = np.full(source.shape, 0 if source.op == "cumsum" else 1, source.dtype)
+    results = np.full(source.shape, 0 if source.op == "cumsum" else 1, source.dtype)
     for at in np.ndindex(source.shape[:-1]):
         if source.op == "cumsum":
             each = running_sums(lines[at], source.dtype, source.odd)
         else:
             each = running_products(lines[at])
         with np.errstate(all="ignore"):
-            found[at][int(source.initial) :] = each
-    return np.asarray(_one_nan(found))
+            results[at][int(source.initial) :] = each
+    return np.asarray(_one_nan(results))
 
 
 def _one_nan(values: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .build import factors
 from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Scanned, Source, Stored
+from .reductions import factors
 
 _INFIX = {
     "add": "+",

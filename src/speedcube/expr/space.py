@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .nodes import Const, Expr, Leaf, Shape, c_strides, leaves
+from .nodes import Const, Expr, Leaf, c_strides, leaves
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,6 @@ def _merge(loops: list[_Loop]) -> list[_Loop]:
         else:
             merged.append(loop)
     return merged
-
-
-def result_shape(root: Expr, axes: tuple[int, ...], keepdims: bool) -> Shape:
-    """The shape of reducing ``root`` over ``axes``."""
-    return tuple(
-        1 if k in axes else n for k, n in enumerate(root.shape) if keepdims or k not in axes
-    )
 
 
 TILE = 1024  # elements in a tile: its values fit in L1 several times over

@@ -17,7 +17,7 @@ def spanned(array: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
 
 
 class _Span:
-    """Bytes [address, address + size) of memory that ``owner`` keeps alive."""
+    """Bytes ``[address, address + size)`` of memory that ``owner`` keeps alive."""
 
     def __init__(self, address: int, size: int, owner: Any) -> None:
         self.owner = owner

@@ -26,23 +26,23 @@ _DEEPEST: Final = 64  # recipes are worked out before they are too long to pickl
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """``rule`` of the grids ``sources`` and of ``given``; ``depth`` recipes above one another."""
+    """``rule`` of the grids ``sources`` and of ``arguments``; ``depth`` counts nested recipes."""
 
     rule: Callable[..., Chunks]
     sources: tuple[Grid, ...]
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
     depth: int = 0
 
     @cached_property
     def chunks(self) -> Chunks:
         """The sizes of the chunks along every axis."""
-        return self.rule(*(source.chunks for source in self.sources), *self.given)
+        return self.rule(*(source.chunks for source in self.sources), *self.arguments)
 
 
-def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *given: Any) -> Grid:
+def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
     known = tuple(sources)
     depth = 1 + max(source.depth for source in known)
-    grid = Grid(rule, known, given, depth)
+    grid = Grid(rule, known, arguments, depth)
     return grid if depth <= _DEEPEST else Grid(_as_they_are, (), (grid.chunks,))
 
 
@@ -111,9 +111,9 @@ def _wrong(hint: Any, shape: Shape) -> str | None:
 
 def _wrong_entries(hint: Sequence[Any], shape: Shape) -> str | None:
     sizes = {c for c in hint if isinstance(c, str) and c != "auto"}
-    found = (_wrong_entry(c, n) for c, n in zip(hint, shape, strict=False))
+    faults = (_wrong_entry(c, n) for c, n in zip(hint, shape, strict=False))
     several = f"one size in bytes at most, not {sorted(sizes)}" if len(sizes) > 1 else None
-    return next((text for text in found if text is not None), several)
+    return next((text for text in faults if text is not None), several)
 
 
 def _wrong_entry(entry: Any, extent: int) -> str | None:
@@ -152,16 +152,16 @@ def _sliced(chunks: Chunks, item: Any, shape: Shape) -> Chunks:
     from dask.array.slicing import new_blockdim, normalize_index
 
     left = iter(chunks)
-    found: list[Axis] = []
+    axes: list[Axis] = []
     for index in normalize_index(item, tuple(map(sum, chunks))):
         if index is None:
-            found.append((1,))
+            axes.append((1,))
             continue
         axis = next(left)
         if isinstance(index, slice):
-            found.append(tuple(new_blockdim(sum(axis), axis, index)))
+            axes.append(tuple(new_blockdim(sum(axis), axis, index)))
     # Dask reads [-9:-6:-2] of eight elements, which holds none, as if it began at the last one.
-    return tuple(axis if n else (0,) for axis, n in zip(found, shape, strict=True))
+    return tuple(axis if n else (0,) for axis, n in zip(axes, shape, strict=True))
 
 
 def transposed(grid: Grid, order: tuple[int, ...]) -> Grid:
@@ -215,11 +215,11 @@ def _joined(*grids: Chunks) -> Chunks:
     from dask.array.core import common_blockdim
 
     longest = max(map(len, grids))
-    found = []
+    joined_axes = []
     for k in range(-longest, 0):
         axes = {chunks[k] for chunks in grids if len(chunks) >= -k}
-        found.append(tuple(common_blockdim(axes - {(1,)} or axes)))
-    return tuple(found)
+        joined_axes.append(tuple(common_blockdim(axes - {(1,)} or axes)))
+    return tuple(joined_axes)
 
 
 def reduced(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:

@@ -44,7 +44,7 @@ def backend() -> Any:
 class BitGenerator:
     """A seed that Dask can split into one for each chunk; no bits are made here.
 
-    ``seed`` is None, an integer >= 0, a sequence of them or a `numpy.random.SeedSequence`.
+    ``seed`` is None, an integer of 0 or more, a sequence of them or a `numpy.random.SeedSequence`.
     """
 
     def __init__(self, seed: Any = None) -> None:
@@ -68,7 +68,7 @@ _RENAMED: Final = {"random": "random_sample"}
 
 
 class CupyGenerator:
-    """The methods of `numpy.random.Generator`, drawing CuPy arrays; ``seed`` is below 2**64.
+    """The methods of `numpy.random.Generator`, drawing CuPy arrays; ``seed`` is below ``2**64``.
 
     Every distribution of ``cupy.random.RandomState`` is here under its name. Parameters may be
     NumPy arrays, which are copied to the GPU.
@@ -83,8 +83,8 @@ class CupyGenerator:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = getattr(self._state, _RENAMED.get(name, name), None)
-        if found is None:
+        method = getattr(self._state, _RENAMED.get(name, name), None)
+        if method is None:
             raise AttributeError(
                 f"CuPy draws no {name!r}; make the array inside sc.on('cores') and move it with "
                 "to_backend()"
@@ -97,7 +97,7 @@ class CupyGenerator:
                 dtype = options.get("dtype", "int64" if name in _INTEGERS else "float64")
                 return self._cupy.empty(size, dtype)
             options = {key: self._moved(value) for key, value in options.items()}
-            return found(*map(self._moved, parameters), size=size, **options)
+            return method(*map(self._moved, parameters), size=size, **options)
 
         return draw
 
@@ -109,7 +109,7 @@ class CupyGenerator:
         dtype: Any = "int64",
         endpoint: bool = False,
     ) -> Any:
-        """Integers in [low, high) ([0, low) without ``high``), or up to it with ``endpoint``."""
+        """Integers in ``[low, high)``, or ``[0, low)``; with ``endpoint`` the upper end, too."""
         if _is_symbolic((low, high)):
             return self._cupy.empty(size, dtype)
         low, high = (0, low) if high is None else (low, high)

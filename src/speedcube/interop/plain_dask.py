@@ -20,7 +20,7 @@ import dask.local
 from ..engine import rungs
 from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
-from ..engine.rungs import Target
+from ..engine.rungs import Rung
 from . import cupy_backend
 
 Settings = dict[str, Any]
@@ -39,15 +39,15 @@ class Block(ContextDecorator):
                 _enter_rung(rungs.describe(self._where, "sc.on"), stack)
             else:
                 _enter_client(client_for(self._where), stack)
-            stack.enter_context(rungs.rung(self._where))
+            stack.enter_context(rungs.running_on(self._where))
             self._entered().append(stack.pop_all())
 
     def __exit__(self, *error: Any) -> None:
         self._entered().pop().__exit__(*error)
 
     def _entered(self) -> list[ExitStack]:
-        found: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
-        return found
+        stacks: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
+        return stacks
 
     def __repr__(self) -> str:
         return f"speedcube.on({self._where!r})"
@@ -93,33 +93,33 @@ def _enter_client(client: Any, stack: ExitStack) -> None:
     stack.enter_context(dask.config.set(scheduler=client))
 
 
-def _enter_rung(target: Target, stack: ExitStack) -> None:
-    stack.enter_context(dask.config.set(_SETTINGS[target.kind](target)))
-    if target.kind == "gpu":
-        stack.enter_context(_device(target.devices[0]))
-    elif target.devices:
-        stack.enter_context(cuda_cluster.block(target.devices))
+def _enter_rung(rung: Rung, stack: ExitStack) -> None:
+    stack.enter_context(dask.config.set(_SETTINGS[rung.kind](rung)))
+    if rung.kind == "gpu":
+        stack.enter_context(_device(rung.devices[0]))
+    elif rung.devices:
+        stack.enter_context(cuda_cluster.block(rung.devices))
 
 
-def _core(target: Target) -> Settings:
+def _core(rung: Rung) -> Settings:
     return {"scheduler": "synchronous", **_on_cpu(), **_without_client()}
 
 
-def _cores(target: Target) -> Settings:
-    threads = {"scheduler": "threads", "num_workers": target.workers, "pool": None}
+def _cores(rung: Rung) -> Settings:
+    threads = {"scheduler": "threads", "num_workers": rung.workers, "pool": None}
     return {**threads, **_on_cpu(), **_without_client()}
 
 
-def _gpu(target: Target) -> Settings:
-    scheduler = OneGpu(target.name, target.devices[0])
+def _gpu(rung: Rung) -> Settings:
+    scheduler = OneGpu(rung.name, rung.devices[0])
     return {"scheduler": scheduler, **_on_gpu(), **_without_client()}
 
 
-def _gpus(target: Target) -> Settings:
-    return {"scheduler": LazyClient(target.name, target.devices), **_on_gpu(), **_BY_TASKS}
+def _gpus(rung: Rung) -> Settings:
+    return {"scheduler": LazyClient(rung.name, rung.devices), **_on_gpu(), **_BY_TASKS}
 
 
-_SETTINGS: Final[dict[str, Callable[[Target], Settings]]] = {
+_SETTINGS: Final[dict[str, Callable[[Rung], Settings]]] = {
     "core": _core,
     "cores": _cores,
     "gpu": _gpu,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 import warnings
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ..__about__ import __version__
+from ..files import write_whole
 
 MAGIC: Final = b"SPEEDCUBE-KERNEL"
 VERSION: Final = 1
@@ -129,14 +129,7 @@ class KernelCache:
         if not self.usable:
             return
         try:
-            handle, name = tempfile.mkstemp(dir=self.directory, suffix=".part")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(self._header(key, payload) + payload)
-                os.replace(name, self.path(key))
-            except OSError:
-                os.unlink(name)
-                raise
+            write_whole(self.path(key), self._header(key, payload) + payload, mode=0o600)
         except OSError as err:
             self._give_up(err.strerror or str(err))
 

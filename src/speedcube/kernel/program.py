@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from .folds import FOLDS
 from .ir import Body
 from .math.streams import Stream
 
@@ -90,7 +91,9 @@ class Sink:
     @cached_property
     def words(self) -> int:
         """8-byte words of one result record (0: elements are stored directly)."""
-        return {"store": 0, "exact": LIMBS * self.groups, "argmin": 2}.get(self.kind, 1)
+        if self.kind in FOLDS:
+            return len(FOLDS[self.kind].outputs)
+        return {"store": 0, "exact": LIMBS * self.groups}[self.kind]
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,8 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """A kernel for operations whose order counts, over elements that lie in memory one by one.
+class Scan:
+    """A kernel for folds whose order counts, over elements that lie in memory one by one.
 
     ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
     gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd.

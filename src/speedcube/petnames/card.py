@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import CheckpointError
+from ..files import write_whole
 from .model import DROPOUT, LAYERS, UNITS, make_model
 from .names.known import Known
 
@@ -42,7 +42,7 @@ _MAX_FILE: Final = 64 << 20  # bytes; the weights have 2 MB
 
 @dataclass(frozen=True)
 class Model:
-    """What `load` found: the network on the CPU, the names it knows, and its card."""
+    """What `load` reads: the network on the CPU, the names it knows, and its card."""
 
     network: torch.nn.Module
     known: Known
@@ -71,29 +71,17 @@ def save(directory: Path, weights: bytes, known: Known, facts: Mapping[str, Any]
     files[CARD] = json.dumps(card, indent=1).encode()
     try:
         for name, content in files.items():
-            _write(directory / name, content)
+            write_whole(directory / name, content, durable=True)
     except OSError as err:
         raise CheckpointError(
             f"the model cannot be written to {str(directory)!r}: {err.strerror or err}"
         ) from err
 
 
-def _write(path: Path, content: bytes) -> None:
-    new = path.with_name(f".{path.name}-{os.getpid()}.tmp")
-    try:
-        with open(new, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
-
-
 def versions() -> dict[str, str]:
     """What the model was made with."""
-    found = {name: version(name) for name in ("torch", "safetensors", "numpy")}
-    return {"speedcube": __version__, "python": platform.python_version(), **found}
+    packages = {name: version(name) for name in ("torch", "safetensors", "numpy")}
+    return {"speedcube": __version__, "python": platform.python_version(), **packages}
 
 
 def load(directory: Path) -> Model:

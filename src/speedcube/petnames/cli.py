@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
 from ..errors import SpeedcubeError
+from ..exit_codes import BAD_USE
 from . import generate_command, report_command, sweep_command, train_command
 
 app = typer.Typer(
@@ -48,11 +49,11 @@ def train(
     read the output left.
     """
     try:
-        request = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
+        chosen = train_command.checked(on, data, epochs, batch, batch_per_rank, lr, seed, out)
     except SpeedcubeError as err:
         complain("petnames train", err)
-        raise typer.Exit(train_command.BAD_USE) from err
-    raise typer.Exit(train_command.run(request))
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(train_command.run(chosen))
 
 
 @app.command()
@@ -74,11 +75,11 @@ def generate(
     the output left.
     """
     try:
-        request = generate_command.checked(model, n, seed, temperature, start)
+        chosen = generate_command.checked(model, n, seed, temperature, start)
     except SpeedcubeError as err:
         complain("petnames generate", err)
-        raise typer.Exit(generate_command.BAD_USE) from err
-    raise typer.Exit(generate_command.run(request))
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(generate_command.run(chosen))
 
 
 @app.command()
@@ -125,7 +126,7 @@ def sweep(
     the output left.
     """
     try:
-        request = sweep_command.checked(
+        chosen = sweep_command.checked(
             on,
             data,
             epochs,
@@ -142,8 +143,8 @@ def sweep(
         )
     except SpeedcubeError as err:
         complain("petnames sweep", err)
-        raise typer.Exit(sweep_command.BAD_USE) from err
-    raise typer.Exit(sweep_command.run(request))
+        raise typer.Exit(BAD_USE) from err
+    raise typer.Exit(sweep_command.run(chosen))
 
 
 @app.command()

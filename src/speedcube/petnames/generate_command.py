@@ -10,16 +10,15 @@ from pathlib import Path
 from rich.columns import Columns
 
 from ..commands import terminal
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
+from ..exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import card, options
-from .sample import invent
-
-DONE, TOO_FEW, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+from .invent import invent
 
 
 @dataclass(frozen=True)
-class Request:
-    """What was asked for, every option checked and the model loaded."""
+class GenerateOptions:
+    """The options of one call, every one checked and the model loaded."""
 
     model: card.Model
     count: int
@@ -28,42 +27,44 @@ class Request:
     start: str
 
 
-def checked(model: str | None, count: int, seed: int, temperature: float, start: str) -> Request:
-    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+def checked(
+    model: str | None, count: int, seed: int, temperature: float, start: str
+) -> GenerateOptions:
+    """The options of one call; a `SpeedcubeError` where one of them is wrong."""
     options.check_packages()
     options.check_count("--n", count, 100_000)
     options.check_seed(seed)
     options.check_positive("--temperature", temperature, 100)
     begin = options.start(start)
-    found = card.load(card.newest() if model is None else Path(model))
-    return Request(found, count, seed, temperature, begin)
+    loaded = card.load(card.newest() if model is None else Path(model))
+    return GenerateOptions(loaded, count, seed, temperature, begin)
 
 
-def run(request: Request) -> int:
+def run(chosen: GenerateOptions) -> int:
     """Invent and print; the exit code."""
     import torch
 
     torch.set_num_threads(1)  # the network is small, and its sums then have one order
     try:
         names = invent(
-            request.model.network,
-            request.model.known,
-            request.count,
-            request.seed,
-            request.temperature,
-            request.start,
+            chosen.model.network,
+            chosen.model.known,
+            chosen.count,
+            chosen.seed,
+            chosen.temperature,
+            chosen.start,
         )
     except KeyboardInterrupt:
         return INTERRUPTED
-    told = terminal.printed(lambda: show(names))
-    if len(names) < request.count:
+    was_read = terminal.printed(lambda: show(names))
+    if len(names) < chosen.count:
         complain(
             "petnames generate",
-            f"only {len(names)} of {request.count} new names were found; raise --temperature, "
+            f"only {len(names)} of {chosen.count} new names were found; raise --temperature, "
             "shorten --start, or ask for fewer",
         )
-        return TOO_FEW
-    return DONE if told else terminal.BROKEN_PIPE
+        return FAILED
+    return DONE if was_read else BROKEN_PIPE
 
 
 def show(names: Sequence[str]) -> None:

@@ -6,13 +6,12 @@ import math
 from pathlib import Path
 
 from ..commands import terminal
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
+from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE
 from ..train import Sweep
 from . import card, options, sweep_command
 from .training_report import PLAN, Training
-
-DONE, BAD_USE = 0, 2
 
 
 def run(out: str | None, target: float | None, curves: str | None, times: str | None) -> int:
@@ -25,7 +24,7 @@ def run(out: str | None, target: float | None, curves: str | None, times: str | 
     except OSError as err:
         complain("petnames report", f"nothing can be written: {err}")
         return BAD_USE
-    return DONE if terminal.printed(lambda: print(summary)) else terminal.BROKEN_PIPE
+    return DONE if terminal.printed(lambda: print(summary)) else BROKEN_PIPE
 
 
 def written(where: Path, target: float | None, curves: str | None, times: str | None) -> str:

@@ -10,23 +10,23 @@ from typing import Any
 
 from .. import train
 from ..commands import terminal
-from ..commands.ladder.command import complain
+from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
+from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import options
 from .names import data, source
 from .train_command import new_directory
-from .train_function import Settings, fit
+from .train_function import Hyperparameters, fit
 
-DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 METRIC = "validation_loss"
 
 
 @dataclass(frozen=True)
-class Request:
-    """What was asked for: the space, the data, and the other arguments of `train.sweep`."""
+class SweepOptions:
+    """The options of one call: the space, the data, and the other arguments of `train.sweep`."""
 
     space: dict[str, list[float] | list[int]]
-    names: source.Source
+    names: source.CleanNames
     epochs: int
     seed: int
     out: Path
@@ -44,7 +44,7 @@ def trial(
     held_out: list[str],
 ) -> None:
     """One training of a sweep; its weights stay in its checkpoints."""
-    fit(Settings(epochs, batch, False, lr, seed), training, held_out)
+    fit(Hyperparameters(epochs, batch, False, lr, seed), training, held_out)
 
 
 def checked(
@@ -61,8 +61,8 @@ def checked(
     seed: int,
     out: str | None,
     retry_failed: bool,
-) -> Request:
-    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+) -> SweepOptions:
+    """The options of one call; a `SpeedcubeError` where one of them is wrong."""
     options.check_packages()
     options.check_on(on)
     options.check_count("--epochs", epochs, 100_000)
@@ -79,31 +79,31 @@ def checked(
     options.check_directory("--out", where)
     names = source.load(asked, lambda line: complain("petnames sweep", line))
     space: dict[str, Any] = {"lr": rates, "batch": sizes["--batch"], "ranks": sizes["--ranks"]}
-    told = {"on": on, "method": method, "trials": trials, "prune": prune, "target": target}
-    told["retry_failed"] = retry_failed
-    return Request(space, names, epochs, seed, where, told)
+    rest = {"on": on, "method": method, "trials": trials, "prune": prune, "target": target}
+    rest["retry_failed"] = retry_failed
+    return SweepOptions(space, names, epochs, seed, where, rest)
 
 
-def run(request: Request) -> int:
+def run(chosen: SweepOptions) -> int:
     """Run the sweep, and say what came of it; the exit code."""
-    training, held_out = data.split(request.names.names)
+    training, held_out = data.split(chosen.names.names)
     try:
-        found = train.sweep(
-            partial(trial, seed=request.seed),
-            request.space,
+        done = train.sweep(
+            partial(trial, seed=chosen.seed),
+            chosen.space,
             metric=METRIC,
-            seed=request.seed,
-            out=request.out,
+            seed=chosen.seed,
+            out=chosen.out,
             progress=True,
             stop_on_nan=True,
-            **request.options,
-            epochs=request.epochs,
-            sha256=request.names.sha256,
+            **chosen.options,
+            epochs=chosen.epochs,
+            sha256=chosen.names.sha256,
             training=training,
             held_out=held_out,
         )
     except KeyboardInterrupt:
-        print(f"The same command with --out {request.out} continues.", file=sys.stderr)
+        print(f"The same command with --out {chosen.out} continues.", file=sys.stderr)
         return INTERRUPTED
     except ParameterError as err:
         complain("petnames sweep", err)
@@ -111,19 +111,19 @@ def run(request: Request) -> int:
     except SpeedcubeError as err:
         complain("petnames sweep", err)
         return FAILED
-    told = terminal.printed(lambda: print(verdict(found)))
-    return _code(found) if told else terminal.BROKEN_PIPE
+    was_read = terminal.printed(lambda: print(verdict(done)))
+    return _code(done) if was_read else BROKEN_PIPE
 
 
-def verdict(found: train.Sweep) -> str:
+def verdict(sweep: train.Sweep) -> str:
     """What came of a sweep, and where its page is."""
-    best = found.best
-    told = "No trial has finished"
+    best = sweep.best
+    text = "No trial has finished"
     if best is not None:
         settings = ", ".join(f"{name} {value}" for name, value in best.params.items())
-        told = f"Best: validation loss {best.value:.4f} a character with {settings}"
-    return f"{told}. {len(found.results())} trials in {found.out / 'report.html'}"
+        text = f"Best: validation loss {best.value:.4f} a character with {settings}"
+    return f"{text}. {len(sweep.results())} trials in {sweep.out / 'report.html'}"
 
 
-def _code(found: train.Sweep) -> int:
-    return FAILED if found.best is None else DONE
+def _code(sweep: train.Sweep) -> int:
+    return FAILED if sweep.best is None else DONE

@@ -14,32 +14,32 @@ from typing import Any, Final
 
 from .. import train
 from ..commands import terminal
-from ..commands.ladder.command import complain
-from ..commands.numbers import seconds_text
+from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
+from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ..numbers import seconds_text
 from . import card, options
 from .names import data, source
 from .names.known import Known
-from .train_function import Settings, fit
+from .train_function import Hyperparameters, fit
 from .training_report import PLAN
 
-DONE, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 BATCH: Final = 1024
 _LEAST_STEPS: Final = 64  # an epoch of the sample would be four steps of the usual batch
 
 
 @dataclass(frozen=True)
-class Request:
-    """What was asked for, every option checked."""
+class TrainOptions:
+    """The options of one call, every one checked."""
 
     on: str | None
-    names: source.Source
-    settings: Settings
+    names: source.CleanNames
+    hyperparameters: Hyperparameters
     out: Path
 
     def plan(self) -> dict[str, Any]:
         """What decides the weights, apart from how many ranks there are."""
-        return {"data": self.names.sha256, "settings": asdict(self.settings)}
+        return {"data": self.names.sha256, "settings": asdict(self.hyperparameters)}
 
 
 def checked(
@@ -51,8 +51,8 @@ def checked(
     lr: float,
     seed: int,
     out: str | None,
-) -> Request:
-    """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
+) -> TrainOptions:
+    """The options of one call; a `SpeedcubeError` where one of them is wrong."""
     options.check_packages()
     options.check_on(on)
     options.check_count("--epochs", epochs, 100_000)
@@ -64,10 +64,10 @@ def checked(
     options.check_directory("--out", where)
     _check_vacant(where)
     names = source.load(asked, lambda line: complain("petnames train", line))
-    settings = Settings(epochs, batch or _batch(names.names), batch_per_rank, lr, seed)
-    request = Request(on, names, settings, where)
-    _check_plan(request)
-    return request
+    rows = batch or _batch(names.names)
+    chosen = TrainOptions(on, names, Hyperparameters(epochs, rows, batch_per_rank, lr, seed), where)
+    _check_plan(chosen)
+    return chosen
 
 
 def new_directory(kind: str = "") -> Path:
@@ -91,33 +91,33 @@ def _check_vacant(where: Path) -> None:
         )
 
 
-def _check_plan(request: Request) -> None:
+def _check_plan(chosen: TrainOptions) -> None:
     """`ParameterError` where ``out`` holds another training than this one."""
-    path = request.out / PLAN
+    path = chosen.out / PLAN
     try:
-        plan = json.loads(path.read_text()) if path.exists() else request.plan()
+        plan = json.loads(path.read_text()) if path.exists() else chosen.plan()
     except (OSError, ValueError):
         plan = None
-    if plan != request.plan():
+    if plan != chosen.plan():
         raise ParameterError(
-            f"--out {str(request.out)!r} holds an unfinished training with other settings or data; "
+            f"--out {str(chosen.out)!r} holds an unfinished training with other settings or data; "
             "go on with the same ones, or name another directory"
         )
 
 
-def run(request: Request) -> int:
+def run(chosen: TrainOptions) -> int:
     """Train, write, and say so; the exit code."""
     began = time.time()
-    training, held_out = data.split(request.names.names)
+    training, held_out = data.split(chosen.names.names)
     try:
         job = train.run(
             fit,
-            request.settings,
+            chosen.hyperparameters,
             training,
             held_out,
-            on=request.on,
+            on=chosen.on,
             name="petnames",
-            out=request.out,
+            out=chosen.out,
             stop_on_nan=True,
             progress=sys.stderr.isatty(),  # a live table there; elsewhere the lines printed below
         )
@@ -125,47 +125,48 @@ def run(request: Request) -> int:
         complain("petnames train", err)
         return BAD_USE
     try:
-        terminal.write(request.out / PLAN, json.dumps(request.plan()))
-        told = terminal.printed(lambda: print(_title(request, training, held_out)))
+        terminal.write(chosen.out / PLAN, json.dumps(chosen.plan()))
+        was_read = terminal.printed(lambda: print(_title(chosen, training, held_out)))
         for row in job:
             if not sys.stderr.isatty():
-                told = terminal.printed(partial(print, _line(row, request.settings))) and told
+                show = partial(print, _line(row, chosen.hyperparameters.epochs))
+                was_read = terminal.printed(show) and was_read
         results = job.results()
-        facts = _facts(request, job.rows(), results, time.time() - began)
-        card.save(request.out, results[0]["weights"], Known.of(request.names.names), facts)
+        facts = _facts(chosen, job.rows(), results, time.time() - began)
+        card.save(chosen.out, results[0]["weights"], Known.of(chosen.names.names), facts)
     except KeyboardInterrupt:
-        print(f"Interrupted; the same command with --out {request.out} continues.", file=sys.stderr)
+        print(f"Interrupted; the same command with --out {chosen.out} continues.", file=sys.stderr)
         return INTERRUPTED
     except SpeedcubeError as err:
         complain("petnames train", err)
         return FAILED
-    told = terminal.printed(lambda: print(_verdict(request, facts))) and told
-    return DONE if told else terminal.BROKEN_PIPE
+    was_read = terminal.printed(lambda: print(_verdict(chosen, facts))) and was_read
+    return DONE if was_read else BROKEN_PIPE
 
 
-def _title(request: Request, training: Sequence[str], held_out: Sequence[str]) -> str:
-    settings = request.settings
-    each = " a rank" if settings.batch_per_rank else ""
+def _title(chosen: TrainOptions, training: Sequence[str], held_out: Sequence[str]) -> str:
+    how = chosen.hyperparameters
+    each = " a rank" if how.batch_per_rank else ""
     return (
         f"{len(training):,} names to train on, {len(held_out):,} held out, "
-        f"from {request.names.origin}; "
-        f"{settings.epochs} epochs, batches of {settings.batch:,} rows{each}"
+        f"from {chosen.names.origin}; "
+        f"{how.epochs} epochs, batches of {how.batch:,} rows{each}"
     )
 
 
-def _line(row: Mapping[str, Any], settings: Settings) -> str:
+def _line(row: Mapping[str, Any], epochs: int) -> str:
     metrics = row["metrics"]
-    text = f"epoch {metrics['epoch']:.4g} of {settings.epochs}   loss {metrics['loss']:.4f}"
+    text = f"epoch {metrics['epoch']:.4g} of {epochs}   loss {metrics['loss']:.4f}"
     if "validation_loss" in metrics:
         text += f"   validation {metrics['validation_loss']:.4f}"
     return f"{text}   {seconds_text(row['seconds'])}"
 
 
 def _facts(
-    request: Request, rows: Sequence[Mapping[str, Any]], results: Sequence[Any], seconds: float
+    chosen: TrainOptions, rows: Sequence[Mapping[str, Any]], results: Sequence[Any], seconds: float
 ) -> dict[str, Any]:
     """What the card says of data, settings and losses."""
-    names = request.names
+    names = chosen.names
     sides = data.split(names.names)
     ends = [
         row["metrics"] for row in rows if row["rank"] == 0 and "validation_loss" in row["metrics"]
@@ -181,7 +182,7 @@ def _facts(
             "validation_rows": sum(len(name) + 1 for name in sides[1]),
         },
         "settings": {
-            **asdict(request.settings),
+            **asdict(chosen.hyperparameters),
             "ranks": len(results),
             "arithmetic": results[0]["arithmetic"],
         },
@@ -195,8 +196,8 @@ def _facts(
     }
 
 
-def _verdict(request: Request, facts: Mapping[str, Any]) -> str:
+def _verdict(chosen: TrainOptions, facts: Mapping[str, Any]) -> str:
     return (
         f"Validation loss {facts['losses']['validation']:.4f} a character. Weights and card are in "
-        f"{request.out}; names: speedcube petnames generate --model {request.out}"
+        f"{chosen.out}; names: speedcube petnames generate --model {chosen.out}"
     )

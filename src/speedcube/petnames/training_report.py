@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..commands.numbers import seconds_text
 from ..errors import DataFileError, ParameterError
+from ..files import write_whole
+from ..numbers import seconds_text
 from ..train import reports
-from ..train.sweeps import record
 from . import card
 
 PLAN: Final = "petnames.json"  # what a directory is trained for, from the start of the training
@@ -91,7 +91,7 @@ class Training:
     def write(self) -> Path:
         """Write ``report.html`` into the directory; its path."""
         path = self.out.absolute() / "report.html"
-        record.write_whole(path, self.html().encode())
+        write_whole(path, self.html().encode(), durable=True)
         return path
 
 

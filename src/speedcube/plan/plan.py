@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Scanned, Staged, whole
@@ -11,7 +12,7 @@ from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
 @dataclass(frozen=True)
-class Rung:
+class Resources:
     """Where a plan runs, as far as planning cares.
 
     ``shared``: workers write into one result array.
@@ -20,6 +21,13 @@ class Rung:
     name: str
     workers: int
     shared: bool = True
+
+
+class PrettyPrinter(Protocol):
+    """What IPython hands to an object that it prints."""
+
+    def text(self, text: str) -> None:
+        """Add ``text`` to what is printed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,25 +61,25 @@ class Plan:
             )
         return "\n".join(lines)
 
-    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text(repr(self))  # type: ignore[attr-defined]
+    def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def make_plan(root: Expr, rung: Rung, reason: str, tile: int) -> Plan:
-    """The plan of ``root`` on ``rung``."""
+def make_plan(root: Expr, resources: Resources, reason: str, tile: int) -> Plan:
+    """The plan of ``root`` on ``resources``."""
     stages: list[Stage] = []
     deferred: list[Deferred] = []
-    _collect(root, rung.workers, stages, deferred, {})
+    _collect(root, resources.workers, stages, deferred, {})
     tasks = sum(_tasks(s) for s in stages) + len(deferred)
-    peak = max(_stage_bytes(s, rung) for s in stages)
+    peak = max(_stage_bytes(s, resources) for s in stages)
     return Plan(
-        rung.name,
+        resources.name,
         reason,
-        rung.workers,
+        resources.workers,
         tuple(stages),
         tuple(deferred),
         tasks,
@@ -118,9 +126,9 @@ def _own_source(root: Expr) -> Staged | None:
     return root.source if as_it_is else None
 
 
-def _stage_bytes(stage: Stage, rung: Rung) -> int:
+def _stage_bytes(stage: Stage, resources: Resources) -> int:
     """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
-    share = 1 if rung.shared else max(1, len(stage.parts))
+    share = 1 if resources.shared else max(1, len(stage.parts))
     result = -(-stage.result_bytes // share)
     if isinstance(stage.source, Scanned) and stage.parts[0].axis:  # lines, before they lie apart
         result += -(-stage.result_bytes // len(stage.parts))

@@ -3,8 +3,8 @@
 A stage stores an expression or reduces it. It is cut by slicing the expression along one axis:
 a part is the same expression with a shorter axis, so nothing about a part is special. Parts of
 a stored result (or of kept axes) are disjoint and joined; parts of a reduction are merged.
-Products, running products and running sums have an order: where lines are cut, a part is a range
-of positions (`cut_ordered`).
+Scans (products, running products, running sums) take elements in their order. Where a line of
+them is cut, a part is a range of positions (`cut_scan`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one afte
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One worker's share: ``root`` sliced to [start, stop) of axis ``axis``.
+    """One worker's share: ``root`` sliced to ``[start, stop)`` of axis ``axis``.
 
-    Without an axis: all of it, or elements [start, stop) in C order of an ordered stage.
+    Without an axis: all of it, or elements ``[start, stop)`` of a scan, in C order.
     """
 
     root: Expr
@@ -41,11 +41,11 @@ class Part:
 class Stage:
     """One kernel over one expression.
 
-    ``source`` is None (store) or what asked for it; ``join`` says how parts come together:
-    ``one`` part, ``concatenate`` along the cut axis, ``merge`` of partial results, or ``carry``:
-    each part goes on where the ones before it in its line end. Ordered parts that share a line
-    begin at multiples of ``block`` elements of it; ``totals`` give each one's sum, where that is
-    an exact sum in any order.
+    ``source`` is the reduction or scan that the stage computes, None where it stores ``root``.
+    ``join`` says how parts come together: ``one`` part; ``concatenate`` along the cut axis;
+    ``merge`` of records; ``carry``, where each part goes on where the one before it in its line
+    ends. A scan's parts that share a line begin at multiples of ``block`` elements of it.
+    ``totals`` are stages that give each part's sum, where sums are exact in any order.
     """
 
     root: Expr
@@ -83,25 +83,25 @@ class Stage:
         return math.prod(self.shape) * dtypes.itemsize(self.dtype)
 
     @cached_property
-    def ordered(self) -> bool:
-        """Whether elements are taken in their order."""
+    def is_scan(self) -> bool:
+        """Whether elements are taken in their order: a running sum or product, or a product."""
         return isinstance(self.source, Scanned) or self.op == "prod"
 
     @cached_property
     def needs(self) -> tuple[Staged | Deferred, ...]:
         """Sources that must be in memory before this stage runs."""
-        found = {
+        sources = {
             id(leaf.source): leaf.source
             for leaf in leaves(self.root)
             if isinstance(leaf.source, (Reduced, Scanned, Deferred))
         }
-        return tuple(found.values())
+        return tuple(sources.values())
 
 
 def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
     """The stage that stores ``root``, or makes of it what ``source`` says, for ``workers``."""
     if isinstance(source, Scanned) or (source is not None and source.op == "prod"):
-        return cut_ordered(root, source, workers)
+        return cut_scan(root, source, workers)
     axes = () if source is None else source.axes
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):
@@ -139,18 +139,24 @@ def _sliced(
     parts = []
     for start, stop in pairwise(bounds):
         item = (slice(None),) * axis + (slice(start, stop),)
-        more = tuple(views.index(leaf, item) for leaf in extra)
-        assert all(isinstance(leaf, Leaf) for leaf in more)
-        parts.append(Part(views.index(root, item), more, axis, start, stop))  # type: ignore[arg-type]
+        cut = tuple(_leaf_at(leaf, item) for leaf in extra)
+        parts.append(Part(views.index(root, item), cut, axis, start, stop))
     return Stage(root, source, axes, tuple(parts), join)
+
+
+def _leaf_at(leaf: Leaf, item: tuple[slice, ...]) -> Leaf:
+    """``leaf`` at ``item``: a leaf again."""
+    view = views.index(leaf, item)
+    assert isinstance(view, Leaf)
+    return view
 
 
 _LEAST_BLOCK = 1 << 10  # elements: the pieces in which products are made
 _BLOCKS = 64  # about so many of them in a part
 
 
-def cut_ordered(root: Expr, source: Staged, workers: int) -> Stage:
-    """A stage whose elements have an order: cut between lines, else within them.
+def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
+    """A scan's stage: cut between lines, else within them.
 
     The parts of a line begin at multiples of a power of two of its elements.
     """
@@ -187,13 +193,13 @@ def _totals(root: Expr, source: Staged, parts: list[Part]) -> tuple[Stage, ...]:
         lines = views.reshape(root, (math.prod(root.shape) // length, length))
     except ShapeError:
         return ()
-    found = []
+    totals = []
     for part in parts:
         line, place = divmod(part.start, length)
-        mine = views.index(lines, (line, slice(place, place + part.stop - part.start)))
-        total = Reduced("sum", mine, (0,), False, mine.dtype)
-        found.append(Stage(mine, total, (0,), (Part(mine, (), None, 0, 0),), "merge"))
-    return tuple(found)
+        elements = views.index(lines, (line, slice(place, place + part.stop - part.start)))
+        total = Reduced("sum", elements, (0,), False, elements.dtype)
+        totals.append(Stage(elements, total, (0,), (Part(elements, (), None, 0, 0),), "merge"))
+    return tuple(totals)
 
 
 def _places(root: Expr, axes: tuple[int, ...]) -> Leaf:

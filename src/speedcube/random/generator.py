@@ -5,28 +5,23 @@ from __future__ import annotations
 import copy
 from typing import Any, overload
 
-import numpy as np
-
-from .. import dtypes
-from ..api.array import Array
-from ..errors import DTypeError, ParameterError, ParameterTypeError
-from ..expr.nodes import Random, Shape, whole
+from ..errors import ParameterTypeError
 from ..interop.cupy_backend import BitGenerator, CupyGenerator
-from .parameters import (
-    NOT_NEGATIVE,
-    Parameter,
-    drawn_shape,
-    float_dtype,
-    parameter,
-    refuse_pair,
-    whole_number,
+from . import (
+    choices,
+    continuous,
+    discrete,
+    formulas,
+    gammas,
+    permutations,
+    ranges,
+    sources,
+    vectors,
 )
-from .ranges import Ranges, given_by_arrays, integer_limits
 from .seeds import StreamV1, seed_sequence
-from .vectors import Vectors
 
 
-class Generator(Vectors, Ranges):
+class Generator:
     """Draws arrays. ``repr`` shows the seed, so that a run can be repeated.
 
     Parameters are numbers, or arrays that broadcast with each other to ``size``, which is then
@@ -62,129 +57,59 @@ class Generator(Vectors, Ranges):
         """``n_children`` independent generators; different ones at each call."""
         return [type(self)(child, self._gpu) for child in self.bit_generator.spawn(n_children)]
 
-    def _keys(self, count: int) -> list[int]:
-        """The keys of the next ``count`` calls."""
-        return self.bit_generator.keys(count)
+    # The other methods: a function each, in the module of its family. A function in a class body
+    # is a method; `Draws` is what they know of a generator.
 
-    def _draw(
-        self,
-        distribution: str,
-        parameters: tuple[int | float, ...],
-        shape: Shape,
-        dtype: str,
-        chunks: Any,
-    ) -> Array:
-        """One source of the stream, with its own parameters."""
-        source = Random(distribution, self._keys(1)[0], parameters, dtype)
-        return Array(whole(source, shape), gpu=self._gpu, hint=chunks)
+    random = sources.random
+    uniform = sources.uniform
+    normal = sources.normal
+    standard_normal = sources.standard_normal
+    exponential = sources.exponential
+    standard_exponential = sources.standard_exponential
+    bytes = sources.bytes
 
-    def _linear(
-        self, distribution: str, a: Parameter, b: Parameter, size: Any, dtype: str, chunks: Any
-    ) -> Array:
-        """The source with parameters ``a``, ``b``; of arrays a formula over the plain source."""
-        shape = drawn_shape(size, a, b)
-        if a.is_number and b.is_number:
-            return self._draw(distribution, (a.value, b.value), shape, dtype, chunks)
-        (variates,) = self._sources([distribution], shape, dtype)
-        span = b.value - a.value if distribution == "uniform" else b.value
-        return self._shown(a.value + span * variates, chunks)
+    integers = ranges.integers
 
-    def normal(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
-        dtype: Any = "float64",
-        chunks: Any = None,
-    ) -> Array:
-        """Normals of mean ``loc`` and standard deviation ``scale`` >= 0 (Box & Muller 1958).
+    lognormal = formulas.lognormal
+    laplace = formulas.laplace
+    logistic = formulas.logistic
+    gumbel = formulas.gumbel
+    standard_cauchy = formulas.standard_cauchy
+    weibull = formulas.weibull
+    pareto = formulas.pareto
+    power = formulas.power
+    rayleigh = formulas.rayleigh
+    triangular = formulas.triangular
+    wald = formulas.wald
+    geometric = formulas.geometric
 
-        The largest magnitude is 8.58 standard deviations in float64, 6.66 in float32.
-        """
-        name = float_dtype("normal", dtype)
-        a, b = parameter("loc", loc, dtype=name), parameter("scale", scale, NOT_NEGATIVE, name)
-        return self._linear("normal", a, b, size, name, chunks)
+    standard_gamma = gammas.standard_gamma
+    gamma = gammas.gamma
+    beta = gammas.beta
+    chisquare = gammas.chisquare
 
-    def standard_normal(
-        self, size: Any = None, dtype: Any = "float64", chunks: Any = None
-    ) -> Array:
-        """Normals of mean 0 and standard deviation 1."""
-        return self.normal(0.0, 1.0, size, dtype, chunks)
+    noncentral_chisquare = continuous.noncentral_chisquare
+    f = continuous.f
+    noncentral_f = continuous.noncentral_f
+    standard_t = continuous.standard_t
+    vonmises = continuous.vonmises
 
-    def uniform(
-        self,
-        low: Any = 0.0,
-        high: Any = 1.0,
-        size: Any = None,
-        dtype: Any = "float64",
-        chunks: Any = None,
-    ) -> Array:
-        """Uniform in [low, high): multiples of (high - low) 2**-52 (2**-24 in float32)."""
-        name = float_dtype("uniform", dtype)
-        a, b = parameter("low", low, dtype=name), parameter("high", high, dtype=name)
-        refuse_pair("high - low must be finite", lambda x, y: ~np.isfinite(y - x), a, b)
-        refuse_pair("low > high", lambda x, y: x > y, a, b)
-        return self._linear("uniform", a, b, size, name, chunks)
+    poisson = discrete.poisson
+    binomial = discrete.binomial
+    negative_binomial = discrete.negative_binomial
+    hypergeometric = discrete.hypergeometric
+    zipf = discrete.zipf
+    logseries = discrete.logseries
 
-    def random(self, size: Any = None, dtype: Any = "float64", chunks: Any = None) -> Array:
-        """Uniform in [0, 1)."""
-        return self.uniform(0.0, 1.0, size, dtype, chunks)
+    permutation = permutations.permutation
+    permuted = permutations.permuted
+    shuffle = permutations.shuffle
+    choice = choices.choice
 
-    def exponential(
-        self, scale: Any = 1.0, size: Any = None, dtype: Any = "float64", chunks: Any = None
-    ) -> Array:
-        """Exponential with mean ``scale`` >= 0, by inversion."""
-        name = float_dtype("exponential", dtype)
-        a, b = parameter("loc", 0.0, dtype=name), parameter("scale", scale, NOT_NEGATIVE, name)
-        return self._linear("exponential", a, b, size, name, chunks)
-
-    def standard_exponential(
-        self,
-        size: Any = None,
-        dtype: Any = "float64",
-        method: str = "zig",
-        chunks: Any = None,
-    ) -> Array:
-        """Exponential with mean 1; NumPy's methods ``"zig"`` and ``"inv"`` are both inversion."""
-        if method not in ("zig", "inv"):
-            raise ParameterError(f"method must be 'zig' or 'inv', not {method!r}")
-        return self.exponential(1.0, size, dtype, chunks)
-
-    def integers(
-        self,
-        low: Any,
-        high: Any = None,
-        size: Any = None,
-        dtype: Any = "int64",
-        endpoint: bool = False,
-        chunks: Any = None,
-    ) -> Array:
-        """Integers in [low, high) ([0, low) without ``high``), or up to ``high`` with ``endpoint``.
-
-        A range below 2**32 has a bias below 2**-32, a wider one below 2**-64 (stream v1). Arrays
-        of bounds that are lazy, or where a range is wider, take a second call number.
-        """
-        start, end = (0, low) if high is None else (low, high)
-        name = dtypes.check(dtype)
-        if not dtypes.is_integer(name) and name != "bool":
-            raise DTypeError(f"integers gives integer dtypes, not {name}")
-        if given_by_arrays(start, end):
-            return self._shown(self._between(start, end, size, name, endpoint), chunks)
-        first, last = whole_number("low", start), whole_number("high", end) - (not endpoint)
-        least, most = integer_limits(name)
-        if first < least or last > most:
-            raise ParameterError(f"[{first}, {last}] is out of bounds for {name}")
-        count = last - first + 1
-        if count <= 0:
-            raise ParameterError(f"low >= high: low is {first}, high is {last + 1}")
-        kind = "integers" if count < 2**32 else "integers_wide" if count < 2**64 else "bits64"
-        if name == "bool":
-            bits = self._draw(kind, (first, count), drawn_shape(size), "uint8", None)
-            return self._shown(bits.astype("bool"), chunks)
-        return self._draw(kind, (first, count % 2**64), drawn_shape(size), name, chunks)
-
-    def _below(self, count: int, shape: Shape) -> Array:
-        return self.integers(count, size=shape)
+    dirichlet = vectors.dirichlet
+    multinomial = vectors.multinomial
+    multivariate_hypergeometric = vectors.multivariate_hypergeometric
+    multivariate_normal = vectors.multivariate_normal
 
 
 @overload

@@ -56,9 +56,9 @@ class RandomState:
         return f"RandomState({self.bit_generator.seed_text()}{gpu})"
 
     def __copy__(self) -> RandomState:
-        made = type(self).__new__(type(self))
-        made._generator = self._generator.__copy__()  # a copy goes on by itself
-        return made
+        other = type(self).__new__(type(self))
+        other._generator = self._generator.__copy__()  # a copy goes on by itself
+        return other
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         raise MissingError(f"RandomState has no {name!r}; it has {', '.join(METHODS)}")
@@ -127,18 +127,19 @@ def _inherited(name: str) -> Callable[..., Any]:
     """The method ``name`` of `Generator` as a method of `RandomState`."""
     method = getattr(Generator, name)
     signature = inspect.signature(method)
-    dropped = () if name in _LATER_METHODS else _LATER_PARAMETERS
-    kept = [p for p in signature.parameters.values() if p.name not in dropped]
-    own = signature.replace(parameters=kept)
+    later = () if name in _LATER_METHODS else _LATER_PARAMETERS
+    generator, *others = signature.parameters.values()
+    parameters = [p for p in others if p.name not in later]
+    own = signature.replace(parameters=[generator.replace(annotation=generator.empty), *parameters])
 
     @functools.wraps(method)
     def forward(self: RandomState, *arguments: Any, **options: Any) -> Any:
         try:
-            given = own.bind(self._generator, *arguments, **options).arguments
+            values = own.bind(self._generator, *arguments, **options).arguments
         except TypeError as err:
-            takes = ", ".join(str(p.replace(annotation=p.empty)) for p in kept[1:])
+            takes = ", ".join(str(p.replace(annotation=p.empty)) for p in parameters)
             raise UnsupportedError(f"{name}: {err}; it takes ({takes})") from None
-        return method(**given)
+        return method(**values)
 
     forward.__qualname__ = f"RandomState.{name}"
     forward.__module__ = __name__

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..api.array import Array, asarray
+from ..api.array import Array
+from ..api.creation import asarray
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape
@@ -56,49 +57,49 @@ class Parameter:
         return not isinstance(self.value, Array)
 
 
-def parameter(name: str, given: Any, domain: Domain = REAL, dtype: str = "float64") -> Parameter:
-    """``given``, a number or an array of them, inside ``domain``; `ParameterError` otherwise.
+def parameter(name: str, value: Any, domain: Domain = REAL, dtype: str = "float64") -> Parameter:
+    """``value``, a number or an array of them, inside ``domain``; `ParameterError` otherwise.
 
     What is of another type is refused with `ParameterTypeError`.
 
     An array must hold its numbers until the draw is computed. A lazy one is not computed to be
     checked: outside the domain the results mean nothing.
     """
-    if isinstance(given, Array):
-        return Parameter(name, given.astype(dtype), None)
-    found = _array(name, given, dtype) if _is_array(given) else _number(name, given)
+    if isinstance(value, Array):
+        return Parameter(name, value.astype(dtype), None)
+    checked = _array(name, value, dtype) if _is_array(value) else _number(name, value)
     for each in (REAL, domain):
-        refuse(each.refused.format(name=name), each.outside(found.known), found)
-    return found
+        refuse(each.refused.format(name=name), each.outside(checked.known), checked)
+    return checked
 
 
-def _number(name: str, given: Any) -> Parameter:
+def _number(name: str, value: Any) -> Parameter:
     """One number; text is none, as for NumPy."""
     try:
-        value = None if isinstance(given, (str, bytes)) else float(given)
+        number = None if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError, OverflowError):
-        value = None
-    if value is None:
-        raise ParameterTypeError(f"{name} must be a number, not {given!r}")
-    return Parameter(name, value, value)
+        number = None
+    if number is None:
+        raise ParameterTypeError(f"{name} must be a number, not {value!r}")
+    return Parameter(name, number, number)
 
 
-def _array(name: str, given: Any, dtype: str) -> Parameter:
+def _array(name: str, value: Any, dtype: str) -> Parameter:
     """An array in memory; one without axes is a number, as in NumPy."""
-    large = _large(given)
+    large = _large(value)
     if large is not None:
         refuse(f"{name} is beyond float64", abs(large) >= 2**1024, Parameter(name, large, large))
-        given = large.astype("float64")
-    array, known = _in_memory(name, given)
+        value = large.astype("float64")
+    array, known = _in_memory(name, value)
     if not array.shape:
         return _number(name, known.item())
     return Parameter(name, array.astype(dtype), known)
 
 
-def numbers(name: str, given: Any) -> NDArray[np.float64]:
+def numbers(name: str, value: Any) -> NDArray[np.float64]:
     """Numbers that a draw needs at once, as float64; what is lazy is computed."""
-    given = given.compute() if isinstance(given, Array) else given
-    known = _in_memory(name, given)[1] if _is_array(given) else _number(name, given).known
+    value = value.compute() if isinstance(value, Array) else value
+    known = _in_memory(name, value)[1] if _is_array(value) else _number(name, value).known
     return np.asarray(known, np.float64)
 
 
@@ -135,9 +136,9 @@ def _large(value: Any) -> Any:
 
 def refuse(words: str, bad: Any, *parameters: Parameter) -> None:
     """`ParameterError` with ``words`` and the first values for which ``bad`` is true."""
-    found = np.asarray(bad)
-    if found.any():
-        place = np.unravel_index(int(found.argmax()), found.shape)
+    outside = np.asarray(bad)
+    if outside.any():
+        place = np.unravel_index(int(outside.argmax()), outside.shape)
         values = ", ".join(_described(p, tuple(map(int, place))) for p in parameters)
         raise ParameterError(f"{words}: {values}")
 
@@ -167,15 +168,15 @@ def refuse_all(words: str, test: Callable[..., Any], *parameters: Parameter) -> 
             refuse(words, test(*(p.known for p in parameters)), *parameters)
 
 
-def counts(name: str, given: Any, domain: Domain) -> Parameter:
-    """``given``, an integer or an array of them, inside ``domain``, as int64."""
-    found = integers_of(name, given)
-    if found.known is None:
-        return Parameter(name, given.astype("int64"), None)
-    last = np.iinfo("int64").max
-    refuse(f"{name} must fit int64", (found.known > last) | (found.known < -last - 1), found)
-    refuse(domain.refused.format(name=name), domain.outside(found.known), found)
-    whole = found.known.astype("int64")
+def counts(name: str, value: Any, domain: Domain) -> Parameter:
+    """``value``, an integer or an array of them, inside ``domain``, as int64."""
+    integers = integers_of(name, value)
+    if integers.known is None:
+        return Parameter(name, value.astype("int64"), None)
+    known, last = integers.known, np.iinfo("int64").max
+    refuse(f"{name} must fit int64", (known > last) | (known < -last - 1), integers)
+    refuse(domain.refused.format(name=name), domain.outside(known), integers)
+    whole = known.astype("int64")
     return Parameter(name, asarray(whole) if whole.shape else int(whole), whole)
 
 
@@ -220,15 +221,15 @@ def has_axes(value: Any) -> bool:
     return isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) > 0
 
 
-def integers_of(name: str, given: Any) -> Parameter:
+def integers_of(name: str, value: Any) -> Parameter:
     """An integer or an array of them, at its own dtype; those beyond 64 bits stay objects."""
-    if isinstance(given, Array):
-        if not dtypes.is_integer(given._expr.dtype):
-            raise DTypeError(f"{name} must be integers, not {given.dtype}; use .astype('int64')")
-        return Parameter(name, given, None)
-    known = _large(given) if has_axes(given) else np.asarray(whole_number(name, given))
+    if isinstance(value, Array):
+        if not dtypes.is_integer(value._expr.dtype):
+            raise DTypeError(f"{name} must be integers, not {value.dtype}; use .astype('int64')")
+        return Parameter(name, value, None)
+    known = _large(value) if has_axes(value) else np.asarray(whole_number(name, value))
     if known is None:
-        known = _in_memory(name, given)[1]
+        known = _in_memory(name, value)[1]
     if known.size == 0:
         known = known.astype("int64")
     if known.dtype.kind not in "iuO":

@@ -41,8 +41,8 @@ def seed_sequence(seed: Any) -> SeedSequence:
         raise ParameterTypeError(_SEQUENTIAL)
     if seed is None:
         return SeedSequence(secrets.randbits(128))
-    found = list(_integers(seed, seed))
-    return SeedSequence(found[0] if len(found) == 1 else found)
+    entropy = list(_integers(seed, seed))
+    return SeedSequence(entropy[0] if len(entropy) == 1 else entropy)
 
 
 def _integers(part: Any, seed: Any) -> Iterator[int]:

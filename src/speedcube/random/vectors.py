@@ -13,129 +13,132 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..api import functions as sc
-from ..api.array import Array, asarray
+from ..api import elementwise as sc
+from ..api.array import Array
+from ..api.creation import arange, asarray, full, zeros
+from ..api.shapes import broadcast_to
 from ..errors import ParameterError, ParameterTypeError, ShapeError
 from ..expr.nodes import Shape
+from .discrete import binomials, hypergeometrics
+from .draws import Draws, shown, sources
+from .gammas import log_gammas
 from .parameters import COUNT, NOT_NEGATIVE, counts, drawn_shape, numbers, parameter
-from .permutations import Permutations
 
 _SLACK: Final = 1e-12  # by which probabilities may add up to more than 1, as in NumPy
-
-
-class Vectors(Permutations):
-    """Draws whose last axis is a vector."""
-
-    def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = None) -> Array:
-        """Proportions that add up to 1, of shape parameters ``alpha`` >= 0 (k,): (*size, k).
-
-        Gamma variates over their exact sum, by their logarithms: none underflows.
-        """
-        given = parameter("alpha", numbers("alpha", alpha), NOT_NEGATIVE)
-        (k,) = _one_axis("alpha", given.shape)
-        shape = (*drawn_shape(size), k)
-        if k == 0:
-            return self._shown(sc.zeros(shape), chunks)
-        if not np.any(given.known):
-            raise ParameterError("alpha: one at least must be above 0")
-        logs = self._log_gammas(self._keys(2), shape, given.value)
-        parts = sc.exp(logs - logs.max(axis=-1, keepdims=True))
-        return self._shown(parts / parts.sum(axis=-1, keepdims=True), chunks)
-
-    def multinomial(self, n: Any, pvals: Any, size: Any = None, chunks: Any = None) -> Array:
-        """How often each of k outcomes comes in ``n`` trials: (*size, k), int64.
-
-        ``pvals`` (..., k) are its probabilities; ``n`` and the leading axes broadcast to ``size``.
-        The last is taken as what the others leave of 1.
-        """
-        trials = counts("n", n, COUNT)
-        chances = _chances(pvals)
-        lines = parameter("pvals", chances[..., 0])
-        shape = drawn_shape(size, trials, lines)
-        left: Any = sc.broadcast_to(_array(trials.value), shape)
-        rest = np.ones(chances.shape[:-1])
-        found = []
-        for j in range(chances.shape[-1] - 1):
-            with np.errstate(all="ignore"):
-                share = np.where(rest > 0, np.clip(chances[..., j] / rest, 0.0, 1.0), 0.0)
-            given = float(share) if share.ndim == 0 else asarray(share)
-            drawn = _kept(self._binomial(self._keys(2), shape, left, given))
-            found.append(drawn)
-            left, rest = left - drawn, np.maximum(rest - chances[..., j], 0.0)
-        return self._shown(_side_by_side([*found, left]), chunks)
-
-    def multivariate_hypergeometric(
-        self,
-        colors: Any,
-        nsample: Any,
-        size: Any = None,
-        method: str = "marginals",
-        chunks: Any = None,
-    ) -> Array:
-        """How many of each of k colors are among ``nsample`` things taken: (*size, k), int64.
-
-        ``colors`` (k,) says how many there are of each. ``method`` is NumPy's, and changes nothing.
-        """
-        if method not in ("count", "marginals"):
-            raise ParameterError(f"method must be 'count' or 'marginals', not {method!r}")
-        there = counts("colors", colors, COUNT)
-        (k,) = _one_axis("colors", there.shape)
-        sizes = [int(n) for n in np.asarray(there.known)]
-        sample = counts("nsample", nsample, COUNT)
-        if not sample.is_number:
-            raise ParameterError("nsample must be one integer")
-        total = sum(sizes)
-        if total >= 10**9:
-            raise ParameterError(f"sum(colors) must be below 10**9, not {total}")
-        if sample.value > total:
-            raise ParameterError(f"nsample > sum(colors): {sample.value} of {total}")
-        shape = drawn_shape(size)
-        left: Any = sc.full(shape, sample.value, "int64")
-        found = []
-        for good in sizes[:-1]:
-            total -= good
-            drawn = _kept(self._hypergeometric(self._keys(2), shape, good, total, left))
-            found.append(drawn)
-            left = left - drawn
-        return self._shown(
-            _side_by_side([*found, left]) if k else sc.zeros((*shape, 0), "int64"), chunks
-        )
-
-    def multivariate_normal(
-        self,
-        mean: Any,
-        cov: Any,
-        size: Any = None,
-        check_valid: str = "warn",
-        tol: float = 1e-8,
-        *,
-        method: str = "svd",
-        chunks: Any = None,
-    ) -> Array:
-        """Normals of ``mean`` (k,) and covariance ``cov`` (k, k), in memory: (*size, k).
-
-        Whatever ``method`` says, the factor is Cholesky's, by plain sums in a fixed order: those of
-        linear algebra libraries differ in their last places from machine to machine. A covariance
-        that is not positive semidefinite within ``tol`` is told of, as ``check_valid`` says.
-        """
-        centre, factor = _mean_and_factor(mean, cov, check_valid, tol, method)
-        k = len(centre)
-        shape = drawn_shape(size)
-        (normals,) = self._sources(["normal"], (*shape, k))
-        if k <= _FEW:
-            found = asarray(centre)
-            for j in range(k):
-                found = found + normals[..., j : j + 1] * asarray(factor[:, j].copy())
-        else:
-            found = asarray(centre) + (normals[..., None, :] * asarray(factor)).sum(axis=-1)
-        return self._shown(sc.broadcast_to(found, (*shape, k)), chunks)
-
-
 _FEW: Final = 16  # dimensions that are summed term by term, in order; more by exact sums
+_NOTHING: Final = 2.0**-44  # of a variance: what is left of one that others explain
+
+
+def dirichlet(self: Draws, alpha: Any, size: Any = None, chunks: Any = None) -> Array:
+    """Proportions that add up to 1, of shape parameters ``alpha`` >= 0 (k,): (*size, k).
+
+    Gamma variates over their exact sum, by their logarithms: none underflows.
+    """
+    weights = parameter("alpha", numbers("alpha", alpha), NOT_NEGATIVE)
+    (k,) = _one_axis("alpha", weights.shape)
+    shape = (*drawn_shape(size), k)
+    if k == 0:
+        return shown(zeros(shape), chunks)
+    if not np.any(weights.known):
+        raise ParameterError("alpha: one at least must be above 0")
+    logs = log_gammas(self, self.bit_generator.keys(2), shape, weights.value)
+    parts = sc.exp(logs - logs.max(axis=-1, keepdims=True))
+    return shown(parts / parts.sum(axis=-1, keepdims=True), chunks)
+
+
+def multinomial(self: Draws, n: Any, pvals: Any, size: Any = None, chunks: Any = None) -> Array:
+    """How often each of k outcomes comes in ``n`` trials: (*size, k), int64.
+
+    ``pvals`` (..., k) are its probabilities; ``n`` and the leading axes broadcast to ``size``.
+    The last is taken as what the others leave of 1.
+    """
+    trials = counts("n", n, COUNT)
+    chances = _chances(pvals)
+    lines = parameter("pvals", chances[..., 0])
+    shape = drawn_shape(size, trials, lines)
+    left: Any = broadcast_to(_array(trials.value), shape)
+    rest = np.ones(chances.shape[:-1])
+    columns = []
+    for j in range(chances.shape[-1] - 1):
+        with np.errstate(all="ignore"):
+            share = np.where(rest > 0, np.clip(chances[..., j] / rest, 0.0, 1.0), 0.0)
+        chance = float(share) if share.ndim == 0 else asarray(share)
+        keys = self.bit_generator.keys(2)
+        columns.append(_own_stage(binomials(self, keys, shape, left, chance)))
+        left, rest = left - columns[-1], np.maximum(rest - chances[..., j], 0.0)
+    return shown(_side_by_side([*columns, left]), chunks)
+
+
+def multivariate_hypergeometric(
+    self: Draws,
+    colors: Any,
+    nsample: Any,
+    size: Any = None,
+    method: str = "marginals",
+    chunks: Any = None,
+) -> Array:
+    """How many of each of k colors are among ``nsample`` things taken: (*size, k), int64.
+
+    ``colors`` (k,) says how many there are of each. ``method`` is NumPy's, and changes nothing.
+    """
+    if method not in ("count", "marginals"):
+        raise ParameterError(f"method must be 'count' or 'marginals', not {method!r}")
+    named = counts("colors", colors, COUNT)
+    (k,) = _one_axis("colors", named.shape)
+    sizes = [int(n) for n in np.asarray(named.known)]
+    sample = counts("nsample", nsample, COUNT)
+    if not sample.is_number:
+        raise ParameterError("nsample must be one integer")
+    total = sum(sizes)
+    if total >= 10**9:
+        raise ParameterError(f"sum(colors) must be below 10**9, not {total}")
+    if sample.value > total:
+        raise ParameterError(f"nsample > sum(colors): {sample.value} of {total}")
+    shape = drawn_shape(size)
+    if k == 0:
+        return shown(zeros((*shape, 0), "int64"), chunks)
+    left: Any = full(shape, sample.value, "int64")
+    columns = []
+    for good in sizes[:-1]:
+        total -= good
+        keys = self.bit_generator.keys(2)
+        columns.append(_own_stage(hypergeometrics(self, keys, shape, good, total, left)))
+        left = left - columns[-1]
+    return shown(_side_by_side([*columns, left]), chunks)
+
+
+def multivariate_normal(
+    self: Draws,
+    mean: Any,
+    cov: Any,
+    size: Any = None,
+    check_valid: str = "warn",
+    tol: float = 1e-8,
+    *,
+    method: str = "svd",
+    chunks: Any = None,
+) -> Array:
+    """Normals of ``mean`` (k,) and covariance ``cov`` (k, k), in memory: (*size, k).
+
+    Whatever ``method`` says, the factor is Cholesky's, by plain sums in a fixed order: those of
+    linear algebra libraries differ in their last places from machine to machine. A covariance
+    that is not positive semidefinite within ``tol`` is told of, as ``check_valid`` says.
+    """
+    centre, factor = _mean_and_factor(mean, cov, check_valid, tol, method)
+    k = len(centre)
+    shape = drawn_shape(size)
+    (normals,) = sources(self, ["normal"], (*shape, k))
+    if k <= _FEW:
+        vectors = asarray(centre)
+        for j in range(k):
+            vectors = vectors + normals[..., j : j + 1] * asarray(factor[:, j].copy())
+    else:
+        vectors = asarray(centre) + (normals[..., None, :] * asarray(factor)).sum(axis=-1)
+    return shown(broadcast_to(vectors, (*shape, k)), chunks)
 
 
 def _array(value: Any) -> Array:
-    return value if isinstance(value, Array) else sc.full((), value, "int64")
+    return value if isinstance(value, Array) else full((), value, "int64")
 
 
 def _one_axis(name: str, shape: Shape) -> Shape:
@@ -144,7 +147,7 @@ def _one_axis(name: str, shape: Shape) -> Shape:
     return shape
 
 
-def _kept(values: Array) -> Array:
+def _own_stage(values: Array) -> Array:
     """``values`` as a stage of its own: computed once, however often it is read."""
     return values.sum(axis=())
 
@@ -152,11 +155,11 @@ def _kept(values: Array) -> Array:
 def _side_by_side(columns: list[Array]) -> Array:
     """Arrays of one shape along a new last axis."""
     k = len(columns)
-    place = sc.arange(k)
-    found = columns[-1][..., None]
+    place = arange(k)
+    values = columns[-1][..., None]
     for j, column in reversed(list(enumerate(columns[:-1]))):
-        found = sc.where(place == j, column[..., None], found)
-    return sc.broadcast_to(found, (*columns[0].shape, k))
+        values = sc.where(place == j, column[..., None], values)
+    return broadcast_to(values, (*columns[0].shape, k))
 
 
 def _chances(pvals: Any) -> NDArray[np.float64]:
@@ -223,6 +226,3 @@ def _cholesky(cov: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
             else:
                 missed = max(missed, abs(above))
     return factor, missed
-
-
-_NOTHING: Final = 2.0**-44  # of a variance: what is left of one that others explain

@@ -75,16 +75,16 @@ def gather() -> Facts:
             return otherwise
 
     directory = default_directory()
-    found = part("packages", lambda: packages(metadata.distributions()), NO_PACKAGES)
-    seen = part("GPUs", lambda: gpus(machine.gpu_probe(), os.environ), NO_GPUS)
+    installed = part("packages", lambda: packages(metadata.distributions()), NO_PACKAGES)
+    devices = part("GPUs", lambda: gpus(machine.gpu_probe(), os.environ), NO_GPUS)
     no_cache = Cache(str(directory), False, False, False, 0, 0, "its state could not be read")
     return Facts(
         system=system(),
         cpu=part("processor", cpu, NO_CPU),
         memory=part("memory", memory, Memory(0, 0, None)),
-        gpus=seen,
-        packages=found,
-        imports=part("CuPy", lambda: _imports(seen, found), NOT_TRIED),
+        gpus=devices,
+        packages=installed,
+        imports=part("CuPy", lambda: _imports(devices, installed), NOT_TRIED),
         cache=part("kernel cache", lambda: kernel_cache(directory, os.environ), no_cache),
         rungs=part("rungs", rungs.available, ("core",)),
         unknown=tuple(unknown),
@@ -104,10 +104,10 @@ def system() -> System:
     )
 
 
-def _imports(seen: Gpus, found: tuple[Package, ...]) -> Imports:
+def _imports(devices: Gpus, installed: tuple[Package, ...]) -> Imports:
     """CuPy tried for the GPUs here; without a GPU, or without CuPy, there is nothing to try."""
-    if not seen.visible or not (installed_cupy(found) or find_spec("cupy")):
+    if not devices.visible or not (installed_cupy(installed) or find_spec("cupy")):
         return NOT_TRIED
-    kinds = {f"sm_{gpu.compute_capability.replace('.', '')}" for gpu in seen.visible}
+    kinds = {f"sm_{gpu.compute_capability.replace('.', '')}" for gpu in devices.visible}
     on_linux = sys.platform == "linux"
-    return imports(sorted(kinds), on_linux and get(found, "dask-cuda") is not None)
+    return imports(sorted(kinds), on_linux and get(installed, "dask-cuda") is not None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
-from ...kernel.llvm.compile import SIMD
+from ...kernel.llvm.simd import SIMD
 from .facts import Facts
 from .gpus import DRIVERS_PAGE, INIT_ERRORS, NO_DEVICE, Gpus
 from .packages import get, installed_cupy
@@ -38,8 +38,8 @@ class Finding:
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings, the broken first."""
-    found = [finding for check in _CHECKS for finding in check(facts)]
-    return tuple(sorted(found, key=lambda f: (BROKEN, WARNING, NOTE).index(f.level)))
+    unsorted = [finding for check in _CHECKS for finding in check(facts)]
+    return tuple(sorted(unsorted, key=lambda f: (BROKEN, WARNING, NOTE).index(f.level)))
 
 
 def _cpu(facts: Facts) -> Iterator[Finding]:

@@ -90,12 +90,12 @@ class Nvml:
 
     def free(self, name: bytes) -> int | None:
         """Free bytes of the GPU whose UUID is ``name``."""
-        handle, found = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()  # total, free, used
+        handle, sizes = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()  # total, free, used
         if self.library is None:
             return None
         if self.library.nvmlDeviceGetHandleByUUID(name, ctypes.byref(handle)):
             return None
-        return None if self.library.nvmlDeviceGetMemoryInfo(handle, found) else int(found[1])
+        return None if self.library.nvmlDeviceGetMemoryInfo(handle, sizes) else int(sizes[1])
 
 
 def gpus(
@@ -164,13 +164,13 @@ def _free(driver: Any, device: ctypes.c_int, nvml: Nvml) -> int | None:
 def pci_gpus(devices: Path) -> int | None:
     """NVIDIA display devices on the PCI bus, driver or not; None where the bus cannot be read."""
     try:
-        found = sorted(devices.iterdir())
+        entries = sorted(devices.iterdir())
     except OSError:
         return None
     return sum(
         _read(device / "vendor") == NVIDIA_VENDOR
         and _read(device / "class").startswith(DISPLAY_CLASS)
-        for device in found
+        for device in entries
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -15,9 +14,9 @@ import psutil
 
 from ...engine import machine
 from ...kernel.cache import KernelCache
-from ...kernel.llvm import compile as native
+from ...kernel.llvm import simd
+from ..this_machine import processor
 
-CPUINFO: Final = Path("/proc/cpuinfo")
 CGROUP: Final = Path("/sys/fs/cgroup")
 
 
@@ -62,26 +61,16 @@ def cpu() -> Cpu:
     """The processor of this machine."""
     bound = getattr(os, "sched_getaffinity", None)
     return Cpu(
-        name=processor(CPUINFO),
+        name=processor(),
         cores=machine.cores(),
         logical=os.cpu_count() or 1,
         physical=psutil.cpu_count(logical=False),
         affinity=len(bound(0)) if bound else None,
-        simd=native.targets()[0],
-        targets=native.targets(),
-        fma=native.has_fma(),
-        limited=native.targets() != native.runnable(),
+        simd=simd.targets()[0],
+        targets=simd.targets(),
+        fma=simd.has_fma(),
+        limited=simd.targets() != simd.runnable(),
     )
-
-
-def processor(cpuinfo: Path) -> str:
-    """The processor's name, from ``cpuinfo`` where there is such a file."""
-    try:
-        lines = cpuinfo.read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def memory(cgroup: Path = CGROUP) -> Memory:
@@ -125,11 +114,11 @@ def _cannot_use(directory: Path) -> str:
     """Why the cache's own checks, or a write, refuse an existing ``directory``, or nothing."""
     if not directory.is_dir():
         return "it is not a directory"
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         usable = KernelCache(directory).usable
     if not usable:
-        text = str(said[-1].message) if said else "it is not usable"
+        text = str(caught[-1].message) if caught else "it is not usable"
         return text.partition(" is not used: ")[2].partition(". Kernels are")[0] or text
     try:
         # Permissions alone miss a full or read-only disk.

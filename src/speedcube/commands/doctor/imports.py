@@ -89,14 +89,14 @@ def main(architectures: str, dask_cuda: str) -> None:
     def try_dask_cuda() -> None:
         import dask_cuda  # noqa: F401
 
-    found = {
+    outcome = {
         "tried": True,
         "cupy_problem": _problem(try_cupy),
         "dask_cuda_problem": _problem(try_dask_cuda) if dask_cuda == "1" else "",
         "runtime": versions.get("runtime"),
         "nvrtc": versions.get("nvrtc"),
     }
-    print(json.dumps(found), flush=True)
+    print(json.dumps(outcome), flush=True)
 
 
 if __name__ == "__main__":

@@ -66,26 +66,26 @@ def normal(name: str) -> str:
 
 def packages(installed: Iterable[Distribution]) -> tuple[Package, ...]:
     """The packages doctor cares for among ``installed``, listed ones first, then CUDA wheels."""
-    found: dict[str, Package] = {}
+    by_name: dict[str, Package] = {}
     needs: dict[str, list[str]] = {}
     for distribution in installed:
         name = normal(distribution.metadata["Name"] or "")
-        if not name or name in found:  # an earlier entry of sys.path hides a later one
+        if not name or name in by_name:  # an earlier entry of sys.path hides a later one
             continue
-        found[name] = Package(name, distribution.version, _cuda_of(name, distribution))
+        by_name[name] = Package(name, distribution.version, _cuda_of(name, distribution))
         for line in distribution.requires or ():
             if "extra ==" not in line:
                 match = re.match(r"[A-Za-z0-9._-]+", line)
                 needs.setdefault(normal(match[0]) if match else "", []).append(name)
-    bindings = found.get("cuda-bindings")
-    if "dask-cuda" in found and bindings is not None:
-        found["dask-cuda"] = replace(found["dask-cuda"], cuda=bindings.cuda)
-    kept = [p for p in found.values() if p.name in LISTED or p.is_cupy or p.cuda]
+    bindings = by_name.get("cuda-bindings")
+    if "dask-cuda" in by_name and bindings is not None:
+        by_name["dask-cuda"] = replace(by_name["dask-cuda"], cuda=bindings.cuda)
+    relevant = [p for p in by_name.values() if p.name in LISTED or p.is_cupy or p.cuda]
     return tuple(
         replace(
             package, needed_by=tuple(sorted(needs.get(package.name, ()) if package.cuda else ()))
         )
-        for package in sorted(kept, key=_order)
+        for package in sorted(relevant, key=_order)
     )
 
 
@@ -117,11 +117,11 @@ def _torch_cuda(distribution: Distribution, version: str) -> str | None:
     return f"{match[1]}.{match[2]}" if match else None
 
 
-def installed_cupy(found: Iterable[Package]) -> tuple[Package, ...]:
+def installed_cupy(installed: Iterable[Package]) -> tuple[Package, ...]:
     """The CuPy wheels: more than one is a fault."""
-    return tuple(package for package in found if package.is_cupy)
+    return tuple(package for package in installed if package.is_cupy)
 
 
-def get(found: Iterable[Package], name: str) -> Package | None:
+def get(installed: Iterable[Package], name: str) -> Package | None:
     """The package called ``name``."""
-    return next((package for package in found if package.name == name), None)
+    return next((package for package in installed if package.name == name), None)

@@ -15,10 +15,10 @@ _INSTALL: Final = {"pip": "python -m pip install", "uv": "uv pip install"}
 _UNINSTALL: Final = {"pip": "python -m pip uninstall -y", "uv": "uv pip uninstall"}
 
 
-def majors(found: Iterable[Package]) -> dict[int, list[str]]:
+def majors(installed: Iterable[Package]) -> dict[int, list[str]]:
     """The packages of each CUDA major."""
     by_major: dict[int, list[str]] = {}
-    for package in found:
+    for package in installed:
         if package.major is not None:
             by_major.setdefault(package.major, []).append(f"{package.name} {package.version}")
     return dict(sorted(by_major.items()))

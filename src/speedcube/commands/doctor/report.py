@@ -1,10 +1,9 @@
-"""What doctor found, as JSON (schema 1), as tables, and as an exit code."""
+"""What doctor found, as JSON (schema 1) and as tables."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
@@ -14,19 +13,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .. import terminal
+from ...numbers import bytes_text
 from .facts import Facts, gather
 from .findings import BROKEN, WARNING, Finding, findings
 from .packages import LISTED, Package
 from .rungs import RungState, rung_states
 
 SCHEMA: Final = 1
-FINE, SOMETHING_BROKEN = 0, 1
+_UNITS: Final = ("bytes", "kB", "MB", "GB")  # memory is counted in GB, however much it is
 _STYLES: Final = {BROKEN: "bold red", WARNING: "yellow"}
 
 
 @dataclass(frozen=True)
-class Report:
+class Diagnosis:
     """The facts, and what follows from them."""
 
     facts: Facts
@@ -39,57 +38,41 @@ class Report:
         return all(finding.level != BROKEN for finding in self.findings)
 
 
-def judge(facts: Facts) -> Report:
+def judge(facts: Facts) -> Diagnosis:
     """The report on ``facts``."""
-    return Report(facts, rung_states(facts), findings(facts))
+    return Diagnosis(facts, rung_states(facts), findings(facts))
 
 
-def examine() -> Report:
+def examine() -> Diagnosis:
     """The report on this machine."""
     return judge(gather())
 
 
-def to_json(found: Report) -> str:
+def to_json(diagnosis: Diagnosis) -> str:
     """The report as JSON: the facts by section, ``rungs``, ``findings``, ``healthy``."""
-    document: dict[str, Any] = {"schema": SCHEMA, "healthy": found.healthy}
-    document |= asdict(found.facts)
-    document["rungs"] = [asdict(state) for state in found.rungs]
-    document["findings"] = [asdict(finding) for finding in found.findings]
+    document: dict[str, Any] = {"schema": SCHEMA, "healthy": diagnosis.healthy}
+    document |= asdict(diagnosis.facts)
+    document["rungs"] = [asdict(state) for state in diagnosis.rungs]
+    document["findings"] = [asdict(finding) for finding in diagnosis.findings]
     return json.dumps(document, indent=1)
 
 
-def show(found: Report, console: Console) -> None:
+def show(diagnosis: Diagnosis, console: Console) -> None:
     """Print the report."""
-    system = found.facts.system
+    system = diagnosis.facts.system
     title = f"speedcube {system.speedcube}, Python {system.python}, {system.platform}"
     console.print(Text(title, style="bold"))
-    console.print(_grid(_machine_lines(found.facts)))
-    console.print(_grid(_package_lines(found.facts)))
-    console.print(_rung_table(found.rungs))
-    for finding, after in zip_longest(found.findings, found.findings[1:]):
+    console.print(_grid(_machine_lines(diagnosis.facts)))
+    console.print(_grid(_package_lines(diagnosis.facts)))
+    console.print(_rung_table(diagnosis.rungs))
+    for finding, after in zip_longest(diagnosis.findings, diagnosis.findings[1:]):
         text = Text(f"{finding.level}: ", _STYLES.get(finding.level, ""))
         console.print(text.append(finding.text, "not bold default"))
         # One command may mend two findings; unwrapped, it can be copied whole.
         if finding.command and (after is None or after.command != finding.command):
             console.print(Text(f"    {finding.command}", "green"), soft_wrap=True)
-    broken = sum(finding.level == BROKEN for finding in found.findings)
+    broken = sum(finding.level == BROKEN for finding in diagnosis.findings)
     console.print(Text(f"Broken: {broken}." if broken else "Nothing is broken.", style="bold"))
-
-
-def run(as_json: bool) -> int:
-    """``speedcube doctor``: print the report on this machine and return the exit code."""
-    found = examine()
-
-    def say() -> None:
-        if as_json:
-            print(to_json(found))
-        else:
-            show(found, terminal.Screen(width=None if sys.stdout.isatty() else 120))
-
-    read = terminal.printed(say)
-    if not found.healthy:
-        return SOMETHING_BROKEN
-    return FINE if read else terminal.BROKEN_PIPE
 
 
 def _grid(lines: Iterator[tuple[str, str]]) -> Table:
@@ -102,10 +85,7 @@ def _grid(lines: Iterator[tuple[str, str]]) -> Table:
 
 
 def _size(count: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.4g} {unit}"
-    return f"{count} bytes"
+    return bytes_text(count, _UNITS)
 
 
 def _home(path: str) -> str:

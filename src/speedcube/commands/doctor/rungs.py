@@ -56,8 +56,8 @@ def _no_cores(facts: Facts) -> Lack:
     return f"the container's quota allows one of {cpu.logical} cores", ""
 
 
-def _first(found: Iterable[Finding]) -> Lack:
-    return next(((finding.text, finding.command) for finding in found), None)
+def _first(findings: Iterable[Finding]) -> Lack:
+    return next(((finding.text, finding.command) for finding in findings), None)
 
 
 def _no_gpu(facts: Facts) -> Lack:

@@ -11,26 +11,28 @@ from typing import Final
 
 from rich.console import Console
 
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import SpeedcubeError
+from ...exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
+from .climb import LadderResult, finished
 from .dask_time import BUDGET, time_dask
-from .measure import LadderResult, Rung, finished, measure, timed_runs
+from .measure import measure, timed_runs
 from .presets import Experiment, experiment
 from .progress import Estimate, waiting
+from .result import RungResult
 from .table import UNLIMITED, show
 
-EQUAL, BITS_DIFFER, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
 _LEAVE: Final = 4.0  # seconds that the process may take to end after Ctrl-C
 
 
 @dataclass(frozen=True)
-class Request:
+class LadderRequest:
     """A climb whose every option has been checked."""
 
     chosen: Experiment
-    targets: list[Target]
+    rungs: list[Rung]
     repeat: int | None
     dask: bool
     json: str | None
@@ -39,10 +41,10 @@ class Request:
 
 
 @dataclass
-class Climbed:
+class Unfinished:
     """What is known so far: it grows while climbing, so that Ctrl-C loses nothing."""
 
-    rungs: list[Rung] = field(default_factory=list)
+    rungs: list[RungResult] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -57,7 +59,7 @@ def checked(
     json: str | None,
     plot: str | None,
     price: str | None,
-) -> Request:
+) -> LadderRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     chosen = experiment(preset, shape, op, dtype)
     chosen.ours()
@@ -68,23 +70,23 @@ def checked(
     if plot is not None:
         terminal.check_picture("--plot", plot)
     names = options.every_rung() if on is None else options.rung_names(on)
-    return Request(chosen, options.targets(names), repeat, dask, json, plot, prices)
+    return LadderRequest(chosen, options.rungs_of(names), repeat, dask, json, plot, prices)
 
 
-def run(request: Request) -> int:
+def run(request: LadderRequest) -> int:
     """Climb; write and print what was found; the exit code."""
-    climbed, interrupted = Climbed(), False
+    so_far, interrupted = Unfinished(), False
     try:
-        climb(request, climbed, Console(stderr=True))
+        climb(request, so_far, Console(stderr=True))
     except KeyboardInterrupt:
         interrupted = True
-    result = _result(request, climbed)
+    result = _result(request, so_far)
     written = _written(request.json, result.to_json)
 
     def say() -> None:
         report(result)
         if interrupted:
-            print(f"Interrupted: {len(climbed.rungs)} of {len(request.targets)} rungs finished.")
+            print(f"Interrupted: {len(so_far.rungs)} of {len(request.rungs)} rungs finished.")
 
     read = terminal.printed(say)
     if result.rungs:
@@ -92,23 +94,23 @@ def run(request: Request) -> int:
     if interrupted:
         _leave_soon()
         return INTERRUPTED
-    if not result.equal_bits or len(climbed.rungs) < len(request.targets):
-        return BITS_DIFFER
+    if not result.equal_bits or len(so_far.rungs) < len(request.rungs):
+        return FAILED
     if not written:
         return BAD_USE
-    return EQUAL if read else terminal.BROKEN_PIPE
+    return DONE if read else BROKEN_PIPE
 
 
-def _result(request: Request, climbed: Climbed) -> LadderResult:
+def _result(request: LadderRequest, so_far: Unfinished) -> LadderResult:
     chosen = request.chosen
     return finished(
-        climbed.rungs,
+        so_far.rungs,
         chosen.text,
         chosen.needed,
         chosen.logical,
         chosen.expected(),
         request.prices,
-        climbed.problems,
+        so_far.problems,
     )
 
 
@@ -124,50 +126,45 @@ def _written(path: str | None, write: Callable[[str], object]) -> bool:
         if path is not None:
             write(path)
     except Exception as err:
-        complain(
-            "ladder", f"{path!r} could not be written: {_said(err)}; what is printed is complete"
+        terminal.complain(
+            "ladder", f"{path!r} could not be written: {_words(err)}; what is printed is complete"
         )
         return False
     return True
 
 
-def complain(program: str, message: object) -> None:
-    """``message`` of the command ``program`` on the standard error stream."""
-    print(f"speedcube {program}: {message}", file=sys.stderr)
-
-
-def climb(request: Request, climbed: Climbed, console: Console) -> None:
+def climb(request: LadderRequest, so_far: Unfinished, console: Console) -> None:
     """Climb every rung of ``request``; one that fails is a problem, not the end."""
     estimate = Estimate(request.chosen)
-    for target in request.targets:
+    for rung in request.rungs:
         try:
-            climbed.rungs.append(_rung(request, target, estimate.seconds(target), console))
+            so_far.rungs.append(_rung(request, rung, estimate.seconds(rung), console))
         except Exception as err:
-            climbed.problems.append(f"{target.name} failed: {_said(err)}")
+            so_far.problems.append(f"{rung.name} failed: {_words(err)}")
             continue
         if request.dask:
-            _beside_dask(request, target, climbed, console)
+            _beside_dask(request, rung, so_far, console)
 
 
-def _said(err: Exception) -> str:
+def _words(err: Exception) -> str:
     return str(err) if isinstance(err, SpeedcubeError) else f"{type(err).__name__}: {err}"
 
 
-def _rung(request: Request, target: Target, guess: float, console: Console) -> Rung:
+def _rung(request: LadderRequest, rung: Rung, guess: float, console: Console) -> RungResult:
     seconds = guess * (1 + timed_runs(request.repeat, guess))
-    with waiting(console, target.name, seconds) as tell:
-        return measure(request.chosen.ours(), target, request.repeat, tell)
+    with waiting(console, rung.name, seconds) as tell:
+        return measure(request.chosen.ours(), rung, request.repeat, tell)
 
 
-def _beside_dask(request: Request, target: Target, climbed: Climbed, console: Console) -> None:
+def _beside_dask(request: LadderRequest, rung: Rung, so_far: Unfinished, console: Console) -> None:
     """Time plain Dask on the rung just climbed."""
-    with waiting(console, f"{target.name}: plain Dask", _DASK_GUESS) as tell:
+    with waiting(console, f"{rung.name}: plain Dask", _DASK_GUESS) as tell:
         try:
-            found = time_dask(request.chosen, target, tell)
+            dask = time_dask(request.chosen, rung, tell)
         except Exception as err:
-            climbed.problems.append(f"{target.name}: plain Dask failed: {_said(err)}")
+            so_far.problems.append(f"{rung.name}: plain Dask failed: {_words(err)}")
             return
-    climbed.rungs[-1] = climbed.rungs[-1].with_dask(found)
+    so_far.rungs[-1] = so_far.rungs[-1].with_dask(dask)
 
 
 def _leave_soon() -> None:

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from ...engine import machine, rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import RungError
 from .presets import Experiment
 
@@ -34,7 +34,7 @@ class DaskTime:
 
 
 @dataclass(frozen=True)
-class Place:
+class DaskPlace:
     """Where plain Dask runs: ``workers`` at a time, ``room`` bytes of free memory for each."""
 
     workers: int
@@ -43,43 +43,43 @@ class Place:
     compute: Callable[[Any], Any]
 
 
-def place_of(target: Target) -> Place:
-    """Dask's own way to run on ``target``; `RungError` where it has none."""
-    if target.kind == "client":
-        return _client_place(target.client)
-    if target.devices:
-        return _gpu_place(target)
+def place_of(rung: Rung) -> DaskPlace:
+    """Dask's own way to run on ``rung``; `RungError` where it has none."""
+    if rung.kind == "client":
+        return _client_place(rung.client)
+    if rung.devices:
+        return _gpu_place(rung)
     options: dict[str, Any] = {"scheduler": "single-threaded"}
-    if target.kind == "cores":
-        options = {"scheduler": "threads", "num_workers": target.workers}
-    room = machine.free_memory() / target.workers
-    return Place(target.workers, room, False, lambda x: x.compute(**options))
+    if rung.kind == "cores":
+        options = {"scheduler": "threads", "num_workers": rung.workers}
+    room = machine.free_memory() / rung.workers
+    return DaskPlace(rung.workers, room, False, lambda x: x.compute(**options))
 
 
-def _gpu_place(target: Target) -> Place:
+def _gpu_place(rung: Rung) -> DaskPlace:
     """One GPU is driven from here; several need a worker process each, as published."""
-    room = float(min(_free_on_gpu(device) for device in target.devices))
-    if len(target.devices) > 1 or target.kind == "cuda-cluster":
+    room = float(min(_free_on_gpu(device) for device in rung.devices))
+    if len(rung.devices) > 1 or rung.kind == "cuda-cluster":
         if not find_spec("dask_cuda"):
             raise RungError("plain Dask needs dask-cuda here (pip install speedcube[cuda13])")
-        same = f"cuda-cluster:{','.join(map(str, target.devices))}"
-        name = target.name if target.kind == "cuda-cluster" else same
+        same = f"cuda-cluster:{','.join(map(str, rung.devices))}"
+        name = rung.name if rung.kind == "cuda-cluster" else same
         client = rungs.parse(name, "plain Dask").client
-        return Place(target.workers, room, True, lambda x: client.compute(x).result())
+        return DaskPlace(rung.workers, room, True, lambda x: client.compute(x).result())
 
     def compute(collection: Any) -> Any:
-        with _device(target.devices[0]):
+        with _device(rung.devices[0]):
             return collection.compute(scheduler="single-threaded")
 
-    return Place(1, room, True, compute)
+    return DaskPlace(1, room, True, compute)
 
 
-def _client_place(client: Any) -> Place:
+def _client_place(client: Any) -> DaskPlace:
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads = sum(worker["nthreads"] for worker in workers)
     limits = [worker["memory_limit"] / worker["nthreads"] for worker in workers]
     room = min((limit for limit in limits if limit), default=machine.free_memory() / threads)
-    return Place(threads, room, False, lambda x: client.compute(x).result())
+    return DaskPlace(threads, room, False, lambda x: client.compute(x).result())
 
 
 def _device(number: int) -> Any:
@@ -125,14 +125,14 @@ def _blocks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
 
 
 def time_dask(
-    experiment: Experiment, target: Target, tell: Callable[[float], None] = lambda seconds: None
+    experiment: Experiment, rung: Rung, tell: Callable[[float], None] = lambda seconds: None
 ) -> DaskTime:
-    """Plain Dask's seconds for ``experiment`` on ``target``, scaled up where it takes minutes.
+    """Plain Dask's seconds for ``experiment`` on ``rung``, scaled up where it takes minutes.
 
     ``tell`` is given the seconds that this will take, once they can be guessed.
     """
     start = time.perf_counter()
-    place = place_of(target)
+    place = place_of(rung)
     chunks = chunks_for(experiment.shape, place.workers, place.room)
     per_point = _trial(experiment, place, math.prod(chunks))
     chosen = experiment
@@ -144,7 +144,7 @@ def time_dask(
 
 
 def _smaller(
-    experiment: Experiment, place: Place, chunks: tuple[int, ...], per_point: float
+    experiment: Experiment, place: DaskPlace, chunks: tuple[int, ...], per_point: float
 ) -> tuple[Experiment, tuple[int, ...]]:
     """What takes about `BUDGET` seconds, in whole chunks, as many for each worker."""
     while per_point * math.prod(chunks) > 2 * BUDGET and max(chunks) > 1:
@@ -154,7 +154,7 @@ def _smaller(
     return (small if small.logical < experiment.logical else experiment), chunks
 
 
-def _trial(experiment: Experiment, place: Place, limit: int) -> float:
+def _trial(experiment: Experiment, place: DaskPlace, limit: int) -> float:
     """Seconds that a worker takes for one point, from the smallest run that takes a while."""
     seconds, points = 0.0, 1
     for k, wanted in enumerate(_TRIALS):
@@ -166,7 +166,7 @@ def _trial(experiment: Experiment, place: Place, limit: int) -> float:
     return seconds / points
 
 
-def _run(experiment: Experiment, place: Place, chunks: tuple[int, ...]) -> float:
+def _run(experiment: Experiment, place: DaskPlace, chunks: tuple[int, ...]) -> float:
     collection = experiment.with_dask(_random_state(place.on_gpu), chunks)
 
     def run() -> float:
@@ -188,10 +188,10 @@ def interruptible(run: Callable[[], float]) -> float:
             done.put(err)
 
     threading.Thread(target=work, name="plain Dask", daemon=True).start()
-    found = done.get()
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    outcome = done.get()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _random_state(on_gpu: bool) -> Any:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import ParameterError
-from ..numbers import seconds_text
+from ...numbers import seconds_text
 from ..terminal import check_matplotlib, check_picture
-
-if TYPE_CHECKING:
-    from .measure import LadderResult
+from .result import Climb
 
 
-def bars(result: LadderResult, path: str | Path | None = None) -> Any:
+def bars(result: Climb, path: str | Path | None = None) -> Any:
     """The picture as a matplotlib figure, written to ``path`` (``.png`` or ``.svg``) if given."""
     if not result.rungs:
         raise ParameterError("there is no rung to draw; climb one first")
@@ -39,23 +37,23 @@ def bars(result: LadderResult, path: str | Path | None = None) -> Any:
     return figure
 
 
-def _ours(axes: Any, result: LadderResult) -> None:
+def _ours(axes: Any, result: Climb) -> None:
     seconds = [r.seconds for r in result.rungs]
-    places = [k - 0.2 for k in range(len(seconds))]
-    drawn = axes.bar(places, seconds, 0.4, label="speedcube", color="#1f77b4")
+    positions = [k - 0.2 for k in range(len(seconds))]
+    drawn = axes.bar(positions, seconds, 0.4, label="speedcube", color="#1f77b4")
     axes.bar_label(drawn, [seconds_text(s) for s in seconds], fontsize=8)
 
 
-def _dask(axes: Any, result: LadderResult) -> None:
+def _dask(axes: Any, result: Climb) -> None:
     """Bars for the rungs that Dask ran on."""
-    found = [(k + 0.2, r) for k, r in enumerate(result.rungs) if r.dask_seconds is not None]
-    if not found:
+    ran = [(k + 0.2, r) for k, r in enumerate(result.rungs) if r.dask_seconds is not None]
+    if not ran:
         return
-    scaled = any(r.dask_scaled for _, r in found)
+    scaled = any(r.dask_scaled for _, r in ran)
     label = "Dask (~ scaled up from a smaller shape)" if scaled else "Dask"
     drawn = axes.bar(
-        [place for place, _ in found], [r.dask_seconds for _, r in found], 0.4, label=label,
+        [position for position, _ in ran], [r.dask_seconds for _, r in ran], 0.4, label=label,
         color="#ff7f0e",
     )  # fmt: skip
-    texts = [f"{'~' if r.dask_scaled else ''}{seconds_text(r.dask_seconds)}" for _, r in found]
+    texts = [f"{'~' if r.dask_scaled else ''}{seconds_text(r.dask_seconds)}" for _, r in ran]
     axes.bar_label(drawn, texts, fontsize=8)

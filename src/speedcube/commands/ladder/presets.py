@@ -86,9 +86,9 @@ def _extreme(n: int, sign: int) -> tuple[float, float]:
     normal = statistics.NormalDist()
     shares = [(k + 0.5) / 1000 for k in range(1000)]
     # The upper tail, since cdf**(1 / n) is too close to 1.
-    found = [-normal.inv_cdf(-math.expm1(math.log(share) / n)) for share in shares]
-    value = LOC + 1 + sign * SCALE * statistics.fmean(found)
-    return value, SCALE * statistics.pstdev(found)
+    quantiles = [-normal.inv_cdf(-math.expm1(math.log(share) / n)) for share in shares]
+    value = LOC + 1 + sign * SCALE * statistics.fmean(quantiles)
+    return value, SCALE * statistics.pstdev(quantiles)
 
 
 PRESETS: Final[dict[str, Experiment]] = {

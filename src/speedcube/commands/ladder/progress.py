@@ -11,8 +11,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ...engine import rungs
-from ...engine.rungs import Target
-from ..numbers import seconds_text
+from ...engine.rungs import Rung
+from ...numbers import seconds_text
 from .presets import Experiment
 
 LONG: Final = 20.0  # seconds; a longer wait is announced where no bar can be drawn
@@ -29,13 +29,13 @@ class Estimate:
         self.chosen = chosen
         self._core: float | None = None
 
-    def seconds(self, target: Target) -> float:
-        """One run on ``target``."""
-        kind = "gpu" if "gpu" in target.kind or "cuda" in target.kind else "core"
+    def seconds(self, rung: Rung) -> float:
+        """One run on ``rung``."""
+        kind = "gpu" if "gpu" in rung.kind or "cuda" in rung.kind else "core"
         guess = rungs.predicted_seconds(self.chosen.needed, kind)
         if kind == "core" and guess > 1:
             guess = self._core = self._core or self._tried()
-        return guess / max(1, target.workers)
+        return guess / max(1, rung.workers)
 
     def _tried(self) -> float:
         # Another operation, so that the first timed run still meets a kernel it has to compile.

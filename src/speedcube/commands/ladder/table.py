@@ -5,43 +5,42 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import Final
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..numbers import count_text, seconds_text, shape_text, times_text
-
-if TYPE_CHECKING:
-    from .measure import LadderResult, Rung
+from ...numbers import count_text, seconds_text, shape_text, times_text
+from .result import Climb, RungResult
 
 UNLIMITED: Final = 10_000  # characters; longer than any line
 _GAP: Final = 2  # characters between columns
 
 
-def _logical(result: LadderResult, rung: Rung) -> str:
+def _logical(result: Climb, rung: RungResult) -> str:
     if result.logical is None:
         return "-"
     return count_text(rung.points_per_second * result.logical / result.needed)
 
 
-def _error(result: LadderResult, rung: Rung) -> str:
+def _error(result: Climb, rung: RungResult) -> str:
     if rung.error is None or result.expected is None:
         return "-"
     return f"{rung.error:+.2g} ({rung.error / result.expected[1]:+.2g} se)"
 
 
-def _dask(_: LadderResult, rung: Rung) -> str:
+def _dask(_: Climb, rung: RungResult) -> str:
     return ("~" if rung.dask_scaled else "") + seconds_text(rung.dask_seconds)
 
 
-def _cost(_: LadderResult, rung: Rung) -> str:
+def _cost(_: Climb, rung: RungResult) -> str:
     return "-" if rung.cost is None else f"${rung.cost:.2g}"
 
 
 # Heading, cell, and whether the column is dropped where no rung has anything to say.
-_COLUMNS: Final[tuple[tuple[str, Callable[[LadderResult, Rung], str], bool], ...]] = (
+_COLUMNS: Final[tuple[tuple[str, Callable[[Climb, RungResult], str], bool], ...]] = (
     ("rung", lambda _, r: r.rung, False),
     ("workers", lambda _, r: str(r.workers), False),
     ("seconds", lambda _, r: seconds_text(r.seconds), False),
@@ -74,13 +73,13 @@ class Column:
         return cell + space if self.name in ("rung", "bits") else space + cell
 
 
-def columns_of(result: LadderResult) -> list[Column]:
+def columns_of(result: Climb) -> list[Column]:
     """The columns that have anything to say, the rung first."""
-    found = [
+    columns = [
         (Column(name, tuple(cell(result, rung) for rung in result.rungs)), optional)
         for name, cell, optional in _COLUMNS
     ]
-    return [c for c, optional in found if not optional or set(c.cells) - {"-"}]
+    return [c for c, optional in columns if not optional or set(c.cells) - {"-"}]
 
 
 def folded(columns: list[Column], width: int) -> list[list[Column]]:
@@ -110,7 +109,7 @@ def _lines(columns: list[Column], rule: str) -> Iterator[Text]:
     yield from map(Text, drawn[1:])
 
 
-def _dask_notes(result: LadderResult) -> list[str]:
+def _dask_notes(result: Climb) -> list[str]:
     """What Dask ran on which rungs."""
     ran: dict[str, list[str]] = {}
     for rung in result.rungs:
@@ -123,12 +122,12 @@ def _dask_notes(result: LadderResult) -> list[str]:
     return [f"Dask on {', '.join(names)}: {text}." for text, names in ran.items()]
 
 
-def _bits_note(result: LadderResult) -> str:
+def _bits_note(result: Climb) -> str:
     count = len(result.rungs)
     if not result.equal_bits:
-        found = ", ".join(f"{r.rung} {r.bits}" for r in result.rungs)
+        bits = ", ".join(f"{r.rung} {r.bits}" for r in result.rungs)
         return (
-            f"BITS DIFFER: {found}. They must be equal: this is a bug. "
+            f"BITS DIFFER: {bits}. They must be equal: this is a bug. "
             "Please report it with what --json writes."
         )
     if count == 1:
@@ -136,7 +135,7 @@ def _bits_note(result: LadderResult) -> str:
     return f"Bits: equal on all {count} rungs."
 
 
-def notes_of(result: LadderResult) -> list[str]:
+def notes_of(result: Climb) -> list[str]:
     """What the columns mean, what Dask ran, and whether the bits agree."""
     first = result.rungs[0]
     notes = []
@@ -153,13 +152,13 @@ def notes_of(result: LadderResult) -> list[str]:
     return [*notes, *_dask_notes(result), *result.problems, _bits_note(result)]
 
 
-def show(result: LadderResult, console: Console) -> None:
+def show(result: Climb, console: Console) -> None:
     """Print ``result`` in lines that fit ``console``."""
-    plain = {"highlight": False, "markup": False, "emoji": False}
+    say = partial(console.print, highlight=False, markup=False, emoji=False)
     if not result.rungs:
-        console.print("\n".join(["No rung was finished.", *result.problems]), **plain)  # type: ignore[arg-type]
+        say("\n".join(["No rung was finished.", *result.problems]))
         return
-    console.print(result.expression, **plain)  # type: ignore[arg-type]
+    say(result.expression)
     rule = "─" if console.encoding.startswith("utf") else "-"
     for columns in folded(columns_of(result), console.width):
         console.print()
@@ -170,7 +169,7 @@ def show(result: LadderResult, console: Console) -> None:
         console.print(Text(note, "" if result.equal_bits else "bold red"))
 
 
-def render(result: LadderResult, width: int | None = None) -> str:
+def render(result: Climb, width: int | None = None) -> str:
     """What `show` prints, as plain text."""
     out = io.StringIO()
     show(result, Console(file=out, width=width or UNLIMITED, color_system=None))

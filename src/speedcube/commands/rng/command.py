@@ -9,28 +9,27 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...engine import rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError, SpeedcubeError
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from .. import options, terminal
-from ..ladder.command import complain
-from .layouts import Blocks, Layout, dealt, layout
+from .layouts import Layout, Pieces, dealt, layout
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
 WIDTHS: Final = (32, 64)
 
 
 @dataclass(frozen=True)
-class Request:
+class RngRequest:
     """What was asked for, every option checked; ``size`` in bytes, None without end."""
 
     layout: Layout
     seed: int
     bits: int
     size: int | None
-    target: Target
+    rung: Rung
 
 
-def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> Request:
+def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> RngRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     chosen = layout(name)
     if seed < 0:
@@ -39,11 +38,11 @@ def checked(name: str, seed: int, bits: int, size: int | None, on: str) -> Reque
         raise ParameterError(f"--bits {bits}: words have 32 or 64 bits")
     if size is not None and size < 0:
         raise ParameterError(f"--bytes {size}: give 0 or more, or leave it out for no end")
-    found = options.targets(options.rung_names(on), "speedcube rng")
-    if len(found) > 1:
-        raise ParameterError(f"--on {on!r} names {len(found)} rungs; the words come from one")
+    rung, *others = options.rungs_of(options.rung_names(on), "speedcube rng")
+    if others:
+        raise ParameterError(f"--on {on!r} names {1 + len(others)} rungs; the words come from one")
     _check_output()
-    return Request(chosen, seed, bits, size, found[0])
+    return RngRequest(chosen, seed, bits, size, rung)
 
 
 def _check_output() -> None:
@@ -56,40 +55,40 @@ def _check_output() -> None:
         )
 
 
-def run(request: Request) -> int:
+def run(request: RngRequest) -> int:
     """Write; the exit code."""
-    target = request.target
+    rung = request.rung
     try:
-        if target.kind == "cuda-cluster":
-            target = rungs.parse(target.name, target.reason)
-        return _written(request, request.layout(request.seed, target), sys.stdout.fileno())
+        if rung.kind == "cuda-cluster":
+            rung = rungs.parse(rung.name, rung.reason)
+        return _written(request, request.layout(request.seed, rung), sys.stdout.fileno())
     except KeyboardInterrupt:
         return INTERRUPTED
     except SpeedcubeError as err:
-        complain("rng", err)
+        terminal.complain("rng", err)
         return FAILED
 
 
-def _written(request: Request, blocks: Blocks, file: int) -> int:
-    """Blocks into ``file``, up to the size asked for, each made while the one before is written.
+def _written(request: RngRequest, pieces: Pieces, file: int) -> int:
+    """Pieces into ``file``, up to the size asked for, each made while the one before is written.
 
     Past Python's own buffer, so that nothing is left to be written when the reader has gone.
     """
     left = request.size
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, blocks)
+        coming = pool.submit(next, pieces)
         while left is None or left > 0:
             words = dealt(coming.result(), request.bits)
             if left is None or left > words.nbytes:
-                coming = pool.submit(next, blocks)
+                coming = pool.submit(next, pieces)
             data = words.data.cast("B")[:left]
             left = None if left is None else left - len(data)
             try:
                 while data:
                     data = data[os.write(file, data) :]
             except BrokenPipeError:
-                return terminal.BROKEN_PIPE
+                return BROKEN_PIPE
             except OSError as err:
-                complain("rng", f"standard output: {err.strerror}")
+                terminal.complain("rng", f"standard output: {err.strerror}")
                 return FAILED
     return DONE

@@ -1,12 +1,12 @@
 """The orders in which raw words of stream v1 are dealt out to a test battery.
 
-A layout is an endless iterator of blocks; a block is a uint64 array (turns, streams): in each turn
+A layout is an endless iterator of pieces; a piece is a uint64 array (turns, streams): in each turn
 every stream gives its next word. The words are those of the source ``bits64``, the numbers A and B
 of docs/stream-v1.md that float64 draws and integers are made of.
 
 ``rows`` and ``columns`` read that source as any program does. The others need a key for each
 stream, so they compute Philox as an array expression, whose keys and positions are rewritten in
-place from block to block: it is planned once.
+place from piece to piece: it is planned once.
 """
 
 from __future__ import annotations
@@ -20,40 +20,42 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...api import functions as sc
-from ...api.array import Array, asarray
-from ...engine.rungs import Target
+import speedcube as sc
+
+from ...api.array import Array
+from ...api.creation import asarray
+from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole
 from ...philox import derive_key, philox4x32
 
-Blocks: TypeAlias = Iterator[NDArray[np.uint64]]
-Layout: TypeAlias = Callable[[int, Target], Blocks]
+Pieces: TypeAlias = Iterator[NDArray[np.uint64]]
+Layout: TypeAlias = Callable[[int, Rung], Pieces]
 
-BLOCK: Final = 2**21  # words, 16 MiB: planning takes little of its time
+PIECE: Final = 2**21  # words, 16 MiB: planning takes little of its time
 COLUMN: Final = 2**20  # words of a column of the array that `rows` and `columns` read
 WIDTH: Final = 2**42  # columns of that array; its 2**65 bytes have no end in practice
-RUN: Final = 256  # words that `seeds` and `calls` take of a stream
+EACH: Final = 256  # words that `seeds` and `calls` take of a stream
 MOST_STREAMS: Final = 2**20
 
 
-def rows(seed: int, on: Target) -> Blocks:
+def rows(seed: int, on: Rung) -> Pieces:
     """The first array that ``default_rng(seed)`` draws, in C order."""
     words = _array(seed).reshape(-1)
-    for first in count(0, BLOCK):
-        yield words[first : first + BLOCK].compute(on=on).reshape(-1, 1)
+    for first in count(0, PIECE):
+        yield words[first : first + PIECE].compute(on=on).reshape(-1, 1)
 
 
-def columns(seed: int, on: Target) -> Blocks:
+def columns(seed: int, on: Rung) -> Pieces:
     """The same array column by column: a word of each of its rows in turn."""
-    array, several = _array(seed), BLOCK // COLUMN
+    array, several = _array(seed), PIECE // COLUMN
     for first in count(0, several):
         yield array[:, first : first + several].T.compute(on=on)
 
 
-def interleaved(seed: int, on: Target, streams: int) -> Blocks:
+def interleaved(seed: int, on: Rung, streams: int) -> Pieces:
     """The first arrays of ``default_rng(seed).spawn(streams)``, a word of each in turn."""
-    turns = max(1, BLOCK // streams)
+    turns = max(1, PIECE // streams)
     keys = _keys(derive_key((seed,), (child,), 0) for child in range(streams))
     positions = np.arange(turns, dtype=np.uint64)
     words = _words(asarray(keys), asarray(positions).reshape(-1, 1))
@@ -62,14 +64,14 @@ def interleaved(seed: int, on: Target, streams: int) -> Blocks:
         positions += np.uint64(turns)
 
 
-def seeds(seed: int, on: Target) -> Blocks:
-    """`RUN` words of ``default_rng(seed)``, then of ``default_rng(seed + 1)``, and so on."""
-    return _runs((derive_key((one,), (), 0) for one in count(seed)), on)
+def seeds(seed: int, on: Rung) -> Pieces:
+    """`EACH` words of ``default_rng(seed)``, then of ``default_rng(seed + 1)``, and so on."""
+    return _one_after_the_other((derive_key((one,), (), 0) for one in count(seed)), on)
 
 
-def calls(seed: int, on: Target) -> Blocks:
-    """`RUN` words of each array that ``default_rng(seed)`` draws, one after the other."""
-    return _runs((derive_key((seed,), (), call) for call in count()), on)
+def calls(seed: int, on: Rung) -> Pieces:
+    """`EACH` words of each array that ``default_rng(seed)`` draws, one after the other."""
+    return _one_after_the_other((derive_key((seed,), (), call) for call in count()), on)
 
 
 PLAIN: Final[dict[str, Layout]] = {
@@ -94,16 +96,16 @@ def layout(name: str) -> Layout:
     return partial(interleaved, streams=streams)
 
 
-def dealt(block: NDArray[np.uint64], bits: int) -> NDArray[Any]:
-    """``block`` in the order and the bytes in which it is written, words of ``bits`` 64 or 32.
+def dealt(piece: NDArray[np.uint64], bits: int) -> NDArray[Any]:
+    """``piece`` in the order and the bytes in which it is written, words of ``bits`` 64 or 32.
 
     At 32 bits a stream's words are the low half of each of its numbers, then the high half: every
     stream gives the low half in one turn, the high half in the next.
     """
-    little = block.astype("<u8", copy=False)
+    little = piece.astype("<u8", copy=False)
     if bits == 64:
         return little
-    return np.ascontiguousarray(little.view("<u4").reshape(*block.shape, 2).swapaxes(1, 2))
+    return np.ascontiguousarray(little.view("<u4").reshape(*piece.shape, 2).swapaxes(1, 2))
 
 
 def _array(seed: int) -> Array:
@@ -115,11 +117,11 @@ def _keys(keys: Iterator[int]) -> NDArray[np.uint64]:
     return np.fromiter(keys, np.uint64)
 
 
-def _runs(keys: Iterator[int], on: Target) -> Blocks:
-    """`RUN` words of the stream of each key."""
-    several = BLOCK // RUN
+def _one_after_the_other(keys: Iterator[int], on: Rung) -> Pieces:
+    """`EACH` words of the stream of each key."""
+    several = PIECE // EACH
     current = _keys(islice(keys, several))
-    positions = np.arange(RUN, dtype=np.uint64)
+    positions = np.arange(EACH, dtype=np.uint64)
     words = _words(asarray(current).reshape(-1, 1), asarray(positions))
     while True:
         yield words.compute(on=on).reshape(-1, 1)

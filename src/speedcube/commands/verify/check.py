@@ -13,12 +13,13 @@ import numpy as np
 
 from ...api.array import Array
 from ...engine import machine, rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...expr.show import show
-from ...kernel.llvm import compile as native
+from ...kernel.llvm.simd import limited
 from ...kernel.lower.reference import elements
-from .expressions import TABLE, Make
+from .expressions import TABLE
 from .hash_list import digest
+from .sources import Make
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Checked:
+class RungCheck:
     """One rung: how many results it gave, how many of them equal, and the first that is not."""
 
     rung: str
@@ -49,78 +50,78 @@ class Checked:
         return self.equal == self.results and not self.problem
 
 
-def check(target: Target, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> Checked:
-    """Compute ``table`` on ``target`` and compare with ``listed``.
+def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TABLE) -> RungCheck:
+    """Compute ``table`` on ``rung`` and compare with ``listed``.
 
     What a computation raises ends the check of this rung and is its ``problem``.
     """
     start, equal, first, name = time.perf_counter(), 0, None, "its start"
     try:
-        if target.kind == "cuda-cluster":
-            target = rungs.parse(target.name, target.reason)
-        with _digests(target, table) as found:
-            for name, future in found.items():
+        if rung.kind == "cuda-cluster":
+            rung = rungs.parse(rung.name, rung.reason)
+        with _digests(rung, table) as digests:
+            for name, future in digests.items():
                 if future.result() == listed[name]:
                     equal += 1
                 elif first is None:
-                    first = difference(name, table[name](), target, listed[name])
+                    first = difference(name, table[name](), rung, listed[name])
         problem = ""
     except Exception as err:
         problem = f"failed at {name}: {type(err).__name__}: {err}"
     seconds = time.perf_counter() - start
-    return Checked(target.name, target.workers, len(table), equal, seconds, first, problem)
+    return RungCheck(rung.name, rung.workers, len(table), equal, seconds, first, problem)
 
 
 @contextmanager
-def _digests(target: Target, table: Mapping[str, Make]) -> Iterator[dict[str, Future[str]]]:
+def _digests(rung: Rung, table: Mapping[str, Make]) -> Iterator[dict[str, Future[str]]]:
     """The hash of every result, as they come; several at once on GPUs, where compiling on the CPU
     takes most of the time.
     """
 
     def one(make: Make) -> str:
-        return digest(make().compute(on=target))
+        return digest(make().compute(on=rung))
 
-    pool = ThreadPoolExecutor(min(16, machine.cores()) if target.devices else 1)
+    pool = ThreadPoolExecutor(min(16, machine.cores()) if rung.devices else 1)
     try:
         yield {name: pool.submit(one, make) for name, make in table.items()}
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def difference(name: str, array: Array, target: Target, expected: str) -> Difference:
-    """What is wrong with ``array`` on ``target``; it is computed again."""
-    value = np.asarray(array.compute(on=target))
+def difference(name: str, array: Array, rung: Rung, expected: str) -> Difference:
+    """What is wrong with ``array`` on ``rung``; it is computed again."""
+    value = np.asarray(array.compute(on=rung))
     element = _compared(value, array, expected)
     return Difference(name, show(array._expr), expected, digest(value), element)
 
 
-def _compared(found: Any, array: Array, expected: str) -> str:
+def _compared(value: Any, array: Array, expected: str) -> str:
     """The first element that differs from the right ones: those that have the committed hash."""
-    if digest(found) == expected:
+    if digest(value) == expected:
         return "computed again, it has the committed bits: the rung does not repeat itself"
     for who, right in _others(array):
         if digest(right) == expected:
-            return _first(found, right, who)
+            return _first(value, right, who)
     return "no other way of computing it here has the committed bits either"
 
 
 def _others(array: Array) -> Iterator[tuple[str, Any]]:
     yield "the IR's evaluator in NumPy", elements(array._expr)
     yield "core", np.asarray(array.compute(on="core"))
-    with native.limited("plain"):
+    with limited("plain"):
         yield "core without fused multiply-add", np.asarray(array.compute(on="core"))
 
 
-def _first(found: Any, right: Any, who: str) -> str:
-    if (found.dtype, found.shape) != (right.dtype, right.shape):
-        return f"{found.dtype} of shape {found.shape}, not {right.dtype} of shape {right.shape}"
-    one, other = (np.ascontiguousarray(v).reshape(-1) for v in (found, right))
+def _first(value: Any, right: Any, who: str) -> str:
+    if (value.dtype, value.shape) != (right.dtype, right.shape):
+        return f"{value.dtype} of shape {value.shape}, not {right.dtype} of shape {right.shape}"
+    one, other = (np.ascontiguousarray(v).reshape(-1) for v in (value, right))
     word = f"u{one.dtype.itemsize}"
-    places = np.flatnonzero(one.view(word) != other.view(word))
-    at = tuple(int(k) for k in np.unravel_index(places[0], found.shape))
+    differing = np.flatnonzero(one.view(word) != other.view(word))
+    at = tuple(int(k) for k in np.unravel_index(differing[0], value.shape))
     return (
-        f"{len(places)} of {found.size} differ, the first at {at}: "
-        f"{_text(one[places[0]])} instead of {_text(other[places[0]])} ({who})"
+        f"{len(differing)} of {value.size} differ, the first at {at}: "
+        f"{_text(one[differing[0]])} instead of {_text(other[differing[0]])} ({who})"
     )
 
 

@@ -10,55 +10,55 @@ from typing import Any, Final
 
 from ...__about__ import __version__
 from ...engine import rungs
-from ...engine.rungs import Target
+from ...engine.rungs import Rung
 from ...errors import ParameterError
-from ...kernel.llvm import compile as native
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ...kernel.llvm.simd import limited, runnable
+from ...numbers import seconds_text
 from .. import options, terminal
-from ..ladder.measure import this_machine
-from ..numbers import seconds_text
-from .check import Checked, check, hashes
+from ..this_machine import this_machine
+from .check import RungCheck, check, hashes
 from .hash_list import VERSION, read, written
 
-EQUAL, DIFFERENT, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 SCHEMA: Final = 1
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What was asked for, every option checked."""
 
-    targets: list[Target]
+    rungs: list[Rung]
     simd: str | None
     json: bool
     write: str | None
 
 
-def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> Request:
+def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) -> VerifyRequest:
     """The request that the options make; a `SpeedcubeError` where one of them is wrong."""
     if write is not None:
         terminal.check_output("--write", write)
-    if simd is not None and simd not in native.runnable():
+    if simd is not None and simd not in runnable():
         raise ParameterError(
-            f"--simd {simd!r} is no target of this CPU; it has {', '.join(native.runnable())}"
+            f"--simd {simd!r} is no target of this CPU; it has {', '.join(runnable())}"
         )
     names = _names(simd) if on is None else options.rung_names(on)
-    targets = options.targets(names, "speedcube verify")
-    others = [target.name for target in targets if target.kind not in ("core", "cores")]
+    chosen = options.rungs_of(names, "speedcube verify")
+    others = [rung.name for rung in chosen if rung.kind not in ("core", "cores")]
     if simd is not None and others:
         raise ParameterError(
             f"--simd {simd} is about the CPU rungs of this process, not about {', '.join(others)}; "
             "leave one of the two out"
         )
-    return Request(targets, simd, as_json, write)
+    return VerifyRequest(chosen, simd, as_json, write)
 
 
 def _names(simd: str | None) -> list[str]:
     return [name for name in rungs.available() if simd is None or name.startswith("core")]
 
 
-def run(request: Request) -> int:
+def run(request: VerifyRequest) -> int:
     """Verify and print; the exit code."""
-    with native.limited(request.simd):
+    with limited(request.simd):
         try:
             return _write(request.write) if request.write is not None else _verify(request)
         except KeyboardInterrupt:
@@ -67,41 +67,41 @@ def run(request: Request) -> int:
 
 
 def _write(path: str) -> int:
-    found, arrays = hashes("core")
-    terminal.write(path, written(found, arrays))
-    print(f"{len(found)} hashes of {VERSION}, computed on core, written to {path}")
-    return EQUAL
+    digests, arrays = hashes("core")
+    terminal.write(path, written(digests, arrays))
+    print(f"{len(digests)} hashes of {VERSION}, computed on core, written to {path}")
+    return DONE
 
 
-def _verify(request: Request) -> int:
+def _verify(request: VerifyRequest) -> int:
     listed = read()
-    done = list[Checked]()
+    checks = list[RungCheck]()
     simd = f", kernels for {request.simd}" if request.simd else ""
     title = f"speedcube {__version__}: {len(listed)} results of {VERSION}{simd}"
-    told = request.json or terminal.printed(lambda: print(title))
-    for target in request.targets:
-        done.append(check(target, listed))
+    was_read = request.json or terminal.printed(lambda: print(title))
+    for rung in request.rungs:
+        checks.append(check(rung, listed))
         if not request.json:
-            told = terminal.printed(lambda: print(_line(done[-1]), flush=True)) and told
+            was_read = terminal.printed(lambda: print(_line(checks[-1]), flush=True)) and was_read
     if request.json:
-        told = terminal.printed(lambda: print(document(done, len(listed))))
+        was_read = terminal.printed(lambda: print(document(checks, len(listed))))
     else:
-        told = terminal.printed(lambda: print(_verdict(done))) and told
-    if not all(rung.passed for rung in done):
-        return DIFFERENT
-    return EQUAL if told else terminal.BROKEN_PIPE
+        was_read = terminal.printed(lambda: print(_verdict(checks))) and was_read
+    if not all(rung.passed for rung in checks):
+        return FAILED
+    return DONE if was_read else BROKEN_PIPE
 
 
-def document(done: Sequence[Checked], results: int) -> str:
+def document(checks: Sequence[RungCheck], results: int) -> str:
     """What was found, as JSON."""
-    found: dict[str, Any] = {"schema": SCHEMA, "list": VERSION, "results": results}
-    found["machine"] = this_machine()
-    found["rungs"] = [asdict(rung) for rung in done]
-    found["equal"] = all(rung.passed for rung in done)
-    return json.dumps(found, indent=1)
+    content: dict[str, Any] = {"schema": SCHEMA, "list": VERSION, "results": results}
+    content["machine"] = this_machine()
+    content["rungs"] = [asdict(rung) for rung in checks]
+    content["equal"] = all(rung.passed for rung in checks)
+    return json.dumps(content, indent=1)
 
 
-def _line(rung: Checked) -> str:
+def _line(rung: RungCheck) -> str:
     """A rung in a line, and below it the first difference."""
     text = f"{rung.rung:12} {rung.equal} of {rung.results} equal, {seconds_text(rung.seconds)}"
     if rung.problem:
@@ -121,11 +121,11 @@ def _line(rung: Checked) -> str:
     )
 
 
-def _verdict(done: Sequence[Checked]) -> str:
-    wrong = [rung.rung for rung in done if not rung.passed]
+def _verdict(checks: Sequence[RungCheck]) -> str:
+    wrong = [rung.rung for rung in checks if not rung.passed]
     if wrong:
         return f"Not equal: {', '.join(wrong)}."
-    count = len(done)
+    count = len(checks)
     return f"Equal: every result has the committed bits on {'all ' * (count > 1)}{count} rung" + (
         "s." if count > 1 else "."
     )

@@ -43,8 +43,8 @@ def floats(dtype: str, low: int, high: int, count: int, seed: int = 0) -> Array:
     word = np.dtype(f"u{size}").type
     raw = words(count, size, seed)
     exponent = low + words(count, 8, seed + 1) % np.uint64(high - low + 1)
-    kept = raw & word(1 << (8 * size - 1) | (1 << bits) - 1)
-    return np.asarray(kept | exponent.astype(word) << word(bits)).view(dtype)
+    sign_and_mantissa = raw & word(1 << (8 * size - 1) | (1 << bits) - 1)
+    return np.asarray(sign_and_mantissa | exponent.astype(word) << word(bits)).view(dtype)
 
 
 def moderate(dtype: str, count: int, seed: int = 0) -> Array:

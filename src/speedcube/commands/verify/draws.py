@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-from ...api import functions as sc
+import speedcube as sc
+
 from ...api.array import Array
 from ...api.take import take, take_along_axis
 from ...random import default_rng, inverse_permutation
 from . import data
-
-Make: TypeAlias = Callable[[], Array]
+from .sources import Make
 
 # Name, method, and its parameters; those in a list are drawn beside each other.
 _ROWS: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
@@ -54,10 +53,11 @@ _ROWS: Final[tuple[tuple[str, str, tuple[Any, ...]], ...]] = (
 
 
 def _row(method: str, parameters: tuple[Any, ...]) -> Array:
-    given = [np.array(p) if isinstance(p, list) else p for p in parameters]
+    arguments = [np.array(p) if isinstance(p, list) else p for p in parameters]
     beside = max((len(p) for p in parameters if isinstance(p, list)), default=0)
     size = (300, beside) if beside else 1500
-    return getattr(default_rng(2026), method)(*given, size=size)  # type: ignore[no-any-return]
+    draws: Array = getattr(default_rng(2026), method)(*arguments, size=size)
+    return draws
 
 
 def _stored(dtype: str, shape: tuple[int, ...]) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ... import dtypes
-from ...api.array import Array, asarray, elementwise
+from ...api.array import Array, elementwise
+from ...api.creation import asarray
 from ...ops import OPS, Op
 from . import data
-
-Make: TypeAlias = Callable[[], Array]
+from .sources import Make
 
 # The dtypes that the operations of each rule are verified in.
 _DTYPES: Final = {
@@ -54,15 +54,16 @@ def mixed() -> dict[str, Make]:
 def casts() -> dict[str, Make]:
     """Conversions, those of NaN and of numbers out of range too."""
     return {
-        f"cast-{given}-{wanted}": partial(_cast, given, wanted)
-        for given in _CAST_FROM
-        for wanted in dtypes.ALL
-        if given != wanted
+        f"cast-{old}-{new}": partial(_cast, old, new)
+        for old in _CAST_FROM
+        for new in dtypes.ALL
+        if old != new
     }
 
 
 def _applied(op: Op, dtype: str) -> Array:
-    return elementwise(op.name, *_arguments(op, dtype))  # type: ignore[no-any-return]
+    result: Array = elementwise(op.name, *_arguments(op, dtype))
+    return result
 
 
 def _arguments(op: Op, dtype: str) -> Iterator[Any]:
@@ -79,8 +80,9 @@ def _arguments(op: Op, dtype: str) -> Iterator[Any]:
 def _of_two(op: str, left: str, right: str) -> Array:
     first, second = data.pairs(left)[0], data.pairs(right)[1]
     count = min(len(first), len(second))
-    return elementwise(op, first[:count], second[:count])  # type: ignore[no-any-return]
+    result: Array = elementwise(op, first[:count], second[:count])
+    return result
 
 
-def _cast(given: str, wanted: str) -> Array:
-    return asarray(data.values(given)).astype(wanted)
+def _cast(old: str, new: str) -> Array:
+    return asarray(data.values(old)).astype(new)

@@ -21,7 +21,7 @@ class S3ImageFolder:
     s3_bucket
         The bucket's name.
     s3_prefix
-        What the keys of the images begin with, such as "dogs/Images"; they are taken in the order
+        What the keys of the images begin with, such as "dogs/Images"; they come in the order
         of their names, which is the same in every rank.
     transform, target_transform
         Functions of an image, and of a label.
@@ -80,9 +80,9 @@ class S3ImageFolder:
         """The keys that begin with the prefix, sorted; markers of directories left out."""
         folder, name = posixpath.split(f"{self.s3_bucket}/{self.s3_prefix}")
         paths = self._bucket().find(folder, prefix=name)
-        found = (path.lstrip("/").removeprefix(f"{self.s3_bucket}/") for path in paths)
+        names = (path.lstrip("/").removeprefix(f"{self.s3_bucket}/") for path in paths)
         keys = sorted(
-            key for key in found if key.startswith(self.s3_prefix) and not key.endswith("/")
+            name for name in names if name.startswith(self.s3_prefix) and not name.endswith("/")
         )
         if not keys:
             raise DataFileError(

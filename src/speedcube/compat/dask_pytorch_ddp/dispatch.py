@@ -7,6 +7,7 @@ ended with. Values travel pickled, tensors of a GPU as CPU tensors, so no worker
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import os
@@ -17,10 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import cloudpickle
+
 from ... import train
 from ...errors import RankError, TrainError
-from ...train.driver.directory import default_name
-from ...train.pickling import dumps
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -68,14 +69,12 @@ def run(
     from distributed import Future
 
     job = train.run(
-        _in_rank,
-        pytorch_function,
+        _InRank(pytorch_function),
         args,
         kwargs,
         backend == "nccl",
         pass_local_rank,
         on=client,
-        name=default_name(pytorch_function),
         backend=None if backend == "nccl" else backend,
         step_timeout=math.inf,
         progress=False,
@@ -89,21 +88,30 @@ def run(
     return futures
 
 
-def _in_rank(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    wants_gpu: bool,
-    pass_local_rank: bool,
-) -> Any:
-    if wants_gpu and train.device().type == "cpu" and _has_gpu():
-        print(
-            "backend='nccl' needs a GPU for each worker: this job has fewer and uses gloo",
-            file=sys.stderr,
-        )
-    if pass_local_rank:
-        kwargs = {**kwargs, "local_rank": train.local_rank()}
-    return function(*args, **kwargs)
+class _InRank:
+    """What each rank calls. It bears the name of ``function``, so the job does, too."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        while isinstance(function, functools.partial):
+            function = function.func
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        wants_gpu: bool,
+        pass_local_rank: bool,
+    ) -> Any:
+        if wants_gpu and train.device().type == "cpu" and _has_gpu():
+            print(
+                "backend='nccl' needs a GPU for each worker: this job has fewer and uses gloo",
+                file=sys.stderr,
+            )
+        if pass_local_rank:
+            kwargs = {**kwargs, "local_rank": train.local_rank()}
+        return self.function(*args, **kwargs)
 
 
 def _has_gpu() -> bool:
@@ -149,9 +157,9 @@ def _carried(err: BaseException) -> bytes:
     """``err`` pickled, or its words where it cannot be."""
     with suppress(Exception):
         if isinstance(err, Exception):
-            return dumps(err)
+            return bytes(cloudpickle.dumps(err))
     notes = getattr(err, "__notes__", ())
-    return dumps(RankError("\n".join([f"{type(err).__name__}: {err}", *notes])))
+    return pickle.dumps(RankError("\n".join([f"{type(err).__name__}: {err}", *notes])))
 
 
 def _placed(client: Client, blob: bytes) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
 from ...errors import ParameterError
+from ...files import write_whole
 
 _CIRCLE: Final = "its symbolic links go in a circle"
 
@@ -23,13 +23,7 @@ def write_below(root: Path, path: str, data: bytes) -> Path:
     """
     target = _below(root, path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.parent / f".speedcube-{os.urandom(8).hex()}"
-    try:
-        draft.write_bytes(data)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    write_whole(target, data)
     return target
 
 

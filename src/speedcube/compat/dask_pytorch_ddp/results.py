@@ -101,9 +101,9 @@ class DaskResultsHandler:
             try:
                 written.append(write_below(root, result.name, _data(result)))
             except (OSError, ValueError) as err:
-                made = Refused(result.name, result.rank, _reason(err), result.path)
-                logger.error("result refused: %s", made)
-                refused.append(made)
+                refusal = Refused(result.name, result.rank, _reason(err), result.path)
+                logger.error("result refused: %s", refusal)
+                refused.append(refusal)
             else:
                 result.path.unlink()
         report = Report(tuple(written), tuple(refused), tuple(_failures(futures)))
@@ -132,8 +132,8 @@ class DaskResultsHandler:
 
 
 def _data(result: train.Emitted) -> bytes:
-    found = result.read()
-    return found.encode() if isinstance(found, str) else found
+    data = result.read()
+    return data.encode() if isinstance(data, str) else data
 
 
 def _reason(err: OSError | ValueError) -> str:
@@ -142,17 +142,17 @@ def _reason(err: OSError | ValueError) -> str:
 
 def _failures(futures: Sequence[Future]) -> list[BaseException]:
     """What the futures failed with, each failure once, logged."""
-    found: dict[str, BaseException] = {}
+    failures: dict[str, BaseException] = {}  # by job
     for future in futures:
         try:
             err = future.exception()
         except CancelledError as cancelled:
             err = cancelled
         if err is not None:
-            found.setdefault(getattr(getattr(future, "job", None), "id", future.key), err)
-    for err in found.values():
+            failures.setdefault(getattr(getattr(future, "job", None), "id", future.key), err)
+    for err in failures.values():
         logger.error("training failed: %r", err, exc_info=err)
-    return list(found.values())
+    return list(failures.values())
 
 
 def _raise(report: Report) -> None:

@@ -21,8 +21,16 @@ from ...errors import SchedulerError, WorkerError
 from ...expr.nodes import Reduced
 from ...plan.plan import Plan
 from ...plan.stages import Stage
-from ..scan import carries, merged_products, shared
-from .remote import carry_job, chain_parts, final_shape, job_of, join_parts, merge_parts, run_job
+from ..shared_lines import carries, merged_products, shared_lines
+from .remote import (
+    carry_part,
+    chain_parts,
+    final_shape,
+    join_parts,
+    merge_parts,
+    run_part,
+    sent_part,
+)
 
 CONNECT_SECONDS: Final = 5
 
@@ -71,35 +79,35 @@ def _connect(**where: Any) -> Any:
     """A client, kept for the next computation on the same scheduler."""
     import distributed
 
-    ((kind, target),) = where.items()
-    name = str(getattr(target, "scheduler_address", target))
+    ((option, value),) = where.items()
+    name = str(getattr(value, "scheduler_address", value))
     known = _clients.get(name)
     if known is not None and known.status == "running":
         return known
     try:
-        if isinstance(target, str):
-            address = target if kind == "address" else _address_in(target)
-            with ThreadPoolExecutor(1) as apart:  # the caller may be inside an event loop
-                apart.submit(asyncio.run, _greet(address)).result()
-        made = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+        if isinstance(value, str):
+            address = value if option == "address" else _address_in(value)
+            with ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
+                thread.submit(asyncio.run, _greet(address)).result()
+        client = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
     except SchedulerError:
         raise
     except (OSError, TimeoutError, ValueError, LookupError, TypeError, RuntimeError) as err:
         raise SchedulerError(
-            f"no Dask scheduler answers at {name!r} ({kind}) within {CONNECT_SECONDS} s: "
+            f"no Dask scheduler answers at {name!r} ({option}) within {CONNECT_SECONDS} s: "
             f"{_cause(err)}; check the address and that the scheduler runs"
         ) from err
-    _clients[name] = made
-    return made
+    _clients[name] = client
+    return client
 
 
 def _address_in(file: str) -> str:
     """The address that a scheduler file holds."""
     try:
-        found = json.loads(Path(file).read_text())["address"]
-        if isinstance(found, str):
-            return found
-        problem = f"its address is {found!r}"
+        address = json.loads(Path(file).read_text())["address"]
+        if isinstance(address, str):
+            return address
+        problem = f"its address is {address!r}"
     except FileNotFoundError as err:
         raise SchedulerError(
             f"no such scheduler file: {file!r}; start the scheduler with "
@@ -121,9 +129,9 @@ async def _greet(address: str) -> None:
     from distributed.comm.core import connect
     from distributed.security import Security
 
-    how = Security().get_connection_args("client")
+    arguments = Security().get_connection_args("client")
     try:
-        greeting = connect(address, timeout=CONNECT_SECONDS - 1, **how)
+        greeting = connect(address, timeout=CONNECT_SECONDS - 1, **arguments)
         comm = await asyncio.wait_for(greeting, CONNECT_SECONDS - 0.5)
     except (OSError, TimeoutError):  # Dask tried until the time was up: once more, to know why
         host_port = parse_host_port(parse_address(address)[1])
@@ -134,30 +142,30 @@ async def _greet(address: str) -> None:
 
 def _cause(err: BaseException | None) -> str:
     """What is behind ``err``: what the system says, else the first cause that says anything."""
-    said = []
+    texts = []
     while err is not None:
         if isinstance(err, OSError) and err.errno is not None:
             return str(err)
-        said.append(str(err))
+        texts.append(str(err))
         err = err.__cause__ or err.__context__
-    return next(filter(None, said), "no answer")
+    return next(filter(None, texts), "no answer")
 
 
 def worker_states(client: Any) -> dict[str, Any]:
     """What the scheduler says of each worker, by address."""
     # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
     # programs replace it to get more than five.
-    found: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
-    return found
+    states: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
+    return states
 
 
 def worker_addresses(client: Any) -> list[str]:
     """Addresses of the client's workers, checked for this package; `WorkerError` without any."""
-    found = sorted(worker_states(client))
-    if not found:
+    addresses = sorted(worker_states(client))
+    if not addresses:
         raise WorkerError(f"{client} has no workers; start some, then compute again")
-    _check_versions(client, tuple(found))
-    return found
+    _check_versions(client, tuple(addresses))
+    return addresses
 
 
 _checked: set[tuple[str, ...]] = set()
@@ -175,9 +183,10 @@ def _check_versions(client: Any, workers: tuple[str, ...]) -> None:
         except ImportError:
             return "missing"
 
-    for address, found in client.run(version, workers=list(workers)).items():
-        if found != __about__.__version__:
-            state = "does not have speedcube" if found == "missing" else f"has speedcube {found}"
+    for address, installed in client.run(version, workers=list(workers)).items():
+        if installed != __about__.__version__:
+            missing = installed == "missing"
+            state = "does not have speedcube" if missing else f"has speedcube {installed}"
             raise WorkerError(
                 f"worker {address} {state}; this process has {__about__.__version__}: install "
                 "that version on every worker (client.upload_file is not enough)"
@@ -215,20 +224,22 @@ def _stage(
 ) -> None:
     arrays = [ready[id(need)] for need in stage.needs]
     if stage.join == "one":
-        job = job_of(stage, stage.parts[0])
-        tasks[key] = Task(key, run_job, job, gpu, threads, *arrays)
+        part = sent_part(stage, stage.parts[0])
+        tasks[key] = Task(key, run_part, part, gpu, threads, *arrays)
         return
-    jobs = [job_of(stage, part) for part in stage.parts]
-    folds = [job_of(*stage.folded(k)) for k in range(len(jobs))]
-    names = [f"{key}-part-{k}" for k in range(len(jobs))]
-    for name, job in zip(names, folds, strict=True):
-        tasks[name] = Task(name, run_job, job, gpu, threads, *arrays)
+    sent = [sent_part(stage, part) for part in stage.parts]
+    folds = [sent_part(*stage.folded(k)) for k in range(len(sent))]
+    names = [f"{key}-part-{k}" for k in range(len(sent))]
+    for name, part in zip(names, folds, strict=True):
+        tasks[name] = Task(name, run_part, part, gpu, threads, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, carries, shared(stage), *(TaskRef(name) for name in names))
-        names = [f"{key}-carried-{k}" for k in range(len(jobs))]
-        for name, job in zip(names, jobs, strict=True):
-            tasks[name] = Task(name, carry_job, job, gpu, threads, TaskRef(before), *arrays)
+        tasks[before] = Task(
+            before, carries, shared_lines(stage), *(TaskRef(name) for name in names)
+        )
+        names = [f"{key}-carried-{k}" for k in range(len(sent))]
+        for name, part in zip(names, sent, strict=True):
+            tasks[name] = Task(name, carry_part, part, gpu, threads, TaskRef(before), *arrays)
     function, arguments = _joining(stage)
     tasks[key] = Task(key, function, *arguments, *(TaskRef(name) for name in names))
 
@@ -241,18 +252,18 @@ def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any
 
     def submit(key: str, worker: int, function: Any, *arguments: Any) -> Any:
         where = [workers[worker % len(workers)]]
-        made = client.submit(
+        future = client.submit(
             function, *arguments, key=key, pure=False, workers=where, allow_other_workers=True
         )
-        futures.append(made)
-        return made
+        futures.append(future)
+        return future
 
     try:
         for k, stage in enumerate(plan.stages):
-            made = _submit_stage(submit, f"{name}-{k}", stage, ready)
+            future = _submit_stage(submit, f"{name}-{k}", stage, ready)
             if stage.source is not None:
-                ready[id(stage.source)] = made
-        return final_shape(shape, made.result())
+                ready[id(stage.source)] = future
+        return final_shape(shape, future.result())
     except BaseException:
         client.cancel(futures)
         raise
@@ -260,16 +271,16 @@ def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any
 
 def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) -> Any:
     arrays = [ready[id(need)] for need in stage.needs]
-    jobs = [job_of(stage, part) for part in stage.parts]
+    sent = [sent_part(stage, part) for part in stage.parts]
     parts = [
-        submit(f"{key}-part-{k}", k, run_job, job_of(*stage.folded(k)), None, None, *arrays)
-        for k in range(len(jobs))
+        submit(f"{key}-part-{k}", k, run_part, sent_part(*stage.folded(k)), None, None, *arrays)
+        for k in range(len(sent))
     ]
     if stage.join == "carry":
-        before = submit(f"{key}-before", 0, carries, shared(stage), *parts)
+        before = submit(f"{key}-before", 0, carries, shared_lines(stage), *parts)
         parts = [
-            submit(f"{key}-carried-{k}", k, carry_job, job, None, None, before, *arrays)
-            for k, job in enumerate(jobs)
+            submit(f"{key}-carried-{k}", k, carry_part, part, None, None, before, *arrays)
+            for k, part in enumerate(sent)
         ]
     if stage.join == "one":
         return parts[0]
@@ -282,7 +293,7 @@ def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
     if stage.join == "carry":
         return chain_parts, (stage.shape,)
     if stage.block:
-        return merged_products, (shared(stage),)
+        return merged_products, (shared_lines(stage),)
     if stage.join == "merge":
         source = stage.source
         assert isinstance(source, Reduced)

@@ -20,18 +20,18 @@ from ...errors import WorkerError
 from ...expr.nodes import Reduced, Staged
 from ...plan.stages import Part, Stage, cut_stage, make_stage
 from .. import machine
+from ..boxes import Stop
 from ..results import merge, values
-from ..scan import carries, shared
-from ..stop import Stop
+from ..shared_lines import carries, shared_lines
 from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
 
 Array: TypeAlias = NDArray[Any]
-Given = TypeVar("Given")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class SentPart:
     """A part of a stage, on its own: what to compute and how its result joins others."""
 
     part: Part
@@ -40,23 +40,19 @@ class Job:
     join: str
     block: int
 
-    @property
-    def ordered(self) -> bool:
-        return self.alone().ordered
-
     def alone(self) -> Stage:
         """A stage that has this part only."""
         return Stage(self.part.root, self.source, self.axes, (self.part,), self.join, self.block)
 
 
-def job_of(stage: Stage, part: Part) -> Job:
+def sent_part(stage: Stage, part: Part) -> SentPart:
     """``part`` of ``stage`` as something that can be sent."""
     source = stage.source
     if isinstance(source, Reduced):
         source = replace(source, arg=part.root, keepdims=False)
     elif source is not None:
         source = replace(source, arg=part.root)
-    return Job(part, source, stage.axes, stage.join, stage.block)
+    return SentPart(part, source, stage.axes, stage.join, stage.block)
 
 
 def worker_threads() -> int:
@@ -107,18 +103,18 @@ def _current_task() -> Any:
 
 
 def _each(
-    run: Callable[[Given], Result], parts: Iterable[Given], threads: int, stop: Stop
+    run: Callable[[Item], Result], parts: Iterable[Item], threads: int, stop: Stop
 ) -> list[Result]:
     """``run`` of every part on ``threads`` threads; all leave when one fails or ``stop`` is set."""
     with ThreadPoolExecutor(threads) as pool:
         try:
-            found = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
+            results = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
         except BaseException:
             stop.set()
             raise
     if stop.is_set():
         raise WorkerError("this task was cancelled while it ran; compute again for its result")
-    return found
+    return results
 
 
 def _worker(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
@@ -128,35 +124,35 @@ def _worker(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
     return count, Worker(TaskStop(), 0 if on_gpu else None)
 
 
-def run_job(job: Job, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
+def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:
     """Task: the results of a part, or its records where others share its reduction.
 
     ``gpu`` None: where the worker has one; ``threads`` None: as many as the worker has.
     """
     count, worker = _worker(gpu, threads)
-    if job.block:
-        stage = job.alone()
-        return worker.partial(stage, job.part, inputs_of(stage.needs, arrays))
-    if job.ordered:
-        return _ordered(make_stage(job.part.root, job.source, count), worker, count, arrays)
-    stage = cut_stage(job.part.root, job.source, job.axes, job.part.extra, count)
+    if sent.block:
+        stage = sent.alone()
+        return worker.partial(stage, sent.part, inputs_of(stage.needs, arrays))
+    if sent.alone().is_scan:
+        return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
+    stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)
     stop = worker.stop
     inputs = inputs_of(stage.needs, arrays)
-    if job.join == "merge" or stage.join == "merge":
+    if sent.join == "merge" or stage.join == "merge":
         records = _each(lambda part: worker.partial(stage, part, inputs), stage.parts, count, stop)
-        assert isinstance(job.source, Reduced)
-        whole = merge(job.source.op, is_exact_sum(job.source), records)
-        if job.join == "merge":
+        assert isinstance(sent.source, Reduced)
+        whole = merge(sent.source.op, is_exact_sum(sent.source), records)
+        if sent.join == "merge":
             return whole
-        return values(job.source, whole).reshape(stage.shape)
+        return values(sent.source, whole).reshape(stage.shape)
     out = Destination(stage.shape, stage.dtype)
-    run = worker.store if job.source is None else worker.reduce
+    run = worker.store if sent.source is None else worker.reduce
     _each(lambda part: run(stage, part, out, inputs), stage.parts, count, stop)
     return np.asarray(out.array())
 
 
-def _ordered(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:
-    """All of a stage whose elements have an order, on this worker's threads."""
+def _scan(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:
+    """All of a scan's stage, on this worker's threads."""
     inputs, stop, parts = inputs_of(stage.needs, arrays), worker.stop, stage.parts
     out = Destination(stage.shape, stage.dtype)
     records: list[Array] = []
@@ -165,20 +161,20 @@ def _ordered(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) ->
         records = _each(lambda fold: worker.partial(*fold, inputs), folds, count, stop)
     if stage.join == "merge":
         return merged(stage, *records)
-    before = carries(shared(stage), *records) if records else {}
-    _each(lambda part: worker.ordered(stage, part, out, inputs, before), parts, count, stop)
+    before = carries(shared_lines(stage), *records) if records else {}
+    _each(lambda part: worker.scan(stage, part, out, inputs, before), parts, count, stop)
     return np.asarray(out.array())
 
 
-def carry_job(
-    job: Job, gpu: bool | None, threads: int | None, before: dict[int, Array], *arrays: Any
+def carry_part(
+    sent: SentPart, gpu: bool | None, threads: int | None, before: dict[int, Array], *arrays: Any
 ) -> Array:
     """Task: the results of a part of a scan that goes on where the parts before it end."""
-    stage, (_, worker) = job.alone(), _worker(gpu, threads)
-    found = np.empty(part_width(stage, job.part), stage.dtype)
+    stage, (_, worker) = sent.alone(), _worker(gpu, threads)
+    results = np.empty(part_width(stage, sent.part), stage.dtype)
     inputs = inputs_of(stage.needs, arrays)
-    worker.scan(stage, job.part, found, inputs, before.get(job.part.start))
-    return found
+    worker.scan_into(stage, sent.part, results, inputs, before.get(sent.part.start))
+    return results
 
 
 def chain_parts(shape: tuple[int, ...], *parts: Array) -> Array:

@@ -85,7 +85,8 @@ class Constants:
 
 def _double(bits: str) -> str:
     """A double with these bits, exactly, in C's hexadecimal notation."""
-    return struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0].hex()  # type: ignore[no-any-return]
+    value: float = struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0]
+    return value.hex()
 
 
 def emit(

@@ -1,17 +1,11 @@
-"""A program to machine code: targets chosen at run time, objects cached, functions callable.
-
-Three targets: ``avx512`` and ``avx2`` where the CPU has them, ``plain`` (the architecture's
-baseline) everywhere. Without FMA hardware ``plain`` calls libm's fma: the same bits, slowly.
-"""
+"""A program to machine code: in one of two styles, cached as an object, callable."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
@@ -19,21 +13,12 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
-from ...errors import KernelError, ParameterError
+from ...errors import KernelError
 from ..cache import KernelCache, content_key, generator
-from ..program import Ordered, Program
+from ..program import Program, Scan
 from .loops import Loops
-from .scan import OrderedLoops
-
-SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
-_AVX2: Final = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+sse4.2,+sse4.1,+ssse3,+sse3"
-_AVX512: Final = f"{_AVX2},+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd"
-# LLVM tunes AVX-512 machines for 256-bit vectors by default; ours want all of the register.
-FEATURES: Final = {
-    "avx512": f"{_AVX512},-prefer-256-bit",
-    "avx2": _AVX2,
-    "plain": "",
-}
+from .scans.emit import emit_scan
+from .simd import FEATURES
 
 
 @dataclass(frozen=True)
@@ -63,57 +48,6 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
     if program.ragged:
         return RAGGED[target], RAGGED[target]
     return QUICK[target], FULL[target]
-
-
-@cache
-def host_features() -> frozenset[str]:
-    """Names of the features this CPU has."""
-    found: Any = llvm.get_host_cpu_features()
-    return frozenset(name for name, on in found.items() if on)
-
-
-@cache
-def runnable() -> tuple[str, ...]:
-    """The targets this CPU can run, best first."""
-    have = host_features()
-    found = []
-    for name in ("avx512", "avx2"):
-        if all(f[1:] in have for f in FEATURES[name].split(",") if f.startswith("+")):
-            found.append(name)
-    return (*found, "plain")
-
-
-def targets() -> tuple[str, ...]:
-    """The targets kernels are made for here, best first: `runnable`, from $SPEEDCUBE_SIMD on."""
-    able, best = runnable(), os.environ.get(SIMD)
-    if not best:
-        return able
-    if best not in able:
-        raise ParameterError(
-            f"{SIMD}={best} is no target of this CPU; it has {', '.join(able)}: "
-            f"name one of them, or unset {SIMD}"
-        )
-    return able[able.index(best) :]
-
-
-@contextmanager
-def limited(target: str | None) -> Iterator[None]:
-    """Kernels are made for ``target`` inside (None: as always), in every thread."""
-    before = os.environ.get(SIMD)
-    if target is not None:
-        os.environ[SIMD] = target
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[SIMD] = before
-        elif target is not None:
-            del os.environ[SIMD]
-
-
-def has_fma() -> bool:
-    """Whether fused multiply-add is an instruction here."""
-    return "fma" in host_features() or platform.machine() in ("aarch64", "arm64")
 
 
 @cache
@@ -200,26 +134,26 @@ def _is_object(code: bytes) -> bool:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program | Ordered, target: str, style: Style) -> str:
+def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
-    if isinstance(program, Ordered):
-        return OrderedLoops(program, style.lanes).emit()
+    if isinstance(program, Scan):
+        return emit_scan(program, style.lanes)
     return Loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
-def _key(program: Program | Ordered, target: str, style: Style) -> bytes:
+def _key(program: Program | Scan, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm.llvm_version_info
     return content_key("llvm", version, generator(), target, FEATURES[target], style, program)
 
 
-def is_stored(program: Program | Ordered, target: str, style: Style, store: KernelCache) -> bool:
+def is_stored(program: Program | Scan, target: str, style: Style, store: KernelCache) -> bool:
     """Whether `load` may find it; this is not counted as a miss of the cache."""
     return store.holds(_key(program, target, style))
 
 
 def load(
-    program: Program | Ordered, target: str, style: Style, store: KernelCache
+    program: Program | Scan, target: str, style: Style, store: KernelCache
 ) -> NativeKernel | None:
     """The kernel from the cache, or None; an entry that cannot be loaded is removed."""
     key = _key(program, target, style)
@@ -235,9 +169,7 @@ def load(
     return None
 
 
-def build(
-    program: Program | Ordered, target: str, style: Style, store: KernelCache
-) -> NativeKernel:
+def build(program: Program | Scan, target: str, style: Style, store: KernelCache) -> NativeKernel:
     """The kernel, compiled and put into the cache."""
     machine_code = compile_object(source(program, target, style), target)
     store.put(_key(program, target, style), machine_code)

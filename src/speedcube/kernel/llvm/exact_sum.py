@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from ...expr.space import TILE
 from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
+from .elements import Elements, Tile
 from .text import kept
-
-if TYPE_CHECKING:
-    from .loops import Loops, Tile
 
 _NO_UNIT = "0x0018000000000000"  # 1.5 * 2**-1022: a normal number added to it leaves its binade
 _SIZE = 2**63 - 1  # the bits of a double without its sign
@@ -48,21 +45,21 @@ class _Bin:
 
 
 @dataclass
-class ExactSum:
+class LaneSum:
     """Exact sums: doubles that cannot round, flushed to limbs in time (`program.Bins`)."""
 
-    loops: Loops
+    elements: Elements
     bins: list[_Bin] = field(default_factory=list)
     pending: str = ""
 
     def begin(self, record: str) -> None:
-        t = self.loops.text
+        t = self.elements.text
         self.bins = []
-        for k, term in enumerate(self.loops.program.sink.terms):
+        for k, term in enumerate(self.elements.program.sink.terms):
             units = [t.variable("double", unit, "unit") for unit in self.starts(term)]
             totals = [t.variable(t.vector("double"), "zeroinitializer", "total") for _ in units]
             limbs = t.at(record, term.group * LIMBS)
-            buffer = self.loops.buffer(self.loops.layout.sink + k)
+            buffer = self.elements.buffer(self.elements.layout.sink + k)
             bin = _Bin(term, limbs, buffer, tuple(totals), tuple(units))
             bin.left, bin.out = (
                 t.variable(t.vector("i64"), "zeroinitializer", hint) for hint in ("left", "out")
@@ -73,7 +70,7 @@ class ExactSum:
 
     def starts(self, term: Term) -> tuple[str, ...]:
         """What the accumulators of ``term`` begin at."""
-        t = self.loops.text
+        t = self.elements.text
         if term.bins.mode == "rare":
             return ()
         if term.bins.mode == "plain":
@@ -85,19 +82,19 @@ class ExactSum:
 
     def restart(self, bin: _Bin) -> None:
         """Empty accumulators."""
-        t = self.loops.text
+        t = self.elements.text
         for unit, total in zip(bin.units, bin.totals, strict=True):
             t.store(t.vector("double"), t.splat("double", t.load("double", unit)), total)
 
     # A tile --------------------------------------------------------------------------------
 
     def tile(self, tile: Tile) -> None:
-        t = self.loops.text
+        t = self.elements.text
         again = [bin for bin in self.bins if bin.again]
         for bin in again:
             bin.saved = tuple(t.load(t.vector("double"), total) for total in bin.totals)
             bin.unit = t.splat("double", t.load("double", bin.units[0]))
-        self.loops.element_loop(tile, self.consume)
+        self.elements.element_loop(tile, self.consume)
         for bin in again:
             self.settle(bin, tile)
         padded = t.i64("and", t.i64("add", tile.count, t.lanes - 1), -t.lanes)
@@ -113,7 +110,7 @@ class ExactSum:
             self.flush()
 
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
-        t = self.loops.text
+        t = self.elements.text
         rare = []
         for bin in self.bins:
             x = kept(t, "double", mask, outputs[bin.term.output], "zeroinitializer")
@@ -128,7 +125,7 @@ class ExactSum:
 
     def accumulate(self, bin: _Bin, x: str) -> str:
         """Add x to the accumulators; what is left of it (nobody may ask: then LLVM drops it)."""
-        t = self.loops.text
+        t = self.elements.text
         v = t.vector("double")
         for total in bin.totals:
             before = t.load(v, total)
@@ -144,7 +141,7 @@ class ExactSum:
 
     def seldom(self, rare: list[tuple[_Bin, str]]) -> None:
         """Terms that are nearly always zero: where one is not, all to the limbs."""
-        t = self.loops.text
+        t = self.elements.text
         with t.when(self.nonzero(*(x for _, x in rare)), rarely=True):
             for bin, x in rare:
                 t.store(t.vector("double"), x, bin.buffer, 8)
@@ -152,7 +149,7 @@ class ExactSum:
 
     def nonzero(self, *vectors: str) -> str:
         """Whether a lane of ``vectors`` is not zero."""
-        t = self.loops.text
+        t = self.elements.text
         ones = t.vector("i1")
         lanes = [t.op(f"fcmp une {t.vector('double')} {x}, zeroinitializer") for x in vectors]
         found = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), lanes)
@@ -160,11 +157,11 @@ class ExactSum:
 
     def to_limbs(self, bin: _Bin, terms: str, count: int) -> None:
         """``count`` doubles in memory, each at its digits."""
-        self.loops.text.line(f"call void @limbs_add(ptr {bin.limbs}, ptr {terms}, i64 {count})")
+        self.elements.text.line(f"call void @limbs_add(ptr {bin.limbs}, ptr {terms}, i64 {count})")
 
     def note(self, flag: str, a: str, b: str) -> None:
         """Set in ``flag`` the bits in which a and b differ."""
-        t = self.loops.text
+        t = self.elements.text
         v = t.vector("i64")
         bits = [t.op(f"bitcast {t.vector('double')} {x} to {v}") for x in (a, b)]
         different = t.op(f"xor {v} {bits[0]}, {bits[1]}")
@@ -174,7 +171,7 @@ class ExactSum:
 
     def settle(self, bin: _Bin, tile: Tile) -> None:
         """Look at the flags, and add the tile once more if one is up."""
-        t = self.loops.text
+        t = self.elements.text
         wrong = self.some(bin.left, _SIZE)  # -0.0 and 0.0 differ in sign alone
         if bin.search:
             wrong = t.op(f"or i1 {wrong}, {self.some(bin.out, -1 << 52)}")
@@ -190,14 +187,14 @@ class ExactSum:
 
     def some(self, flag: str, mask: int) -> str:
         """Whether a bit of ``mask`` is set in some lane."""
-        t = self.loops.text
+        t = self.elements.text
         v = t.vector("i64")
         bits = t.call("i64", f"llvm.vector.reduce.or.v{t.lanes}i64", v, t.load(v, flag))
         return t.op(f"icmp ne i64 {t.i64('and', bits, mask)}, 0")
 
     def find_units(self, bin: _Bin, tile: Tile) -> None:
         """Units for the tile's largest magnitude (`program.FOUND_UNIT`)."""
-        t = self.loops.text
+        t = self.elements.text
         v = t.vector("i64")
         largest = t.variable(v, "zeroinitializer", "largest")
         with t.loop(0, tile.count, t.lanes) as j:
@@ -219,7 +216,7 @@ class ExactSum:
 
     def repeat(self, bin: _Bin, tile: Tile) -> None:
         """Add the buffer with the units that now hold, and what is left to the limbs."""
-        t = self.loops.text
+        t = self.elements.text
         v = t.vector("double")
         unit = t.load("double", bin.units[0])
         t.store(t.vector("i64"), t.constant(-1, "int64"), bin.left)  # all of the buffer
@@ -242,11 +239,11 @@ class ExactSum:
         for bin in self.bins:
             self.flush_bin(bin)
             self.restart(bin)
-        self.loops.text.store("i64", "0", self.pending)
+        self.elements.text.store("i64", "0", self.pending)
 
     def flush_bin(self, bin: _Bin) -> None:
         """What the accumulators hold, into the limbs."""
-        t = self.loops.text
+        t = self.elements.text
         v, i = t.vector("double"), t.vector("i64")
         if bin.term.bins.mode == "plain":
             name = f"llvm.vector.reduce.fadd.v{t.lanes}f64"

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TypeAlias
 
-from ..ir import Rounds
-from ..math.streams import RUN, Stream
+from ..builder import Rounds
+from ..math.positions import SEGMENT
+from ..math.streams import Stream
 from ..program import LeafCode
+from .elements import Elements, Tile
 from .emit import emit
 from .text import SCALAR, Text
 
-if TYPE_CHECKING:
-    from .loops import Loops, Tile
+Block: TypeAlias = Callable[[str], str]  # from the number of an element to its block, as vectors
 
 
-def generate(loops: Loops, k: int, tile: Tile) -> None:
+def generate(elements: Elements, k: int, tile: Tile) -> None:
     """The values of random leaf ``k`` for the tile's elements, in its buffer."""
-    leaf = loops.program.leaves[k]
+    leaf = elements.program.leaves[k]
     assert leaf.stream is not None
     if leaf.mode == "run":
-        _whole_runs(loops, k, leaf, leaf.stream, tile)
+        _whole_runs(elements, k, leaf, leaf.stream, tile)
     else:
-        _single_blocks(loops, k, leaf, leaf.stream, tile)
+        _single_blocks(elements, k, leaf, leaf.stream, tile)
 
 
-def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+def _whole_runs(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """Every run the tile touches, whole: each block's values go W / stride elements apart."""
-    t, p, lg = loops.text, tile.positions[k], leaf.lg
-    width = RUN // stream.per_block  # blocks in a run
+    t, p, lg = elements.text, tile.positions[k], leaf.lg
+    width = stream.segment_blocks
     blocks = width >> lg  # of which the stride needs these
-    inside = t.i64("and", p, RUN - 1)
+    inside = t.i64("and", p, SEGMENT - 1)
     tile.shifts[k] = t.i64("lshr", inside, lg)
     first = t.i64("and", inside, (1 << lg) - 1)
     span = t.i64("shl", t.i64("sub", tile.count, 1), lg)
@@ -40,7 +42,7 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
     with t.loop(0, runs) as run:
         base = t.i64("mul", t.i64("add", run0, run), width)
         base = t.i64("add", base, first)
-        values = t.at(loops.buffer(k), t.i64("mul", run, RUN >> lg), scalar)
+        values = t.at(elements.buffer(k), t.i64("mul", run, SEGMENT >> lg), scalar)
 
         def block(i: str) -> str:
             return t.iota(t.i64("add", base, t.i64("shl", i, lg)), t.multiples(1 << lg))
@@ -53,20 +55,20 @@ def _whole_runs(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile
 
         for s in range(len(stream.stages)):
             with t.loop(0, str(blocks), t.lanes) as i:
-                outputs = _stage(loops, stream, s, i, block)
+                outputs = _stage(elements, stream, s, i, block)
                 if s == len(stream.stages) - 1:
                     store(i, outputs)
 
 
-def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[str, str]:
+def _stage(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
     """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
-    t, body = loops.text, (stream.stages if loops.rolled else stream.bodies)[s]
+    t, body = elements.text, (stream.stages if elements.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":
-            inputs[name] = block(i)  # type: ignore[operator]
+            inputs[name] = block(i)
         else:
-            address = t.at(loops.buffer(loops.layout.stage[name]), i, SCALAR[dtype])
+            address = t.at(elements.buffer(elements.layout.stage[name]), i, SCALAR[dtype])
             inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
     if isinstance(body, Rounds):
         outputs = _rounds(t, body, inputs)
@@ -75,7 +77,7 @@ def _stage(loops: Loops, stream: Stream, s: int, i: str, block: object) -> dict[
     if s < len(stream.stages) - 1:
         for name, value in outputs.items():
             scalar = SCALAR[body.output_type(name)]
-            address = t.at(loops.buffer(loops.layout.stage[name]), i, scalar)
+            address = t.at(elements.buffer(elements.layout.stage[name]), i, scalar)
             t.store(t.vector(scalar), value, address, 8)
     return outputs
 
@@ -96,40 +98,24 @@ def _rounds(t: Text, stage: Rounds, inputs: dict[str, str]) -> dict[str, str]:
     return emit(t, stage.last, carried(), "%params")
 
 
-def _single_blocks(loops: Loops, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+def _single_blocks(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
     """A block for each element: any stride, any table; one of the block's values is chosen."""
-    t = loops.text
-    width = RUN // stream.per_block
-    v, scalar = t.vector("i64"), SCALAR[leaf.dtype]
-    mode = "table" if leaf.mode == "single" and loops.program.table else leaf.mode
+    t, scalar = elements.text, SCALAR[leaf.dtype]
+    mode = "table" if leaf.mode == "single" and elements.program.table else leaf.mode
     count = "1" if leaf.mode == "splat" else tile.count
 
     def position(i: str) -> str:
-        return loops.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
+        return elements.positions(k, "strided" if mode == "single" else mode, tile.positions[k], i)
 
     def block(i: str) -> str:
-        p = position(i)
-        if stream.per_block == 1:
-            return p
-        run = t.op(f"ashr {v} {p}, {t.constant(10, 'int64')}")
-        high = t.op(f"mul {v} {run}, {t.constant(width, 'int64')}")
-        low = t.op(f"and {v} {p}, {t.constant(width - 1, 'int64')}")
-        return t.op(f"add {v} {high}, {low}")
+        return emit(t, stream.block_of, {"position": position(i)}, "")["block"]
 
     def chosen(i: str, outputs: dict[str, str]) -> str:
-        value, p = outputs["v0"], position(i)
-        which = t.op(f"lshr {v} {p}, {t.constant(width.bit_length() - 1, 'int64')}")
-        which = t.op(f"and {v} {which}, {t.constant(stream.per_block - 1, 'int64')}")
-        for q in range(1, stream.per_block):
-            same = t.op(f"icmp eq {v} {which}, {t.constant(q, 'int64')}")
-            lanes = t.vector("i1")
-            other = f"{t.vector(scalar)} {outputs[f'v{q}']}"
-            value = t.op(f"select {lanes} {same}, {other}, {t.vector(scalar)} {value}")
-        return value
+        return emit(t, stream.value_at, outputs | {"position": position(i)}, "")["x"]
 
     for s in range(len(stream.stages)):
         with t.loop(0, count, t.lanes) as i:
-            outputs = _stage(loops, stream, s, i, block)
+            outputs = _stage(elements, stream, s, i, block)
             if s == len(stream.stages) - 1:
-                address = t.at(loops.buffer(k), i, scalar)
+                address = t.at(elements.buffer(k), i, scalar)
                 t.store(t.vector(scalar), chosen(i, outputs), address, 8)

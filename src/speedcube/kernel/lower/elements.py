@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
-from ...expr.bounds import analyse
+from ...expr.analysis import analyse
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
 from ...expr.space import Space
 from ...ops import EXACT, OPS
+from ..builder import Builder, Value
 from ..evaluate import evaluate, is_faithful
-from ..ir import Body, Builder, Value
+from ..ir import Body
 from ..math.bits import canonical
 from ..math.elementary import ONE_NAN
 from ..math.float16 import rounded, widened
 from ..math.samplers import SAMPLER_RULES
-from ..math.streams import RUN, Stream
+from ..math.streams import Stream
 from .parameters import Slots, stream_of
 from .rules import RULES, cast
 
@@ -108,19 +109,12 @@ def _folded(node: Map, args: Sequence[Array]) -> Array:
     return np.asarray(found).reshape(())
 
 
-def _drawn(b: Builder, made: Stream, at: Value) -> Value:
-    """The value of a stream at position ``at``: one of its block's."""
-    width = RUN // made.per_block
-    inside = at & b.const(width - 1, "int64")
-    block = (at >> 10) * b.const(width, "int64") + inside if made.per_block > 1 else at
-    values = {"block": block.bitcast("uint64")}
-    for body in made.bodies:
+def _drawn(b: Builder, stream: Stream, position: Value) -> Value:
+    """The value of ``stream`` at ``position``."""
+    values = {"position": position}
+    for body in stream.from_position:
         values |= b.inline(body, values)
-    which = (at >> (width.bit_length() - 1)) & b.const(made.per_block - 1, "int64")
-    found = values["v0"]
-    for k in range(1, made.per_block):
-        found = b.select(which.compare("eq", b.const(k, "int64")), values[f"v{k}"], found)
-    return found
+    return values["x"]
 
 
 def _operation(b: Builder, node: Map, args: list[Value]) -> Value:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...expr.bounds import FINEST, Bounds
-from ..ir import Builder, Value
+from ..builder import Builder, Value
 from ..math.bits import magnitude
 from ..program import SCALE
 
@@ -27,7 +27,7 @@ class Summand:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Apart:
     """Products that are taken out: their group, the operands' factor, and how they are told.
 
     ``found`` holds for the size of the product, ``sound`` for its size when it is made of scaled
@@ -43,9 +43,9 @@ class _Kind:
 # A product of 2**-900 or more is a multiple of 2**-1006. Of a smaller one that is not zero no
 # operand is above 2**174, so that both can be multiplied by 2**608; the product is then below
 # 2**316 and a multiple of 2**-932.
-_TINY: Final = _Kind(1, 2.0**SCALE, ("lt", 2.0**-900), ("gt", 0.0))
+_TINY: Final = _Apart(1, 2.0**SCALE, ("lt", 2.0**-900), ("gt", 0.0))
 # Finite operands of a product that overflows are above 1: nothing is lost below 2**-608.
-_HUGE: Final = _Kind(2, 2.0**-SCALE, ("eq", math.inf), ("lt", math.inf))
+_HUGE: Final = _Apart(2, 2.0**-SCALE, ("eq", math.inf), ("lt", math.inf))
 _LARGE: Final = 2.0**900
 
 

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...errors import KernelError
-from ...expr.bounds import FINITE16, Bounds, analyse
-from ...expr.build import factors
+from ...expr.analysis import analyse
+from ...expr.bounds import FINITE16, Bounds
 from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
+from ...expr.reductions import factors
 from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS
-from ..ir import Builder, Value
+from ..builder import Builder, Value
+from ..folds import FOLDS, KEYED
 from ..math.float16 import narrowed
-from ..math.streams import RUN
+from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .elements import elements, one_nan
 from .exact_products import Summand, products
@@ -98,8 +100,8 @@ def _random_code(
     whole_runs = (
         stride == 1 << lg
         and made.per_block > 1
-        and (RUN // made.per_block) >> lg >= _LANES
-        and stride * extent > RUN
+        and (made.segment_blocks) >> lg >= _LANES
+        and stride * extent > SEGMENT
     )
     mode = "splat" if still else "run" if whole_runs and not tiling.table else "single"
     return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
@@ -122,12 +124,12 @@ def _sink(
         dtype, unit = roots[0].dtype, space.out_strides[-1] == 1
         b.output("x", _to_store(b, one_nan(b, value, roots[0]), dtype))
         return Sink("store", dtypes.stored(dtype), unit_stride=unit)
-    if reduction in ("min", "max", "argmin", "argmax"):
-        b.output("x", order_key(b, value, reduction.endswith("max")))
-        if reduction.startswith("arg"):
+    if reduction in KEYED:
+        kind, highest = KEYED[reduction]
+        b.output("x", order_key(b, value, highest))
+        if "at" in FOLDS[kind].outputs:
             b.output("at", b.input(f"leaf{len(space.leaves) - 1}", "int64"))
-            return Sink("argmin", value.type)
-        return Sink("min", value.type)
+        return Sink(kind, value.type)
     if reduction == "sum" and not dtypes.is_float(value.type):
         b.output("x", cast(b, value, "int64"))
         return Sink("isum", "int64")

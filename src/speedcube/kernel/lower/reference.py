@@ -15,7 +15,7 @@ from ...expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stor
 from ...expr.span import spanned
 from ...philox import round_keys
 from ..evaluate import evaluate
-from ..math.streams import RUN, stream
+from ..math.streams import stream
 from .lower import lower
 
 Array = NDArray[Any]
@@ -36,15 +36,12 @@ def draw(source: Random, positions: Any) -> Array:
         b = b - a
     words = [*round_keys(source.key), *(_word(v, source.dtype) for v in (a, b))]
     params = np.array(words, np.uint64)
-    made = stream(source.distribution, source.dtype, 0, plain)
-    at = np.asarray(positions, np.int64)
-    width = RUN // made.per_block
-    values: dict[str, Any] = {"block": ((at >> 10) * width + (at & (width - 1))).astype(np.uint64)}
-    for stage in made.bodies:
-        values |= evaluate(stage, values, params)
-    which = (at & (RUN - 1)) // width
-    outputs = [np.broadcast_to(values[f"v{k}"], at.shape) for k in range(made.per_block)]
-    return np.choose(which, outputs).astype(source.dtype, copy=False)
+    drawn = stream(source.distribution, source.dtype, 0, plain)
+    values: dict[str, Any] = {"position": np.asarray(positions, np.int64)}
+    for body in drawn.from_position:
+        values |= evaluate(body, values, params)
+    at_each = np.broadcast_to(values["x"], values["position"].shape)
+    return at_each.astype(source.dtype, copy=False)
 
 
 def _memory(source: Source) -> Array:

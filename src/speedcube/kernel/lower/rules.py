@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
-from ..ir import Builder, Value
+from ..builder import Builder, Value
 from ..math.bits import magnitude
 from ..math.division import floor_divide, remainder
 from ..math.elementary import ELEMENTARY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..ir import Builder, Value
+from ..builder import Builder, Value
 
 WORD: Final = {"float64": "uint64", "float32": "uint32"}  # of the same size
 _SIGN: Final = {"float64": 1 << 63, "float32": 1 << 31}

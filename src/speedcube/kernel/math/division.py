@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ... import dtypes
-from ..ir import Builder, Value
+from ..builder import Builder, Value
 from .bits import WORD, magnitude, sign_of
 
 _EASY: Final = {"float64": 2.0**50, "float32": 2.0**21}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Builder, Value
+from ..builder import Builder, Value
 from .bits import WORD, magnitude, sign_of
 
 _FRACTION: Final = {"float32": 23, "float64": 52}

@@ -109,8 +109,8 @@ def forward(
             tl.store(gate + 3 * SIZE, o.to(half), mask=inside)
             tl.store(cell + place, c.to(half), mask=inside)
         if DROPOUT:
-            kept = dropped(value, key, place, dropout)
-            tl.store(output + place, kept.to(half), mask=inside)
+            passed = dropped(value, key, place, dropout)
+            tl.store(output + place, passed.to(half), mask=inside)
 
 
 @triton.jit(do_not_specialize=["rows", "layer"])

@@ -88,7 +88,7 @@ class _Layers(torch.autograd.Function):
         torch._foreach_copy_(copies, list(weights))
         recurrent, inputs, biases = _thirds(copies)
         block = _block(rows, characters.device, FORWARD_BLOCKS)
-        output, kept = table, []
+        output, activations = table, []
         for layer, weight in enumerate(recurrent):
             if layer:
                 gates = torch.addmm(biases[layer], output.view(-1, size), inputs[layer].t())
@@ -117,8 +117,8 @@ class _Layers(torch.autograd.Function):
                 DROPOUT=drops,
                 num_warps=WARPS,
             )
-            kept += [gates, hidden, cell, output]
-        ctx.save_for_backward(characters, seed, *copies, *kept)
+            activations += [gates, hidden, cell, output]
+        ctx.save_for_backward(characters, seed, *copies, *activations)
         ctx.dropout, ctx.symbols = dropout, len(table)
         return output
 
@@ -129,14 +129,14 @@ class _Layers(torch.autograd.Function):
         size = gradient.shape[-1]
         layers = (len(saved) + 2) // 7  # 3 weights and 4 activations each, 2 fewer in the first
         recurrent, inputs, _ = _thirds(saved[: 3 * layers - 2])
-        kept = saved[3 * layers - 2 :]
+        activations = saved[3 * layers - 2 :]
         block = _block(rows, characters.device, BACKWARD_BLOCKS)
         gradient = gradient.contiguous()
         by_recurrent: list[torch.Tensor] = []
         by_inputs: list[torch.Tensor] = []
         by_biases: list[torch.Tensor] = []
         for layer in reversed(range(layers)):
-            gates, hidden, cell, _ = kept[4 * layer : 4 * layer + 4]
+            gates, hidden, cell, _ = activations[4 * layer : 4 * layer + 4]
             blocks = math.ceil(rows / block)
             sums = torch.empty(blocks, 4 * size, device=gates.device)
             kernels.backward[(blocks,)](
@@ -157,7 +157,7 @@ class _Layers(torch.autograd.Function):
             )
             by_recurrent.insert(0, gates[rows:].t() @ hidden[:-1].view(-1, size))
             if layer:
-                below = kept[4 * layer - 1]
+                below = activations[4 * layer - 1]
                 by_inputs.insert(0, gates.t() @ below.view(-1, size))
                 by_biases.insert(0, sums.sum(0))
                 gradient = (gates @ inputs[layer]).view(steps, rows, size)

@@ -12,11 +12,12 @@ from ..model import DROPOUT
 from .network import losses
 
 
-class Steps:
+class GraphSteps:
     """One training step after the other; a step of each size is captured once and then replayed.
 
-    A step reads the next rows of `start`'s order, sums the gradients over all ranks, and lets
-    ``optimizer``, whose settings must be ``capturable=True``, change ``model``.
+    A step sums the gradients over all ranks and lets ``optimizer``, whose settings must be
+    ``capturable=True``, change ``model``. Its graph reads the numbers of its rows where each step
+    of its size puts them.
 
     Parameters
     ----------
@@ -41,41 +42,52 @@ class Steps:
         self._model, self._optimizer, self._rows = model, optimizer, rows
         self._scale, self._ignore = scale, ignore
         self._parameters = list(model.parameters())
-        self._order = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
-        self._place = torch.zeros(1, dtype=torch.int64, device=rows.device)
-        self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        # The numbers of an epoch's rows on their way to the GPU, and how many have set out.
+        self._leaving = torch.empty(len(rows), dtype=torch.int64, pin_memory=True)
+        self._left = 0
+        # Of each size, the graph and the numbers that it reads.
+        self._graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
         self._pool = torch.cuda.graph_pool_handle()
         if not optimizer.state:
             _make_state(optimizer)
 
-    def start(self, order: torch.Tensor) -> None:
-        """Let the next steps read this rank's rows in this order."""
-        self._order[: len(order)].copy_(order, non_blocking=True)
-        self._place.zero_()
+    def start(self) -> None:
+        """Begin an epoch, once the GPU has done the steps of the one before."""
+        torch.cuda.current_stream().synchronize()
+        self._left = 0
         self.total.zero_()
 
-    def prepare(self, size: int, whole: int) -> torch.cuda.CUDAGraph:
-        """The graph of such a step, captured where it is the first; seconds on a new machine."""
+    def prepare(self, size: int, whole: int) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
+        """The graph of a step of ``size`` of ``whole`` rows, and where it reads their numbers.
+
+        It is captured where it is the first of its size; that takes seconds on a new machine.
+        """
         if (size, whole) not in self._graphs:
-            state = [*self._parameters, self._place, self.total]
-            state += [each for kept in self._optimizer.state.values() for each in kept.values()]
-            graph = capture(lambda: self._step(size, whole), state, self._pool)
-            self._graphs[size, whole] = graph
+            numbers = torch.zeros(size, dtype=torch.int64, device=self._rows.device)
+            state = [*self._parameters, self.total]
+            state += [each for of_one in self._optimizer.state.values() for each in of_one.values()]
+            graph = capture(lambda: self._step(numbers, whole), state, self._pool)
+            self._graphs[size, whole] = graph, numbers
         return self._graphs[size, whole]
 
-    def step(self, size: int, whole: int) -> None:
-        """Train on this rank's next ``size`` rows, of ``whole`` rows of all ranks."""
-        self.prepare(size, whole).replay()
+    def step(self, numbers: torch.Tensor, whole: int) -> None:
+        """Train on the rows of these ``numbers``, of ``whole`` rows of all ranks.
 
-    def _step(self, size: int, whole: int) -> None:
-        device = self._rows.device
-        chosen = self._order[self._place + torch.arange(size, device=device)]
-        loss = losses(self._model, self._rows[chosen], dropout=DROPOUT, ignore=self._ignore).sum()
+        The numbers are in host memory. The call does not wait for the GPU.
+        """
+        graph, place = self.prepare(len(numbers), whole)
+        leaving = self._leaving[self._left : self._left + len(numbers)]
+        self._left += len(numbers)
+        place.copy_(leaving.copy_(numbers), non_blocking=True)
+        graph.replay()
+
+    def _step(self, numbers: torch.Tensor, whole: int) -> None:
+        rows = self._rows[numbers]
+        loss = losses(self._model, rows, dropout=DROPOUT, ignore=self._ignore).sum()
         (loss * (self._scale / whole)).backward()
         self._sum_gradients()
         self._optimizer.step()
         self._optimizer.zero_grad()
-        self._place += size
         self.total += loss.detach()
 
     def _sum_gradients(self) -> None:
@@ -88,7 +100,7 @@ class Steps:
         torch._foreach_copy_([gradient.view(-1) for gradient in gradients], parts)
 
 
-class Validation:
+class GraphValidation:
     """The sum of the losses of all ``rows``, dropout off, as one graph."""
 
     def __init__(self, model: Any, rows: torch.Tensor, *, ignore: int = -100) -> None:

@@ -40,4 +40,4 @@ def decode(codes: npt.NDArray[np.uint8]) -> str:
 
 def capitalised(name: str) -> str:
     """``name`` with a capital where a word begins: mr. mary-jane becomes Mr. Mary-Jane."""
-    return re.sub(r"(?<![a-z])[a-z]", lambda found: found[0].upper(), name)
+    return re.sub(r"(?<![a-z])[a-z]", lambda first: first[0].upper(), name)

@@ -12,8 +12,6 @@ import contextlib
 import hashlib
 import http.client
 import json
-import os
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -22,6 +20,7 @@ from typing import Final
 
 from ...__about__ import __version__
 from ...errors import DataFileError
+from ...files import write_whole
 from ...kernel.cache import default_directory
 
 MAX_BYTES: Final = 64 << 20  # the portal's file has 4 MB
@@ -52,23 +51,13 @@ def keep(url: str, content: bytes) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     with contextlib.suppress(OSError):
         directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(directory() / f"{sha256}.csv", content)
-        _replace(_index(url), json.dumps({"url": url, "sha256": sha256}).encode())
+        write_whole(directory() / f"{sha256}.csv", content, mode=0o600)
+        index = json.dumps({"url": url, "sha256": sha256})
+        write_whole(_index(url), index.encode(), mode=0o600)
 
 
 def _index(url: str) -> Path:
     return directory() / f"{hashlib.sha256(url.encode()).hexdigest()[:40]}.json"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
 
 
 def download(url: str) -> bytes:

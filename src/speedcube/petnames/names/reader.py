@@ -36,14 +36,14 @@ _LIMIT: Final = threading.Lock()  # the csv module's own limit is the process's
 
 
 @dataclass(frozen=True)
-class Table:
+class NamesFile:
     """What a file said: its names, as they stand there, and the SHA-256 of its bytes."""
 
     names: list[str]
     sha256: str
 
 
-def read_file(path: str | Path) -> Table:
+def read_file(path: str | Path) -> NamesFile:
     """The names in the file ``path``; `DataFileError` where it cannot be read or understood."""
     try:
         with open(path, "rb") as file:
@@ -52,12 +52,12 @@ def read_file(path: str | Path) -> Table:
         raise DataFileError(f"{str(path)!r} cannot be read: {err.strerror or err}") from err
 
 
-def read_bytes(content: bytes, name: str) -> Table:
+def read_bytes(content: bytes, name: str) -> NamesFile:
     """The names in ``content``, called ``name`` in errors."""
     return read(io.BytesIO(content), name)
 
 
-def read(file: BinaryIO, name: str) -> Table:
+def read(file: BinaryIO, name: str) -> NamesFile:
     """The names in ``file``, which is read once and called ``name`` in errors."""
     lines = _Lines(file, name)
     with _LIMIT:
@@ -69,7 +69,7 @@ def read(file: BinaryIO, name: str) -> Table:
             names = [_field(row, place, header, lines) for row in rows]
         finally:
             csv.field_size_limit(before)
-    return Table(names, lines.digest.hexdigest())
+    return NamesFile(names, lines.digest.hexdigest())
 
 
 class _Lines:

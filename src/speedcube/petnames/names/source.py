@@ -17,7 +17,7 @@ _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Source:
+class CleanNames:
     """Clean names, where they are from, and the SHA-256 of the file they were in."""
 
     origin: str
@@ -25,7 +25,7 @@ class Source:
     sha256: str
 
 
-def load(asked: str | None, tell: Callable[[str], object]) -> Source:
+def load(asked: str | None, tell: Callable[[str], object]) -> CleanNames:
     """The names in the file or at the URL ``asked``; None: the portal's, or else the sample.
 
     ``tell`` gets a line to show where the sample had to do. Whatever else cannot be had is a
@@ -42,23 +42,23 @@ def load(asked: str | None, tell: Callable[[str], object]) -> Source:
     return _clean(Path(asked).name, reader.read_file(asked))
 
 
-def sample() -> Source:
+def sample() -> CleanNames:
     """The names that ship with the package: the 600 most frequent of the portal's."""
     content = resources.files(__package__).joinpath("sample.csv").read_bytes()
     name = "the sample of speedcube"
     return _clean(name, reader.read_bytes(content, name))
 
 
-def _fetched(url: str) -> Source:
+def _fetched(url: str) -> CleanNames:
     known = fetch.cached(url)
     content = fetch.download(url) if known is None else known
-    found = _clean(url, reader.read_bytes(content, url))
+    names = _clean(url, reader.read_bytes(content, url))
     if known is None:  # kept only now that it is known to be good
         fetch.keep(url, content)
-    return found
+    return names
 
 
-def _clean(origin: str, table: reader.Table) -> Source:
+def _clean(origin: str, table: reader.NamesFile) -> CleanNames:
     names = data.clean(table.names)
     training, held_out = data.split(names)
     if not training or not held_out:
@@ -66,4 +66,4 @@ def _clean(origin: str, table: reader.Table) -> Source:
             f"{origin!r} holds {len(names)} names of a-z, hyphen, full stop and space, of which "
             f"{len(held_out)} are held out for validation; there must be names on both sides"
         )
-    return Source(origin, names, table.sha256)
+    return CleanNames(origin, names, table.sha256)

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import SeedSequence
 
-from ...api.array import asarray
-from ...api.functions import arange
+from ...api.creation import arange, asarray
 from ...random.generator import default_rng
 from ...random.permutations import permutation_key, permuted_place
 from ...random.seeds import seed_sequence

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...api.array import Array, asarray
+from ...api.array import Array
+from ...api.creation import asarray
 from ...api.take import take
 from ...expr.nodes import Expr
 from .kernel import Kernel

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
+from ...files import write_whole
 from ..checkpoint.disk import make_directories
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -90,4 +91,5 @@ def write_run_file(
         "args": [brief(value) for value in args],
         "kwargs": {name: brief(value) for name, value in kwargs.items()},
     }
-    (folder / "run.json").write_text(json.dumps(facts, indent=1, default=brief) + "\n")
+    text = json.dumps(facts, indent=1, default=brief) + "\n"
+    write_whole(folder / "run.json", text.encode())

@@ -50,11 +50,11 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
         return _of_client(on, client_for(on), ranks, backend)
     kind = str(on).partition(":")[0]
     if kind == "cuda-cluster":
-        target = rungs.parse(on, "asked for with on=")
-        return _of_client(on, target.client, ranks, backend)
+        rung = rungs.parse(on, "asked for with on=")
+        return _of_client(on, rung.client, ranks, backend)
     gpu = kind in GPU_KINDS
-    target = _gpus(on) if gpu else _cores(on)
-    numbers = target.devices if gpu else tuple(range(target.workers))
+    rung = _gpus(on) if gpu else _cores(on)
+    numbers = rung.devices if gpu else tuple(range(rung.workers))
     client = local_cluster.client(gpu, max(numbers) + 1)
     _facts(client, worker_addresses(client))
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
@@ -65,19 +65,19 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     )
 
 
-def _cores(on: Any) -> rungs.Target:
+def _cores(on: Any) -> rungs.Rung:
     """Cores by name; a process each, so not any number."""
-    target = rungs.describe(on, "asked for with on=")
+    rung = rungs.describe(on, "asked for with on=")
     most = MOST_A_CORE * machine.cores()
-    if target.workers > most:
+    if rung.workers > most:
         raise RungError(
-            f"{on!r} asks for {target.workers} ranks on {machine.cores()} cores, and each is a "
+            f"{on!r} asks for {rung.workers} ranks on {machine.cores()} cores, and each is a "
             f"process: at most {most} here"
         )
-    return target
+    return rung
 
 
-def _gpus(on: str) -> rungs.Target:
+def _gpus(on: str) -> rungs.Rung:
     """GPUs by name; training needs them, not CuPy."""
     if not machine.gpu_count():
         raise RungError(f"no GPU is visible: {machine.gpu_probe()[1]}; asked for {on!r}")

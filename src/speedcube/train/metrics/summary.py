@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from typing import Final
 
@@ -10,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...numbers import duration_text, value_text
 from .rows import Row, Scalar
 from .steps import Ranks, StepCollector
 
@@ -78,11 +78,11 @@ class Summary:
             return self.status or "no step reported yet"
         row, rate = self._first(), self.rate()
         of = f" of {self._total}" if self._total else ""
-        parts = [f"step {row['step']}{of}", duration(row["seconds"])]
+        parts = [f"step {row['step']}{of}", duration_text(row["seconds"])]
         if rate is not None:
             parts.append(f"{rate:.3g} steps/s")
         if rate and self._total and not self.status:
-            parts.append(f"{duration(max(0, self._total - row['step']) / rate)} left")
+            parts.append(f"{duration_text(max(0, self._total - row['step']) / rate)} left")
         if self.checkpoint:
             parts.append(f"checkpoint of step {self.checkpoint}")
         return ", ".join([self.status] * bool(self.status) + parts)
@@ -93,15 +93,15 @@ class Summary:
         The value is that of the lowest rank that reported, which is rank 0 unless it has died.
         """
         names = dict.fromkeys(name for row in self._last.values() for name in row["metrics"])
-        shown_values = []
+        values = []
         for name in names:
             by_rank = {
                 rank: row["metrics"][name]
                 for rank, row in self._last.items()
                 if name in row["metrics"]
             }
-            shown_values.append((name, shown(next(iter(by_rank.values()))), spread(by_rank)))
-        return shown_values
+            values.append((name, value_text(next(iter(by_rank.values()))), spread(by_rank)))
+        return values
 
     def line(self) -> str:
         """Return all of it as one line."""
@@ -121,15 +121,6 @@ class Summary:
         return Group(Text(f"{self.name}, {ranks}: {self.heading()}", style="bold"), table)
 
 
-def shown(value: Scalar) -> str:
-    """A metric as people read it, on one line: five digits of a float."""
-    if isinstance(value, float):
-        return (
-            f"{value:.5g}" if math.isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
-        )
-    return " ".join(str(value).split())
-
-
 def spread(by_rank: dict[int, Scalar]) -> str:
     """How the values of the ranks differ: nothing, "min .. max", or which rank is off."""
     values = list(by_rank.values())
@@ -141,14 +132,4 @@ def spread(by_rank: dict[int, Scalar]) -> str:
     numbers = [value for value in values if isinstance(value, bool | int | float)]
     if len(numbers) < len(values):
         return "differs between ranks"
-    return f"{shown(min(numbers))} .. {shown(max(numbers))}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: "9.8 s", "3 min 20 s", "2 h 05 min"."""
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{value_text(min(numbers))} .. {value_text(max(numbers))}"

@@ -84,7 +84,7 @@ def _run(launch: Launch, link: Link, rendezvous: int | None) -> int:
         context.enter(here)
         link.send(Ready(time.time()))
         here.started = time.monotonic()
-        with rungs.rung(_rung(launch)):
+        with rungs.running_on(_rung(launch)):
             value = function(*args, **kwargs)
         link.send(Returned(_packed(value)))
     except Stopped as stop:

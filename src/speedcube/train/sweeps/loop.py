@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...errors import StoppedError, TrainError
+from ...numbers import value_text
 from ..driver import run as launch
 from ..driver.job import Job
 from ..metrics.rows import Row
-from ..metrics.summary import shown
 from ..reports.curves import number, points, series
 from . import packing, record
 from .packing import Trial
@@ -239,7 +239,7 @@ class TrialLoop:
 
 
 def _params(trial: Trial) -> str:
-    return ", ".join(f"{name}={shown(value)}" for name, value in trial.params.items())
+    return ", ".join(f"{name}={value_text(value)}" for name, value in trial.params.items())
 
 
 def _text(error: BaseException) -> str:

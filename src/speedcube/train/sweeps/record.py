@@ -17,13 +17,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import DataFileError, ParameterError
+from ...files import write_whole
 from ..metrics.rows import MetricsFile, Row, event, read_rows
 from . import space as spaces
 from .packing import Trial
@@ -81,26 +81,10 @@ def directory(out: Path, number: int) -> Path:
     return out / f"trial-{number:04d}"
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """``data`` into ``path``: all of it, on the disk, or the file as it was."""
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.name}-", delete=False
-    ) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
-
-
 def save(out: Path, settings: SweepSettings) -> None:
     """Write the settings."""
     fields = asdict(settings) | {"space": spaces.to_json(settings.space)}
-    write_whole(out / SETTINGS, json.dumps(fields, indent=1).encode() + b"\n")
+    write_whole(out / SETTINGS, json.dumps(fields, indent=1).encode() + b"\n", durable=True)
 
 
 def load(out: Path) -> SweepSettings:

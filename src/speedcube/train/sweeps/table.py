@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...files import write_whole
 from ..metrics.rows import Scalar
 from .trials import TrialResult
 
@@ -40,9 +41,4 @@ def _column(values: list[Scalar]) -> list[Any]:
 
 def to_parquet(table: Any, path: Path) -> None:
     """Write a table; the file is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        table.to_parquet(temporary, engine="pyarrow", index=False)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, table.to_parquet(engine="pyarrow", index=False))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...files import write_whole
 from ..metrics.rows import Row
 from ..reports.plots import save_figure
 from . import figures, record, table
@@ -113,7 +114,7 @@ class Sweep:
         """Write ``trials.parquet`` and ``report.html`` into the directory; the latter's path."""
         self.to_parquet(self.out / "trials.parquet")
         path = self.out / "report.html"
-        record.write_whole(path, self.html().encode())
+        write_whole(path, self.html().encode(), durable=True)
         return path
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...ir import Value
+from ...builder import Value
 from . import exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
 
 # One rule for each name of `ops.ELEMENTARY`.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ...ir import Builder, Value
-from ..streams import horner
+from ...builder import Builder, Value
+from ..arithmetic import horner
 
 Pair: TypeAlias = tuple[Value, Value]
 

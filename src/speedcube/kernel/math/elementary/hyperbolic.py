@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..bits import magnitude, sign_of
 from . import single
 from . import tables as T

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..bits import rare_nan
 from . import single
 from . import tables as T

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir import Builder, Value
-from ..streams import _high_product
+from ...builder import Builder, Value
+from ..arithmetic import high_product
 from . import tables as T
 from .doubles import F64, Pair, fast_two_sum, number, two_product, word
 from .exponential import nearest
@@ -51,8 +51,8 @@ def far(b: Builder, x: Value) -> tuple[Pair, Value]:
     bits = x.bitcast("uint64")
     digits = _window(b, bits)
     m = (bits & word(b, (1 << 52) - 1)) | word(b, 1 << 52)
-    high2, low2 = _high_product(b, m, digits[2])
-    high1, low1 = _high_product(b, m, digits[1])
+    high2, low2 = high_product(b, m, digits[2])
+    high1, low1 = high_product(b, m, digits[1])
     middle = high2 + low1
     carry = b.select(middle.compare("lt", low1), word(b, 1), word(b, 0))
     top = high1 + m * digits[0] + carry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..bits import magnitude, sign_of
 from . import tables as T
 from .doubles import F64, flipped, number, plus, polynomial, root, two_product, widened

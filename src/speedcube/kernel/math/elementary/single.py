@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
+from ..arithmetic import horner
 from ..bits import magnitude, rare_nan, sign_of
-from ..streams import horner
 from . import tables32 as T
 from .doubles import at_most, fast_two_sum, two_product
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..bits import magnitude, sign_of
 from . import tables as T
 from .doubles import (

@@ -6,7 +6,7 @@ of r with it, so that 1 - z/2 + ... needs no other correction.
 
 from __future__ import annotations
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..bits import magnitude, rare_nan, sign_of
 from . import tables as T
 from .doubles import (

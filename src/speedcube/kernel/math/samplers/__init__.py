@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...ir import Value
+from ...builder import Value
 from . import continuous, gamma, inversion, permute, rejection
 
 # One rule for each row of `ops.SAMPLERS`.

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ....philox import ROUNDS, WEYL
-from ...ir import Builder, Value
-from ..streams import Words, joined, philox_round
+from ...builder import Builder, Value
+from ..philox import Words, joined, philox_round
 
 # After so many attempts the last one stands, so that no parameter can keep a kernel from ending.
 # Of accepted proportions of a quarter and more, fewer than one element in 10**124 gets there.

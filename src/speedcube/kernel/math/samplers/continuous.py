@@ -11,10 +11,10 @@ Zeta (Devroye, Non-Uniform Random Variate Generation, 1986, X.6), where the unif
 
 from __future__ import annotations
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from ..elementary.exponential import exp, expm1
 from ..elementary.logarithm import log1p
-from ..streams import minus_log, open_unit, sign, sine_cosine
+from ..variates import minus_log, open_unit, sign, sine_cosine
 from .blocks import block, divided, number, tried
 
 

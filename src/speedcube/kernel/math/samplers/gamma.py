@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir import Builder, Value
-from ..streams import minus_log, minus_log1p, normal_radius, open_unit, sine_cosine
+from ...builder import Builder, Value
+from ..variates import minus_log, minus_log1p, normal_radius, open_unit, sine_cosine
 from .blocks import block, number, tried, word
 
 _FREE: Final = 11  # bits 52 to 62 of each word

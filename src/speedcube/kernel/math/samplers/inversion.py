@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from .blocks import divided, number
 
 _TERMS: Final = 24  # of each half; the second is rarely needed

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from ....philox import MULTIPLIERS, WEYL
-from ...ir import Builder, Value
+from ...builder import Builder, Value
 from .blocks import number, word
 
 ROUNDS: Final = 24

@@ -19,9 +19,10 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from ...ir import Builder, Value
+from ...builder import Builder, Value
+from ..arithmetic import horner
 from ..bits import magnitude
-from ..streams import horner, minus_log, minus_log1p, open_unit
+from ..variates import minus_log, minus_log1p, open_unit
 from .blocks import block, divided, number, tried
 
 # delta(k + 1/2) for k = 0 ... 15, then a series in 1 / h**2 (tools/samplers.py).

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError, UnsupportedError
-from .dask_collection import Collection
+from ...errors import ParameterError, UnsupportedError
+from ...expr.nodes import Expr
 
 
-class Values(Collection):
+class Values:
     """An array that is computed by what needs a number or a NumPy array."""
 
     __slots__ = ()
+    _expr: Expr
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
         """The values."""

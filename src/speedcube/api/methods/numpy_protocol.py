@@ -9,8 +9,10 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ...errors import UnsupportedError
+from ...ops import ALIASES, OPS
 from .dask_collection import Collection
+from .operators import Operators
 
 _VALUES: Final = "compute it first (x.compute())"
 _DASK: Final = "go through Dask (x.to_dask_array(), which has most of NumPy)"
@@ -25,8 +27,10 @@ def register(twins: dict[Any, Callable[..., Any]]) -> None:
     _TWINS.update(twins)
 
 
-def function(func: Any, types: Iterable[type], args: Any, kwargs: Any) -> Any:
-    """What ``func(*args, **kwargs)`` gives: `Collection.__array_function__`'s answer.
+def array_function(
+    self: Collection, func: Any, types: Iterable[type], args: Any, kwargs: Any
+) -> Any:
+    """What ``func(*args, **kwargs)`` gives: the method ``__array_function__``.
 
     Raises `UnsupportedError` for a function or a keyword without a twin, unless another kind of
     array among the arguments may know it.
@@ -37,13 +41,13 @@ def function(func: Any, types: Iterable[type], args: Any, kwargs: Any) -> Any:
         if any(not issubclass(one, (Collection, np.ndarray)) for one in types):
             return NotImplemented
         raise UnsupportedError(f"{name} has no twin for speedcube arrays: {_VALUES}, or {_DASK}")
-    first, *others = _given(func, args, kwargs)
+    first, *others = _arguments(func, args, kwargs)
     known = _parameters(twin)
     for keyword, _ in others:
         if keyword not in known:
-            said = ", ".join(known[1:]) or "no other argument"
+            options = ", ".join(known[1:]) or "no other argument"
             raise UnsupportedError(
-                f"{name} of a speedcube array takes {said}, not {keyword}=: leave it out, or "
+                f"{name} of a speedcube array takes {options}, not {keyword}=: leave it out, or "
                 f"{_VALUES}"
             )
     return twin(first[1], **dict(others))
@@ -59,7 +63,7 @@ def _signature(func: Any) -> inspect.Signature:
     return inspect.signature(func)
 
 
-def _given(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+def _arguments(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments of a call by NumPy's names; what is given as the default is as if left out."""
     parameters = _signature(func).parameters
     bound = _signature(func).bind(*args, **kwargs).arguments
@@ -90,7 +94,20 @@ REDUCTIONS: Final = {
 SCANS: Final = {"add": "cumsum", "multiply": "cumprod"}
 
 
-def other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """What a ufunc's call or method gives: the method ``__array_ufunc__``."""
+    name = ALIASES.get(ufunc.__name__, ufunc.__name__)
+    if method == "__call__" and name in OPS and not kwargs:
+        result = self._elementwise(name, *inputs)
+        return result.astype("float64") if ufunc is np.fabs and result.dtype.kind != "f" else result
+    if method == "reduce" and name in REDUCTIONS and kwargs.keys() <= {"axis", "keepdims"}:
+        return getattr(inputs[0], REDUCTIONS[name])(**{"axis": 0, **kwargs})
+    if method == "accumulate" and name in SCANS and kwargs.keys() <= {"axis", "dtype"}:
+        return getattr(inputs[0], SCANS[name])(**{"axis": 0, **kwargs})
+    return _other_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The answer to a ufunc that is no element-wise operation of ours: its twin's.
 
     `UnsupportedError` that says what to do instead where there is none; NotImplemented where

@@ -1,7 +1,9 @@
-"""Numbers as a reader wants them: three digits and a unit."""
+"""Numbers as people read them: a few digits and a unit."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
 # (below this many, unit, how much of it one second is)
@@ -13,6 +15,7 @@ _TIMES: Final = (
     (172_800.0, "h", 1 / 3600),
     (float("inf"), "d", 1 / 86_400),
 )
+BYTES: Final = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _COUNTS: Final = ((1e3, "", 1.0), (1e6, " k", 1e-3), (1e9, " M", 1e-6), (1e12, " G", 1e-9))
 
 
@@ -29,6 +32,24 @@ def seconds_text(seconds: float | None, digits: int = 3) -> str:
     shown = float(f"{seconds:.{digits}g}")  # rounded first: 0.9999 s is 1 s, not 1000 ms
     unit, factor = next((unit, factor) for limit, unit, factor in _TIMES if shown < limit)
     return f"{short(seconds * factor, digits)} {unit}"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as people say them: "9.8 s", "3 min 20 s", "2 h 05 min"."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def bytes_text(count: float, units: Sequence[str] = BYTES) -> str:
+    """``count`` bytes with four digits, in decimal units; the last of ``units`` has no limit."""
+    unit = 0
+    while count >= 1000 and unit < len(units) - 1:
+        count, unit = count / 1000, unit + 1
+    return f"{count:.4g} {units[unit]}"
 
 
 def count_text(count: float | None) -> str:
@@ -50,3 +71,10 @@ def times_text(ratio: float | None, marked: bool = False) -> str:
 def shape_text(shape: tuple[int, ...]) -> str:
     """A shape like 20,000 x 10,000."""
     return " x ".join(f"{n:,}" for n in shape)
+
+
+def value_text(value: float | str | None) -> str:
+    """A value of any kind on one line: five digits of a float."""
+    if not isinstance(value, float):
+        return " ".join(str(value).split())
+    return "NaN" if math.isnan(value) else f"{value:.5g}"

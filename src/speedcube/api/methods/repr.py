@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from ..expr.nodes import Expr
-from ..expr.show import show
-
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-
-
-def human_bytes(count: float) -> str:
-    """``count`` bytes in decimal units."""
-    unit = 0
-    while count >= 1000 and unit < len(_UNITS) - 1:
-        count, unit = count / 1000, unit + 1
-    return f"{count:.4g} {_UNITS[unit]}"
+from ...expr.nodes import Expr
+from ...expr.show import show
+from ...numbers import bytes_text
 
 
 def summary(root: Expr) -> str:
@@ -30,7 +21,7 @@ def html(root: Expr, nbytes: int) -> str:
     rows = {
         "shape": str(root.shape),
         "dtype": root.dtype,
-        "bytes": human_bytes(nbytes),
+        "bytes": bytes_text(nbytes),
         "expression": show(root),
     }
     cells = "".join(

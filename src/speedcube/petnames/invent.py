@@ -33,16 +33,16 @@ def invent(
     a row brought nothing new.
     """
     random = np.random.default_rng(seed)
-    found: dict[str, None] = {}  # in the order of drawing
+    names: dict[str, None] = {}  # in the order of drawing
     idle = 0
     model.eval()
-    while len(found) < count and idle < _PATIENCE:
-        before = len(found)
+    while len(names) < count and idle < _PATIENCE:
+        before = len(names)
         for name in _drawn(model, start, temperature, random.random((_ROUND, LONGEST))):
             if sum(map(str.isalpha, name)) > 1 and name not in known:
-                found.setdefault(name)
-        idle = idle + 1 if len(found) == before else 0
-    return [capitalised(name) for name in list(found)[:count]]
+                names.setdefault(name)
+        idle = idle + 1 if len(names) == before else 0
+    return [capitalised(name) for name in list(names)[:count]]
 
 
 def _drawn(

@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     import torch
 
 
-class Steps:
+class PlainSteps:
     """One training step after the other, over rows that stay on the device.
 
-    A step reads the next rows of `start`'s order, averages the gradients over all ranks, and lets
-    ``optimizer`` change ``model``.
+    A step averages the gradients over all ranks and lets ``optimizer`` change ``model``.
 
     Parameters
     ----------
@@ -44,17 +43,16 @@ class Steps:
         self._optimizer, self._rows = optimizer, rows
         self._scale, self._ignore = scale, ignore
 
-    def start(self, order: torch.Tensor) -> None:
-        """Let the next steps read this rank's rows in this order."""
+    def start(self) -> None:
+        """Begin an epoch."""
         self._model.train()
-        self._order, self._place = order, 0
         self.total.zero_()
 
-    def step(self, size: int, whole: int) -> None:
-        """Train on this rank's next ``size`` rows, of ``whole`` rows of all ranks."""
-        rows = self._rows[self._order[self._place : self._place + size]]
-        self._place += size
-        loss = losses(self._model, rows, self._ignore).sum()
+    def step(self, numbers: torch.Tensor, whole: int) -> None:
+        """Train on the rows of these ``numbers``, of ``whole`` rows of all ranks."""
+        if self._rows.is_cuda:
+            numbers = numbers.pin_memory().to(self._rows.device, non_blocking=True)
+        loss = losses(self._model, self._rows[numbers], self._ignore).sum()
         self._optimizer.zero_grad()
         # DistributedDataParallel takes the mean of the ranks' gradients.
         (loss * (self._scale * self._world / whole)).backward()
@@ -62,7 +60,7 @@ class Steps:
         self.total += loss.detach()
 
 
-class Validation:
+class PlainValidation:
     """The sum of the losses of all ``rows``, dropout off."""
 
     AT_ONCE = 1 << 14  # rows

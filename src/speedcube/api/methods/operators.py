@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from .conversions import Values
-
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if not _is_operand(other):
+        if not is_operand(other):
             return NotImplemented
         return self._elementwise(op, *((other, self) if swapped else (self, other)))
 
     return method
 
 
-def _is_operand(value: Any) -> bool:
+def is_operand(value: Any) -> bool:
     """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return isinstance(value, (bool, int, float, list, tuple)) or any(
@@ -31,7 +29,7 @@ def _unary(op: str) -> Callable[[Any], Any]:
     return lambda self: self._elementwise(op, self)
 
 
-class Operators(Values):
+class Operators:
     """What can be added, compared and so on; `_elementwise` says how."""
 
     __slots__ = ()
@@ -46,11 +44,11 @@ class Operators(Values):
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
 
-    def __matmul__(self, other: Any) -> Any:
-        return np.matmul(self, other) if _is_operand(other) else NotImplemented
+    def __matmul__(self: Any, other: Any) -> Any:
+        return np.matmul(self, other) if is_operand(other) else NotImplemented
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return np.matmul(other, self) if _is_operand(other) else NotImplemented
+    def __rmatmul__(self: Any, other: Any) -> Any:
+        return np.matmul(other, self) if is_operand(other) else NotImplemented
 
     def __contains__(self, value: Any) -> bool:
         return bool(self._elementwise("equal", self, value).any())

@@ -8,8 +8,8 @@ from typing import Any
 import dask.threaded
 from dask.delayed import Delayed
 
-from ..engine.compute import collection_graph
-from ..expr.nodes import Deferred, Expr, Leaf, c_strides
+from ...engine.compute import collection_graph
+from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 
 
 class Collection:

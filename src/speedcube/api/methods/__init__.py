@@ -1,0 +1,1 @@
+"""What `Array` is made of: operators, conversions, reductions, shapes, and others' protocols."""

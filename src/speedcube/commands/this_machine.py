@@ -1,0 +1,42 @@
+"""The machine that figures were taken on, as they name it."""
+
+from __future__ import annotations
+
+import platform
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..__about__ import __version__
+from ..engine import machine
+from ..kernel.llvm.simd import targets
+
+CPUINFO: Final = Path("/proc/cpuinfo")
+
+
+def this_machine() -> dict[str, Any]:
+    """What a reader needs to know to place the numbers."""
+    return {
+        "processor": processor(),
+        "cores": machine.cores(),
+        "simd": targets()[0],
+        "gpus": machine.gpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "dask": version("dask"),
+        "speedcube": __version__,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def processor(cpuinfo: Path = CPUINFO) -> str:
+    """The processor's name, from ``cpuinfo`` where there is such a file."""
+    try:
+        lines = cpuinfo.read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

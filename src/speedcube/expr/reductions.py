@@ -1,0 +1,99 @@
+"""Reductions and scans as users ask for them, checked, as nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import AxisError, ParameterError
+from . import views
+from .build import cast, check_axis, normalise_axes
+from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
+
+
+def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
+    """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
+    of_nothing = {"any": False, "all": True}.get(op)
+    op = {"any": "max", "all": "min"}.get(op, op)
+    axes = normalise_axes(axis, len(arg.shape))
+    if op.startswith("arg") and axis is not None and len(axes) != 1:
+        raise AxisError(f"{op} takes one axis or None, not {axis}")
+    number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
+    if not (number and 0 <= ddof < np.inf):
+        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
+    if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
+        arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
+        if not dtypes.is_float(arg.dtype):
+            arg = cast(arg, "float64")
+    if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
+        arg = cast(arg, dtype)  # as NumPy does: the elements first
+    source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
+    if of_nothing is not None and source.count == 0:
+        return const(of_nothing, "bool", source.shape)
+    return Leaf(source, source.shape, 0, c_strides(source.shape))
+
+
+def dot(product: Expr, axis: Any) -> Leaf:
+    """The sum over ``axis`` of a product as `elementwise` made it; of floats with no rounding."""
+    if not dtypes.is_float(product.dtype):
+        return reduction("sum", product, axis, False, product.dtype)
+    return reduction("dot", product, axis, False, product.dtype)
+
+
+def factors(product: Expr) -> tuple[Expr, Expr]:
+    """The operands of the product that a dot sums, in its dtype."""
+    assert isinstance(product, Map)
+    assert product.op == "multiply"
+    x, y = product.args
+    return cast(x, product.dtype), cast(y, product.dtype)
+
+
+def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
+    """The product of ``arg`` over ``axis``: in float64, int64 or uint64, then given as ``dtype``.
+
+    The reduced axes go last, so that their C order is the order of the product.
+    """
+    axes = normalise_axes(axis, len(arg.shape))
+    kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
+    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
+    last = tuple(range(len(kept), len(arg.shape)))
+    source = Reduced("prod", lines, last, False, _wide(dtype))
+    products = cast(whole(source, source.shape), dtype)
+    if not keepdims:
+        return products
+    return views.index(
+        products, tuple(None if k in axes else slice(None) for k in range(len(arg.shape)))
+    )
+
+
+def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) -> Expr:
+    """Running sums or products (``op``) along ``axis`` (None: of all elements, in C order)."""
+    if not arg.shape:
+        arg = views.index(arg, None)
+    ndim = len(arg.shape)
+    axes = tuple(range(ndim)) if axis is None else (check_axis(axis, ndim),)
+    kept = tuple(k for k in range(ndim) if k not in axes)
+    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
+    result_dtype = dtype if dtype in ("float32", "float64") else _wide(dtype)
+    odd = op == "cumsum" and dtype == "float16"
+    source = Scanned(op, lines, len(axes), result_dtype, initial, odd)
+    results = cast(whole(source, source.shape), dtype)
+    if axis is None:
+        return results
+    order = list(range(ndim - 1))
+    order.insert(axes[0], ndim - 1)
+    return views.transpose(results, tuple(order))
+
+
+def _widened(arg: Expr, dtype: str) -> Expr:
+    """The elements that make a result of ``dtype``: integers first wrap to it, as in NumPy."""
+    return cast(arg if dtypes.is_float(dtype) else cast(arg, dtype), _wide(dtype))
+
+
+def _wide(dtype: str) -> str:
+    """What products and running sums that are given as ``dtype`` are computed in."""
+    if dtypes.is_float(dtype):
+        return "float64"
+    return "uint64" if dtype == "uint64" else "int64"

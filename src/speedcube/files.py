@@ -1,0 +1,55 @@
+"""Files written whole: under another name beside their place, then renamed there.
+
+A reader sees the old file or the new one, each from its first byte to its last. Where writing fails
+or the process is killed, the old one stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+
+def write_whole(
+    path: str | os.PathLike[str],
+    content: bytes,
+    *,
+    mode: int | None = None,
+    durable: bool = False,
+) -> None:
+    """Write ``content`` to ``path``: all of it or, if that fails, the file stays as it was.
+
+    Parameters
+    ----------
+    path
+        A file, or none yet, in a directory that exists. A symbolic link is replaced, not followed.
+    content
+        The whole file.
+    mode
+        Its permissions, less the umask. None: those of the file it replaces, or of any new one.
+    durable
+        Wait until the disk has the content before the name points to it. So a loss of power, too,
+        leaves the old file or the new one.
+
+    Raises
+    ------
+    OSError
+        The system cannot write there; nothing is left behind.
+    """
+    draft = Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(handle)
+        if mode is None:
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copymode(path, draft)
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

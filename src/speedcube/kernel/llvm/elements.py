@@ -1,0 +1,128 @@
+"""The elements of a tile on a CPU: where they lie, fetching them, computing them, as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ..program import LeafCode, Program
+from .emit import emit
+from .memory import ALIGN, gather, masked_load, prefetch
+from .scratch import BUFFER, scratch_layout
+from .text import SCALAR, Text
+
+HEADER: Final = 8  # geometry words before the extents
+
+# Takes the outputs of a vector of elements, its first one's number, and the lanes that count.
+Consume: TypeAlias = Callable[[dict[str, str], str, str | None], None]
+
+
+@dataclass
+class Tile:
+    """Names that hold while one tile is emitted."""
+
+    count: str  # elements
+    positions: list[str]  # of the tile's first element, for each leaf
+    shifts: list[str]  # where a run leaf's first element lies in its buffer
+    out: str  # the result's position
+
+
+class Elements:
+    """A kernel's elements, in vectors of ``lanes``; ``rolled``: rounds stay loops; ``permuted``:
+    float32 numbers that one permutation chooses from (8 or 16).
+    """
+
+    def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
+        self.program = program
+        self.rolled = rolled
+        self.text = Text(lanes, permuted)
+        self.layout = scratch_layout(program)
+        self.outer = program.kept + program.reduced
+        # Of each leaf and the result along the tile loop, and times the number of the lane. Read
+        # once, since the loops store to memory that, for all LLVM knows, holds the geometry.
+        self.strides = [self.leaf_word(k, self.outer + 1) for k in range(len(program.leaves) + 1)]
+        self.multiples = [self.text.multiples(stride) for stride in self.strides]
+
+    # Geometry ------------------------------------------------------------------------------
+
+    def word(self, index: int) -> str:
+        return self.text.load("i64", self.text.at("%geometry", index))
+
+    def leaf_word(self, leaf: int, which: int) -> str:
+        """Word ``which`` of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
+        return self.word(HEADER + self.outer + leaf * (self.outer + 2) + which)
+
+    def pointer(self, index: int) -> str:
+        return self.text.load("ptr", self.text.at("%buffers", index, "ptr"))
+
+    def buffer(self, index: int) -> str:
+        return self.text.at("%scratch", index * BUFFER)
+
+    # Elements ------------------------------------------------------------------------------
+
+    def fetch(self, k: int, tile: Tile, j: str, mask: str | None) -> str:
+        """Leaf ``k`` of elements j, j + 1, ... of the tile; lanes outside ``mask`` are not read."""
+        t, leaf = self.text, self.program.leaves[k]
+        if leaf.kind == "random":
+            index = "0" if leaf.mode == "splat" else t.i64("add", tile.shifts[k], j)
+            pointer = t.at(self.buffer(k), index, SCALAR[leaf.dtype])
+            size = 8 if SCALAR[leaf.dtype] in ("i64", "double") else 4
+            return t.load(t.vector(SCALAR[leaf.dtype]), pointer, size)
+        if leaf.kind == "position":
+            return self.positions(k, leaf.mode, tile.positions[k], j)
+        return self.stored(k, leaf, tile.positions[k], j, mask)
+
+    def positions(self, k: int, mode: str, start: str, j: str) -> str:
+        t = self.text
+        if mode == "splat":
+            return t.splat("i64", start)
+        if mode == "table":
+            table = t.at(self.pointer(len(self.program.leaves) + k), j)
+            offsets = t.load(t.vector("i64"), table, 8)
+            return t.op(f"add {t.vector('i64')} {offsets}, {t.splat('i64', start)}")
+        if mode == "unit":
+            return t.iota(t.i64("add", start, j))
+        first = t.i64("add", start, t.i64("mul", j, self.strides[k]))
+        return t.iota(first, self.multiples[k])
+
+    def stored(self, k: int, leaf: LeafCode, start: str, j: str, mask: str | None) -> str:
+        t = self.text
+        memory = "i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]
+        v = t.vector(memory)
+        data = self.pointer(k)
+        if leaf.mode == "splat":
+            raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
+        elif leaf.mode == "unit" and mask is None:
+            pointer = t.at(data, t.i64("add", start, j), memory)
+            prefetch(t, pointer, t.lanes * ALIGN[memory])
+            raw = t.load(v, pointer, ALIGN[memory])
+        elif leaf.mode == "unit":
+            pointer = t.at(data, t.i64("add", start, j), memory)
+            raw = masked_load(t, memory, pointer, str(mask))
+        else:
+            index = self.positions(k, leaf.mode, start, j)
+            pointers = t.op(f"getelementptr {memory}, ptr {data}, {t.vector('i64')} {index}")
+            raw = gather(t, memory, pointers, mask or t.constant(True, "bool"))
+        if leaf.dtype == "bool":
+            return t.op(f"icmp ne {v} {raw}, zeroinitializer")
+        return raw
+
+    def element_loop(self, tile: Tile, consume: Consume) -> None:
+        """Compute every element of the tile and hand each vector to ``consume``."""
+        t = self.text
+        whole = t.i64("and", tile.count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            consume(self.element(tile, j, None), j, None)
+        rest = t.i64("sub", tile.count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            lanes = t.iota("0")
+            mask = t.op(f"icmp slt {t.vector('i64')} {lanes}, {t.splat('i64', rest)}")
+            consume(self.element(tile, whole, mask), whole, mask)
+
+    def element(self, tile: Tile, j: str, mask: str | None) -> dict[str, str]:
+        inputs = {
+            name: self.fetch(int(name.removeprefix("leaf")), tile, j, mask)
+            for name, _ in self.program.element.inputs
+        }
+        return emit(self.text, self.program.element, inputs, "%params")

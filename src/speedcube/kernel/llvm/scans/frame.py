@@ -1,0 +1,106 @@
+"""What all scans share: the words of a call, vectors of its elements, the function around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from .... import dtypes
+from ...program import Scan
+from ..function import function
+from ..memory import ALIGN, masked_load, masked_store
+from ..text import SCALAR, Text, literal
+from .layout import COUNT, LAST, LENGTH
+
+_NANS: Final = {"float64": 0x7FF8 << 48, "float32": 0x7FC0 << 16}
+
+
+class ScanFrame:
+    """One kernel under construction, with vectors of ``lanes`` elements."""
+
+    def __init__(self, program: Scan, lanes: int) -> None:
+        self.program = program
+        self.text = Text(lanes)
+        self.float = dtypes.is_float(program.dtype)
+        self.scalar = SCALAR[program.dtype]
+        self.out = SCALAR[program.out]
+        self.count, self.length, last = (self.word(k) for k in (COUNT, LENGTH, LAST))
+        self.last = self.text.op(f"icmp ne i64 {last}, 0")
+
+    def function(self, support: Sequence[str]) -> str:
+        """The whole function, and the functions it calls."""
+        return function(self.text, ("words", "values", "state", "scratch", "out"), support)
+
+    # Words ---------------------------------------------------------------------------------
+
+    def word(self, index: int) -> str:
+        return self.text.load("i64", self.text.at("%words", index))
+
+    def answer(self, index: int, value: str) -> None:
+        self.text.store("i64", value, self.text.at("%words", index))
+
+    # Elements, one by one ------------------------------------------------------------------
+
+    def value(self, index: str) -> str:
+        """The address of element ``index``."""
+        return self.text.at("%values", index, self.scalar)
+
+    def step(self, position: str) -> str:
+        """One element on in its line; whether the line ended."""
+        t = self.text
+        after = t.i64("add", t.load("i64", position), 1)
+        ended = t.op(f"icmp eq i64 {after}, {self.length}")
+        t.store("i64", t.op(f"select i1 {ended}, i64 0, i64 {after}"), position)
+        return ended
+
+    def in_lines(
+        self, first: str, size: str, position: str, body: Callable[[str], None], reset: list[str]
+    ) -> None:
+        """``body(j)`` for elements in order; variables ``reset`` become 0 at the end of a line."""
+        t = self.text
+        with t.loop(first, t.i64("add", first, size)) as j:
+            body(j)
+            with t.when(self.step(position), rarely=True):
+                for variable in reset:
+                    t.store(self.scalar, literal(0, self.program.dtype), variable)
+
+    # Vectors of elements -------------------------------------------------------------------
+
+    def each(self, count: str, body: Callable[[str, str | None], None]) -> None:
+        """``body(j, mask)`` for vector after vector; the last with a mask (others: None)."""
+        t = self.text
+        whole = t.i64("and", count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            body(j, None)
+        rest = t.i64("sub", count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            v = t.vector("i64")
+            body(whole, t.op(f"icmp slt {v} {t.iota('0')}, {t.splat('i64', rest)}"))
+
+    def fetch(self, pointer: str, mask: str | None) -> str:
+        t = self.text
+        if mask is not None:
+            return masked_load(t, self.scalar, pointer, mask)
+        return t.load(t.vector(self.scalar), pointer, 8)
+
+    def put(self, value: str, pointer: str, mask: str | None) -> None:
+        if mask is not None:
+            masked_store(self.text, self.out, value, pointer, mask)
+        else:
+            self.text.store(self.text.vector(self.out), value, pointer, ALIGN[self.out])
+
+    # Results -------------------------------------------------------------------------------
+
+    def finished(self, x: str) -> str:
+        """``x`` as it is given: rounded to the result's dtype, with NumPy's NaN."""
+        t, out = self.text, self.out
+        if not self.float:
+            return x
+        word = "i64" if out == "double" else "i32"
+        if out != self.scalar:
+            x = t.op(f"fptrunc {self.scalar} {x} to {out}")
+        odd = t.op(f"fcmp uno {out} {x}, {x}")
+        raw = t.op(f"bitcast {out} {x} to {word}")
+        nan = _NANS[self.program.out]
+        chosen = t.op(f"select i1 {odd}, {word} {nan}, {word} {raw}")
+        return t.op(f"bitcast {word} {chosen} to {out}")

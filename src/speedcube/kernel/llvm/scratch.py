@@ -1,0 +1,39 @@
+"""The scratch memory of a CPU kernel: a buffer of one tile for everything that waits in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...expr.space import TILE
+from ..program import Program
+
+BUFFER: Final = 2 * TILE + 256  # elements in a buffer: a tile and a segment beyond each end
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Where each buffer lies in the scratch memory, in buffers of 8 * BUFFER bytes."""
+
+    values: tuple[int, ...]  # of each leaf (random ones only are used)
+    stage: dict[str, int]
+    sink: int
+    total: int
+
+
+def scratch_layout(program: Program) -> Scratch:
+    """One buffer for each leaf's values, each stage's outputs (shared), and the sink's terms."""
+    names: dict[str, int] = {}
+    at = len(program.leaves)
+    for leaf in program.leaves:
+        for body in leaf.stream.stages[:-1] if leaf.stream else ():
+            for name, _ in body.outputs:
+                if name not in names:
+                    names[name] = at
+                    at += 1
+    return Scratch(tuple(range(len(program.leaves))), names, at, at + len(program.sink.terms))
+
+
+def scratch_bytes(program: Program) -> int:
+    """Bytes of scratch one call needs."""
+    return scratch_layout(program).total * BUFFER * 8

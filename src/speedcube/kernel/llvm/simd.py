@@ -1,0 +1,79 @@
+"""Which vector instructions this CPU has, and which of them kernels are made for.
+
+Three targets: ``avx512`` and ``avx2`` where the CPU has them, ``plain`` (the architecture's
+baseline) everywhere. Without FMA hardware ``plain`` calls libm's fma: the same bits, slowly.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from ...errors import ParameterError
+
+SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
+_AVX2: Final = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+f16c,+sse4.2,+sse4.1,+ssse3,+sse3"
+_AVX512: Final = f"{_AVX2},+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd"
+# LLVM tunes AVX-512 machines for 256-bit vectors by default; ours want all of the register.
+FEATURES: Final = {
+    "avx512": f"{_AVX512},-prefer-256-bit",
+    "avx2": _AVX2,
+    "plain": "",
+}
+
+
+@cache
+def host_features() -> frozenset[str]:
+    """Names of the features this CPU has."""
+    found: Any = llvm.get_host_cpu_features()
+    return frozenset(name for name, on in found.items() if on)
+
+
+@cache
+def runnable() -> tuple[str, ...]:
+    """The targets this CPU can run, best first."""
+    have = host_features()
+    found = []
+    for name in ("avx512", "avx2"):
+        if all(f[1:] in have for f in FEATURES[name].split(",") if f.startswith("+")):
+            found.append(name)
+    return (*found, "plain")
+
+
+def targets() -> tuple[str, ...]:
+    """The targets kernels are made for here, best first: `runnable`, from $SPEEDCUBE_SIMD on."""
+    able, best = runnable(), os.environ.get(SIMD)
+    if not best:
+        return able
+    if best not in able:
+        raise ParameterError(
+            f"{SIMD}={best} is no target of this CPU; it has {', '.join(able)}: "
+            f"name one of them, or unset {SIMD}"
+        )
+    return able[able.index(best) :]
+
+
+@contextmanager
+def limited(target: str | None) -> Iterator[None]:
+    """Kernels are made for ``target`` inside (None: as always), in every thread."""
+    before = os.environ.get(SIMD)
+    if target is not None:
+        os.environ[SIMD] = target
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[SIMD] = before
+        elif target is not None:
+            del os.environ[SIMD]
+
+
+def has_fma() -> bool:
+    """Whether fused multiply-add is an instruction here."""
+    return "fma" in host_features() or platform.machine() in ("aarch64", "arm64")
