@@ -77,13 +77,13 @@ def test_numpy_form_is_the_papers(counter: tuple[int, ...], key: tuple[int, int]
 
 @pytest.mark.parametrize("words_out", [False, True], ids=["A-B", "w0-w3"])
 def test_ir_phase_gives_the_vectors(words_out: bool) -> None:
-    """The stage fixes the counter's upper words at 0: checked over blocks and a pinned one."""
+    """The phase fixes the counter's upper words at 0: checked over blocks and a pinned one."""
     dtype = "float32" if words_out else "float64"
-    stage = stream("uniform", dtype, 0, False).bodies[0]
+    phase = stream("uniform", dtype, 0, False).bodies[0]
     blocks = [0, 1, 511, 512, 2499, ONES, ONES + 1, 2**53 - 1, 2**64 - 1]
     for key in (0, 20111115, 2**64 - 1, 0x299F31D0A4093822):
         params = np.array([*round_keys(key), 0, 0], np.uint64)
-        out = evaluate(stage, {"block": np.array(blocks, np.uint64)}, params)
+        out = evaluate(phase, {"block": np.array(blocks, np.uint64)}, params)
         for k, block in enumerate(blocks):
             wanted = scalar_philox((block & ONES, block >> 32, 0, 0), (key & ONES, key >> 32))
             if words_out:
@@ -95,9 +95,9 @@ def test_ir_phase_gives_the_vectors(words_out: bool) -> None:
 
 
 def test_ir_stage_gives_the_public_zero_vector() -> None:
-    stage = stream("uniform", "float32", 0, False).bodies[0]
+    phase = stream("uniform", "float32", 0, False).bodies[0]
     params = np.array([*round_keys(0), 0, 0], np.uint64)
-    out = evaluate(stage, {"block": np.zeros(1, np.uint64)}, params)
+    out = evaluate(phase, {"block": np.zeros(1, np.uint64)}, params)
     assert tuple(int(out[f"w{k}"][0]) for k in range(4)) == VECTORS["zeros"][2]
 
 

@@ -218,8 +218,8 @@ def test_normal_tails(normals: np.ndarray) -> None:
 def test_normal_quadrants_and_halves_are_even(normals: np.ndarray) -> None:
     """Values of one block (512 or 256 apart) are independent, in sign and in size."""
     gap = 512 if normals.dtype == np.float64 else 256
-    runs = normals[: MANY // 1024 * 1024].reshape(-1, 1024)
-    a, b = (runs[:, k * gap : (k + 1) * gap].astype(np.float64).ravel() for k in (0, 1))
+    segments = normals[: MANY // 1024 * 1024].reshape(-1, 1024)
+    a, b = (segments[:, k * gap : (k + 1) * gap].astype(np.float64).ravel() for k in (0, 1))
     for what, x, y in (("values", a, b), ("sizes", abs(a), abs(b)), ("squares", a * a, b * b)):
         assert abs(np.corrcoef(x, y)[0, 1]) < 5 / math.sqrt(len(a)), what
 
