@@ -62,10 +62,10 @@ def fit(steps: int, pause: float, raises: tuple[int, int] | None = None) -> str:
         time.sleep(pause)
         keep = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": step + 1}
         train.report({"loss": loss}, checkpoint=keep if step % 2 else None)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for tensor in model.state_dict().values():
-        found.update(tensor.numpy().tobytes())
-    return found.hexdigest()
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,9 @@ def belongings() -> dict[str, Any]:
     return {
         "processes": len(family),
         "listening": sum(
-            found.status == psutil.CONN_LISTEN
+            connection.status == psutil.CONN_LISTEN
             for process in family
-            for found in process.net_connections("inet")
+            for connection in process.net_connections("inet")
         ),
         "files": {process.pid: process.num_fds() for process in family},
     }
@@ -136,15 +136,15 @@ def belongings() -> dict[str, Any]:
 
 def left_over(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """What there is now and was not before; a connection that closes late is no leak."""
-    found = [
+    leaks = [
         f"{after[kind] - before[kind]} {kind}"
         for kind in ("processes", "listening")
         if after[kind] > before[kind]
     ]
     for pid, files in after["files"].items():
         if files > before["files"].get(pid, 0) + 4:
-            found.append(f"{files - before['files'].get(pid, 0)} open files of process {pid}")
-    return found
+            leaks.append(f"{files - before['files'].get(pid, 0)} open files of process {pid}")
+    return leaks
 
 
 def series(kills: int, stops: int, exceptions: int, seed: int = 0) -> dict[str, Any]:
@@ -176,12 +176,12 @@ def main() -> None:
     parser.add_argument("--exceptions", type=int, default=5)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    found = series(asked.kills, asked.stops, asked.exceptions)
-    found["machine"] = facts()
-    found["date"] = datetime.now(UTC).isoformat(timespec="seconds")
-    found["command"] = f"python bench/train_faults.py {' '.join(sys.argv[1:])}".strip()
+    measured = series(asked.kills, asked.stops, asked.exceptions)
+    measured["machine"] = facts()
+    measured["date"] = datetime.now(UTC).isoformat(timespec="seconds")
+    measured["command"] = f"python bench/train_faults.py {' '.join(sys.argv[1:])}".strip()
     for kind, limit in LIMITS.items():
-        hit = [fault for fault in found["faults"] if fault["kind"] == kind]
+        hit = [fault for fault in measured["faults"] if fault["kind"] == kind]
         if hit:
             down, back = (max(fault[what] for fault in hit) for what in ("down", "back"))
             same = sum(fault["same_bits"] for fault in hit)
@@ -189,9 +189,9 @@ def main() -> None:
                 f"{kind}: {len(hit)} faults, down within {down:.2f} s (limit {limit:g}), back "
                 f"within {back:.2f} s (limit {BACK_LIMIT:g}), same bits {same} of {len(hit)}"
             )
-    print(f"left over: {', '.join(found['left_over']) or 'nothing'}")
+    print(f"left over: {', '.join(measured['left_over']) or 'nothing'}")
     if asked.json:
-        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+        asked.json.write_text(json.dumps(measured, indent=1) + "\n")
     local_cluster.close_all()
 
 

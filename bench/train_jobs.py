@@ -43,12 +43,12 @@ dist.destroy_process_group()
 
 def facts() -> dict[str, Any]:
     """The machine, with PyTorch's version, and the GPU's name and driver where there is one."""
-    found = {**this_machine(), "torch": version("torch")}
+    known = {**this_machine(), "torch": version("torch")}
     if machine.gpu_count():
         asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"]
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-        found["gpu"], found["driver"] = (word.strip() for word in told.split(","))
-    return found
+        answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        known["gpu"], known["driver"] = (word.strip() for word in answer.split(","))
+    return known
 
 
 def first_line() -> float:
@@ -134,7 +134,7 @@ def scaling(on: str, repeat: int) -> dict[str, Any]:
     gpu = on.startswith("gpu")
     counts = [n for n in (1, 2, 4, 8) if n <= machine.gpu_count()] if gpu else [1, 2]
     kind, steps, batch = ("gpus", 200, 16384) if gpu else ("cores", 6, 2048)
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for bf16 in (False, True) if gpu else (False,):
         rates: dict[int, list[float]] = {n: [] for n in counts}
         for _ in range(repeat):
@@ -143,8 +143,8 @@ def scaling(on: str, repeat: int) -> dict[str, Any]:
                 rates[n].append(job.results()[0])
         best = {n: statistics.median(rate) for n, rate in rates.items()}
         ratios = {n: best[n] / best[1] for n in counts}
-        found["bf16" if bf16 else "float32"] = {"samples_per_second": rates, "over_one": ratios}
-    return found
+        measured["bf16" if bf16 else "float32"] = {"samples_per_second": rates, "over_one": ratios}
+    return measured
 
 
 def main() -> None:
@@ -154,19 +154,19 @@ def main() -> None:
     parser.add_argument("--only", choices=("start", "scaling"))
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    found: dict[str, Any] = {
+    measured: dict[str, Any] = {
         "machine": facts(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"python bench/train_jobs.py {' '.join(sys.argv[1:])}".strip(),
     }
     if asked.only != "scaling":
-        found["start"] = starts(asked.on, asked.repeat)
-        print(json.dumps(found["start"], indent=1))
+        measured["start"] = starts(asked.on, asked.repeat)
+        print(json.dumps(measured["start"], indent=1))
     if asked.only != "start":
-        found["scaling"] = scaling(asked.on, asked.repeat)
-        print(json.dumps(found["scaling"], indent=1))
+        measured["scaling"] = scaling(asked.on, asked.repeat)
+        print(json.dumps(measured["scaling"], indent=1))
     if asked.json:
-        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+        asked.json.write_text(json.dumps(measured, indent=1) + "\n")
     local_cluster.close_all()
 
 

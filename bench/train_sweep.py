@@ -63,19 +63,19 @@ def main() -> None:
     space: dict[str, Any] = {"lr": rates, "batch": [1024, 4096, 16384], "gpus": counts}
     train.run(time.time, on=asked.on, progress=False).results()  # the cluster is warm
     with TemporaryDirectory() as directory:
-        found = train.sweep(fit, space, on=asked.on, out=directory, seconds=asked.seconds)
-        statuses = found.dataframe()["status"].value_counts().to_dict()
-    told = {
+        swept = train.sweep(fit, space, on=asked.on, out=directory, seconds=asked.seconds)
+        statuses = swept.dataframe()["status"].value_counts().to_dict()
+    measured = {
         "machine": facts(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"python bench/train_sweep.py {' '.join(sys.argv[1:])}".strip(),
         "trials": statuses,
-        "wall_seconds": found.seconds,
-        "busy": found.busy,
+        "wall_seconds": swept.seconds,
+        "busy": swept.busy,
     }
-    print(json.dumps(told, indent=1))
+    print(json.dumps(measured, indent=1))
     if asked.json:
-        asked.json.write_text(json.dumps(told, indent=1) + "\n")
+        asked.json.write_text(json.dumps(measured, indent=1) + "\n")
     local_cluster.close_all()
 
 

@@ -44,7 +44,7 @@ DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}
 # Inside ``train``, lowest first: what crosses processes, then rank, worker, driver, many jobs.
 TRAIN_FLOORS: Final = (
     ("environment", "pickling", "checkpoint", "metrics"),
-    ("messages", "reports", "trackers"),
+    ("events", "messages", "reports", "trackers"),
     ("ranks",),
     ("worker", "data"),
     ("driver",),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 import speedcube
@@ -15,3 +19,42 @@ def test_names_are_sorted_and_listed_once() -> None:
 def test_a_name_is_public_and_there(name: str) -> None:
     assert not name.startswith("_")
     assert hasattr(speedcube, name), f"speedcube.__all__ promises {name}"
+
+
+# A name of a package that is a module on purpose: users go into it.
+SUBPACKAGES = {
+    *("speedcube.errors", "speedcube.random"),
+    *(f"speedcube.compat.dask_pytorch_ddp.{name}" for name in ("data", "dispatch", "results")),
+}
+
+# A module that bears a public name of its package replaces it once it is imported.
+REPLACED = """
+import importlib, json, pkgutil, sys, types
+import speedcube
+known, names = set(sys.modules), ["speedcube"]
+for module in pkgutil.walk_packages(speedcube.__path__, "speedcube."):
+    if module.name.endswith("__main__"):
+        continue
+    try:
+        importlib.import_module(module.name)
+        names.append(module.name)
+    except ImportError as err:  # of PyTorch, Triton and others that are not installed
+        assert not (err.name or "").startswith("speedcube"), err
+found = []
+for name in names:
+    package = sys.modules[name]
+    for public in getattr(package, "__all__", ()):
+        if isinstance(getattr(package, public), types.ModuleType):
+            found.append(f"{name}.{public}")
+print(json.dumps([len(names), found]))
+"""
+
+
+def test_no_module_bears_a_public_name_of_its_package() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", REPLACED], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    count, found = json.loads(run.stdout.splitlines()[-1])
+    assert count > 250
+    assert set(found) == SUBPACKAGES

@@ -90,6 +90,18 @@ def test_a_finished_training_is_told_as_its_card_has_it(tmp_path: Path) -> None:
     assert "<th>origin</th><td>&lt;b&gt;x.csv</td>" in page
 
 
+def test_a_sweeps_table_needs_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("speedcube.petnames.options.find_spec", lambda name: None)
+    Path("swept").mkdir()
+    Path("swept/sweep.json").write_text("{}")
+    result = report("--out", "swept")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "speedcube petnames report: pandas and pyarrow cannot be imported; "
+        "pip install speedcube[sweep]\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "reason"),
     [

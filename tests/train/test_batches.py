@@ -45,10 +45,12 @@ def ranks(n: int, batch: int, world: int, **how: Any) -> list[list[np.ndarray]]:
     ]
 
 
-def joined(found: list[list[np.ndarray]]) -> list[np.ndarray]:
+def joined(ranks_batches: list[list[np.ndarray]]) -> list[np.ndarray]:
     """Global batches: of each, the parts of the ranks in their order."""
-    assert len({len(of_rank) for of_rank in found}) == 1, "DDP needs as many batches on each rank"
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    assert len({len(of_rank) for of_rank in ranks_batches}) == 1, (
+        "DDP needs as many batches on each rank"
+    )
+    return [np.concatenate(parts) for parts in zip(*ranks_batches, strict=True)]
 
 
 @given(
@@ -97,14 +99,14 @@ def test_the_global_batches_are_the_same_for_any_number_of_ranks(
         expected = expected[: n // batch * batch]
     wanted = np.split(expected, range(batch, len(expected), batch))
     for world in (1, 2, 4, 8):
-        found = joined(ranks(n, batch, world, seed=seed, epoch=epoch, last=last))
-        assert [b.tolist() for b in found] == [b.tolist() for b in wanted], (world, last)
+        batches = joined(ranks(n, batch, world, seed=seed, epoch=epoch, last=last))
+        assert [b.tolist() for b in batches] == [b.tolist() for b in wanted], (world, last)
 
 
 @pytest.mark.parametrize("n", [960, 1000, 3 * CHUNK // 2])
 def test_every_row_comes_once_an_epoch(n: int) -> None:
-    found = ranks(n, 96, 4, last="short")
-    rows = np.concatenate([row for of_rank in found for row in of_rank])
+    by_rank = ranks(n, 96, 4, last="short")
+    rows = np.concatenate([row for of_rank in by_rank for row in of_rank])
     assert (np.sort(rows) == np.arange(n)).all()
 
 
@@ -133,16 +135,16 @@ def test_a_pass_goes_on_in_the_middle() -> None:
 
 
 def test_it_says_where_it_is() -> None:
-    found = train.batches(torch.arange(100), 30, last="short")
-    assert (len(found), found.next_batch, found.batches_left) == (4, 0, 4)
-    for number, _ in enumerate(found):
-        assert (found.next_batch, found.batches_left) == (number + 1, 3 - number)
-    assert repr(found) == "<4 batches of 30 from 100 rows, rank 0 of 1, on cpu; next: 4>"
-    first = [b.tolist() for b in found]
-    assert first == [b.tolist() for b in found], "a second pass has the same batches"
-    assert [found.rows(k) for k in range(4)] == [30, 30, 30, 10]
+    short = train.batches(torch.arange(100), 30, last="short")
+    assert (len(short), short.next_batch, short.batches_left) == (4, 0, 4)
+    for number, _ in enumerate(short):
+        assert (short.next_batch, short.batches_left) == (number + 1, 3 - number)
+    assert repr(short) == "<4 batches of 30 from 100 rows, rank 0 of 1, on cpu; next: 4>"
+    first = [b.tolist() for b in short]
+    assert first == [b.tolist() for b in short], "a second pass has the same batches"
+    assert [short.rows(k) for k in range(4)] == [30, 30, 30, 10]
     with pytest.raises(ParameterError, match="no batch 4; the last is 3"):
-        found.rows(4)
+        short.rows(4)
 
 
 LAST_OF_TEN: dict[str, tuple[int, list[int]]] = {
@@ -154,18 +156,18 @@ LAST_OF_TEN: dict[str, tuple[int, list[int]]] = {
 
 @pytest.mark.parametrize("last", LAST)
 def test_the_rule_for_the_last_batch(last: str) -> None:
-    found = ranks(10, 8, 4, last=last)
+    by_rank = ranks(10, 8, 4, last=last)
     count, sizes = LAST_OF_TEN[last]
-    assert [len(of_rank) for of_rank in found] == [count] * 4
-    assert [len(of_rank[-1]) for of_rank in found] == sizes
+    assert [len(of_rank) for of_rank in by_rank] == [count] * 4
+    assert [len(of_rank[-1]) for of_rank in by_rank] == sizes
 
 
 def test_short_batches_weigh_their_rows_as_documented() -> None:
     """Summed losses over ``rows(k) / world_size``, averaged over ranks: the mean over rows."""
     values = torch.arange(10.0)
-    found = [train.batches(values, 8, last="short", rank=r, world_size=4) for r in range(4)]
-    for k, parts in enumerate(zip(*found, strict=True)):
-        averaged = sum(part.sum() / (found[0].rows(k) / 4) for part in parts) / 4
+    by_rank = [train.batches(values, 8, last="short", rank=r, world_size=4) for r in range(4)]
+    for k, parts in enumerate(zip(*by_rank, strict=True)):
+        averaged = sum(part.sum() / (by_rank[0].rows(k) / 4) for part in parts) / 4
         assert averaged == pytest.approx(float(torch.cat(parts).mean()))
 
 
@@ -175,10 +177,10 @@ def test_the_structure_is_kept() -> None:
     (one, *_) = train.batches(x, 5)
     assert torch.equal(one, x[rows])
     for kind in (tuple, list):
-        (found, *_) = train.batches(kind([x, y]), 5)
-        assert type(found) is kind
-        assert torch.equal(found[0], x[rows])
-        assert found[1].tolist() == rows.tolist()
+        (first, *_) = train.batches(kind([x, y]), 5)
+        assert type(first) is kind
+        assert torch.equal(first[0], x[rows])
+        assert first[1].tolist() == rows.tolist()
     (named, *_) = train.batches({"images": x, 7: y}, 5)
     assert list(named) == ["images", 7]
     assert named[7].tolist() == rows.tolist()
@@ -192,12 +194,12 @@ DTYPES += ["float16", "float32", "float64"]
 def test_dtypes_are_kept(dtype: str) -> None:
     values = np.arange(60).reshape(20, 3).astype(dtype)
     vector = values[:, 0].copy()  # of which PyTorch has other kernels
-    (found, *_) = train.batches((values, sc.asarray(values), torch.from_numpy(values)), 5)
+    (first, *_) = train.batches((values, sc.asarray(values), torch.from_numpy(values)), 5)
     (flat, *_) = train.batches(vector, 5)
     assert flat.dtype == getattr(torch, dtype)
     assert (flat.numpy() == vector[order(20, 0, 0)[:5]]).all()
     rows = order(20, 0, 0)[:5]
-    for tensor in found:
+    for tensor in first:
         assert tensor.dtype == getattr(torch, dtype)
         assert tensor.device == torch.device("cpu")
         assert (tensor.numpy() == values[rows]).all()
@@ -206,17 +208,17 @@ def test_dtypes_are_kept(dtype: str) -> None:
 def test_bfloat16_and_complex_tensors() -> None:
     for dtype in (torch.bfloat16, torch.complex64):
         x = torch.arange(20).to(dtype)
-        (found, *_) = train.batches(x, 5)
-        assert torch.equal(found, x[order(20, 0, 0)[:5]])
+        (first, *_) = train.batches(x, 5)
+        assert torch.equal(first, x[order(20, 0, 0)[:5]])
 
 
 def test_data_is_read_where_it_lies(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(30.0))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     x = np.arange(30.0)
-    found = train.batches((mapped, x), 30)
+    epoch = train.batches((mapped, x), 30)
     x *= 2
-    (read, late) = next(iter(found))
+    (read, late) = next(iter(epoch))
     assert torch.equal(late, 2 * read), "what the array holds when the batch is made counts"
 
 
@@ -241,8 +243,10 @@ EXPRESSIONS: dict[str, sc.Array] = {
 def test_speedcube_arrays_give_their_own_bits(name: str) -> None:
     x = EXPRESSIONS[name]
     expected = x.compute(on="core")[order(500, 3, 1)]
-    found = [list(train.batches(x, 96, 3, 1, last="short", rank=r, world_size=2)) for r in range(2)]
-    whole = torch.cat([part for parts in zip(*found, strict=True) for part in parts]).numpy()
+    by_rank = [
+        list(train.batches(x, 96, 3, 1, last="short", rank=r, world_size=2)) for r in range(2)
+    ]
+    whole = torch.cat([part for parts in zip(*by_rank, strict=True) for part in parts]).numpy()
     assert whole.dtype == expected.dtype
     assert whole.tobytes() == expected.tobytes()
 
@@ -250,9 +254,9 @@ def test_speedcube_arrays_give_their_own_bits(name: str) -> None:
 def test_an_array_larger_than_any_memory_needs_none() -> None:
     n = 10**12
     x = sc.random.default_rng(0).standard_normal((n, 4), dtype="float32")
-    found = train.batches((x, sc.arange(n)), 1024, 1, 9, start=123_456, rank=3, world_size=4)
-    assert len(found) == n // 1024 - 123_456
-    rows, places = next(iter(found))
+    resumed = train.batches((x, sc.arange(n)), 1024, 1, 9, start=123_456, rank=3, world_size=4)
+    assert len(resumed) == n // 1024 - 123_456
+    rows, places = next(iter(resumed))
     child = sc.random.SeedSequence(1, spawn_key=(2**32 - 1, 9))
     begin = 123_456 * 1024 + 768
     expected = sc.random.default_rng(child).permutation(n)[begin : begin + 256].compute(on="core")
@@ -288,8 +292,8 @@ def test_kernels_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "build", refuse)
     monkeypatch.setattr(tiers, "load", refuse)
     for seed, epoch in itertools.product((0, 1), (0, 1)):
-        found = train.batches(arrays, 512, seed, epoch, rank=1, world_size=2, start=300)
-        rows, places = list(found)[-1]
+        resumed = train.batches(arrays, 512, seed, epoch, rank=1, world_size=2, start=300)
+        rows, places = list(resumed)[-1]
         k = int(places[7])
         monkeypatch.undo() if (seed, epoch) == (1, 1) else None
     assert rows[7].numpy().tobytes() == x[k].compute(on="core").tobytes()
@@ -299,8 +303,8 @@ def test_the_ranks_of_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
-    found = [b.tolist() for b in train.batches(torch.arange(20), 10)]
-    assert found == [b.tolist() for b in ranks(20, 10, 2)[1]]
+    rows = [b.tolist() for b in train.batches(torch.arange(20), 10)]
+    assert rows == [b.tolist() for b in ranks(20, 10, 2)[1]]
 
 
 def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,9 +396,9 @@ def test_the_ranks_and_the_device_of_a_job(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(context, "rank", lambda: 1)
     monkeypatch.setattr(context, "world_size", lambda: 2)
     monkeypatch.setattr(context, "device", lambda: torch.device("cpu"))
-    found = train.batches(torch.arange(60), 20, 4, 5)
-    assert repr(found) == "<3 batches of 20 from 60 rows, rank 1 of 2, on cpu; next: 0>"
-    assert [b.tolist() for b in found] == [b.tolist() for b in ranks(60, 20, 2, seed=4, epoch=5)[1]]
+    epoch = train.batches(torch.arange(60), 20, 4, 5)
+    assert repr(epoch) == "<3 batches of 20 from 60 rows, rank 1 of 2, on cpu; next: 0>"
+    assert [b.tolist() for b in epoch] == [b.tolist() for b in ranks(60, 20, 2, seed=4, epoch=5)[1]]
     monkeypatch.setattr(context, "device", lambda: torch.device("meta"))
     with pytest.raises(ParameterError, match="on 'cpu' and 'cuda' devices, not on meta"):
         train.batches(torch.arange(60), 20)
@@ -467,12 +471,12 @@ def test_host_memory_goes_to_the_gpu() -> None:
     labels = torch.arange(20_000)
     rows = order(20_000, 0, 0)
     busy = torch.empty(1 << 24, device="cuda")
-    found = []
+    moved = []
     for x, y, z in train.batches((values, labels, sc.arange(20_000)), 512, device="cuda"):
         busy.sin_()  # the batch waits in the stream while the next is copied
         assert x.device == y.device == z.device == torch.device("cuda", 0)
-        found.append((x * 2, y + 0, z))
-    doubled, places, same = (torch.cat(column).cpu().numpy() for column in zip(*found, strict=True))
+        moved.append((x * 2, y + 0, z))
+    doubled, places, same = (torch.cat(column).cpu().numpy() for column in zip(*moved, strict=True))
     rows = rows[: len(places)]
     assert (places == rows).all()
     assert (same == rows).all()

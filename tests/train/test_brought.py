@@ -43,8 +43,8 @@ def losses(step: Callable[[Any, Any], float]) -> list[float]:
     return [step(x, y) for _ in range(5)]
 
 
-def falls(found: list[list[float]]) -> bool:
-    return all(series[-1] < series[0] for series in found)
+def falls(losses: list[list[float]]) -> bool:
+    return all(series[-1] < series[0] for series in losses)
 
 
 def test_torch_compile() -> None:
@@ -93,9 +93,9 @@ def test_autocast_and_a_loader_with_processes() -> None:
 
         return losses(step), kinds[0], total
 
-    found = results(fit)
-    assert falls([series for series, _, _ in found])
-    assert {(kind, total) for _, kind, total in found} == {("torch.bfloat16", 15)}
+    by_rank = results(fit)
+    assert falls([series for series, _, _ in by_rank])
+    assert {(kind, total) for _, kind, total in by_rank} == {("torch.bfloat16", 15)}
 
 
 def test_fsdp2() -> None:
@@ -118,17 +118,17 @@ def test_fsdp2() -> None:
             optimizer.step()
             return float(loss.detach())
 
-        found = losses(step)
+        values = losses(step)
         shards = {name: tensor.to_local() for name, tensor in model.state_dict().items()}
-        train.report({"loss": found[-1]}, checkpoint={"shard": shards}, per_rank=True)
+        train.report({"loss": values[-1]}, checkpoint={"shard": shards}, per_rank=True)
         state = train.latest()
         assert state is not None
         same = all(torch.equal(state["shard"][name], shards[name]) for name in shards)
-        return found, list(shards["0.weight"].shape), float(same)
+        return values, list(shards["0.weight"].shape), float(same)
 
-    found = results(fit)
-    assert falls([series for series, _, _ in found])
-    assert [(shape, same) for _, shape, same in found] == [([8, 8], 1.0)] * 2
+    by_rank = results(fit)
+    assert falls([series for series, _, _ in by_rank])
+    assert [(shape, same) for _, shape, same in by_rank] == [([8, 8], 1.0)] * 2
 
 
 def test_accelerate() -> None:
@@ -152,9 +152,9 @@ def test_accelerate() -> None:
 
         return losses(step), accelerator.num_processes, accelerator.process_index
 
-    found = results(fit)
-    assert falls([series for series, _, _ in found])
-    assert [(size, rank) for _, size, rank in found] == [(2, 0), (2, 1)]
+    by_rank = results(fit)
+    assert falls([series for series, _, _ in by_rank])
+    assert [(size, rank) for _, size, rank in by_rank] == [(2, 0), (2, 1)]
 
 
 def test_lightning_fabric() -> None:
@@ -179,6 +179,6 @@ def test_lightning_fabric() -> None:
 
         return losses(step), fabric.world_size, fabric.global_rank
 
-    found = results(fit)
-    assert falls([series for series, _, _ in found])
-    assert [(size, rank) for _, size, rank in found] == [(2, 0), (2, 1)]
+    by_rank = results(fit)
+    assert falls([series for series, _, _ in by_rank])
+    assert [(size, rank) for _, size, rank in by_rank] == [(2, 0), (2, 1)]

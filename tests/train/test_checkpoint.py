@@ -57,17 +57,17 @@ def tensors(draw: st.DrawFn) -> torch.Tensor:
     dtype = getattr(torch, draw(st.sampled_from(TORCH)))
     shape, raw = numbers(draw, dtype.itemsize, dtype is torch.bool)
     flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-    made = flat.reshape(shape)
-    return made.movedim(0, -1) if shape and draw(st.booleans()) else made
+    shaped = flat.reshape(shape)
+    return shaped.movedim(0, -1) if shape and draw(st.booleans()) else shaped
 
 
 @st.composite
 def arrays(draw: st.DrawFn) -> Any:
     dtype = np.dtype(draw(st.sampled_from(NUMPY)))
     shape, raw = numbers(draw, dtype.itemsize, dtype.kind == "b")
-    made = np.frombuffer(raw, dtype).reshape(shape)
-    made = made[..., ::-1].T if shape and draw(st.booleans()) else made
-    return made.flat[0] if made.size and dtype.isnative and draw(st.booleans()) else made
+    array = np.frombuffer(raw, dtype).reshape(shape)
+    array = array[..., ::-1].T if shape and draw(st.booleans()) else array
+    return array.flat[0] if array.size and dtype.isnative and draw(st.booleans()) else array
 
 
 # A NaN among the keys comes back, too, but as another object, by which nothing can be looked up.
@@ -101,10 +101,10 @@ def test_any_nesting_comes_back_with_its_types_and_bits(value: Any) -> None:
 )
 def test_a_checkpoint_on_disk_holds_what_was_saved(tmp_path: Path, value: Any) -> None:
     saved = checkpoint.save(tmp_path, 3, value, keep=1)
-    found = checkpoint.newest(tmp_path)
-    assert found is not None
-    assert (found.step, found.path, found.skipped) == (3, saved.path, ())
-    assert same(found.value, value)
+    newest = checkpoint.newest(tmp_path)
+    assert newest is not None
+    assert (newest.step, newest.path, newest.skipped) == (3, saved.path, ())
+    assert same(newest.value, value)
 
 
 def test_optimizers_and_models_go_on_from_a_checkpoint(tmp_path: Path) -> None:
@@ -141,12 +141,12 @@ def test_schedules_with_milestones_go_on_from_a_checkpoint() -> None:
         return SequentialLR(optimizer, [warm, steps], [3])
 
     def rates(schedule: SequentialLR, count: int) -> list[float]:
-        found = []
+        rates = []
         for _ in range(count):
             schedule.optimizer.step()
             schedule.step()
-            found += schedule.get_last_lr()
-        return found
+            rates += schedule.get_last_lr()
+        return rates
 
     whole, begun, resumed = rates(made(), 9), made(), made()
     rates(begun, 1)
@@ -270,10 +270,10 @@ def test_a_damaged_later_one_costs_no_valid_one(tmp_path: Path) -> None:
         checkpoint.save(tmp_path, step, step)
     (tmp_path / "step-00000012" / "manifest.json").write_bytes(b"")
     checkpoint.save(tmp_path, 11, 11, keep=1)
-    found = checkpoint.newest(tmp_path)
-    assert found is not None
-    assert found.value == 11
-    ((path, reason),) = found.skipped
+    newest = checkpoint.newest(tmp_path)
+    assert newest is not None
+    assert newest.value == 11
+    ((path, reason),) = newest.skipped
     assert path.name == "step-00000012"
     assert "manifest.json is not what is written here" in reason
 
@@ -302,25 +302,25 @@ def test_each_rank_finds_its_own_value(tmp_path: Path) -> None:
     ]
     assert checkpoint.newest(tmp_path) is None
     checkpoint.commit(pending, 3, files, {"loss": float("nan"), "epoch": 2})
-    found = checkpoint.newest(tmp_path, world_size=3)
-    assert found is not None
-    assert [int(found.of(rank)["rank"]) for rank in range(3)] == [0, 1, 2]
-    assert [found.rng(rank) for rank in range(3)] == ["rng0", "rng1", "rng2"]
-    assert found.of(2).rng() == "rng2"
-    assert repr(found.metrics) == "{'loss': nan, 'epoch': 2}"
+    newest = checkpoint.newest(tmp_path, world_size=3)
+    assert newest is not None
+    assert [int(newest.of(rank)["rank"]) for rank in range(3)] == [0, 1, 2]
+    assert [newest.rng(rank) for rank in range(3)] == ["rng0", "rng1", "rng2"]
+    assert newest.of(2).rng() == "rng2"
+    assert repr(newest.metrics) == "{'loss': nan, 'epoch': 2}"
     with pytest.raises(CheckpointError, match="has ranks 0 to 2, not 3"):
-        found.of(3)
+        newest.of(3)
     with pytest.raises(CheckpointError, match="a value of each of 3 ranks, this job has 2"):
         checkpoint.newest(tmp_path, world_size=2)
 
 
 def test_one_value_serves_any_number_of_ranks(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, 5, {"w": 1}, {0: "a", 1: "b"}, world_size=2)
-    found = checkpoint.newest(tmp_path, world_size=4)
-    assert found is not None
-    assert [found.of(rank)["w"] for rank in range(4)] == [1] * 4
-    assert found.of(3).value is found.value  # one file is read once
-    assert [found.of(rank).rng() for rank in range(4)] == ["a", "b", None, None]
+    newest = checkpoint.newest(tmp_path, world_size=4)
+    assert newest is not None
+    assert [newest.of(rank)["w"] for rank in range(4)] == [1] * 4
+    assert newest.of(3).value is newest.value  # one file is read once
+    assert [newest.of(rank).rng() for rank in range(4)] == ["a", "b", None, None]
 
 
 def test_a_missing_rank_is_no_checkpoint(tmp_path: Path) -> None:

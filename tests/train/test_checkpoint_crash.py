@@ -29,37 +29,37 @@ def program(*args: object, before: list[str] | None = None) -> dict[str, Any]:
     command = [*(before or []), sys.executable, str(PROGRAM), *map(str, args)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert run.returncode == 0, run.stderr
-    told: dict[str, Any] = json.loads(run.stdout)
-    return told
+    facts: dict[str, Any] = json.loads(run.stdout)
+    return facts
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_at_any_time_what_was_told_is_there(tmp_path: Path, count: int) -> None:
-    told = program("kills", count, tmp_path)
-    assert told["faults"] == []
-    assert told["kills"] == count
-    assert told["saved"] >= count / 4  # else the kills hit the start of the process alone
-    assert told["litter"] > 0  # else none hit a write
-    assert told["left"] == [".lock"]
+    facts = program("kills", count, tmp_path)
+    assert facts["faults"] == []
+    assert facts["kills"] == count
+    assert facts["saved"] >= count / 4  # else the kills hit the start of the process alone
+    assert facts["litter"] > 0  # else none hit a write
+    assert facts["left"] == [".lock"]
 
 
 def test_killed_at_any_call_what_was_told_is_there(tmp_path: Path) -> None:
-    told = program("points", 0, tmp_path)
-    assert told["faults"] == []
-    assert told["points"] > 40
+    facts = program("points", 0, tmp_path)
+    assert facts["faults"] == []
+    assert facts["points"] > 40
 
 
 def test_a_full_disk_leaves_the_older_checkpoint(tmp_path: Path) -> None:
     if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system lets no user mount a file system of its own")
-    told = program("full", 0, tmp_path, before=ALONE)
-    assert told["faults"] == []
-    assert len(told["said"]) == 2
-    for message in told["said"]:
+    facts = program("full", 0, tmp_path, before=ALONE)
+    assert facts["faults"] == []
+    assert len(facts["said"]) == 2
+    for message in facts["said"]:
         assert message.startswith(f"cannot write the checkpoint {tmp_path}/disk/checkpoints/.step-")
         assert "the disk is full (4005" in message
         assert " bytes are needed, " in message
-    assert told["names"] == [".lock", "step-00000002"]
+    assert facts["names"] == [".lock", "step-00000002"]
 
 
 def test_what_is_renamed_is_on_the_disk_before(
@@ -117,7 +117,7 @@ def test_each_call_that_fails_leaves_a_checkpoint_and_no_litter(
     says = "the disk is full" if code == errno.ENOSPC else re.escape(os.strerror(code))
     message = rf"cannot write the checkpoint {tmp_path}.*: {says} \(\d+ bytes are needed, \d+ are"
     failing = Failing(monkeypatch, code)
-    told = []  # whether each failure was told as it should
+    explained = []  # whether each failure was told as it should
     for call in range(1, 100):
         place = tmp_path / str(call)
         checkpoint.save(place, 1, torch.zeros(9))
@@ -128,18 +128,18 @@ def test_each_call_that_fails_leaves_a_checkpoint_and_no_litter(
         except CheckpointError as raised:
             error = raised
         ended, failing.left = failing.left > 0, -1
-        found = checkpoint.newest(place)
-        assert found is not None
-        assert bool(found.value.all()) == (found.step == 2)
+        newest = checkpoint.newest(place)
+        assert newest is not None
+        assert bool(newest.value.all()) == (newest.step == 2)
         if error is not None:
-            told.append(re.match(message, str(error)) is not None)
+            explained.append(re.match(message, str(error)) is not None)
             assert not list(place.glob(".step-*"))
         else:  # an older one that cannot be removed is no fault of the new one
-            assert found.step == 2
+            assert newest.step == 2
         if ended:
             break
-    assert all(told)
-    assert len(told) > 10
+    assert all(explained)
+    assert len(explained) > 10
 
 
 def test_a_rank_that_does_not_see_the_directory_says_so(tmp_path: Path) -> None:
@@ -187,9 +187,9 @@ def test_readers_meet_a_writer_that_keeps_one(tmp_path: Path) -> None:
     thread.start()
     last = 1
     while not done.is_set():
-        found = checkpoint.newest(tmp_path)
-        assert found is not None
-        assert found.step >= last
-        last = found.step
+        newest = checkpoint.newest(tmp_path)
+        assert newest is not None
+        assert newest.step >= last
+        last = newest.step
     thread.join()
     assert checkpoint.newest(tmp_path).value[0] == 39  # type: ignore[union-attr]

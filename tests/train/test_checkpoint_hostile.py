@@ -29,13 +29,13 @@ def test_mutants_are_refused_or_valid_and_run_nothing(tmp_path: Path, count: int
     command = [sys.executable, "-W", "error", str(PROGRAM), str(count), str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
-    assert told["outcomes"].keys() == {"valid", "refused"}, run.stderr
-    assert sum(told["outcomes"].values()) == count
-    assert told["outcomes"]["valid"] < count / 2  # else little was changed
-    assert told["events"] == {}
-    assert told["control"] == 1
-    assert told["grown"] < 300 * 1024
+    facts = json.loads(run.stdout)
+    assert facts["outcomes"].keys() == {"valid", "refused"}, run.stderr
+    assert sum(facts["outcomes"].values()) == count
+    assert facts["outcomes"]["valid"] < count / 2  # else little was changed
+    assert facts["events"] == {}
+    assert facts["control"] == 1
+    assert facts["grown"] < 300 * 1024
 
 
 def replaced(path: Path, make: Callable[[Path], object]) -> None:
@@ -85,10 +85,10 @@ def test_links_and_files_in_the_place_of_a_checkpoint_are_passed_over(tmp_path: 
     os.mkfifo(root / "step-00000007")
     for other in ("step-1", "step-0000000٣", "step-00000001.1", "step-00000006 ", ".step-x"):
         (root / other).mkdir()
-    found = checkpoint.newest(root)
-    assert found is not None
-    assert found.value == "inside"
-    reasons = {skip.path.name[-1]: skip.reason for skip in found.skipped}
+    newest = checkpoint.newest(root)
+    assert newest is not None
+    assert newest.value == "inside"
+    reasons = {skip.path.name[-1]: skip.reason for skip in newest.skipped}
     assert reasons.keys() == {"9", "8", "7"}
     assert all("Not a directory" in reason for reason in reasons.values())
     with pytest.raises(CheckpointError, match="has no name of a checkpoint, such as step-00000012"):

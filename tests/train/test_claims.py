@@ -15,7 +15,7 @@ from speedcube.train.driver import claims
 
 @dataclass
 class FakeScheduler:
-    """The attributes of a Dask scheduler that claims read; the real one is in test_train_run."""
+    """The attributes of a Dask scheduler that claims read; the real one is in test_run."""
 
     workers: dict[str, Any] = field(default_factory=dict)
     clients: dict[str, Any] = field(default_factory=dict)
@@ -34,11 +34,11 @@ def worker(host: str, name: int) -> Any:
 
 
 def scheduler(hosts: dict[str, int], clients: tuple[str, ...] = ("c",)) -> FakeScheduler:
-    made = FakeScheduler(clients=dict.fromkeys(clients))
+    scheduler = FakeScheduler(clients=dict.fromkeys(clients))
     for host, count in hosts.items():
         for k in range(count):
-            made.workers[f"{host}{k}"] = worker(host, k)
-    return made
+            scheduler.workers[f"{host}{k}"] = worker(host, k)
+    return scheduler
 
 
 def claim(on: FakeScheduler, job: str, count: int, client: str = "c", **more: Any) -> list[str]:

@@ -52,10 +52,10 @@ def until(condition: Callable[[], Any], seconds: float = 60) -> None:
 
 def test_kills_stops_and_exceptions_leave_the_same_bits_and_nothing_else() -> None:
     """The times are measured by bench/train_faults.py, with more of each."""
-    found = train_faults.series(kills=3, stops=1, exceptions=1)
-    assert len(found["faults"]) == 5
-    assert all(fault["same_bits"] for fault in found["faults"])
-    assert found["left_over"] == []
+    measured = train_faults.series(kills=3, stops=1, exceptions=1)
+    assert len(measured["faults"]) == 5
+    assert all(fault["same_bits"] for fault in measured["faults"])
+    assert measured["left_over"] == []
 
 
 def steps(count: int, pause: float = 0.01) -> int:
@@ -71,12 +71,12 @@ def test_the_message_of_a_death_names_rank_host_step_cause_and_what_is_kept() ->
     os.kill(pids(job)[1], signal.SIGKILL)
     with pytest.raises(train.RankError) as caught:
         job.results()
-    kept = job.checkpoint()
-    assert kept is not None
+    newest = job.checkpoint()
+    assert newest is not None
     message = str(caught.value)
     assert message.startswith("rank 1 on 127.0.0.1 failed at step ")
     assert ": it was killed by SIGKILL. " in message
-    assert message.endswith(f"Kept: the checkpoint of step {kept.step} in {job.out}.")
+    assert message.endswith(f"Kept: the checkpoint of step {newest.step} in {job.out}.")
     assert job.status == "failed"
     assert [event["rank"] for event in events(job, "failure")] == [1]
 
@@ -337,10 +337,10 @@ def test_a_full_disk_ends_the_job_with_the_old_checkpoint_whole(tmp_path: Path) 
         job = run(fit, out=disk / "run")
         with pytest.raises(CheckpointError, match="free"):
             job.results()
-        kept = job.checkpoint()
-        assert kept is not None
-        assert kept.step == 2
-        assert float(kept["weights"].sum()) == 1 << 18
+        newest = job.checkpoint()
+        assert newest is not None
+        assert newest.step == 2
+        assert float(newest["weights"].sum()) == 1 << 18
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
@@ -350,7 +350,7 @@ def failure(rank: int, cause: Cause, at: float, text: str = "") -> Failure:
 
 
 @pytest.mark.parametrize(
-    ("found", "rank"),
+    ("failed", "rank"),
     [
         ([failure(0, Cause.EXCEPTION, 1.0, "seven"), failure(1, Cause.EXCEPTION, 2.0, "six")], 0),
         (
@@ -371,9 +371,9 @@ def failure(rank: int, cause: Cause, at: float, text: str = "") -> Failure:
         ([failure(0, Cause.SILENT, 1.0), failure(1, Cause.HUNG, 0.5)], 0),
     ],
 )
-def test_the_cause_is_found_among_its_consequences(found: list[Failure], rank: int) -> None:
-    assert root(found).rank == rank
-    assert root(found[::-1]).rank == rank
+def test_the_cause_is_found_among_its_consequences(failed: list[Failure], rank: int) -> None:
+    assert root(failed).rank == rank
+    assert root(failed[::-1]).rank == rank
 
 
 def test_every_cause_has_its_words() -> None:

@@ -59,9 +59,9 @@ def test_ranks_on_gpus(count: int) -> None:
     if machine.gpu_count() < count:
         pytest.skip(f"needs {count} GPUs")
     before = used_bytes()
-    found = run(surroundings, on=f"gpus:{count}").results()
+    seen = run(surroundings, on=f"gpus:{count}").results()
     total = count * (count + 1) / 2
-    for rank, (size, device_sum, host_sum, where, tensor) in enumerate(found):
+    for rank, (size, device_sum, host_sum, where, tensor) in enumerate(seen):
         assert (size, device_sum, host_sum) == (count, total, total)
         assert where == (f"cuda:{rank}", rank, f"cuda:{rank}")
         assert str(tensor.device) == "cpu", "a tensor of a GPU comes home to the host"
@@ -120,15 +120,15 @@ def test_arrays_are_computed_on_the_ranks_own_gpu() -> None:
     def total(x: Any) -> tuple[str, float]:
         return x.sum().plan().rung, float(x.sum())
 
-    (found,) = run(total, x).results()
-    assert found == ("gpu:0", float(x.sum()))
+    (value,) = run(total, x).results()
+    assert value == ("gpu:0", float(x.sum()))
 
 
 def test_on_a_cuda_cluster() -> None:
     pytest.importorskip("dask_cuda", reason="cuda-cluster needs dask-cuda")
     before = machine.gpu_count()
-    found = run(surroundings, on="cuda-cluster").results()
-    assert [result[0] for result in found] == [before] * before
+    seen = run(surroundings, on="cuda-cluster").results()
+    assert [result[0] for result in seen] == [before] * before
 
 
 @pytest.mark.multigpu
@@ -147,6 +147,6 @@ def test_old_programs_that_say_cuda_0_get_a_gpu_each() -> None:
 
     count = machine.gpu_count()
     futures = dispatch.run(cuda_client(tuple(range(count))), fit, 3)
-    found = [future.result() for future in futures]
-    assert len({uuid for uuid, _, _ in found}) == count
-    assert [(total, rank) for _, total, rank in found] == [(3.0 * count, k) for k in range(count)]
+    values = [future.result() for future in futures]
+    assert len({uuid for uuid, _, _ in values}) == count
+    assert [(total, rank) for _, total, rank in values] == [(3.0 * count, k) for k in range(count)]

@@ -38,9 +38,9 @@ def client() -> Iterator[Client]:
         LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
-        Client(cluster, set_as_default=False) as made,
+        Client(cluster, set_as_default=False) as connected,
     ):
-        yield made
+        yield connected
 
 
 def run(function: Callable[..., Any], *args: Any, **options: Any) -> train.Job:
@@ -66,8 +66,8 @@ def test_a_worker_that_computes_something_else_is_waited_for(client: Client) -> 
     assert not job.wait(attempt.AGENT_SECONDS + 1), "longer than an agent may be silent"
     Event("over", client=client).set()
     assert job.results() == [0, 1]
-    (told,) = events(job, "waits")
-    assert told["text"].startswith(f"worker {_one(client)} is busy with other tasks; rank ")
+    (event,) = events(job, "waits")
+    assert event["text"].startswith(f"worker {_one(client)} is busy with other tasks; rank ")
     assert held.result() is None
     job = run(train.rank, on=client)
     assert job.results() == [0, 1]
@@ -193,9 +193,9 @@ def test_clients_that_cannot_be_used_are_refused(client: Client) -> None:
     async def refused() -> str:
         async with Client(
             client.scheduler.address, asynchronous=True, set_as_default=False
-        ) as made:
+        ) as connected:
             with pytest.raises(SchedulerError) as caught:
-                run(train.rank, on=made)
+                run(train.rank, on=connected)
         return str(caught.value)
 
     assert "is asynchronous: give a Client made without" in asyncio.run(refused())
@@ -240,9 +240,9 @@ def program(tmp_path: Path, mode: str) -> subprocess.Popen[str]:
 
 def test_a_program_that_does_not_ask_is_told(tmp_path: Path) -> None:
     with program(tmp_path, "drops") as process:
-        _, told = process.communicate()
+        _, errors = process.communicate()
     assert process.returncode == 0
-    lines = told.splitlines()
+    lines = errors.splitlines()
     assert lines[0] == (
         "bad: rank 0 on 127.0.0.1 failed at step 0: it raised builtins.ValueError: seven"
     )

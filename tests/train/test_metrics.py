@@ -178,11 +178,11 @@ def test_a_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, c
         file.write({"step": 2, "metrics": {"text": "a} é"}})
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
-    kept = whole[:cut].count(b"\n") + (cut < len(whole) and whole[cut : cut + 1] == b"\n")
-    assert [row["step"] for row in read_rows(path)] == [1, 2][:kept]
+    whole_lines = whole[:cut].count(b"\n") + (cut < len(whole) and whole[cut : cut + 1] == b"\n")
+    assert [row["step"] for row in read_rows(path)] == [1, 2][:whole_lines]
     with MetricsFile(path) as file:
         file.write({"step": 3})
-    assert [row["step"] for row in read_rows(path)] == [*[1, 2][:kept], 3]
+    assert [row["step"] for row in read_rows(path)] == [*[1, 2][:whole_lines], 3]
     assert path.read_bytes().startswith(whole[:cut].rpartition(b"\n")[0])
 
 

@@ -135,12 +135,12 @@ def test_ranks_on_two_hosts(tmp_path: Path) -> None:
                 process.terminate()
                 process.wait()
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert [total for total, *_ in found] == [3.0, 3.0]
-    assert [environment for _, environment, *_ in found] == [
+    facts = json.loads(done.stdout)
+    assert [total for total, *_ in facts] == [3.0, 3.0]
+    assert [environment for _, environment, *_ in facts] == [
         ["0", "0", "1", HOSTS["a"]],
         ["1", "0", "1", HOSTS["a"]],
     ]
-    for (_, _, listening, mine), host in zip(found, ("a", "b"), strict=True):
+    for (_, _, listening, mine), host in zip(facts, ("a", "b"), strict=True):
         assert HOSTS[host] in mine
         assert set(listening) <= {HOSTS[host]}, "the chosen interface only"

@@ -98,9 +98,9 @@ def surroundings() -> dict[str, Any]:
     total = torch.tensor([dist.get_rank() + 1])
     dist.all_reduce(total)
     listening = [
-        found.laddr.ip
-        for found in psutil.Process().net_connections("inet")
-        if found.status == psutil.CONN_LISTEN
+        connection.laddr.ip
+        for connection in psutil.Process().net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
     ]
     return {
         "environment": {name: os.environ[name] for name in names},
@@ -116,9 +116,9 @@ def surroundings() -> dict[str, Any]:
 
 def test_a_rank_has_its_group_its_environment_and_a_process_of_its_own() -> None:
     job = run(surroundings)
-    found = job.results()
+    by_rank = job.results()
     assert job.status == "finished"
-    for rank, seen in enumerate(found):
+    for rank, seen in enumerate(by_rank):
         assert seen["group"] == (rank, 2, "gloo")
         assert seen["asked"] == (rank, rank, 2, "cpu")
         assert seen["total"] == 3
@@ -134,8 +134,8 @@ def test_a_rank_has_its_group_its_environment_and_a_process_of_its_own() -> None
         assert set(seen["listening"]) <= {"127.0.0.1"}
         assert os.getpid() in seen["parents"]  # through the fork server and the worker
         assert not psutil.pid_exists(seen["pid"])
-    assert found[0]["listening"], "rank 0 serves the store"
-    assert found[0]["parents"][1] != found[1]["parents"][1], "each on its worker"
+    assert by_rank[0]["listening"], "rank 0 serves the store"
+    assert by_rank[0]["parents"][1] != by_rank[1]["parents"][1], "each on its worker"
 
 
 def test_closures_keywords_and_big_arguments_arrive() -> None:
@@ -245,9 +245,9 @@ def test_a_run_goes_on_in_its_directory() -> None:
     job = run(fit, 5, out="here")
     assert job.results() == [(2, (2, 0)), (2, (2, 1))]
     assert [row["step"] for row in job] == [3, 4, 5]
-    kept = job.checkpoint()
-    assert kept is not None
-    assert (kept.step, kept["done"], kept.world_size) == (5, 5, 2)
+    newest = job.checkpoint()
+    assert newest is not None
+    assert (newest.step, newest["done"], newest.world_size) == (5, 5, 2)
     assert len(list(Path("here/checkpoints").glob("step-*"))) == 2
 
 
@@ -301,9 +301,9 @@ def test_a_nan_stops_every_rank_at_the_same_step() -> None:
     assert max(row["step"] for row in job.rows()) == 4
     assert [row["rank"] for row in job.rows() if row["step"] == 4] in ([0, 1], [1, 0])
     assert job.restarts == 0
-    kept = job.checkpoint()
-    assert kept is not None
-    assert kept.step == 3
+    newest = job.checkpoint()
+    assert newest is not None
+    assert newest.step == 3
     assert run(fit).results() == [None, None]
 
 
@@ -385,7 +385,9 @@ def test_a_directory_has_one_job_at_a_time() -> None:
     )
     with pytest.raises(ParameterError, match=message):
         run(fit, "second", ranks=1, out="one/place")
-    code = "import pathlib, speedcube.train.driver.run_lock as h; h.Hold(pathlib.Path('one/place'))"
+    code = (
+        "import pathlib, speedcube.train.driver.run_lock as h; h.RunLock(pathlib.Path('one/place'))"
+    )
     other = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
@@ -399,8 +401,8 @@ def test_a_directory_has_one_job_at_a_time() -> None:
 def test_a_directory_outlasts_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
     monkeypatch.setattr("speedcube.train.checkpoint.disk.sync_directory", synced.append)
-    made = run_directory(tmp_path / "a" / "b", "name")
-    assert made.is_dir()
+    directory = run_directory(tmp_path / "a" / "b", "name")
+    assert directory.is_dir()
     assert synced == [tmp_path, tmp_path / "a"]
 
 
@@ -422,9 +424,9 @@ def test_a_waiting_job_can_be_cancelled() -> None:
 
 
 def test_a_busy_port_is_no_ones_business() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
         ports = [run(surroundings).results()[0]["environment"]["MASTER_PORT"] for _ in range(2)]
     assert ports[0] != ports[1]
 
@@ -469,8 +471,8 @@ def test_other_bad_calls() -> None:
     with pytest.raises(ParameterError, match="cannot be sent to the ranks"):
         run(surroundings, threading.Lock())
     cores = sc.engine.machine.cores()
-    told = rf"'cores:9999' asks for 9999 ranks on {cores} cores, .*: at most {16 * cores} here"
-    with pytest.raises(RungError, match=told):
+    message = rf"'cores:9999' asks for 9999 ranks on {cores} cores, .*: at most {16 * cores} here"
+    with pytest.raises(RungError, match=message):
         run(surroundings, on="cores:9999")
     with pytest.raises(RungError, match="unknown rung 'coresx'"):
         run(surroundings, on="coresx")

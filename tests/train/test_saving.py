@@ -53,15 +53,15 @@ def test_every_rank_takes_the_checkpoint_that_rank_0_takes(tmp_path: Path) -> No
     job = Job(tmp_path, tmp_path, tmp_path)
     assert job.all(Saver.newest) == [None] * 3
     for step in (1, 2):
-        made = job.all(lambda rank, step=step: rank.save(step, {"x": step}, False, {}))
-        assert (made[0].step, made[1:]) == (step, [None, None])
-    found = job.all(Saver.newest)
-    assert [(one.step, one.rank, one["x"]) for one in found] == [(2, 0, 2), (2, 1, 2), (2, 2, 2)]
-    assert sorted(found[0].manifest.files[0].name for one in found) == ["rank-0.safetensors"] * 3
-    assert {tuple(found[0].rng(rank)) for rank in range(3)} == {
+        saved = job.all(lambda rank, step=step: rank.save(step, {"x": step}, False, {}))
+        assert (saved[0].step, saved[1:]) == (step, [None, None])
+    newest = job.all(Saver.newest)
+    assert [(one.step, one.rank, one["x"]) for one in newest] == [(2, 0, 2), (2, 1, 2), (2, 2, 2)]
+    assert sorted(newest[0].manifest.files[0].name for one in newest) == ["rank-0.safetensors"] * 3
+    assert {tuple(newest[0].rng(rank)) for rank in range(3)} == {
         ("python", "numpy", "torch", "cuda")
     }
-    (found[0].path / "rank-0.safetensors").write_bytes(b"")  # only rank 0's choice counts
+    (newest[0].path / "rank-0.safetensors").write_bytes(b"")  # only rank 0's choice counts
     late = checkpoint.save(tmp_path, 3, {"x": 3}, world_size=3)
     job = Job(tmp_path, tmp_path, tmp_path)
     assert [one.path for one in job.all(Saver.newest)] == [late.path] * 3
@@ -108,30 +108,30 @@ def test_a_rank_that_cannot_save_keeps_no_other_waiting(
     def save(rank: Saver) -> Any:
         return rank.save(1, {1} if rank.rank == bad else rank.rank, per_rank, {})
 
-    told = job.all(save)
-    assert all("checkpoint cannot be saved: it is of type set" in text for text in told)
-    assert told[0].startswith("rank 1: ") == per_rank
-    assert told[2].startswith("rank 0: ")
+    ends = job.all(save)
+    assert all("checkpoint cannot be saved: it is of type set" in text for text in ends)
+    assert ends[0].startswith("rank 1: ") == per_rank
+    assert ends[2].startswith("rank 0: ")
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
     # A function that catches it goes on, and the next one is kept.
-    made = job.all(lambda rank: rank.save(2, rank.rank, per_rank, {}))
-    assert made[1:] == [None, None]
-    assert [made[0].of(rank).value for rank in range(3)] == ([0, 1, 2] if per_rank else [0, 0, 0])
+    saved = job.all(lambda rank: rank.save(2, rank.rank, per_rank, {}))
+    assert saved[1:] == [None, None]
+    assert [saved[0].of(rank).value for rank in range(3)] == ([0, 1, 2] if per_rank else [0, 0, 0])
 
 
 def test_ranks_that_are_not_at_one_step_are_told_at_once(tmp_path: Path) -> None:
-    told = Job(tmp_path, tmp_path).each(
+    ends = Job(tmp_path, tmp_path).each(
         lambda rank: rank.save(4, 0, False, {}), lambda rank: rank.save(5, 0, False, {})
     )
-    assert told[0].startswith(
+    assert ends[0].startswith(
         "rank 0 saves a checkpoint at step 4 with per_rank=False, rank 1 at step 5 with "
         "per_rank=False: every rank has to call report(..., checkpoint=...) at the same steps"
     )
-    assert told[1] == f"rank 0: {told[0]}"
-    told = Job(tmp_path, tmp_path).each(
+    assert ends[1] == f"rank 0: {ends[0]}"
+    ends = Job(tmp_path, tmp_path).each(
         lambda rank: rank.save(4, 0, True, {}), lambda rank: rank.save(4, 0, False, {})
     )
-    assert "with per_rank=True, rank 1 at step 4 with per_rank=False" in told[1]
+    assert "with per_rank=True, rank 1 at step 4 with per_rank=False" in ends[1]
 
 
 def test_a_rank_that_writes_for_long_is_waited_for(
@@ -151,8 +151,8 @@ def test_a_rank_that_writes_for_long_is_waited_for(
 
 def test_who_does_not_come_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "PEER_SECONDS", 0.2)
-    told = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 0, False, {}), lambda rank: None)
-    assert told[0].startswith(
+    ends = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 0, False, {}), lambda rank: None)
+    assert ends[0].startswith(
         "rank 1 was not heard of within 0.2 s: every rank has to call report("
     )
 

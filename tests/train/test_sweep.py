@@ -34,14 +34,14 @@ from speedcube.train.sweeps.packing import Trial, fitting, order
 def fit(lr: float, batch: int = 32) -> None: ...
 
 
-def made(**changes: Any) -> record.Settings:
+def made(**changes: Any) -> record.SweepSettings:
     """Settings of a sweep, as `sweep` would make them."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": "fit", "space": space.parse({"lr": [0.1, 0.2], "gpus": [1, 2]}), "method": "grid",
         "trials": 4, "metric": "loss", "direction": "minimize", "prune": None, "seed": 0,
         "fixed": {}, "target": None,
     }  # fmt: skip
-    return record.Settings(**told | changes)
+    return record.SweepSettings(**fields | changes)
 
 
 def row(step: int, seconds: float, loss: Any, *, rank: int = 0, time: float = 0.0) -> Row:
@@ -51,24 +51,24 @@ def row(step: int, seconds: float, loss: Any, *, rank: int = 0, time: float = 0.
 
 def written(
     out: Path,
-    asked: record.Settings,
+    asked: record.SweepSettings,
     trials: Mapping[int, tuple[dict[str, Any], str, Sequence[Row]]],
     error: str | None = None,
 ) -> Path:
     """A sweep's directory, with the parameters, the status and the rows of each trial."""
     out.mkdir(exist_ok=True)
     record.save(out, asked)
-    with record.Record(out) as kept:
-        kept.session(8)
+    with record.Record(out) as files:
+        files.session(8)
         for number, (params, status, rows) in trials.items():
-            kept.start(Trial(number, params, params.get("gpus", 1)))
+            files.start(Trial(number, params, params.get("gpus", 1)))
             run = record.directory(out, number)
             run.mkdir()
             with MetricsFile(run / "metrics.jsonl") as file:
                 for line in rows:
                     file.write(line)
             if status != "running":
-                kept.end(number, status, error)
+                files.end(number, status, error)
     return out
 
 
@@ -119,9 +119,9 @@ def written(
 def test_bad_input_is_refused_before_anything_starts(
     asked: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    told = {"space": {"lr": [0.1]}, "out": tmp_path / "out", "on": "cores:1"} | asked
+    arguments = {"space": {"lr": [0.1]}, "out": tmp_path / "out", "on": "cores:1"} | asked
     with pytest.raises(ParameterError, match=message):
-        train.sweep(fit, told.pop("space"), **told)
+        train.sweep(fit, arguments.pop("space"), **arguments)
     assert not (tmp_path / "out").exists()
 
 
@@ -149,9 +149,9 @@ def test_numbers_of_ranks_that_cannot_be_are_refused(number: Any) -> None:
 
 
 def test_a_grid_counts_every_combination_and_numbers_of_numpy_become_pythons() -> None:
-    found = list(space.grid(space.parse({"a": np.array([1, 2]), "b": ["x", None, True]})))
-    assert found == [{"a": a, "b": b} for a in (1, 2) for b in ("x", None, True)]
-    assert {type(params["a"]) for params in found} == {int}
+    combinations = list(space.grid(space.parse({"a": np.array([1, 2]), "b": ["x", None, True]})))
+    assert combinations == [{"a": a, "b": b} for a in (1, 2) for b in ("x", None, True)]
+    assert {type(params["a"]) for params in combinations} == {int}
     assert vars(Range(np.float32(0.5), np.int64(2))) == {"low": 0.5, "high": 2.0, "log": False}
 
 
@@ -166,13 +166,13 @@ def drawn(method: str, trials: int, values: Sequence[float] = ()) -> list[dict[s
         space=space.parse({"lr": (1e-4, 1e-1, "log"), "n": (1, 64), "kind": ["a", "b"]}),
         method=method, trials=trials, seed=5,
     )  # fmt: skip
-    found = search.Search(asked, None)
+    proposer = search.Search(asked, None)
     if method == "random":
-        return found.planned()
+        return proposer.planned()
     proposed = []
     for number, value in enumerate(values):
-        proposed.append(found.propose(number))
-        found.end(number, "finished", value)
+        proposed.append(proposer.propose(number))
+        proposer.end(number, "finished", value)
     return proposed
 
 
@@ -196,21 +196,21 @@ def test_a_resumed_search_proposes_what_the_first_would_have() -> None:
     known = whole._study.get_trials()
     resumed = search.Search(asked, None)
     for number, trial in enumerate(known):
-        told = [(1, trial.value)]
-        resumed.replay(Trial(number, dict(trial.params), 1), "finished", told)
+        series = [(1, trial.value)]
+        resumed.replay(Trial(number, dict(trial.params), 1), "finished", series)
     assert resumed.propose(14) == whole.propose(14)
 
 
 def test_a_pruner_hears_of_each_step_once_and_of_earlier_sessions() -> None:
     asked = made(method="random", trials=3)
-    found = search.Search(asked, optuna.pruners.MedianPruner(n_startup_trials=1))
+    proposer = search.Search(asked, optuna.pruners.MedianPruner(n_startup_trials=1))
     good = Trial(0, {"lr": 0.1, "gpus": 1}, 1)
-    found.replay(good, "finished", [(1, 0.5), (2, 0.4)])
-    found.start(Trial(1, {"lr": 0.2, "gpus": 1}, 1))
-    assert not found.hear(1, 1, 0.45)
-    assert found.hear(1, 2, 0.6)
-    assert found.hear(1, 2, 0.6)  # repeated after a restart
-    found.end(1, "pruned", 0.6)
+    proposer.replay(good, "finished", [(1, 0.5), (2, 0.4)])
+    proposer.start(Trial(1, {"lr": 0.2, "gpus": 1}, 1))
+    assert not proposer.hear(1, 1, 0.45)
+    assert proposer.hear(1, 2, 0.6)
+    assert proposer.hear(1, 2, 0.6)  # repeated after a restart
+    proposer.end(1, "pruned", 0.6)
 
 
 # Packing
@@ -276,9 +276,9 @@ def test_points_of_a_restart_follow_those_of_its_checkpoint() -> None:
         {"event": "start", "time": 0.0},  # the whole job again, from the checkpoint of step 4
         row(5, 4.0, 0.5),
     ]  # fmt: skip
-    found = [(p.step, p.seconds, p.metrics["loss"]) for p in points(lines)]
+    curve = [(p.step, p.seconds, p.metrics["loss"]) for p in points(lines)]
     expected = [(1, 1.0, 0.9), (2, 2.0, 0.8), (3, 2.5, 0.75), (4, 3.5, 0.6), (5, 7.5, 0.5)]
-    assert found == expected
+    assert curve == expected
     again = [*lines, {"event": "restart", "time": 0.0}, row(1, 0.25, 0.95)]  # no checkpoint
     assert [(p.step, p.seconds) for p in points(again)] == [(1, 0.25)]
 
@@ -289,14 +289,14 @@ def test_however_often_a_run_is_killed_its_curve_is_that_of_a_whole_run(
     sessions: list[tuple[int, int]],
 ) -> None:
     lines: list[Row] = []
-    kept = 0  # the step of the newest checkpoint; each step takes a second
+    newest = 0  # the step of the newest checkpoint; each step takes a second
     for back, steps in sessions:
-        begin = max(0, kept - back)
+        begin = max(0, newest - back)
         lines.append({"event": "start", "time": 0.0})
         lines += [row(begin + k, float(k), 1 / (begin + k)) for k in range(1, steps + 1)]
-        kept = begin + steps
-    found = [(p.step, p.seconds, p.metrics["loss"]) for p in points(lines)]
-    assert found == [(k, float(k), 1 / k) for k in range(1, kept + 1)]
+        newest = begin + steps
+    curve = [(p.step, p.seconds, p.metrics["loss"]) for p in points(lines)]
+    assert curve == [(k, float(k), 1 / k) for k in range(1, newest + 1)]
 
 
 def test_busy_is_from_a_ranks_first_step_to_its_last() -> None:
@@ -319,15 +319,15 @@ def test_results_of_a_directory(tmp_path: Path) -> None:
         2: ({"lr": 0.2, "gpus": 1}, "running", CURVE[:1]),
         3: ({"lr": 0.2, "gpus": 2}, "pruned", [row(1, 1.0, 0.2)]),
     }
-    found = Sweep(written(tmp_path, made(target=0.4), trials))
-    told = [(r.status, r.value, r.best, r.steps, r.target_seconds) for r in found.results()]
-    assert told[0] == ("finished", 0.5, 0.3, 3, 2.0)
-    assert told[1][0] == "finished"
-    assert np.isnan(told[1][1])
-    assert told[1][2:] == (0.4, 2, 0.5)
-    assert told[2] == ("running", 0.9, 0.9, 1, None)
-    assert found.best == found.results()[0]
-    assert repr(found) == f"<Sweep of 4 trials (2 finished, 1 running, 1 pruned) in {tmp_path}>"
+    read = Sweep(written(tmp_path, made(target=0.4), trials))
+    results = [(r.status, r.value, r.best, r.steps, r.target_seconds) for r in read.results()]
+    assert results[0] == ("finished", 0.5, 0.3, 3, 2.0)
+    assert results[1][0] == "finished"
+    assert np.isnan(results[1][1])
+    assert results[1][2:] == (0.4, 2, 0.5)
+    assert results[2] == ("running", 0.9, 0.9, 1, None)
+    assert read.best == read.results()[0]
+    assert repr(read) == f"<Sweep of 4 trials (2 finished, 1 running, 1 pruned) in {tmp_path}>"
     (tmp_path / "b").mkdir()
     higher = Sweep(written(tmp_path / "b", made(direction="maximize", target=0.4), trials))
     assert (higher.results()[0].best, higher.results()[0].target_seconds) == (0.9, 1.0)
@@ -337,10 +337,10 @@ def test_results_of_a_directory(tmp_path: Path) -> None:
 def test_the_table_survives_parquet(tmp_path: Path) -> None:
     mixed = space.parse({"lr": ["auto", 0.1, None, True], "gpus": [1]})
     trials = {k: ({"lr": lr, "gpus": 1}, "finished", CURVE) for k, lr in enumerate(mixed["lr"])}
-    found = Sweep(written(tmp_path, made(space=mixed), trials))
-    found.to_parquet(tmp_path / "table.parquet")
+    mixed_sweep = Sweep(written(tmp_path, made(space=mixed), trials))
+    mixed_sweep.to_parquet(tmp_path / "table.parquet")
     read = pd.read_parquet(tmp_path / "table.parquet")
-    pd.testing.assert_frame_equal(read, found.dataframe())
+    pd.testing.assert_frame_equal(read, mixed_sweep.dataframe())
     assert list(read["params_lr"][[0, 1, 3]]) == ['"auto"', "0.1", "true"]
     assert read["params_lr"].isna().tolist() == [False, False, True, False]
     assert read["target_seconds"].isna().all()
@@ -350,13 +350,13 @@ def test_the_table_survives_parquet(tmp_path: Path) -> None:
 def test_no_sweep_and_no_target_are_told(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"holds no sweep: there is no sweep\.json in it"):
         report(tmp_path)
-    found = Sweep(written(tmp_path, made(), {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)}))
+    read = Sweep(written(tmp_path, made(), {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)}))
     with pytest.raises(ParameterError, match="the sweep has no target: give target="):
-        found.target_times()
+        read.target_times()
     with pytest.raises(ParameterError, match=r"no trial reached loss 0\.1"):
         Sweep(tmp_path, target=0.1).target_times()
     with pytest.raises(ParameterError, match=r"a figure is a \.png or a \.svg file"):
-        found.curves(tmp_path / "a.exe")
+        read.curves(tmp_path / "a.exe")
 
 
 def test_events_cut_at_any_byte_keep_what_was_whole(tmp_path: Path) -> None:
@@ -475,11 +475,11 @@ def test_the_page_tells_trials_settings_and_the_time_to_the_target(tmp_path: Pat
     }
     path = report(written(tmp_path, made(), trials), target=0.4)
     page = Page(path.read_text(encoding="utf-8"))
-    for told in (
+    for text in (
         "4 trials (2 finished)", "Best: trial 1, loss 0.35.", "Time to loss 0.4", "2 s", "1.25 s",
         "lr=0.1", "grid", "loss, minimize", str(tmp_path),
     ):  # fmt: skip
-        assert told in page.text
+        assert text in page.text
     assert Sweep(tmp_path).html().count("<svg") == 1  # no target
 
 
@@ -489,8 +489,8 @@ def test_figures_show_each_trial_and_the_ideal(tmp_path: Path) -> None:
         1: ({"lr": 0.2, "gpus": 1}, "finished", [row(1, 1.5, 0.35)]),
         2: ({"lr": 0.1, "gpus": 2}, "failed", [row(1, 1.0, 0.35)]),
     }
-    found = Sweep(written(tmp_path, made(target=0.4), trials))
-    left, right = found.curves(tmp_path / "a.png").axes
+    read = Sweep(written(tmp_path, made(target=0.4), trials))
+    left, right = read.curves(tmp_path / "a.png").axes
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     drawn_lines = [line for line in right.lines if len(line.get_xdata()) == 3]
     assert list(drawn_lines[0].get_xdata()) == [1.0, 2.0, 3.0]
@@ -499,13 +499,13 @@ def test_figures_show_each_trial_and_the_ideal(tmp_path: Path) -> None:
     assert [line.get_label() for line in left.lines[:3]] == [
         "lr=0.1, gpus=1", "lr=0.2, gpus=1", "lr=0.1, gpus=2",
     ]  # fmt: skip
-    (axes,) = found.target_times().axes
+    (axes,) = read.target_times().axes
     assert [bar.get_height() for bar in axes.patches] == [1.5, 1.0]  # the fastest of each
     assert list(axes.lines[0].get_ydata()) == [1.5, 0.75]
     assert axes.get_xlabel() == "GPUs"
     one, two = io.BytesIO(), io.BytesIO()
     for file in (one, two):
-        plots.draw(found.curves(), file, format="svg", metadata={"Date": None})
+        plots.draw(read.curves(), file, format="svg", metadata={"Date": None})
     assert one.getvalue() == two.getvalue()
 
 

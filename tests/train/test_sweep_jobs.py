@@ -56,12 +56,12 @@ def stubborn(lr: float) -> None:
 
 def patient(lr: float, gate: str, steps: int = 6) -> None:
     """Saves a checkpoint at each step; from its third on it waits for the file ``gate``."""
-    found = train.latest()
-    total = 0.0 if found is None else float(found["total"])
-    for step in range(0 if found is None else found.step, steps):
+    newest = train.latest()
+    total = 0.0 if newest is None else float(newest["total"])
+    for step in range(0 if newest is None else newest.step, steps):
         total += lr * torch.rand(()).item()
-        kept = {"total": torch.tensor(total, dtype=torch.float64)}
-        train.report({"loss": total, "pid": os.getpid()}, checkpoint=kept)
+        state = {"total": torch.tensor(total, dtype=torch.float64)}
+        train.report({"loss": total, "pid": os.getpid()}, checkpoint=state)
         while step >= 2 and not Path(gate).exists():
             time.sleep(0.02)
 
@@ -74,8 +74,8 @@ def endless(lr: float) -> None:
 
 def rows(out: Path, trial: int, rank: int = 0) -> list[dict[str, Any]]:
     path = out / f"trial-{trial:04d}" / "metrics.jsonl"
-    found = read_rows(path) if path.exists() else []
-    return [row for row in found if "event" not in row and row["rank"] == rank]
+    rows = read_rows(path) if path.exists() else []
+    return [row for row in rows if "event" not in row and row["rank"] == rank]
 
 
 def until(condition: Callable[[], Any]) -> None:
@@ -87,9 +87,9 @@ def until(condition: Callable[[], Any]) -> None:
 
 def test_a_grid_runs_every_combination_with_its_ranks(tmp_path: Path) -> None:
     space = {"lr": [1.0, 0.5], "gpus": [1, 2]}
-    found = train.sweep(halving, space, on="cores:2", out=tmp_path, target=0.2, steps=4)
-    told = [(r.params, r.ranks, r.status, r.value, r.steps) for r in found.results()]
-    assert told == [
+    swept = train.sweep(halving, space, on="cores:2", out=tmp_path, target=0.2, steps=4)
+    results = [(r.params, r.ranks, r.status, r.value, r.steps) for r in swept.results()]
+    assert results == [
         ({"lr": 1.0, "gpus": 1}, 1, "finished", 0.0625, 4),
         ({"lr": 1.0, "gpus": 2}, 2, "finished", 0.0625, 4),
         ({"lr": 0.5, "gpus": 1}, 1, "finished", 0.03125, 4),
@@ -102,9 +102,9 @@ def test_a_grid_runs_every_combination_with_its_ranks(tmp_path: Path) -> None:
         line["trial"] for line in read_rows(tmp_path / "trials.jsonl") if line["event"] == "start"
     ]
     assert starts == [1, 3, 0, 2]  # those that take both workers first
-    assert found.best is not None
-    assert found.best.number == 2
-    assert 0 < found.busy < 1
+    assert swept.best is not None
+    assert swept.best.number == 2
+    assert 0 < swept.busy < 1
     table = pd.read_parquet(tmp_path / "trials.parquet")
     assert table["value"].tolist() == [0.0625, 0.0625, 0.03125, 0.03125]
     assert table["params_gpus"].tolist() == [1, 2, 1, 2]
@@ -121,14 +121,14 @@ def test_narrow_trials_run_side_by_side(tmp_path: Path) -> None:
     opener = threading.Thread(target=open_gate)
     opener.start()
     space = {"lr": [1.0, 2.0]}
-    found = train.sweep(patient, space, on="cores:2", out=tmp_path, gate=str(gate))
+    swept = train.sweep(patient, space, on="cores:2", out=tmp_path, gate=str(gate))
     opener.join()
-    assert [r.status for r in found.results()] == ["finished", "finished"]
+    assert [r.status for r in swept.results()] == ["finished", "finished"]
 
 
 def test_failed_trials_are_told_and_do_not_end_the_sweep(tmp_path: Path) -> None:
-    found = train.sweep(stubborn, {"lr": [1.0, 0.0, 2.0, 3.0, 4.0]}, on="cores:2", out=tmp_path)
-    one, silent, fine, text, other = found.results()
+    swept = train.sweep(stubborn, {"lr": [1.0, 0.0, 2.0, 3.0, 4.0]}, on="cores:2", out=tmp_path)
+    one, silent, fine, text, other = swept.results()
     assert one.status == "failed"
     assert one.error is not None
     assert one.error.startswith("ValueError: 1.0 is no rate of mine\nrank 0 on 127.0.0.1 failed")
@@ -141,8 +141,8 @@ def test_failed_trials_are_told_and_do_not_end_the_sweep(tmp_path: Path) -> None
 
 def brittle(lr: float, mended: str) -> None:
     """Fails after its first step unless the file ``mended`` exists; 1.0 never does."""
-    found = train.latest()
-    for step in range(0 if found is None else found.step, 3):
+    newest = train.latest()
+    for step in range(0 if newest is None else newest.step, 3):
         if step and lr > 1.0 and not Path(mended).exists():
             raise OSError(f"{mended} is not there")
         train.report({"loss": lr, "epoch": step}, checkpoint={"step": step})
@@ -154,38 +154,38 @@ def test_failed_trials_are_run_again_only_if_asked_and_go_on_from_their_checkpoi
     mended, out = tmp_path / "mended", tmp_path / "out"
 
     def again(**options: Any) -> tuple[list[tuple[str, int]], list[str]]:
-        found = train.sweep(
+        swept = train.sweep(
             brittle, {"lr": [1.0, 2.0]}, on="cores:2", out=out, mended=str(mended), progress=True,
             **options,
         )  # fmt: skip
-        told = [(r.status, r.steps) for r in found.results()]
-        return told, capsys.readouterr().err.splitlines()
+        results = [(r.status, r.steps) for r in swept.results()]
+        return results, capsys.readouterr().err.splitlines()
 
-    told, said = again()
-    assert told == [("finished", 3), ("failed", 1)]
+    results, said = again()
+    assert results == [("finished", 3), ("failed", 1)]
     assert said[:2] == ["trial 0 (lr=1) starts on 1 rank", "trial 1 (lr=2) starts on 1 rank"]
     mended.touch()
-    assert again() == (told, ["1 failed before: not run again without retry_failed"])
+    assert again() == (results, ["1 failed before: not run again without retry_failed"])
     first = (out / "trial-0000" / "metrics.jsonl").read_bytes()
-    told, said = again(retry_failed=True)
-    assert told == [("finished", 3), ("finished", 3)]
+    results, said = again(retry_failed=True)
+    assert results == [("finished", 3), ("finished", 3)]
     assert said == [
         "trial 1 (lr=2) starts on 1 rank", "2 of 2: trial 1 (lr=2) finished, loss 2",
     ]  # fmt: skip
     assert [row["step"] for row in rows(out, 1)] == [1, 2, 3]  # step 1 was not computed again
     assert (out / "trial-0000" / "metrics.jsonl").read_bytes() == first
-    assert again(retry_failed=True) == (told, [])
+    assert again(retry_failed=True) == (results, [])
 
 
 def test_a_pruned_trial_stops_all_ranks_at_one_step(tmp_path: Path) -> None:
-    found = train.sweep(
+    swept = train.sweep(
         endless,
         {"lr": [9.0], "ranks": [2]},
         on="cores:2",
         out=tmp_path,
         prune=optuna.pruners.ThresholdPruner(upper=1.0),
     )
-    (result,) = found.results()
+    (result,) = swept.results()
     assert (result.status, result.value, result.error) == ("pruned", 9.0, None)
     assert 0 < result.steps < 3000
     assert rows(tmp_path, 0, rank=1)[-1]["step"] == rows(tmp_path, 0)[-1]["step"] == result.steps
@@ -226,8 +226,8 @@ def test_ctrl_c_ends_the_trials_and_the_same_call_goes_on(
     gate.touch()
     with pytest.raises(ParameterError, match=r"holds a sweep with space=.*give another out"):
         train.sweep(patient, {"lr": [1.0, 2.0]}, on="cores:2", out=tmp_path, gate=str(gate))
-    found = train.sweep(patient, space, on="cores:2", out=tmp_path, gate=str(gate))
-    assert [(r.status, r.steps) for r in found.results()] == [("finished", 6)] * 3
+    swept = train.sweep(patient, space, on="cores:2", out=tmp_path, gate=str(gate))
+    assert [(r.status, r.steps) for r in swept.results()] == [("finished", 6)] * 3
 
 
 KILLED = """
@@ -264,8 +264,8 @@ def test_a_killed_sweep_goes_on_to_the_same_table(tmp_path: Path, cluster: str) 
 
     gate.touch()
     space = {"lr": [1.0, 2.0, 3.0, 4.0, 5.0]}
-    found = train.sweep(half_open, space, on=cluster, out=killed, gate=str(gate), steps=3)
-    assert [(r.params["lr"], r.status, r.steps) for r in found.results()] == [
+    swept = train.sweep(half_open, space, on=cluster, out=killed, gate=str(gate), steps=3)
+    assert [(r.params["lr"], r.status, r.steps) for r in swept.results()] == [
         (lr, "finished", 6) for lr in space["lr"]
     ]
     assert (killed / "trial-0000" / "metrics.jsonl").read_bytes() == first  # not run again
@@ -273,9 +273,9 @@ def test_a_killed_sweep_goes_on_to_the_same_table(tmp_path: Path, cluster: str) 
         assert [row["step"] for row in rows(killed, trial)] == [1, 2, 3, 4, 5, 6]
         losses = [row["metrics"]["loss"] for row in rows(killed, trial)]
         assert losses == sorted(losses)
-        assert found.results()[trial].value == losses[-1]
+        assert swept.results()[trial].value == losses[-1]
     again = train.sweep(half_open, space, on=cluster, out=killed, gate=str(gate), steps=3)
-    assert again.dataframe().equals(found.dataframe())  # nothing is left to do
+    assert again.dataframe().equals(swept.dataframe())  # nothing is left to do
 
 
 def test_random_and_tpe_draw_from_ranges(tmp_path: Path) -> None:

@@ -39,13 +39,13 @@ class Mine:
     """A tracker that keeps what it is told, and raises where it is asked to."""
 
     def __init__(self, fails: str = "") -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.fails = fails
 
     def _tell(self, method: str, *what: Any) -> None:
         if method == self.fails:
             raise OSError(f"no {method} today")
-        self.told.append((method, *what))
+        self.calls.append((method, *what))
 
     def start(self, name: str, settings: Any) -> Mine:
         self._tell("start", name, settings)
@@ -75,7 +75,7 @@ def test_a_tracker_is_told_everything_in_order() -> None:
     trackers.log(row(2, loss=0.25))
     trackers.artifact(Path("checkpoints/2"), "names")
     trackers.finish("finished")
-    assert mine.told == [
+    assert mine.calls == [
         ("start", "names", {"lr": 0.1, "path": "/data"}),
         ("log", 1, {"loss": 0.5}),
         ("log", 2, {"loss": 0.25}),
@@ -92,9 +92,9 @@ def test_other_ranks_are_told_where_they_differ() -> None:
     trackers.log(row(2, rank=2, loss=0.5))
     trackers.log(row(1, rank=0, loss=0.5, lr=0.1, bad=float("nan")))
     trackers.finish("finished")
-    (_, step, told), (_, last, alone), _ = mine.told[1:]
+    (_, step, first), (_, last, alone), _ = mine.calls[1:]
     assert (step, last) == (1, 2)
-    assert repr(told) == repr(
+    assert repr(first) == repr(
         {"loss": 0.5, "lr": 0.1, "bad": float("nan"), "loss/rank1": 0.75, "only/rank2": 1}
     )
     assert alone == {"loss": 0.5}
@@ -111,7 +111,7 @@ def test_steps_that_a_restart_repeats_are_logged_once() -> None:
         for rank in (1, 0):
             trackers.log(row(step, rank, attempt=1, loss=step + rank))
     trackers.finish("finished")
-    assert mine.told[1:-1] == [
+    assert mine.calls[1:-1] == [
         ("log", 1, {"loss": 1}),
         ("log", 2, {"loss": 2}),
         ("log", 3, {"loss": 3}),
@@ -136,7 +136,7 @@ def test_a_tracker_that_raises_is_dropped_with_one_warning(method: str) -> None:
     assert [str(one.message) for one in caught] == [
         f"the tracker Mine raised OSError: no {method} today; metrics.jsonl has every row"
     ]
-    assert [told[0] for told in good.told] == ["start", "log", "log", "artifact", "finish"]
+    assert [call[0] for call in good.calls] == ["start", "log", "log", "artifact", "finish"]
 
 
 def test_a_tracker_that_hangs_holds_up_neither_rows_nor_the_end(
@@ -155,7 +155,7 @@ def test_a_tracker_that_hangs_holds_up_neither_rows_nor_the_end(
     assert [str(one.message) for one in caught] == [
         "the tracker Mine was not done 0.2 s after the job; metrics.jsonl has every row"
     ]
-    assert len(good.told) == 1002
+    assert len(good.calls) == 1002
 
 
 @pytest.mark.parametrize("wrong", ["wandbb", "", 3, None, Wandb, object()])
@@ -187,8 +187,8 @@ def test_steps_wait_for_the_ranks_that_report() -> None:
     steps = StepCollector(3, 2.0, lambda: clock.now)
 
     def given(*rows: metrics.Row) -> list[tuple[int, list[int]]]:
-        found = [ranks for one in rows for ranks in steps.add(one)]
-        return [(next(iter(ranks.values()))["step"], list(ranks)) for ranks in found]
+        closed = [ranks for one in rows for ranks in steps.add(one)]
+        return [(next(iter(ranks.values()))["step"], list(ranks)) for ranks in closed]
 
     assert given(row(1, 1), row(2, 1), row(1, 0)) == []
     assert given(row(1, 2)) == [(1, [0, 1, 2])]
@@ -281,9 +281,9 @@ def test_tensorboard_has_the_values(offline: Path) -> None:
         "status": [(2, b"finished")],
     }
     (content,) = events.PluginTagToContent("hparams").values()
-    given = HParamsPluginData.FromString(content).session_start_info.hparams
-    assert given["lr"].number_value == 0.1
-    assert given["data"].string_value == "names.csv"
+    parameters = HParamsPluginData.FromString(content).session_start_info.hparams
+    assert parameters["lr"].number_value == 0.1
+    assert parameters["data"].string_value == "names.csv"
 
 
 def test_trackio_has_the_values(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,7 +433,7 @@ def test_a_job_tells_its_trackers_and_shows_its_rows(
     mine = Mine()
     job = train.run(fit, 3, on="cores:2", out=tmp_path / "first", trackers=mine)
     job.results()
-    assert mine.told == [
+    assert mine.calls == [
         ("start", "first", {"on": "cores:2", "ranks": 2, "steps": 3}),
         ("log", 1, {"loss": 1.0, "lr": 0.1, "loss/rank1": 2.0}),
         ("log", 2, {"loss": 0.5, "lr": 0.1, "loss/rank1": 1.5}),

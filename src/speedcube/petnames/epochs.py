@@ -54,8 +54,9 @@ class Epochs:
 
         So a GPU that is still at the steps of one epoch need not wait for the next.
         """
-        batches = zip(self._batches(epoch), self.wholes, strict=False)
-        mine = ((numbers[self._turn], whole) for numbers, whole in batches)
+        # Wholes end first where the last batch is left out: it is not drawn.
+        batches = zip(self.wholes, self._batches(epoch), strict=False)
+        mine = ((numbers[self._turn], whole) for whole, numbers in batches)
         return chain([next(mine)], mine)
 
     def _batches(self, epoch: int) -> train.Batches:

@@ -15,7 +15,7 @@ OF_WORKERS: Final = ("CUDA_VISIBLE_DEVICES",)  # which a rank gets for its GPUs
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Environment:
     """A directory ("": unknown), and variables that were set or, None, removed."""
 
     folder: str
@@ -32,14 +32,14 @@ class Surroundings:
                 os.environ[name] = value
 
 
-def since(before: Mapping[str, str]) -> Surroundings:
+def since(before: Mapping[str, str]) -> Environment:
     """The directory, and what has changed in the environment since it was ``before``."""
     now = dict(os.environ)
     changed = {name: now.get(name) for name in {*before, *now} - {*OF_WORKERS}}
     folder = ""
     with suppress(OSError):
         folder = os.getcwd()
-    return Surroundings(
+    return Environment(
         folder,
         tuple((name, value) for name, value in changed.items() if value != before.get(name)),
     )

@@ -36,9 +36,10 @@ from enum import Enum
 from multiprocessing.connection import Connection
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from .environment import Surroundings
+from .environment import Environment
 
 BEAT_SECONDS: Final = 0.5  # between two heartbeats of a rank
+ANY_TEXT: Final = "surrogatepass"  # how every str of Python becomes bytes, and again a str
 AWAY_SECONDS: Final = 1.0  # who did not run for so long was stopped itself, or its machine was
 
 
@@ -66,7 +67,7 @@ class JobSettings:
     stop_on_nan: bool = False
     prunable: bool = False
     as_task: bool = False
-    surroundings: Surroundings | None = None  # of the driver; None: the worker's stay
+    environment: Environment | None = None  # of the driver; None: the worker's stay
 
 
 @dataclass(frozen=True)

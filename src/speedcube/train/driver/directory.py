@@ -1,19 +1,31 @@
-"""A run's name and its directory: those that were asked for, checked, or new ones."""
+"""A run's name and directory, which were asked for or are new, and its run.json.
+
+The name and the directory are checked. run.json says in a few words what the run was asked for.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
+import json
 import os
 import re
+import reprlib
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
+from ...files import write_whole
 from ..checkpoint.disk import make_directories
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 RUNS: Final = "speedcube-runs"  # below the current directory: where runs go that are not told where
+MOST: Final = 200  # characters of a value
+_BRIEF: Final = reprlib.Repr()  # reads no more of a long list than it shows, and never raises
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = MOST
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = 20
 
 
 def checked_name(name: Any, function: Any) -> str:
@@ -50,3 +62,34 @@ def run_directory(out: Any, name: str) -> Path:
     if not os.access(path, os.W_OK):
         raise ParameterError(f"out={str(path)!r} cannot be written")
     return path
+
+
+def brief(value: Any) -> str:
+    """The ``repr`` of a value, shortened."""
+    return _BRIEF.repr(value)[:MOST]
+
+
+def arguments_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, as trackers show them."""
+    try:
+        arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        arguments = {"args": args, **kwargs}
+    plain = bool | int | float | str | None
+    return {
+        name: value if isinstance(value, plain) else brief(value)
+        for name, value in arguments.items()
+    }
+
+
+def write_run_file(
+    folder: Path, settings: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """run.json: for those who look at a run later."""
+    facts = {
+        **settings,
+        "args": [brief(value) for value in args],
+        "kwargs": {name: brief(value) for name, value in kwargs.items()},
+    }
+    text = json.dumps(facts, indent=1, default=brief) + "\n"
+    write_whole(folder / "run.json", text.encode())

@@ -12,10 +12,10 @@ from typing import Any
 from .. import checkpoint
 from ..events import JobEvent
 from ..messages import Chunk, Log, Ready, Reported, Saved, Started, Waits
-from ..metrics.progress import Live
+from ..metrics.progress import Progress
 from ..metrics.rows import MetricsFile, Row
-from ..ranks.emit import Emitted, Inbox
 from ..trackers import Trackers
+from .inbox import Emitted, Inbox
 
 
 class Journal:
@@ -25,9 +25,14 @@ class Journal:
     """
 
     def __init__(
-        self, out: Path, job: str, live: Live, trackers: Trackers, forget: Callable[[], None]
+        self,
+        out: Path,
+        job: str,
+        progress: Progress,
+        trackers: Trackers,
+        forget: Callable[[], None],
     ) -> None:
-        self.out, self._live = out, live
+        self.out, self._progress = out, progress
         self.changed = threading.Condition()
         self.rows: list[Row] = []
         self.emitted: list[Emitted] = []
@@ -47,7 +52,7 @@ class Journal:
 
     def show(self, text: str) -> None:
         """Show a line."""
-        self._live.event(text)
+        self._progress.event(text)
 
     def log(self, rank: int) -> Path:
         """The file of what a rank prints."""
@@ -66,7 +71,7 @@ class Journal:
                     file.write(text)
             case Saved(step, seconds):
                 self.note("checkpoint", step=step, seconds=seconds)
-                self._live.checkpoint(step)
+                self._progress.checkpoint(step)
             case Waits(text):
                 self.note("waits", text=text)
                 self.show(f"waiting: {text}")
@@ -77,7 +82,7 @@ class Journal:
 
     def _add(self, row: Row) -> None:
         self._file.write(row)
-        self._live.update(row)
+        self._progress.update(row)
         self._trackers.log(row)
         with self.changed:
             self.rows.append(row)
@@ -101,7 +106,7 @@ class Journal:
         with suppress(Exception):
             self.note("end", status=status)
         with suppress(Exception):
-            self._live.close(status)
+            self._progress.close(status)
         with suppress(Exception):
             newest = checkpoint.newest(self.out / "checkpoints")
             if newest is not None:

@@ -15,7 +15,7 @@ from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for, worker_addresses, worker_states
 from ...errors import ParameterError, RungError, TrainError
-from ..environment import Surroundings, since
+from ..environment import Environment, since
 from ..messages import JobSettings, Place
 from ..worker import agent
 from . import local_cluster
@@ -35,7 +35,7 @@ class Site:
     workers: tuple[Any, ...] | None = None  # names of those it may use; None: all there are
     devices: dict[Any, str] = field(default_factory=dict)  # GPU of a worker, by the worker's name
     wants_gpu: bool | None = None  # None: where there are enough
-    surroundings: Surroundings | None = None  # for ranks on this process's own cluster
+    environment: Environment | None = None  # for ranks on this process's own cluster
 
 
 def site(on: Any, ranks: int | None, backend: str | None) -> Site:

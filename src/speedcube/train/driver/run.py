@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from ...errors import ParameterError
 from ..messages import JobSettings
-from ..metrics.progress import Live
+from ..metrics.progress import Progress
 from ..pickling import dumps_call
 from ..ranks import context
 from ..trackers import open_all
-from . import placement, run_file
-from .directory import checked_name, run_directory
+from . import placement
+from .directory import arguments_of, checked_name, run_directory, write_run_file
 from .job import Job
 from .request import JobRequest
 from .supervisor import Supervisor, cancel_all
@@ -130,7 +130,7 @@ def run(
     directory = run_directory(out, title)
     where = {"on": site.name, "ranks": site.ranks}
     opened = open_all(
-        trackers, directory.name, where | run_file.call(function, args, kwargs), site.ranks
+        trackers, directory.name, where | arguments_of(function, args, kwargs), site.ranks
     )
     call, futures = _pickled(function, args, kwargs)
     settings = JobSettings(
@@ -141,12 +141,12 @@ def run(
         bool(stop_on_nan),
         bool(prunable),
         bool(as_task),
-        site.surroundings,
+        site.environment,
     )
     request = JobRequest(title, settings, call, bool(as_task) or futures, int(max_restarts), limit)
-    live = Live(title, site.ranks, total, progress)
-    supervisor = Supervisor(request, site, live, opened, (args, kwargs))
-    run_file.write(directory, {"name": title, **where}, args, kwargs)
+    shown = Progress(title, site.ranks, total, progress)
+    supervisor = Supervisor(request, site, shown, opened, (args, kwargs))
+    write_run_file(directory, {"name": title, **where}, args, kwargs)
     atexit.unregister(cancel_all)
     atexit.register(cancel_all)
     supervisor.start()

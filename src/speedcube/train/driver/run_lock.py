@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import ParameterError
 
 
-class Hold:
+class RunLock:
     """Has the directory ``out`` to itself, until `release` or this process's end.
 
     Two jobs that write to one directory would go on from each other's checkpoints. A file system

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...errors import RankError, TrainError
 from .. import checkpoint
 from ..messages import Cause
-from ..metrics.progress import Live
+from ..metrics.progress import Progress
 from ..trackers import Trackers
 from ..worker import agent
 from . import claims, placement
@@ -20,7 +20,7 @@ from .failures import Failure, error
 from .journal import Journal
 from .placement import Site
 from .request import JobRequest
-from .run_lock import Hold
+from .run_lock import RunLock
 from .scheduler import LOST, ask_scheduler, lost_text
 
 ENDED: Final = ("finished", "failed", "cancelled")
@@ -31,10 +31,15 @@ CANCEL_SECONDS: Final = 10.0
 
 
 class Supervisor:
-    """Runs a job on a thread of its own; what it learns is read under ``changed``."""
+    """Runs a job on a thread of its own; what it learns is read under its journal's ``changed``."""
 
     def __init__(
-        self, request: JobRequest, site: Site, live: Live, trackers: Trackers, arguments: Any
+        self,
+        request: JobRequest,
+        site: Site,
+        progress: Progress,
+        trackers: Trackers,
+        arguments: Any,
     ) -> None:
         self.request, self.site = request, site
         self.id, self.out = request.settings.job, Path(request.settings.out)
@@ -48,8 +53,8 @@ class Supervisor:
         self._failures: list[Failure] = []
         self._refused: set[str] = set()  # workers that failed this job
         self._topic = agent.topic(self.id)
-        self._hold = Hold(self.out)
-        self.journal = Journal(self.out, self.id, live, trackers, self._forget_events)
+        self._lock = RunLock(self.out)
+        self.journal = Journal(self.out, self.id, progress, trackers, self._forget_events)
         self.thread = threading.Thread(target=self._run, name=self.id, daemon=True)
 
     @property
@@ -86,7 +91,7 @@ class Supervisor:
     def _finish(self, status: str) -> None:
         """Close everything, then tell those who wait."""
         self.journal.close(status, self.request.name)
-        self._hold.release()
+        self._lock.release()
         self._arguments = None
         _running.discard(self)
         with self.journal.changed:

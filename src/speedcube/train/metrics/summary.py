@@ -17,7 +17,7 @@ _WINDOW: Final = 40  # points that the rate is taken from
 _APART: Final = 0.25  # seconds between two of them: the last ten seconds of a fast job
 
 
-class Board:
+class Summary:
     """The last step that the ranks have reported, with the rate of the steps before it.
 
     Parameters
@@ -72,7 +72,7 @@ class Board:
         (start, first), (end, last) = self._points[0], self._points[-1]
         return (last - first) / (end - start)
 
-    def summary(self) -> str:
+    def heading(self) -> str:
         """Return step, rate and times in one line."""
         if self.empty:
             return self.status or "no step reported yet"
@@ -106,7 +106,7 @@ class Board:
     def line(self) -> str:
         """Return all of it as one line."""
         values = [f"{n} {v}" + f" ({s})" * bool(s) for n, v, s in self.values()]
-        return f"{self.name}: " + ", ".join([self.summary(), *values])
+        return f"{self.name}: " + ", ".join([self.heading(), *values])
 
     def table(self) -> RenderableType:
         """Return all of it as a heading and a line for each metric."""
@@ -118,7 +118,7 @@ class Board:
         table.add_column(style="dim")
         for cells in self.values():
             table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
-        return Group(Text(f"{self.name}, {ranks}: {self.summary()}", style="bold"), table)
+        return Group(Text(f"{self.name}, {ranks}: {self.heading()}", style="bold"), table)
 
 
 def spread(by_rank: dict[int, Scalar]) -> str:

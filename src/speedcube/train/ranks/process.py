@@ -102,8 +102,8 @@ def _prepare(launch: Launch) -> None:
     import torch
 
     place, host = launch.place, launch.master
-    if launch.settings.surroundings is not None:
-        launch.settings.surroundings.enter()
+    if launch.settings.environment is not None:
+        launch.settings.environment.enter()
     os.environ.update(
         RANK=str(place.rank),
         LOCAL_RANK=str(place.local_rank),

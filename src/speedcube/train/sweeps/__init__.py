@@ -5,14 +5,14 @@ killed or has ended, and its `write()` makes its page and its table. For program
 
     from speedcube.train import Range, Sweep, sweep
 
-    found = sweep(fit, {"lr": (1e-4, 1e-2, "log"), "gpus": [1, 4, 8]}, method="random", trials=27,
+    rates = sweep(fit, {"lr": (1e-4, 1e-2, "log"), "gpus": [1, 4, 8]}, method="random", trials=27,
                   target=1.3, out="runs/sweep")
-    found.best, found.busy, found.dataframe()
+    rates.best, rates.busy, rates.dataframe()
     Sweep("runs/sweep", target=1.25).write()    # the path of runs/sweep/report.html
 
-`space` what may vary, `search` Optuna's ask and tell, `packing` which trial starts next, `loop`
-the loop, `record` the files, `trials` what became of it, `table`, `figures` and `page` how it is
-shown.
+`start` checks what was asked for (`checks`) and runs the `loop`. `space` is what may vary, `search`
+asks Optuna and tells it, `packing` says which trial starts next, `record` keeps the files. `view`
+reads them again, `trials` are the results, `table`, `figures` and `page` show them.
 """
 
 from .space import Range

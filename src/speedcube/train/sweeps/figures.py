@@ -7,12 +7,12 @@ from typing import Any
 
 from ...errors import ParameterError
 from ..reports import plots
-from .record import Settings
+from .record import SweepSettings
 from .space import RANKS, Range, ranks_key
 from .trials import Traced, TrialResult
 
 
-def curves(settings: Settings, trials: Sequence[Traced]) -> Any:
+def curves(settings: SweepSettings, trials: Sequence[Traced]) -> Any:
     """The metric of every trial against epoch (step where none is reported) and seconds."""
     named = [(label(settings, trial.result), trial.curve) for trial in trials if trial.curve]
     return plots.curves_figure(named, settings.metric, settings.target)
@@ -39,7 +39,7 @@ def ideal(seconds: dict[int, float]) -> list[float]:
     return [seconds[least] * least / ranks for ranks in seconds]
 
 
-def target_times(settings: Settings, trials: Sequence[Traced]) -> Any:
+def target_times(settings: SweepSettings, trials: Sequence[Traced]) -> Any:
     """Bars: seconds to the target by number of ranks, with the ideal line."""
     if settings.target is None:
         raise ParameterError(f"the sweep has no target: give target=, a value of {settings.metric}")
@@ -61,7 +61,7 @@ def target_times(settings: Settings, trials: Sequence[Traced]) -> Any:
     )
 
 
-def label(settings: Settings, result: TrialResult, known: Sequence[str] = ()) -> str:
+def label(settings: SweepSettings, result: TrialResult, known: Sequence[str] = ()) -> str:
     """What is special about a trial: the parameters that vary, but for those that are known."""
     varied = [
         f"{name}={_short(result.params[name])}"

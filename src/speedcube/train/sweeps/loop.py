@@ -17,7 +17,7 @@ from ..metrics.rows import Row
 from ..reports.curves import number, points, series
 from . import packing, record
 from .packing import Trial
-from .record import Record, Settings, State
+from .record import Record, State, SweepSettings
 from .search import Search
 from .space import Params
 from .trials import rows_of
@@ -42,7 +42,7 @@ class Call:
         assert isinstance(ranks, int)
         return Trial(number, params, ranks)
 
-    def start(self, trial: Trial, settings: Settings, out: Any) -> Job:
+    def start(self, trial: Trial, settings: SweepSettings, out: Any) -> Job:
         """The job of a trial, which continues what its directory holds."""
         varied = {name: value for name, value in trial.params.items() if name in self.passed}
         return launch.run(
@@ -59,7 +59,7 @@ class Call:
 
 
 @dataclass
-class _Run:
+class _RunningTrial:
     """A trial whose job runs, and what rank 0 has reported."""
 
     trial: Trial
@@ -77,22 +77,22 @@ class _End:
     error: BaseException | None
 
 
-class Driver:
+class TrialLoop:
     """Runs the trials that have not ended; `run` returns when all have."""
 
     def __init__(
         self,
-        kept: Record,
-        settings: Settings,
+        files: Record,
+        settings: SweepSettings,
         search: Search,
         call: Call,
         workers: int,
         say: Callable[[str], None],
         retry_failed: bool,
     ) -> None:
-        self._kept, self._settings, self._search, self._call = kept, settings, search, call
+        self._files, self._settings, self._search, self._call = files, settings, search, call
         self._workers, self._say, self._retry_failed = workers, say, retry_failed
-        self._running: dict[int, _Run] = {}
+        self._running: dict[int, _RunningTrial] = {}
         self._events: queue.Queue[tuple[int, Row | _End]] = queue.Queue()
         self._waiting: list[Trial] = []
         self._next = settings.trials  # the number of the next trial to be proposed
@@ -100,8 +100,8 @@ class Driver:
 
     def run(self) -> None:
         """Run to the end; whatever ends it early cancels the trials that run."""
-        self._resume(record.states(record.read_events(self._kept.out)))
-        self._kept.session(self._workers)
+        self._resume(record.states(record.read_events(self._files.out)))
+        self._files.session(self._workers)
         try:
             while True:
                 self._start_fitting()
@@ -115,7 +115,7 @@ class Driver:
         except KeyboardInterrupt:
             print(
                 f"Interrupted: {self._ended} of {self._settings.trials} trials have ended. The "
-                f"same call with out={str(self._kept.out)!r} goes on from here.",
+                f"same call with out={str(self._files.out)!r} goes on from here.",
                 file=sys.stderr,
             )
             raise
@@ -131,9 +131,10 @@ class Driver:
         if failed:
             self._say(f"{failed} failed before: not run again without retry_failed")
         for state in states.values():
-            rows = points(rows_of(self._kept.out, state.trial.number))
-            told = [(point.step, value) for point, value in series(rows, self._settings.metric)]
-            self._search.replay(state.trial, state.status, told)
+            rows = rows_of(self._files.out, state.trial.number)
+            curve = series(points(rows), self._settings.metric)
+            values = [(point.step, value) for point, value in curve]
+            self._search.replay(state.trial, state.status, values)
         begun = [state.trial for state in states.values() if state.status == "running"]
         self._ended = len(states) - len(begun)
         left = [
@@ -163,16 +164,16 @@ class Driver:
 
     def _start(self, trial: Trial) -> None:
         self._search.start(trial)
-        self._kept.start(trial)
-        out = record.directory(self._kept.out, trial.number)
+        self._files.start(trial)
+        out = record.directory(self._files.out, trial.number)
         try:
             job = self._call.start(trial, self._settings, out)
         except TrainError as err:  # a worker was lost; the other trials may do without it
             self._close(trial, "failed", _text(err), None)
             return
-        self._running[trial.number] = _Run(trial, job)
+        self._running[trial.number] = _RunningTrial(trial, job)
         ranks = f"{trial.ranks} rank{'s' * (trial.ranks > 1)}"
-        self._say(f"trial {trial.number} ({_told(trial)}) starts on {ranks}")
+        self._say(f"trial {trial.number} ({_params(trial)}) starts on {ranks}")
         threading.Thread(
             target=self._follow, args=(trial.number, job), name=f"follow-{job.id}", daemon=True
         ).start()
@@ -187,7 +188,7 @@ class Driver:
         else:
             self._events.put((trial, _End(None)))
 
-    def _hear(self, run: _Run, row: Row) -> None:
+    def _hear(self, run: _RunningTrial, row: Row) -> None:
         run.reports += 1
         run.names.update(row["metrics"])
         value = number(row["metrics"].get(self._settings.metric))
@@ -199,7 +200,7 @@ class Driver:
             run.stopped = row["attempt"]
             run.job.stop(f"pruned with {self._settings.metric} {value:.5g} at step {row['step']}")
 
-    def _end(self, run: _Run, error: BaseException | None) -> None:
+    def _end(self, run: _RunningTrial, error: BaseException | None) -> None:
         if isinstance(error, StoppedError) and run.stopped is not None:
             self._close(run.trial, "pruned", None, run.value)
         elif error is not None:
@@ -209,7 +210,7 @@ class Driver:
         else:
             self._close(run.trial, "finished", None, run.value)
 
-    def _missing(self, run: _Run) -> str:
+    def _missing(self, run: _RunningTrial) -> str:
         metric, names = self._settings.metric, ", ".join(sorted(run.names))
         if metric in run.names:
             return f"{metric!r} was reported, and never as a number"
@@ -218,14 +219,14 @@ class Driver:
         return f"{metric!r} never came in {run.reports} reports; they have {names or 'no metrics'}"
 
     def _close(self, trial: Trial, status: str, error: str | None, value: float | None) -> None:
-        self._kept.end(trial.number, status, error)
+        self._files.end(trial.number, status, error)
         self._search.end(trial.number, status, value)
         self._ended += 1
-        told = "" if value is None else f", {self._settings.metric} {value:.5g}"
+        last = "" if value is None else f", {self._settings.metric} {value:.5g}"
         why = "" if error is None else f": {error.splitlines()[0]}"
         self._say(
-            f"{self._ended} of {self._settings.trials}: trial {trial.number} ({_told(trial)}) "
-            f"{status}{told}{why}"
+            f"{self._ended} of {self._settings.trials}: trial {trial.number} ({_params(trial)}) "
+            f"{status}{last}{why}"
         )
 
     def _cancel(self) -> None:
@@ -237,7 +238,7 @@ class Driver:
             killer.join()
 
 
-def _told(trial: Trial) -> str:
+def _params(trial: Trial) -> str:
     return ", ".join(f"{name}={value_text(value)}" for name, value in trial.params.items())
 
 

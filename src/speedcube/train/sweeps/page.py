@@ -9,47 +9,47 @@ from ...errors import ParameterError
 from ..metrics.rows import Scalar
 from ..reports.document import drawing, facts, heading, html_page, paragraph, table, text
 from . import figures, space
-from .record import Settings
+from .record import SweepSettings
 from .trials import Traced, TrialResult
 
 
 def page(
-    settings: Settings,
+    settings: SweepSettings,
     trials: Sequence[Traced],
     best: TrialResult | None,
-    found: Mapping[str, Any],
+    session: Mapping[str, Any],
 ) -> str:
-    """The page; ``found`` are "busy" (0 to 1), "seconds" and "out"."""
+    """The page; ``session`` has "busy" (0 to 1), "seconds" and "out"."""
     parts = [
-        paragraph(_summary(settings, trials, best, found)),
+        paragraph(_summary(settings, trials, best, session)),
         heading(f"{settings.metric} of every trial"),
         drawing(figures.curves(settings, trials), "curves"),
         *_target(settings, trials),
         heading("Trials"),
         _trials(settings, trials, best),
         heading("Settings"),
-        facts(_settings(settings, found)),
+        facts(_settings(settings, session)),
     ]
     return html_page(f"Sweep of {settings.name}", parts)
 
 
 def _summary(
-    settings: Settings,
+    settings: SweepSettings,
     trials: Sequence[Traced],
     best: TrialResult | None,
-    found: Mapping[str, Any],
+    session: Mapping[str, Any],
 ) -> str:
     statuses = [trial.result.status for trial in trials]
     counts = ", ".join(f"{statuses.count(s)} {s}" for s in sorted(set(statuses))) or "none started"
-    told = f"{settings.trials} trial{'s' * (settings.trials != 1)} ({counts}) in "
-    told += f"{found['seconds']:.4g} s; ranks were at their steps {found['busy']:.1%} of the "
-    told += "workers' time."
+    summary = f"{settings.trials} trial{'s' * (settings.trials != 1)} ({counts}) in "
+    summary += f"{session['seconds']:.4g} s; ranks were at their steps "
+    summary += f"{session['busy']:.1%} of the workers' time."
     if best is not None:
-        told += f" Best: trial {best.number}, {settings.metric} {text(best.value)}."
-    return told
+        summary += f" Best: trial {best.number}, {settings.metric} {text(best.value)}."
+    return summary
 
 
-def _target(settings: Settings, trials: Sequence[Traced]) -> list[str]:
+def _target(settings: SweepSettings, trials: Sequence[Traced]) -> list[str]:
     if settings.target is None:
         return []
     title = heading(f"Time to {settings.metric} {settings.target:g}")
@@ -59,7 +59,7 @@ def _target(settings: Settings, trials: Sequence[Traced]) -> list[str]:
         return [title, paragraph("No trial reached it.")]
 
 
-def _trials(settings: Settings, trials: Sequence[Traced], best: TrialResult | None) -> str:
+def _trials(settings: SweepSettings, trials: Sequence[Traced], best: TrialResult | None) -> str:
     names, metric = list(settings.space), settings.metric
     own = ["trial", "status", metric, f"best {metric}", "steps", "seconds", "seconds to target"]
     rows = [_trial(trial.result, names) for trial in trials]
@@ -82,7 +82,7 @@ def _trial(result: TrialResult, names: Iterable[str]) -> list[Scalar]:
     ]
 
 
-def _settings(settings: Settings, found: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(settings: SweepSettings, session: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "space": space.to_json(settings.space),
         "fixed arguments": settings.fixed,
@@ -91,5 +91,5 @@ def _settings(settings: Settings, found: Mapping[str, Any]) -> dict[str, Any]:
         "pruning": settings.prune or "none",
         "seed": settings.seed,
         "target": "none" if settings.target is None else f"{settings.target:g}",
-        "directory": found["out"],
+        "directory": session["out"],
     }

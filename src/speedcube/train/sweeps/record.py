@@ -34,7 +34,7 @@ EVENTS: Final = "trials.jsonl"
 
 
 @dataclass(frozen=True)
-class Settings:
+class SweepSettings:
     """What a sweep was asked for, as far as its files keep it."""
 
     name: str  # of the function
@@ -81,13 +81,13 @@ def directory(out: Path, number: int) -> Path:
     return out / f"trial-{number:04d}"
 
 
-def save(out: Path, settings: Settings) -> None:
+def save(out: Path, settings: SweepSettings) -> None:
     """Write the settings."""
-    told = asdict(settings) | {"space": spaces.to_json(settings.space)}
-    write_whole(out / SETTINGS, json.dumps(told, indent=1).encode() + b"\n", durable=True)
+    fields = asdict(settings) | {"space": spaces.to_json(settings.space)}
+    write_whole(out / SETTINGS, json.dumps(fields, indent=1).encode() + b"\n", durable=True)
 
 
-def load(out: Path) -> Settings:
+def load(out: Path) -> SweepSettings:
     """Read the settings of a sweep's directory.
 
     Raises
@@ -101,18 +101,18 @@ def load(out: Path) -> Settings:
     if not path.is_file():
         raise ParameterError(f"{str(out)!r} holds no sweep: there is no {SETTINGS} in it")
     try:
-        found = json.loads(path.read_bytes())
-        if found["format"] != 1:
-            raise ValueError(f"its format is {found['format']!r}, and this version reads 1")
+        fields = json.loads(path.read_bytes())
+        if fields["format"] != 1:
+            raise ValueError(f"its format is {fields['format']!r}, and this version reads 1")
         for name, kinds in TYPES.items():
-            if not isinstance(found[name], kinds):
-                raise TypeError(f"{name} is {found[name]!r}")
-        return Settings(**found | {"space": spaces.from_json(found["space"])})
+            if not isinstance(fields[name], kinds):
+                raise TypeError(f"{name} is {fields[name]!r}")
+        return SweepSettings(**fields | {"space": spaces.from_json(fields["space"])})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as err:
         raise DataFileError(f"{path} is not what a sweep has written: {err!r}") from err
 
 
-def check_same(out: Path, old: Settings, new: Settings) -> None:
+def check_same(out: Path, old: SweepSettings, new: SweepSettings) -> None:
     """`ParameterError` where a sweep that is resumed asks for something else."""
     before, now = asdict(old), asdict(new)
     for name in before:
@@ -138,18 +138,18 @@ class State:
 
 def states(events: Sequence[Row]) -> dict[int, State]:
     """The trials that have started, by number."""
-    found: dict[int, State] = {}
+    by_number: dict[int, State] = {}
     for line in events:
         try:
             if line["event"] == "start":
                 trial = Trial(line["trial"], line["params"], line["ranks"])
-                found[trial.number] = State(trial, "running")
+                by_number[trial.number] = State(trial, "running")
             elif line["event"] == "end":
-                known = found[line["trial"]].trial
-                found[known.number] = State(known, line["status"], line["error"])
+                known = by_number[line["trial"]].trial
+                by_number[known.number] = State(known, line["status"], line["error"])
         except (KeyError, TypeError) as err:
             raise DataFileError(f"{EVENTS} is not what a sweep has written: {line}") from err
-    return found
+    return by_number
 
 
 def read_events(out: Path) -> list[Row]:
@@ -177,8 +177,8 @@ class Record:
         self._write(event("session", workers=workers))
 
     def start(self, trial: Trial) -> None:
-        told = {"trial": trial.number, "params": trial.params, "ranks": trial.ranks}
-        self._write(event("start", **told))
+        facts = {"trial": trial.number, "params": trial.params, "ranks": trial.ranks}
+        self._write(event("start", **facts))
 
     def end(self, number: int, status: str, error: str | None) -> None:
         self._write(event("end", trial=number, status=status, error=error))

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import ParameterError
 from . import space as spaces
 from .packing import Trial
-from .record import Settings
+from .record import SweepSettings
 from .space import Params, Range
 
 METHODS: Final = ("grid", "random", "tpe")
@@ -46,7 +46,7 @@ def pruner(asked: Any) -> Any:
 class Search:
     """An Optuna study that proposes trials, hears of them, and says when to stop one."""
 
-    def __init__(self, settings: Settings, pruner: Any) -> None:
+    def __init__(self, settings: SweepSettings, pruner: Any) -> None:
         import optuna
 
         self._settings, self._prunes = settings, pruner is not None
@@ -129,13 +129,13 @@ class Search:
                 pruned = status == "pruned"
                 self._study.tell(trial, state=states.PRUNED if pruned else states.FAIL)
 
-    def replay(self, trial: Trial, status: str, told: Sequence[tuple[int, float]]) -> None:
+    def replay(self, trial: Trial, status: str, series: Sequence[tuple[int, float]]) -> None:
         """A trial of an earlier session: its steps' values, then its end, if it has ended."""
         self.start(trial)
-        for step, value in told:
+        for step, value in series:
             self.hear(trial.number, step, value)
         if status != "running":
-            self.end(trial.number, status, told[-1][1] if told else None)
+            self.end(trial.number, status, series[-1][1] if series else None)
 
 
 def _distribution(axis: spaces.Axis) -> Any:
@@ -163,11 +163,11 @@ def _quiet() -> Iterator[None]:
         optuna.logging.set_verbosity(level)
 
 
-def fixed(given: Mapping[str, Any]) -> Params:
+def fixed(arguments: Mapping[str, Any]) -> Params:
     """The fixed arguments as a sweep's files keep them: scalars, or the name of a type."""
     return {
         name: value
         if value is None or isinstance(value, bool | int | float | str)
         else (f"<{type(value).__name__}>")
-        for name, value in given.items()
+        for name, value in arguments.items()
     }

@@ -126,10 +126,10 @@ def _choice(name: str, value: Any) -> Scalar:
 
 def ranks_key(space: Space) -> str | None:
     """The key that says how many ranks a trial has, if there is one."""
-    found = [name for name in RANKS if name in space]
-    if len(found) > 1:
+    keys = [name for name in RANKS if name in space]
+    if len(keys) > 1:
         raise ParameterError("'gpus' and 'ranks' both name the number of ranks: give one of them")
-    return found[0] if found else None
+    return keys[0] if keys else None
 
 
 def check_ranks(space: Space, key: str, workers: int) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import inspect
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...errors import ParameterError
 from ..driver import placement
 from ..driver import run as launch
 from ..driver.directory import default_name, run_directory
 from ..ranks import context
-from . import record, search
+from . import checks, record, search
 from . import space as spaces
-from .loop import Call, Driver
-from .record import Record, Settings
-from .space import RANKS, Space
+from .loop import Call, TrialLoop
+from .record import Record, SweepSettings
 from .view import Sweep
-
-PACKAGES: Final = ("optuna", "pandas", "pyarrow", "matplotlib")
 
 
 def sweep(
@@ -116,7 +109,7 @@ def sweep(
     launch.check_function(function)
     if context.inside():
         raise ParameterError("train.sweep() inside a rank: start it from the program that drives")
-    _check_words(method, metric, direction)
+    checks.words(method, metric, direction)
     parsed = spaces.parse(space)
     for name, value, least in (
         ("ranks", ranks, 1),
@@ -124,11 +117,11 @@ def sweep(
         ("max_restarts", max_restarts, 0),
     ):
         launch.at_least(name, value, least)
-    count = _count(trials, method, parsed)
-    passed = _passed(function, parsed, kwargs)
-    _need_packages()
+    count = checks.count(trials, method, parsed)
+    passed = checks.passed(function, parsed, kwargs, _options())
+    checks.need_packages()
     pruner = search.pruner(prune)
-    settings = Settings(
+    settings = SweepSettings(
         default_name(function),
         parsed,
         method,
@@ -138,7 +131,7 @@ def sweep(
         None if pruner is None else type(pruner).__name__,
         int(seed),
         search.fixed(kwargs),
-        _checked_target(target),
+        checks.target_value(target),
     )
     site = placement.site(on, None, backend)
     options = {
@@ -150,12 +143,13 @@ def sweep(
         "backend": backend,
         "trackers": trackers,
     }
-    call = Call(function, kwargs, passed, options, _key(parsed, ranks, site.ranks), int(ranks))
+    key = checks.ranks_key(parsed, ranks, site.ranks)
+    call = Call(function, kwargs, passed, options, key, int(ranks))
     where = run_directory(out, f"sweep-{settings.name}")
     _run(where, settings, pruner, call, site.ranks, retry_failed, progress)
-    made = Sweep(where)
-    made.write()
-    return made
+    swept = Sweep(where)
+    swept.write()
+    return swept
 
 
 def report(out: str | os.PathLike[str], *, target: float | None = None) -> Path:
@@ -177,13 +171,13 @@ def report(out: str | os.PathLike[str], *, target: float | None = None) -> Path:
     DataFileError
         A file of it cannot be read.
     """
-    _need_packages()
-    return Sweep(out, target=_checked_target(target)).write()
+    checks.need_packages()
+    return Sweep(out, target=checks.target_value(target)).write()
 
 
 def _run(
     where: Path,
-    settings: Settings,
+    settings: SweepSettings,
     pruner: Any,
     call: Call,
     workers: int,
@@ -196,107 +190,15 @@ def _run(
         if shown:
             print(text, file=sys.stderr)
 
-    with Record(where) as kept:
+    with Record(where) as files:
         if (where / record.SETTINGS).exists():
             record.check_same(where, record.load(where), settings)
         record.save(where, settings)
         asked = search.Search(settings, pruner)
-        Driver(kept, settings, asked, call, workers, say, retry_failed).run()
+        TrialLoop(files, settings, asked, call, workers, say, retry_failed).run()
 
 
-def _check_words(method: Any, metric: Any, direction: Any) -> None:
-    for name, value, words in (
-        ("method", method, search.METHODS),
-        ("direction", direction, search.DIRECTIONS),
-    ):
-        if value not in words:
-            raise ParameterError(f"{name}={value!r}: give {' or '.join(map(repr, words))}")
-    if not isinstance(metric, str) or not metric:
-        raise ParameterError(f"metric={metric!r}: give a name that the function reports")
-
-
-def _checked_target(target: Any) -> float | None:
-    if target is None:
-        return None
-    if isinstance(target, bool) or not isinstance(target, Real) or not math.isfinite(target):
-        raise ParameterError(f"target={target!r}: give a finite value of the metric, or None")
-    return float(target)
-
-
-def _count(trials: Any, method: str, space: Space) -> int:
-    """How many trials there will be."""
-    if method == "grid":
-        if trials is not None:
-            raise ParameterError(
-                f"trials={trials!r}: a grid has as many trials as combinations; give "
-                "method='random' or 'tpe' for another number"
-            )
-        return sum(1 for _ in spaces.grid(space))
-    if trials is None:
-        raise ParameterError(f"method={method!r} needs to know how many: give trials=")
-    launch.at_least("trials", trials, 1)
-    if trials > spaces.MOST_TRIALS:
-        raise ParameterError(f"trials={trials}: a sweep has at most {spaces.MOST_TRIALS} trials")
-    return int(trials)
-
-
-def _passed(function: Any, space: Space, fixed: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the space that are arguments; `ParameterError` where they do not fit."""
-    for name in space:
-        if name in launch.OWN and name not in RANKS:
-            raise ParameterError(
-                f"{name!r} is an option of train.run, which a sweep cannot vary; rename the "
-                "parameter of the function"
-            )
-        if name in fixed:
-            raise ParameterError(f"{name!r} is in the space, and given as a fixed argument too")
-    spaces.ranks_key(space)
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return frozenset(space) - set(RANKS)
-    _check_own(function, signature, space)
-    taken = frozenset(k for k in space if k not in RANKS or k in signature.parameters)
-    try:
-        signature.bind(**dict.fromkeys([*taken, *fixed]))
-    except TypeError as err:
-        raise ParameterError(
-            f"the function cannot be called with {', '.join([*taken, *fixed])}: {err}; its "
-            f"parameters are {signature}"
-        ) from None
-    return taken
-
-
-def _check_own(function: Any, signature: inspect.Signature, space: Space) -> None:
-    """`ParameterError` where an argument could be meant for the function or for the sweep."""
-    options = inspect.signature(sweep).parameters.values()
-    own = {p.name for p in options if p.kind is p.KEYWORD_ONLY} - set(launch.OWN) - set(space)
-    bound = function.keywords if isinstance(function, functools.partial) else {}
-    for name in signature.parameters:
-        if name in own and name not in bound:
-            raise ParameterError(
-                f"{name!r} is a parameter of the function and an option of train.sweep; bind it "
-                f"with functools.partial(function, {name}=...), or put it into the space"
-            )
-
-
-def _key(space: Space, ranks: int, workers: int) -> str | None:
-    """The key that says how many ranks a trial has, all of them numbers that can run."""
-    key = spaces.ranks_key(space)
-    if key is not None:
-        spaces.check_ranks(space, key, workers)
-    elif ranks > workers:
-        raise ParameterError(f"ranks={ranks}, and there are {workers} workers, one for each rank")
-    return key
-
-
-def _need_packages() -> None:
-    """`ParameterError` unless what a sweep needs at its end is there at its start."""
-    for name in PACKAGES:
-        try:
-            importlib.import_module(name)
-        except ImportError as err:
-            raise ParameterError(
-                f"a sweep needs {name}, which cannot be imported ({err}); "
-                "pip install speedcube[sweep]"
-            ) from err
+def _options() -> frozenset[str]:
+    """The names of a sweep's own options."""
+    parameters = inspect.signature(sweep).parameters.values()
+    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)

@@ -28,8 +28,8 @@ def frame(results: Sequence[TrialResult], names: Sequence[str]) -> Any:
         columns[f"params_{name}"] = _column([result.params[name] for result in results])
     columns["error"] = [result.error for result in results]
     columns["out"] = [str(result.out) for result in results]
-    made = pd.DataFrame(columns)
-    return made.astype(dict.fromkeys(TEXT, "string") | dict.fromkeys(NUMBERS, "float64"))
+    table = pd.DataFrame(columns)
+    return table.astype(dict.fromkeys(TEXT, "string") | dict.fromkeys(NUMBERS, "float64"))
 
 
 def _column(values: list[Scalar]) -> list[Any]:
@@ -39,6 +39,6 @@ def _column(values: list[Scalar]) -> list[Any]:
     return values if one else [None if value is None else json.dumps(value) for value in values]
 
 
-def to_parquet(made: Any, path: Path) -> None:
+def to_parquet(table: Any, path: Path) -> None:
     """Write a table; the file is there whole or not at all."""
-    write_whole(path, made.to_parquet(engine="pyarrow", index=False))
+    write_whole(path, table.to_parquet(engine="pyarrow", index=False))

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..metrics.rows import Row
 from ..reports.curves import Series, busy_seconds, points, read_run, series
 from .packing import Trial
-from .record import Settings, State, directory
+from .record import State, SweepSettings, directory
 from .space import Params
 
 
@@ -49,12 +49,12 @@ def rows_of(out: Path, number: int) -> list[Row]:
     return read_run(directory(out, number))
 
 
-def traced(out: Path, settings: Settings, state: State) -> Traced:
+def traced(out: Path, settings: SweepSettings, state: State) -> Traced:
     """The result of a trial, from what the sweep and the trial's run have written."""
     trial: Trial = state.trial
     rows = rows_of(out, trial.number)
-    found = points(rows)
-    curve = series(found, settings.metric)
+    steps = points(rows)
+    curve = series(steps, settings.metric)
     result = TrialResult(
         trial.number,
         trial.params,
@@ -62,8 +62,8 @@ def traced(out: Path, settings: Settings, state: State) -> Traced:
         state.status,
         curve[-1][1] if curve else None,
         _best(settings, (value for _, value in curve)),
-        found[-1].step if found else 0,
-        found[-1].seconds if found else 0.0,
+        steps[-1].step if steps else 0,
+        steps[-1].seconds if steps else 0.0,
         next((point.seconds for point, value in curve if settings.reached(value)), None),
         state.error,
         directory(out, trial.number),
@@ -71,7 +71,7 @@ def traced(out: Path, settings: Settings, state: State) -> Traced:
     return Traced(result, curve, busy_seconds(rows), tuple(row["time"] for row in rows))
 
 
-def _best(settings: Settings, values: Iterable[float]) -> float | None:
+def _best(settings: SweepSettings, values: Iterable[float]) -> float | None:
     best = None
     for value in values:
         if best is None or settings.better(value, best):

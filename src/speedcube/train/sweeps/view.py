@@ -37,8 +37,8 @@ class Sweep:
 
     def __init__(self, out: str | os.PathLike[str], *, target: float | None = None) -> None:
         self.out = Path(out).absolute()
-        found = record.load(self.out)
-        self.settings = found if target is None else replace(found, target=float(target))
+        settings = record.load(self.out)
+        self.settings = settings if target is None else replace(settings, target=float(target))
         self._events = record.read_events(self.out)
         states = record.states(self._events)
         self._trials = [
@@ -121,8 +121,10 @@ class Sweep:
         counts: dict[str, int] = {}
         for result in self.results():
             counts[result.status] = counts.get(result.status, 0) + 1
-        told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none started"
-        return f"<Sweep of {self.settings.trials} trials ({told}) in {self.out}>"
+        listed = (
+            ", ".join(f"{count} {status}" for status, count in counts.items()) or "none started"
+        )
+        return f"<Sweep of {self.settings.trials} trials ({listed}) in {self.out}>"
 
 
 def _sessions(events: Sequence[Row], trials: Sequence[Traced]) -> list[tuple[float, float, int]]:

@@ -27,6 +27,7 @@ from ..messages import (
     Alive,
     Beat,
     Cause,
+    Channel,
     Chunk,
     Done,
     Down,
@@ -44,6 +45,7 @@ from ..messages import (
     Saving,
     Started,
     StopRequest,
+    ToRank,
 )
 from .fork_client import Child, fork_server
 
@@ -196,11 +198,10 @@ class _Agent:
         heard = beat = seen = time.monotonic()
         used = child.cpu_seconds()
         while not self.cancelled():
-            try:
-                message = child.channel.receive(POLL_SECONDS)
-            except (EOFError, OSError):
-                message = None
-                time.sleep(POLL_SECONDS)
+            message = _next(child.channel, POLL_SECONDS)
+            ended = message is None and child.status() is not None
+            if ended:  # to ask for its status took time, in which it may have said its last
+                message = _next(child.channel, 0)
             now = time.monotonic()
             if now - seen > AWAY_SECONDS:  # stopped, and the rank, perhaps, too
                 heard += now - seen
@@ -210,7 +211,7 @@ class _Agent:
                 outcome = self._handle(child, message)
                 if outcome is not None:
                     return outcome
-            elif child.status() is not None:
+            elif ended:
                 if self.ended is not None:
                     return self.ended
                 self.say(Failed(Cause.DEATH, self.step, child.end()))
@@ -263,6 +264,15 @@ class _Agent:
                 self.say(Log(f"\n[output beyond {LOG_LIMIT >> 20} MB is not kept]\n"))
         if self.sent >= LOG_LIMIT:
             child.drop_output()
+
+
+def _next(channel: Channel[ToRank, FromRank], seconds: float) -> FromRank | None:
+    """The next message of a rank, None after ``seconds`` or when there will be none."""
+    try:
+        return channel.receive(seconds)
+    except (EOFError, OSError):
+        time.sleep(seconds)
+        return None
 
 
 def _with_call(launch: Launch, call: bytes) -> Launch:
