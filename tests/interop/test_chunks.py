@@ -151,7 +151,9 @@ def test_where_dask_cannot_reshape() -> None:
 
 def _cuts(n: int) -> st.SearchStrategy[Any]:
     """A hint for one axis of ``n`` elements."""
-    if n < 2:
+    if n == 0:  # beside "auto" Dask itself divides by the size of a chunk that is all of the axis
+        return st.sampled_from([1, 3, "auto"])
+    if n == 1:
         return st.sampled_from([1, 3, -1, None, "auto", (n,)])
     points = st.lists(st.integers(1, n - 1), max_size=4, unique=True).map(sorted)
     explicit = points.map(lambda p: tuple(b - a for a, b in zip([0, *p], [*p, n], strict=True)))
@@ -165,10 +167,15 @@ def _sources(draw: Any, shape: tuple[int, ...] | None = None) -> tuple[tuple[int
     return shape, tuple(draw(_cuts(n)) for n in shape)
 
 
+def _dask_misreads(item: slice, n: int) -> bool:
+    """Dask begins a backward slice at the last element, where it begins before the first."""
+    return (item.step or 1) < 0 and item.start is not None and item.start < -n
+
+
 def _slices(n: int) -> st.SearchStrategy[Any]:
     bounds = st.one_of(st.none(), st.integers(-n - 2, n + 2))
     steps = st.one_of(st.none(), st.integers(-4, 4).filter(bool))
-    whole = st.builds(slice, bounds, bounds, steps)
+    whole = st.builds(slice, bounds, bounds, steps).filter(lambda s: not _dask_misreads(s, n))
     return st.one_of(whole, st.integers(-n, n - 1)) if n else whole
 
 
