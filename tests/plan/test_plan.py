@@ -15,7 +15,6 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.api import array as array_module
 from speedcube.engine import compute as compute_module
 from speedcube.engine import machine, rungs
 from speedcube.engine.graph import build_graph
@@ -263,7 +262,6 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("computed before it was asked")
 
-    monkeypatch.setattr(array_module, "compute", refuse)
     monkeypatch.setattr(compute_module, "compute", refuse)
     monkeypatch.setattr(compute_module, "build_graph", refuse)
 

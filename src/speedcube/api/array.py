@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.compute import Plans, ResultMemory, compute, plan_for, source_of
-from ..engine.explain import Explanation, explain
-from ..engine.rungs import with_threads
+from ..engine.compute import Plans
 from ..errors import DTypeError, ParameterError
 from ..expr import build, views
 from ..expr.nodes import Expr, Shape
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
-from ..plan.plan import Plan
-from .methods import numpy_protocol, reductions, shapes
+from .methods import evaluation, numpy_protocol, reductions, shapes
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
-from .methods.numpy_protocol import check_keywords
 from .methods.operators import Operators, is_operand
 from .methods.repr import html, summary
 from .stored import leaf_of
@@ -103,73 +99,11 @@ class Array(Operators, Values, Collection):
 
     # Evaluation ----------------------------------------------------------------------------
 
-    def compute(
-        self,
-        on: Any = None,
-        *,
-        scheduler: Any = None,
-        to: str = "numpy",
-        num_workers: int | None = None,
-        optimize_graph: bool = True,
-        **unknown: Any,
-    ) -> Any:
-        """The values: a NumPy array, a NumPy scalar for 0-d; ``to="cupy"`` leaves them on the GPU.
-
-        ``on`` names the rung (``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...);
-        ``scheduler`` is Dask's word for it. Without either: the innermost `speedcube.on`, an
-        active Client, Dask's configured scheduler, or the rung predicted to be fastest.
-
-        ``num_workers`` is Dask's word for the threads of the rung ``cores``; other rungs go
-        without. ``optimize_graph`` is taken because Dask's collections take it, and changes
-        nothing: the graph is made as it should be. `UnsupportedError` for any other keyword.
-        """
-        check_keywords("compute", unknown, "on, scheduler, to, num_workers, optimize_graph")
-        where = self._where(on, scheduler, num_workers)
-        return compute(self._expr, *where, self._gpu, to, self._plans)
-
-    def persist(
-        self,
-        on: Any = None,
-        *,
-        scheduler: Any = None,
-        num_workers: int | None = None,
-        optimize_graph: bool = True,
-        **unknown: Any,
-    ) -> Array:
-        """The same array with its values in memory (on the GPU, on a GPU rung).
-
-        Where, and what the keywords mean: as in `compute`.
-        """
-        check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
-        where = self._where(on, scheduler, num_workers)
-        values = compute(self._expr, *where, self._gpu, ResultMemory.OF_RUNG, self._plans)
-        leaf, gpu = leaf_of(values)
-        return Array(leaf, gpu=gpu, hint=self._grid)
-
-    def plan(
-        self, on: Any = None, *, scheduler: Any = None, num_workers: int | None = None
-    ) -> Plan:
-        """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
-        where = self._where(on, scheduler, num_workers)
-        return plan_for(self._expr, *where, self._gpu, self._plans)[0]
-
-    def explain(self) -> Explanation:
-        """Which law covers each step of the computation, and how; nothing is computed.
-
-        ``.covered`` says whether every step has the same bits on every rung; ``.steps`` are the
-        rows that ``repr`` shows. What is not covered: a Dask array, which Dask computes.
-        """
-        return explain(self._expr)
-
-    def _where(self, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:
-        if num_workers is None:
-            return on, scheduler
-        rung = plan_for(self._expr, on, scheduler, self._gpu, self._plans)[1]
-        return with_threads(rung, num_workers), None
-
-    def source(self, target: str = "cpu") -> str:
-        """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""
-        return source_of(self._expr, target)
+    compute = evaluation.compute
+    persist = evaluation.persist
+    plan = evaluation.plan
+    explain = evaluation.explain
+    source = evaluation.source
 
     # Views ---------------------------------------------------------------------------------
 
@@ -240,8 +174,8 @@ class Array(Operators, Values, Collection):
         """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels."""
         return to_dask_array(self, self.chunks)
 
-    def _rebuilt(self, expr: Expr) -> Array:
-        return Array(expr, hint=self._grid)
+    def _rebuilt(self, expr: Expr, gpu: bool = False) -> Array:
+        return Array(expr, gpu=gpu, hint=self._grid)
 
     # NumPy's protocols ---------------------------------------------------------------------
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self, TypeVar
 
+from ...engine.compute import Plans
 from ...expr.nodes import Expr
 from ...interop.chunks import Grid
 
 
 class Lazy(Protocol):
-    """An expression and a grid, which an array of the same device can be made of; `Array` is one.
+    """An expression, a grid, and how to make another array of these; `Array` is one.
 
     The functions that are methods of `Array` name it ``self``.
     """
 
     _expr: Expr
     _grid: Grid
+    _gpu: bool
+    _plans: Plans
 
     def _view(self, expr: Expr, grid: Grid | None) -> Self: ...
+
+    def _rebuilt(self, expr: Expr, gpu: bool = False) -> Self: ...
 
     def __getitem__(self, item: Any) -> Self: ...
 
