@@ -54,10 +54,10 @@ def client() -> Iterator[Any]:
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as made,
-        distributed.Client(made, set_as_default=False) as found,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client_,
     ):
-        yield found
+        yield client_
 
 
 # The protocol ------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ def test_the_graph_has_a_task_for_each_core_and_not_for_each_chunk(name: str) ->
 @pytest.mark.parametrize("scheduler", [None, "threads", "sync", "single-threaded"])
 def test_dask_compute(scheduler: str | None) -> None:
     names = list(ARRAYS)
-    found = dask.compute(*(ARRAYS[name]() for name in names), scheduler=scheduler)
-    for name, value in zip(names, found, strict=True):
+    results = dask.compute(*(ARRAYS[name]() for name in names), scheduler=scheduler)
+    for name, value in zip(names, results, strict=True):
         assert_same_bits(value, ARRAYS[name]().compute(on="core"), name)
 
 
@@ -96,10 +96,10 @@ def test_arrays_inside_other_collections() -> None:
     """In lists and dictionaries, beside Dask arrays and delayed functions."""
     da = pytest.importorskip("dask.array")
     a, b = ARRAYS["sum"](), ARRAYS["axis"]()
-    found, other = dask.compute({"a": a, "more": [b, 3]}, da.ones(5, chunks=2).sum())
-    assert found["a"] == a.compute(on="core")
-    assert_same_bits(found["more"][0], b.compute(on="core"))
-    assert found["more"][1] == 3
+    results, other = dask.compute({"a": a, "more": [b, 3]}, da.ones(5, chunks=2).sum())
+    assert results["a"] == a.compute(on="core")
+    assert_same_bits(results["more"][0], b.compute(on="core"))
+    assert results["more"][1] == 3
     assert other == 5
     doubled = dask.delayed(lambda v: 2 * v)(a)
     assert doubled.compute(scheduler="sync") == 2 * a.compute(on="core")
@@ -107,18 +107,18 @@ def test_arrays_inside_other_collections() -> None:
 
 def test_dask_persist() -> None:
     data = np.arange(10.0)
-    (kept,) = dask.persist(sc.asarray(data) + 1, scheduler="sync")
+    (persisted,) = dask.persist(sc.asarray(data) + 1, scheduler="sync")
     data[:] = 0
-    assert isinstance(kept, sc.Array)
-    assert (kept.shape, kept.dtype, kept.chunks) == ((10,), np.float64, ((10,),))
-    assert_same_bits((kept * 2).compute(on="core"), (np.arange(10.0) + 1) * 2)
+    assert isinstance(persisted, sc.Array)
+    assert (persisted.shape, persisted.dtype, persisted.chunks) == ((10,), np.float64, ((10,),))
+    assert_same_bits((persisted * 2).compute(on="core"), (np.arange(10.0) + 1) * 2)
 
 
 def test_persisting_keeps_the_grid() -> None:
     x = sc.random.default_rng(1).normal(size=(30, 40), chunks=(7, 15))[::2]
     assert x.persist(on="core").chunks == x.chunks
-    (kept,) = dask.persist(x, scheduler="sync")
-    assert kept.chunks == x.chunks
+    (persisted,) = dask.persist(x, scheduler="sync")
+    assert persisted.chunks == x.chunks
 
 
 def test_visualize_draws_the_graph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,13 +162,15 @@ def test_client_compute(client: Any, name: str) -> None:
 @pytest.mark.cluster
 def test_client_persist_leaves_the_values_on_the_workers(client: Any) -> None:
     x = ARRAYS["elements"]()
-    kept = client.persist(x)
-    assert isinstance(kept, sc.Array)
-    (key,) = kept.__dask_keys__()
+    persisted = client.persist(x)
+    assert isinstance(persisted, sc.Array)
+    (key,) = persisted.__dask_keys__()
     wanted = x.compute(on="core")
     with client.as_current():
-        assert_same_bits(kept.compute(), wanted)
-        assert_same_bits((kept - 1).sum(axis=0).compute(), (x - 1).sum(axis=0).compute(on="core"))
+        assert_same_bits(persisted.compute(), wanted)
+        assert_same_bits(
+            (persisted - 1).sum(axis=0).compute(), (x - 1).sum(axis=0).compute(on="core")
+        )
     assert isinstance(key, str)
 
 
@@ -187,9 +189,9 @@ def test_a_scheduler_file(client: Any, tmp_path: Path, name: str) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 @pytest.mark.cluster
@@ -292,10 +294,10 @@ def test_a_cluster_without_workers() -> None:
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address="127.0.0.1:0"
         ) as empty,
-        distributed.Client(empty, set_as_default=False) as made,
+        distributed.Client(empty, set_as_default=False) as client_,
         pytest.raises(WorkerError, match="has no workers; start some, then compute again"),
     ):
-        ARRAYS["sum"]().compute(on=made)
+        ARRAYS["sum"]().compute(on=client_)
 
 
 @pytest.mark.cluster
@@ -311,8 +313,8 @@ def test_a_worker_without_the_package() -> None:
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as made,
-        distributed.Client(made, set_as_default=False) as lacking,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as lacking,
     ):
         lacking.run(hide)
         (worker,) = lacking.scheduler_info()["workers"]

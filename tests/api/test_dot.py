@@ -62,8 +62,8 @@ PAIRS: dict[str, tuple[list[float], list[float]]] = {
 def test_pairs(name: str, dtype: str) -> None:
     with np.errstate(over="ignore"):
         x, y = (np.array(side, dtype) for side in PAIRS[name])
-    found = sc.asarray(x).dot(y).compute(on="core")
-    assert_same_bits(found, dot_row(x, y, dtype))
+    values = sc.asarray(x).dot(y).compute(on="core")
+    assert_same_bits(values, dot_row(x, y, dtype))
 
 
 def test_what_is_expected_of_pairs() -> None:
@@ -240,9 +240,9 @@ def test_inside_a_larger_expression(dtype: str) -> None:
     """The interpreter gives the same bits."""
     x = sc.random.default_rng(1).normal(size=(20, 30)).astype(dtype)
     lazy = (x - sc.vecdot(x, x)[:, None]) * 2
-    found = lazy.compute(on="core")
-    assert_same_bits(found, numpy_elements(lazy._expr))
-    assert_same_bits(found, interpret(lazy._expr, draw))
+    products = lazy.compute(on="core")
+    assert_same_bits(products, numpy_elements(lazy._expr))
+    assert_same_bits(products, interpret(lazy._expr, draw))
     wild = _wild(np.random.default_rng(8), 300, dtype)
     for values in (wild, np.append(wild, INF), np.append(wild, NAN)):
         lazy = sc.dot(values, values[::-1])

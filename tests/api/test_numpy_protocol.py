@@ -112,13 +112,13 @@ def _plus_one(a: Any) -> Any:
 
 @pytest.mark.parametrize("name", SAME)
 def test_as_numpy(name: str) -> None:
-    found, wanted = SAME[name](X), SAME[name](N)
-    if isinstance(found, sc.Array):
-        assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
-        np.testing.assert_allclose(found.compute(), wanted, rtol=1e-15)
+    result, wanted = SAME[name](X), SAME[name](N)
+    if isinstance(result, sc.Array):
+        assert (result.shape, result.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+        np.testing.assert_allclose(result.compute(), wanted, rtol=1e-15)
     else:
-        assert type(found) is type(wanted)
-        np.testing.assert_array_equal(found, wanted)
+        assert type(result) is type(wanted)
+        np.testing.assert_array_equal(result, wanted)
 
 
 def test_nothing_is_computed_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,10 +214,10 @@ def test_dasks_from_array() -> None:
     da = pytest.importorskip("dask.array")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Dask: this is already a collection
-        made = da.from_array(X, chunks=2)
-    np.testing.assert_array_equal(made.compute(), N)
+        dasks = da.from_array(X, chunks=2)
+    np.testing.assert_array_equal(dasks.compute(), N)
     with pytest.raises(TypeError, match=r"numpy\.concatenate has no twin.*x\.to_dask_array\(\)"):
-        (made + 1).sum().compute()
+        (dasks + 1).sum().compute()
     assert (X.to_dask_array() + 1).sum().compute() == (N + 1).sum()
     np.testing.assert_array_equal(da.asarray(X), N)
 

@@ -67,14 +67,14 @@ def test_the_arrays_describe_themselves_as_dasks_do(name: str) -> None:
     program, n = PROGRAMS[name]
     mine, dasks = run(ours(program)), run(program)
     assert mine.x.nbytes == 8 * n * n
-    for found, wanted in ((mine.x, dasks.x), (mine.y, dasks.y), (mine.result, dasks.result)):
-        assert found.shape == wanted.shape
-        assert found.dtype == wanted.dtype
-        assert found.ndim == wanted.ndim
-        assert found.size == wanted.size
-        assert found.nbytes == wanted.nbytes
-        assert found.chunks == wanted.chunks
-        assert found.numblocks == wanted.numblocks
+    for value, wanted in ((mine.x, dasks.x), (mine.y, dasks.y), (mine.result, dasks.result)):
+        assert value.shape == wanted.shape
+        assert value.dtype == wanted.dtype
+        assert value.ndim == wanted.ndim
+        assert value.size == wanted.size
+        assert value.nbytes == wanted.nbytes
+        assert value.chunks == wanted.chunks
+        assert value.numblocks == wanted.numblocks
     assert mine.x.chunks == ((10_000,) * (n // 10_000),) * 2
     assert mine.y.chunks == ((5_000,) * (n // 10_000),) * 2
 

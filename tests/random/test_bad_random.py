@@ -160,18 +160,18 @@ def test_no_method_is_forgotten() -> None:
 def test_as_numpy_does(method: str) -> None:
     theirs, ours = np.random.default_rng(1), sc.random.default_rng(1)
     for call in calls(method):
-        wanted, found = answer(theirs, call), answer(ours, call)
-        if not isinstance(found, Exception):
+        wanted, reply = answer(theirs, call), answer(ours, call)
+        if not isinstance(reply, Exception):
             assert not isinstance(wanted, Exception), (call, wanted)
-            if isinstance(found, sc.Array):
-                assert found.shape == np.shape(wanted), call
-                assert found.dtype == np.asarray(wanted).dtype, call
+            if isinstance(reply, sc.Array):
+                assert reply.shape == np.shape(wanted), call
+                assert reply.dtype == np.asarray(wanted).dtype, call
             continue
-        assert isinstance(found, SpeedcubeError), (call, found)
-        assert str(found), call
+        assert isinstance(reply, SpeedcubeError), (call, reply)
+        assert str(reply), call
         for kind in (ValueError, TypeError):
-            assert not isinstance(wanted, kind) or isinstance(found, kind), (call, wanted, found)
-        assert isinstance(wanted, Exception) or stricter(call), (call, found)
+            assert not isinstance(wanted, kind) or isinstance(reply, kind), (call, wanted, reply)
+        assert isinstance(wanted, Exception) or stricter(call), (call, reply)
     again, once = sc.random.default_rng(1), sc.random.default_rng(1)
     drawn = sum(not isinstance(answer(again, call), Exception) for call in calls(method))
     getattr(once, method)(*GOOD[method])
@@ -242,17 +242,17 @@ def test_arrays_as_numpy_takes_them(method: str) -> None:
         ours = sc.random.default_rng(1)
         call = Call(method, "", "", arguments, {})
         wanted = answer(np.random.default_rng(1), call)
-        found = answer(ours, call)
-        if not isinstance(found, Exception):
+        reply = answer(ours, call)
+        if not isinstance(reply, Exception):
             assert not isinstance(wanted, Exception), (call, wanted)
-            if isinstance(found, sc.Array):
-                assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
-                assert found.compute(on="core").shape == found.shape
+            if isinstance(reply, sc.Array):
+                assert (reply.shape, reply.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+                assert reply.compute(on="core").shape == reply.shape
             continue
-        assert isinstance(found, SpeedcubeError), (call, found)
-        assert isinstance(wanted, Exception), (call, found)
+        assert isinstance(reply, SpeedcubeError), (call, reply)
+        assert isinstance(wanted, Exception), (call, reply)
         for kind in (ValueError, TypeError):
-            assert not isinstance(wanted, kind) or isinstance(found, kind), (call, wanted, found)
+            assert not isinstance(wanted, kind) or isinstance(reply, kind), (call, wanted, reply)
         assert ours.bit_generator.calls == 0, call
 
 

@@ -114,8 +114,8 @@ QUANTILES: Final[dict[str, tuple[tuple[float, ...], list[Any], Callable[[Any], A
 def test_far_ends(name: str, chosen: sc.random.Generator) -> None:
     """Within a few units in the last place of the exact quantile, at both ends of the source."""
     parameters, source, quantile = QUANTILES[name]
-    found = getattr(chosen, name)(*parameters).compute()
-    for value, x in zip(found.tolist(), source, strict=True):
+    values = getattr(chosen, name)(*parameters).compute()
+    for value, x in zip(values.tolist(), source, strict=True):
         exact = quantile(x)
         assert abs(mp.mpf(value) - exact) <= 6 * mp.mpf(2) ** -53 * abs(exact), (name, x)
 
@@ -142,10 +142,10 @@ def test_least_and_largest(chosen: sc.random.Generator) -> None:
 def test_edges_of_geometric(
     p: float, least: int, largest: int, chosen: sc.random.Generator
 ) -> None:
-    found = chosen.geometric(p).compute()
-    assert found.dtype == np.int64
-    assert found.min() == least
-    assert found.max() == pytest.approx(largest, rel=1e-9)
+    values = chosen.geometric(p).compute()
+    assert values.dtype == np.int64
+    assert values.min() == least
+    assert values.max() == pytest.approx(largest, rel=1e-9)
 
 
 def test_edges_of_the_domains() -> None:
@@ -165,8 +165,8 @@ def test_edges_of_the_domains() -> None:
     ]:
         assert set(drawn(name, *parameters, size=50).compute().tolist()) == {value}, name
     for ends in [(0, 0, 1), (0, 1, 1), (-1e308, 0, 5e307), (1, 1, 1 + 2.0**-52)]:
-        found = rng().triangular(*ends, size=5000).compute()
-        assert ends[0] <= found.min() <= found.max() <= ends[2]
+        values = rng().triangular(*ends, size=5000).compute()
+        assert ends[0] <= values.min() <= values.max() <= ends[2]
     steep = rng().wald(1e300, 1e-300, size=50).compute()
     assert np.isfinite(steep).all()
     assert (steep >= 0).all()
@@ -177,15 +177,18 @@ def test_edges_of_the_domains() -> None:
 
 
 def test_golden(update_golden: bool) -> None:
-    found = {}
+    digests = {}
     for name in NAMES:
         values = drawn(name, *PARAMETERS[name], size=5000).compute()
         digest = hashlib.sha256(values.astype(values.dtype.newbyteorder("<")).tobytes())
         first = values[:3].tolist()
-        found[name] = [*(v.hex() if isinstance(v, float) else v for v in first), digest.hexdigest()]
+        digests[name] = [
+            *(v.hex() if isinstance(v, float) else v for v in first),
+            digest.hexdigest(),
+        ]
     if update_golden:
-        GOLDEN.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
+        GOLDEN.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+    assert digests == json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -201,13 +204,13 @@ def test_same_bits_on_two_cores_and_through_views(name: str) -> None:
 def test_arrays_give_the_bits_of_numbers(name: str) -> None:
     parameters = PARAMETERS[name]
     wanted = drawn(name, *parameters, size=(40, 50)).compute()
-    kept = [np.full((40, 1), p) for p in parameters]
-    for given in (
-        kept,
-        [sc.asarray(p) for p in kept],
+    columns = [np.full((40, 1), p) for p in parameters]
+    for arguments in (
+        columns,
+        [sc.asarray(p) for p in columns],
         [np.full(50, p).tolist() for p in parameters],
     ):
-        assert drawn(name, *given, size=(40, 50)).compute().tobytes() == wanted.tobytes()
+        assert drawn(name, *arguments, size=(40, 50)).compute().tobytes() == wanted.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -218,9 +221,9 @@ def test_arrays_for_sources(dtype: str) -> None:
         getattr(rng(), name)(size=(2, 2), dtype=dtype).compute()
         for name in ("standard_normal", "random", "standard_exponential")
     )
-    found = rng().normal(loc, scale, dtype=dtype).compute()
-    assert found.dtype == dtype
-    assert (found == loc + scale * z).all()
+    values = rng().normal(loc, scale, dtype=dtype).compute()
+    assert values.dtype == dtype
+    assert (values == loc + scale * z).all()
     high = loc + scale
     assert (rng().uniform(loc, high, dtype=dtype).compute() == loc + (high - loc) * u).all()
     assert (rng().exponential(scale, (2, 2), dtype=dtype).compute() == scale * e).all()
@@ -233,8 +236,8 @@ def test_call_numbers() -> None:
     with pytest.raises(ParameterError):
         g.gumbel(0, [1, -1])
     for array in (g.gumbel(size=3), g.wald(1, [2.0, 3.0]), g.normal([1, 2]), g.integers([4, 5])):
-        found = {leaf.source for leaf in leaves(array._expr)}
-        keys.append({s.key for s in found if isinstance(s, Random)})
+        leaf_sources = {leaf.source for leaf in leaves(array._expr)}
+        keys.append({s.key for s in leaf_sources if isinstance(s, Random)})
     assert keys == [
         {derive_key((11,), (), k) for k in calls} for calls in [(0,), (1, 2), (3,), (4,)]
     ]
@@ -248,10 +251,10 @@ SHAPES: Final = ((), (3,), (2, 1), (2, 3), (1,), (0,), (1, 3), (4, 1, 3))
 
 def outcome(generator: Any, name: str, given: Sequence[Any], **options: Any) -> Any:
     try:
-        found = getattr(generator, name)(*given, **options)
+        array = getattr(generator, name)(*given, **options)
     except ValueError:
         return "refused"
-    return np.shape(found), found.dtype if hasattr(found, "dtype") else np.dtype(type(found))
+    return np.shape(array), array.dtype if hasattr(array, "dtype") else np.dtype(type(array))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -259,9 +262,9 @@ def test_shapes_and_dtypes_are_numpys(name: str) -> None:
     for size in SIZES:
         for shape in SHAPES if PARAMETERS[name] else SHAPES[:1]:
             full = [np.full(shape, p) if shape else p for p in PARAMETERS[name]]
-            for given in ([*PARAMETERS[name][:-1], *full[-1:]], full):
-                theirs = outcome(np.random.default_rng(0), name, given, size=size)
-                assert outcome(rng(), name, given, size=size) == theirs, (size, shape)
+            for arguments in ([*PARAMETERS[name][:-1], *full[-1:]], full):
+                theirs = outcome(np.random.default_rng(0), name, arguments, size=size)
+                assert outcome(rng(), name, arguments, size=size) == theirs, (size, shape)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "int32"])
@@ -305,19 +308,19 @@ def test_integers_of_arrays_have_the_bits_of_numbers(
     wanted = rng().integers(low, high, (50, 60), dtype, endpoint).compute()
     lows, highs = np.array([low] * 60), np.array([[high]] * 50)
     for bounds in [(lows, highs), (low, highs), (lows, high), (lows.tolist(), highs.tolist())]:
-        found = rng().integers(*bounds, (50, 60), dtype, endpoint).compute()
-        assert found.dtype == dtype
-        assert (found == wanted).all()
+        values = rng().integers(*bounds, (50, 60), dtype, endpoint).compute()
+        assert values.dtype == dtype
+        assert (values == wanted).all()
 
 
 def test_integers_of_many_ranges() -> None:
     high = np.arange(1, 2001)
-    found = rng().integers(high, size=(500, 2000)).compute()
-    assert (found >= 0).all()
-    assert (found < high).all()
-    assert stats.kstest(((found + 0.5) / high)[:, 1000:].ravel(), "uniform").pvalue > LEAST
+    values = rng().integers(high, size=(500, 2000)).compute()
+    assert (values >= 0).all()
+    assert (values < high).all()
+    assert stats.kstest(((values + 0.5) / high)[:, 1000:].ravel(), "uniform").pvalue > LEAST
     state = sc.random.RandomState(11)
-    assert (state.randint(high, size=(500, 2000)).compute() == found).all()
+    assert (state.randint(high, size=(500, 2000)).compute() == values).all()
 
 
 def test_integers_of_wide_and_lazy_ranges() -> None:
@@ -332,9 +335,9 @@ def test_integers_of_wide_and_lazy_ranges() -> None:
         word = a[k] * n >> 64 if n < 2**32 else (a[k] << 64 | b[k]) * n >> 128
         wanted.append(low[k] + word)
     generator = rng()
-    found = generator.integers(low, np.array(high, object))
+    numbers = generator.integers(low, np.array(high, object))
     assert generator.bit_generator.calls == 2
-    assert (found.dtype, found.compute(on="core").tolist()) == (np.int64, wanted)
+    assert (numbers.dtype, numbers.compute(on="core").tolist()) == (np.int64, wanted)
     ends = np.array(high, object) - 1
     lazy = [sc.asarray(bound.astype("int64")) + 0 for bound in (np.array(low), ends)]
     assert rng().integers(*lazy, endpoint=True).compute(on="core").tolist() == wanted
@@ -460,9 +463,9 @@ def test_lazy_parameters_are_not_computed() -> None:
 def test_parameters_that_are_computed_with_the_draw() -> None:
     """The mean and the spread of another array, reduced in the same plan."""
     x = rng().normal(5, 2, size=1000)
-    found = sc.random.default_rng(3).normal(x.mean(), x.std(), size=50).compute()
+    values = sc.random.default_rng(3).normal(x.mean(), x.std(), size=50).compute()
     z = sc.random.default_rng(3).standard_normal(50).compute()
-    assert (found == float(x.mean()) + float(x.std()) * z).all()
+    assert (values == float(x.mean()) + float(x.std()) * z).all()
 
 
 def test_dask_arrays_are_not_computed_behind_the_back() -> None:

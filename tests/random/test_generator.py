@@ -106,15 +106,15 @@ def test_threads_that_share_a_generator_get_a_stream_each() -> None:
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(work, range(threads)))
+            results = list(pool.map(work, range(threads)))
     finally:
         sys.setswitchinterval(before)
     alone = rng()
     wanted = {alone.normal(size=3)._expr.source.key for _ in range(threads * calls)}
-    keys = [k for part, _ in found for k in part]
+    keys = [k for part, _ in results for k in part]
     assert len(wanted) == threads * calls
     assert set(keys) == wanted
-    assert len(streams([c for _, part in found for c in part])) == 2 * threads * calls
+    assert len(streams([c for _, part in results for c in part])) == 2 * threads * calls
 
 
 class Yielding(int):
@@ -168,8 +168,8 @@ child = os.fork()
 mine = one if child else other
 if child:
     os.waitpid(child, 0)
-found = [g.random(2).compute(on="core").tolist() for g in (rng, mine)]
-os.write(1, (repr(found) + "\\n").encode())  # at once
+pairs = [g.random(2).compute(on="core").tolist() for g in (rng, mine)]
+os.write(1, (repr(pairs) + "\\n").encode())  # at once
 os._exit(0)
 """
     done = subprocess.run(
@@ -186,13 +186,13 @@ FORK = """
 import os, threading, time
 import speedcube as sc
 rng, turn = sc.random.default_rng(7), sc.random.seeds.TURN
-taken = threading.Event()
+held = threading.Event()
 def hold():
     with turn:
-        taken.set()
+        held.set()
         time.sleep(0.3)
 threading.Thread(target=hold).start()
-taken.wait()
+held.wait()
 child = os.fork()
 rng.normal(size=3)
 if child == 0:

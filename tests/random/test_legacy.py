@@ -85,10 +85,10 @@ def test_signatures_are_numpys() -> None:
                 continue
             own = inspect.signature(getattr(ours, name)).parameters
             assert "chunks" not in own or list(own)[-1] == "chunks", name
-            wanted, found = parameters(getattr(theirs, name)), parameters(getattr(ours, name))
-            assert [p.name for p in found] == [p.name for p in wanted], name
+            wanted, actual = parameters(getattr(theirs, name)), parameters(getattr(ours, name))
+            assert [p.name for p in actual] == [p.name for p in wanted], name
             if name not in ("randint",):  # whose dtype has another name for int64
-                assert [p.default for p in found] == [p.default for p in wanted], name
+                assert [p.default for p in actual] == [p.default for p in wanted], name
     for name in ("rand", "randn"):
         axes, chunks = inspect.signature(getattr(sc.random, name)).parameters.values()
         assert (axes.kind, chunks.name) == (axes.VAR_POSITIONAL, "chunks")
@@ -98,9 +98,9 @@ def test_signatures_of_generators_are_numpys() -> None:
     for name in public(np.random.Generator) - {"bit_generator"}:
         wanted = [p.name for p in parameters(getattr(np.random.Generator, name))]
         wanted = [n for n in wanted if n != "out"]
-        found = [p.name for p in parameters(getattr(sc.random.Generator, name))]
-        assert [n for n in found if n in wanted] == wanted, name
-        assert set(found) - set(wanted) <= {"dtype", "out"}, name
+        actual = [p.name for p in parameters(getattr(sc.random.Generator, name))]
+        assert [n for n in actual if n in wanted] == wanted, name
+        assert set(actual) - set(wanted) <= {"dtype", "out"}, name
 
 
 def test_functions_are_functions_of_the_module() -> None:
@@ -189,9 +189,9 @@ def test_legacy_calls_draw_what_generators_do(name: str) -> None:
     sc.random.seed(7)
     for _ in range(2):
         wanted = values(modern(generator))
-        for found in (values(legacy(state)), values(legacy(sc.random))):
-            assert type(found) is type(wanted)
-            np.testing.assert_array_equal(found, wanted, strict=not isinstance(wanted, bytes))
+        for actual in (values(legacy(state)), values(legacy(sc.random))):
+            assert type(actual) is type(wanted)
+            np.testing.assert_array_equal(actual, wanted, strict=not isinstance(wanted, bytes))
 
 
 def test_ranges_of_integers() -> None:

@@ -34,8 +34,8 @@ def test_a_permutation_has_every_number_once(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_every_order_is_as_likely(n: int) -> None:
     rows = rng().permuted(np.broadcast_to(np.arange(n), (120_000, n)), axis=1).compute(on="core")
-    found = Counter(map(tuple, rows.tolist()))
-    counts = [found[order] for order in permutations(range(n))]
+    orders = Counter(map(tuple, rows.tolist()))
+    counts = [orders[order] for order in permutations(range(n))]
     assert sum(counts) == len(rows)
     assert stats.chisquare(counts).pvalue > 1e-6
 
@@ -166,9 +166,9 @@ def test_alias_tables_have_the_probabilities(weights: list[int]) -> None:
     """Also where rounding empties the large cells first."""
     chances = np.array(weights) / sum(weights)
     keep, alias = sc.random.choices._alias_table(chances)
-    found = keep.copy()
-    np.add.at(found, alias, 1 - keep)
-    np.testing.assert_allclose(found / len(weights), chances, atol=1e-15)
+    shares = keep.copy()
+    np.add.at(shares, alias, 1 - keep)
+    np.testing.assert_allclose(shares / len(weights), chances, atol=1e-15)
     assert ((keep > 0) | (chances < 1e-9)).all()
 
 
@@ -212,9 +212,9 @@ def test_take_is_numpys(data: st.DataObject) -> None:
     wanted = np.take(x, index, axis)
     ours = sc.asarray(x) if axis is not None or x.flags.c_contiguous else sc.asarray(x.copy())
     for given_ in (index, sc.asarray(index)):
-        found = sc.take(ours, given_, axis).compute(on="core")
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        assert (found == wanted).all()
+        values = sc.take(ours, given_, axis).compute(on="core")
+        assert (values.dtype, values.shape) == (wanted.dtype, wanted.shape)
+        assert (values == wanted).all()
     assert (np.asarray(np.take(ours, index, axis=axis)) == wanted).all()
 
 
@@ -223,8 +223,8 @@ def test_take_along_axis_is_numpys(axis: int) -> None:
     x = np.random.default_rng(1).normal(size=(4, 5, 6))
     index = np.argsort(x, axis=axis)
     wanted = np.take_along_axis(x, index, axis)
-    found = sc.take_along_axis(sc.asarray(x) * 1, sc.asarray(index), axis)
-    assert (found.compute(on="core") == wanted).all()
+    values = sc.take_along_axis(sc.asarray(x) * 1, sc.asarray(index), axis)
+    assert (values.compute(on="core") == wanted).all()
     one = index.take([0], axis=axis) * 0 + 2
     assert (sc.take_along_axis(x, one, axis).compute() == np.take_along_axis(x, one, axis)).all()
 

@@ -46,8 +46,8 @@ def test_law(draw: laws.Draw) -> None:
     count = -(-NUMBERS // draw.width)
     values = draw.call(sc.random.default_rng(20), count).compute(on="core")
     for view in draw.views:
-        found = judgement(view.of(values), view.law())
-        assert all(p > LEAST for p in found.values()), (view.name, found)
+        verdict = judgement(view.of(values), view.law())
+        assert all(p > LEAST for p in verdict.values()), (view.name, verdict)
 
 
 # The tests find what is wrong: NumPy's numbers, changed -------------------------------------------
@@ -101,18 +101,18 @@ def test_cells_hold_what_their_edges_say() -> None:
 
 def test_streams_are_independent() -> None:
     """Of seeds 0, 1, 2, 4 ... 2**63, children and calls: every pair, also one number apart."""
-    found = streams.between(sc.random.default_rng, 1 << 12)
-    assert len(found["streams"]) == 76
-    for name, tests in found["tests"].items():
+    report = streams.between(sc.random.default_rng, 1 << 12)
+    assert len(report["streams"]) == 76
+    for name, tests in report["tests"].items():
         assert tests["least p"] * tests["tests"] > 1e-3, (name, tests)
         assert tests["p of uniformity"] > 1e-4, (name, tests)
 
 
 def test_positions_are_independent() -> None:
     quick = {name: draw for name, draw in streams.SOURCES.items() if "(" not in name}
-    found = streams.within(sc.random.default_rng, 1 << 17, quick)
-    assert found["tests"]["least p"] > 1e-4, found
-    assert found["tests"]["p of uniformity"] > 1e-4
+    report = streams.within(sc.random.default_rng, 1 << 17, quick)
+    assert report["tests"]["least p"] > 1e-4, report
+    assert report["tests"]["p of uniformity"] > 1e-4
 
 
 class Shifted:
@@ -128,9 +128,9 @@ class Shifted:
 
 
 def test_related_streams_are_found() -> None:
-    found = streams.between(Shifted, 1 << 12)["tests"]
-    assert len(found) == 6
-    assert all(tests["least p"] < 1e-100 for tests in found.values())
+    report = streams.between(Shifted, 1 << 12)["tests"]
+    assert len(report) == 6
+    assert all(tests["least p"] < 1e-100 for tests in report.values())
 
 
 def test_related_positions_are_found() -> None:
@@ -167,9 +167,9 @@ def test_long_permutations(n: int) -> None:
 
 def test_permutations_too_long_to_look_at() -> None:
     for n, stride in permutations.HUGE.items():
-        found = permutations.sampled(sc.random.default_rng(7), n, stride * 64)
-        assert found["bijective"]
-        assert min(found["p"].values()) > LEAST
+        sample = permutations.sampled(sc.random.default_rng(7), n, stride * 64)
+        assert sample["bijective"]
+        assert min(sample["p"].values()) > LEAST
 
 
 def test_uneven_permutations_are_found() -> None:
@@ -199,7 +199,7 @@ def test_the_page_is_what_its_file_says() -> None:
     assert page.page(measured) == text, "run python bench/randomness.py --page"
     tested = {(row["call"], row["of"]) for row in measured["laws"]}
     assert tested == {(d.name, view.name) for d in laws.table() for view in d.views}
-    for name, found in page.p_values(measured["laws"]).items():
-        assert min(found) * len(found) > 1e-3, name
+    for name, p_values in page.p_values(measured["laws"]).items():
+        assert min(p_values) * len(p_values) > 1e-3, name
     asked = {row["call"]: row["asked"] for row in measured["laws"]}
     assert all(asked[d.name] >= (1e8 if d.main or not d.vectors else 1e7) for d in laws.table())

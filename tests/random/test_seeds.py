@@ -46,10 +46,10 @@ SEEDS: dict[str, tuple[Any, tuple[int, ...]]] = {
 @pytest.mark.parametrize("kind", [default_rng, RandomState])
 def test_seeds(name: str, kind: Callable[[Any], Any]) -> None:
     seed, entropy = SEEDS[name]
-    made = kind(seed)
-    assert (made.entropy, made.spawn_key) == (entropy, ())
-    assert first_key(made) == derive_key(entropy, (), 0)
-    np.random.SeedSequence(made.bit_generator.seed_seq.entropy)  # NumPy takes all of them
+    generator = kind(seed)
+    assert (generator.entropy, generator.spawn_key) == (entropy, ())
+    assert first_key(generator) == derive_key(entropy, (), 0)
+    np.random.SeedSequence(generator.bit_generator.seed_seq.entropy)  # NumPy takes all of them
 
 
 NUMPYS = {
@@ -125,11 +125,11 @@ def test_generators_are_their_own_seeds() -> None:
     ],
 )
 def test_what_is_shown_makes_it_again(make: Callable[[], Any], text: str) -> None:
-    made = make()
-    assert repr(made) == text
+    generator = make()
+    assert repr(generator) == text
     again = eval(text, vars(sc.random))
-    assert type(again) is type(made)
-    assert first_key(again) == first_key(made)
+    assert type(again) is type(generator)
+    assert first_key(again) == first_key(generator)
 
 
 @pytest.mark.parametrize("kind", [default_rng, RandomState])
@@ -178,9 +178,9 @@ def test_a_state_restores_the_position() -> None:
         "state": {"entropy": (5, 6), "spawn_key": (2,), "calls": 1, "children": 2},
     }
     wanted = first_key(generator), generator.spawn(1)[0].spawn_key
-    for kept in (state, json.loads(json.dumps(state))):
+    for place in (state, json.loads(json.dumps(state))):
         other = default_rng(0)
-        other.bit_generator.state = kept
+        other.bit_generator.state = place
         assert (first_key(other), other.spawn(1)[0].spawn_key) == wanted
     assert wanted == (derive_key((5, 6), (2,), 1), (2, 2))
 

@@ -95,12 +95,12 @@ def test_every_place_has_its_own_parameters(method: str) -> None:
     shapes = ((2, 1), (3,), ())
     mixed = arrays(method, shapes[: len(VALUES[method])])
     whole = [np.array(np.broadcast_to(m, (4, 2, 3))) for m in mixed]
-    found = draw(*mixed, size=(4, 2, 3))
-    np.testing.assert_array_equal(found, draw(*whole))
-    np.testing.assert_array_equal(found, draw(*(w.tolist() for w in whole)))
+    drawn = draw(*mixed, size=(4, 2, 3))
+    np.testing.assert_array_equal(drawn, draw(*whole))
+    np.testing.assert_array_equal(drawn, draw(*(w.tolist() for w in whole)))
     strided = [np.asfortranarray(w)[:, ::-1][:, ::-1] for w in whole]
-    np.testing.assert_array_equal(found, draw(*strided))
-    np.testing.assert_array_equal(found, draw(*(sc.asarray(w) for w in whole)))
+    np.testing.assert_array_equal(drawn, draw(*strided))
+    np.testing.assert_array_equal(drawn, draw(*(sc.asarray(w) for w in whole)))
 
 
 @pytest.mark.parametrize("size", [None, (), 3, (2, 3), (0, 3)], ids=str)
@@ -108,11 +108,11 @@ def test_every_place_has_its_own_parameters(method: str) -> None:
 def test_floats_of_both_dtypes(size: Any, dtype: str) -> None:
     rng = sc.random.default_rng(1)
     for method in ("random", "standard_normal", "standard_exponential"):
-        found = getattr(rng, method)(size, dtype)
-        assert (found.shape, found.dtype) == (np.empty(size or ()).shape or (size or ()), dtype)
-        assert found.compute(on="core").dtype == dtype
-    found = rng.standard_gamma(2.0, size, dtype)
-    assert found.compute(on="core").dtype == dtype
+        drawn = getattr(rng, method)(size, dtype)
+        assert (drawn.shape, drawn.dtype) == (np.empty(size or ()).shape or (size or ()), dtype)
+        assert drawn.compute(on="core").dtype == dtype
+    drawn = rng.standard_gamma(2.0, size, dtype)
+    assert drawn.compute(on="core").dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [*np.typecodes["AllInteger"], "?"])
@@ -121,11 +121,11 @@ def test_integers_of_every_dtype(dtype: str) -> None:
     rng, least, most = sc.random.default_rng(1), 0, 1
     if dtype != "?":
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    found = rng.integers(least, most, 3000, dtype, endpoint=True).compute(on="core")
-    assert found.dtype == np.dtype(dtype)
+    drawn = rng.integers(least, most, 3000, dtype, endpoint=True).compute(on="core")
+    assert drawn.dtype == np.dtype(dtype)
     if most - least < 256:
-        assert set(found.tolist()) == set(range(least, most + 1))
+        assert set(drawn.tolist()) == set(range(least, most + 1))
     else:
         width = float(most) - float(least)
-        assert (found.astype(float).min() - least) / width < 0.01
-        assert (most - found.astype(float).max()) / width < 0.01
+        assert (drawn.astype(float).min() - least) / width < 0.01
+        assert (most - drawn.astype(float).max()) / width < 0.01
