@@ -17,7 +17,7 @@ from speedcube import dtypes
 from speedcube.engine import cpu
 from speedcube.engine.boxes import column_boxes
 from speedcube.expr.space import TILE
-from speedcube.kernel.exact import accumulator as limbs
+from speedcube.kernel.exact import integers
 from speedcube.kernel.program import LIMBS
 
 _rng = np.random.default_rng(1)
@@ -346,9 +346,9 @@ def test_extremes_over_axes_with_nans_ties_and_zeros(op: str, axis: int | None) 
 def test_carry_keeps_the_number(words: list[int]) -> None:
     record = np.zeros(LIMBS, np.int64)
     record[: len(words)] = words
-    before = limbs.read(record)
-    limbs.carry(record)
-    assert limbs.read(record) == before
+    before = integers.read(record)
+    integers.carry(record)
+    assert integers.read(record) == before
     low = record[:67]
     assert (low >= 0).all()
     assert (low < 2**32).all(), "there is room for 2**30 more additions"
@@ -356,10 +356,10 @@ def test_carry_keeps_the_number(words: list[int]) -> None:
 
 def test_carry_works_on_many_records_and_leaves_the_counts() -> None:
     records = _rng.integers(-(2**60), 2**60, (3, 2, LIMBS))
-    wanted = [[limbs.read(g) for g in r] for r in records]
+    wanted = [[integers.read(g) for g in r] for r in records]
     counts = records[..., 68:].copy()
-    limbs.carry(records)
-    assert [[limbs.read(g) for g in r] for r in records] == wanted
+    integers.carry(records)
+    assert [[integers.read(g) for g in r] for r in records] == wanted
     assert (records[..., 68:] == counts).all()
 
 
@@ -397,6 +397,6 @@ def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 @settings(max_examples=120)
 def test_round_once(dtype: str, numerator: int, power: int, denominator: int) -> None:
     value = Fraction(numerator, denominator) * Fraction(2) ** power
-    computed = limbs.round_once(value.numerator, value.denominator, dtype)
+    computed = integers.round_once(value.numerator, value.denominator, dtype)
     word = {"float32": np.uint32, "float64": np.uint64}[dtype]
     assert_same_bits(np.array(computed, word).view(dtype), np.asarray(rounded(value, dtype)))

@@ -134,13 +134,13 @@ def test_a_file_as_the_parent_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     where = tmp_path / "file" / "kernels"
     with pytest.warns(RuntimeWarning, match="is not used: Not a directory") as caught:
-        made = KernelCache(where)
+        unusable = KernelCache(where)
     assert len(caught) == 1
     assert "set SPEEDCUBE_CACHE_DIR to a directory of yours" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made.put(KEY, PAYLOAD)
-        assert made.get(KEY) is None
+        unusable.put(KEY, PAYLOAD)
+        assert unusable.get(KEY) is None
 
 
 def test_a_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
@@ -208,12 +208,12 @@ def test_a_kernel_is_compiled_once(
 ) -> None:
     which = _small_program(), BEST, style, store
     assert load(*which) is None
-    kept = [build(*which)]
+    kernels = [build(*which)]
     assert (store.hits, store.misses) == (0, 1)
     monkeypatch.setattr(f"{COMPILE}.compile_object", None)  # calling it would fail
     monkeypatch.setattr(f"{COMPILE}.source", None)  # nor is the text needed
-    kept.append(load(*which))
-    assert None not in kept
+    kernels.append(load(*which))
+    assert None not in kernels
     assert store.hits == 1
 
 
@@ -255,19 +255,19 @@ def tier(store: KernelCache, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Ti
     return lambda: Tiers(program, BEST)
 
 
-def _names(made: Tiers) -> list[str]:
-    return [name for name, style in STYLES.items() if style in made.kernels]
+def _names(tiers: Tiers) -> list[str]:
+    return [name for name, style in STYLES.items() if style in tiers.kernels]
 
 
 def test_little_work_gets_the_quick_kernel_and_much_work_the_full_one(
     tier: Callable[[], Tiers],
 ) -> None:
-    made = tier()
-    quick = made.kernel(400)
-    assert (made.kernel(400), _names(made)) == (quick, ["quick"])
-    full = made.kernel(400)  # the thousandth element
+    tier_of_two = tier()
+    quick = tier_of_two.kernel(400)
+    assert (tier_of_two.kernel(400), _names(tier_of_two)) == (quick, ["quick"])
+    full = tier_of_two.kernel(400)  # the thousandth element
     assert full is not quick
-    assert made.kernel(1) is full
+    assert tier_of_two.kernel(1) is full
     assert _names(tier_of := tier()) == []
     assert tier_of.kernel(1000) is tier_of.kernels[STYLES["full"]]
     assert _names(tier_of) == ["full"]
@@ -276,26 +276,26 @@ def test_little_work_gets_the_quick_kernel_and_much_work_the_full_one(
 def test_full_code_in_the_cache_is_used_at_once(
     tier: Callable[[], Tiers], store: KernelCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = [tier()]
-    kept[0].kernel(1000)
+    both = [tier()]
+    both[0].kernel(1000)
     assert (store.hits, store.misses) == (0, 1)
     monkeypatch.setattr(f"{COMPILE}.compile_object", None)
-    kept.append(tier())
-    kept[1].kernel(1)
-    assert _names(kept[1]) == ["full"]
+    both.append(tier())
+    both[1].kernel(1)
+    assert _names(both[1]) == ["full"]
     assert (store.hits, store.misses) == (1, 1)
 
 
 def test_a_damaged_full_kernel_is_compiled_anew(
     tier: Callable[[], Tiers], store: KernelCache
 ) -> None:
-    kept = [tier()]
-    kept[0].kernel(1000)
+    both = [tier()]
+    both[0].kernel(1000)
     (path,) = store.directory.glob("*.kernel")
     raw = path.read_bytes()
     path.write_bytes(raw[:100])
-    kept.append(tier())
-    kept[1].kernel(1)
+    both.append(tier())
+    both[1].kernel(1)
     assert path.read_bytes() == raw
 
 

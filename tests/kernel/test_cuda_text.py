@@ -317,7 +317,7 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
                 used["sinks"].add(program.sink.kind)
                 used["bins"] |= {term.bins.mode for term in program.sink.terms}
     assert used["ops"] == {*OPS, *SAMPLERS, "gather"}
-    assert used["modes"] == {"run", "single", "splat", "unit", "strided", "table"}
+    assert used["modes"] == {"segment", "single", "splat", "unit", "strided", "table"}
     assert used["sinks"] == {"store", "isum", "min", "argmin", "exact"}
     assert used["bins"] == {"plain", "split", "residual", "search", "rare"}
 
@@ -431,9 +431,9 @@ ARGUMENTS = re.compile(r'extern "C" __global__ .*? kernel\((.*)\) \{')
 
 def entry(k: int, text: str) -> str:
     """``run<k>(blocks, words)``: kernel k with its arguments from ``words``."""
-    found = ARGUMENTS.search(text)
-    assert found is not None
-    types = [argument.rsplit(maxsplit=1) for argument in found[1].split(", ")]
+    arguments = ARGUMENTS.search(text)
+    assert arguments is not None
+    types = [argument.rsplit(maxsplit=1) for argument in arguments[1].split(", ")]
     words = [
         f"({kind}{' *' * name.startswith('*')})words[{i}]" for i, (kind, name) in enumerate(types)
     ]
@@ -493,8 +493,8 @@ def library(
     """Every kernel that the list needs, on one device and on three."""
     if COMPILER is None:
         pytest.skip("neither g++ nor clang++ is on PATH")
-    found = [t for a in arrays.values() for rung in (ONE, THREE) for t in texts(a, rung)]
-    return HostKernels(list(dict.fromkeys(found)), tmp_path_factory.mktemp("cuda"))
+    sources = [t for a in arrays.values() for rung in (ONE, THREE) for t in texts(a, rung)]
+    return HostKernels(list(dict.fromkeys(sources)), tmp_path_factory.mktemp("cuda"))
 
 
 @pytest.fixture

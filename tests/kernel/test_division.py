@@ -57,16 +57,16 @@ def wild(dtype: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_every_exponent_on_every_target(op: str, dtype: str, target: str) -> None:
     x, y = wild(dtype, 30_000, 1)
-    found = run_body(body(op, dtype), {"leaf0": x, "leaf1": y}, target)
-    assert_same_bits(found, numpys(op, x, y))
+    values = run_body(body(op, dtype), {"leaf0": x, "leaf1": y}, target)
+    assert_same_bits(values, numpys(op, x, y))
 
 
 @pytest.mark.parametrize("dtype", WORD)
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_the_evaluator_too(op: str, dtype: str) -> None:
     x, y = wild(dtype, 50, 2)
-    found = evaluate(body(op, dtype), {"leaf0": x, "leaf1": y})["x"]
-    assert_same_bits(found, numpys(op, x, y))
+    values = evaluate(body(op, dtype), {"leaf0": x, "leaf1": y})["x"]
+    assert_same_bits(values, numpys(op, x, y))
 
 
 def _floats(dtype: str) -> st.SearchStrategy[np.ndarray]:
@@ -81,8 +81,8 @@ def _floats(dtype: str) -> st.SearchStrategy[np.ndarray]:
 def test_any_bits_are_divided_as_numpy_does(dtype: str, data: Any) -> None:
     x, y = (data.draw(_floats(dtype)).view(dtype) for _ in range(2))
     for op in OPERATIONS:
-        found = getattr(sc, op)(sc.asarray(x), sc.asarray(y)).compute(on="core")
-        assert_same_bits(found, numpys(op, x, y))
+        values = getattr(sc, op)(sc.asarray(x), sc.asarray(y)).compute(on="core")
+        assert_same_bits(values, numpys(op, x, y))
 
 
 @settings(max_examples=200, deadline=None)
@@ -102,9 +102,9 @@ def test_the_remainder_is_exact(x: float, y: float) -> None:
     r = float(exact)
     assert Fraction(r) == exact
     wanted = r + y if r and (r < 0) != (y < 0) else r
-    found = float((sc.asarray([x]) % y).compute(on="core")[0])
-    assert found == wanted
-    assert math.copysign(1, found) == math.copysign(1, y) or found
+    values = float((sc.asarray([x]) % y).compute(on="core")[0])
+    assert values == wanted
+    assert math.copysign(1, values) == math.copysign(1, y) or values
 
 
 def test_what_was_wrong() -> None:

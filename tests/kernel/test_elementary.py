@@ -57,8 +57,8 @@ class Reach:
     def sizes(self, low: float | None = None, high: float | None = None) -> np.ndarray:
         """Evenly in the logarithm, of both signs."""
         low = self.least if low is None else low
-        found = np.exp(self.even(low, self.most if high is None else high))
-        return found * self.rng.choice([-1.0, 1.0], COUNT)
+        numbers = np.exp(self.even(low, self.most if high is None else high))
+        return numbers * self.rng.choice([-1.0, 1.0], COUNT)
 
     def near(self, value: float) -> np.ndarray:
         """At every distance from ``value``."""
@@ -210,8 +210,8 @@ def exact(op: str, values: tuple[float, ...]) -> Any:
     """The value as an mpf, or None where the function has none."""
     large = max(abs(math.frexp(v)[1]) for v in values)
     with mp.workprec(180 + (large if op in ("sin", "cos", "tan") else 0)):
-        found = EXACT[op](*map(mp.mpf, values))
-        return None if isinstance(found, mpmath.mpc) else found
+        value = EXACT[op](*map(mp.mpf, values))
+        return None if isinstance(value, mpmath.mpc) else value
 
 
 def last_place(value: Any, dtype: str) -> Any:
@@ -221,25 +221,25 @@ def last_place(value: Any, dtype: str) -> Any:
     return mp.ldexp(1, exponent - info.nmant)
 
 
-def error(op: str, found: float, values: tuple[float, ...], dtype: str) -> float:
-    """How far ``found`` is off, in ulps; an overflow is right where the exact value overflows."""
+def error(op: str, near: float, values: tuple[float, ...], dtype: str) -> float:
+    """How far ``near`` is off, in ulps; an overflow is right where the exact value overflows."""
     wanted = exact(op, values)
     if wanted is None or any(map(math.isnan, values)):
         return 0.0  # the special cases have their own test
     most = mp.mpf(float(np.finfo(dtype).max))
-    if math.isinf(found):
+    if math.isinf(near):
         ulp = last_place(most, dtype)
-        return float(max(0, (most + ulp - abs(wanted)) / ulp)) if found * wanted > 0 else INF
-    off = abs(mp.mpf(found) - wanted)
+        return float(max(0, (most + ulp - abs(wanted)) / ulp)) if near * wanted > 0 else INF
+    off = abs(mp.mpf(near) - wanted)
     if op == "gammaln" and dtype == "float64" and abs(wanted) < 1 and off <= mp.mpf(2) ** -53:
         return 0.0  # beside its zeros an absolute error is what is promised
     return float(off / last_place(wanted, dtype))
 
 
-def worst(op: str, found: np.ndarray, args: tuple[np.ndarray, ...]) -> tuple[float, Any]:
+def worst(op: str, values: np.ndarray, args: tuple[np.ndarray, ...]) -> tuple[float, Any]:
     """The largest error, and where."""
-    dtype = found.dtype.name
-    points = zip(found.tolist(), *(a.tolist() for a in args), strict=True)
+    dtype = values.dtype.name
+    points = zip(values.tolist(), *(a.tolist() for a in args), strict=True)
     finite = [p for p in points if all(map(math.isfinite, p[1:]))]
     return max((error(op, p[0], p[1:], dtype), p[1:]) for p in finite)
 
@@ -248,9 +248,9 @@ def worst(op: str, found: np.ndarray, args: tuple[np.ndarray, ...]) -> tuple[flo
 @pytest.mark.parametrize("op", sorted(ELEMENTARY))
 def test_accuracy(op: str, dtype: str) -> None:
     args = arguments(op, dtype)
-    found = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
-    assert found.dtype == dtype
-    size, where = worst(op, found, args)
+    values = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    assert values.dtype == dtype
+    size, where = worst(op, values, args)
     assert size <= LIMITS.get((op, dtype), LIMIT[dtype]), f"{op}{where} is off by {size} ulp"
 
 
@@ -365,10 +365,10 @@ def test_special_cases(op: str, dtype: str) -> None:
     spread = [np.full(7 * len(c), 1.5, dtype) for c in columns]
     for full, column in zip(spread, columns, strict=True):
         full[::7] = column
-    found = getattr(sc, op)(*map(sc.asarray, spread)).compute(on="core")
+    values = getattr(sc, op)(*map(sc.asarray, spread)).compute(on="core")
     for k, (args, _) in enumerate(cases):
-        assert_same_bits(found[7 * k : 7 * k + 1], wanted[k : k + 1], f"{op}{args}")
-    assert len({v.tobytes() for v in found[1::7]}) == 1
+        assert_same_bits(values[7 * k : 7 * k + 1], wanted[k : k + 1], f"{op}{args}")
+    assert len({v.tobytes() for v in values[1::7]}) == 1
 
 
 # The same bits -----------------------------------------------------------------------------------
@@ -414,19 +414,19 @@ def test_integers_become_float64(op: str) -> None:
     for dtype in dtypes.ALL:
         values = np.array([1, 0, 1, 1]).astype(dtype)
         args = [sc.asarray(values)] * OPS[op].arity
-        found = getattr(sc, op)(*args)
-        assert found.dtype == (dtype if dtypes.is_float(dtype) else "float64")
-    wanted = getattr(sc, op)(*(a.astype(found.dtype) for a in args))
-    assert_same_bits(found.compute(on="core"), wanted.compute(on="core"))
+        computed = getattr(sc, op)(*args)
+        assert computed.dtype == (dtype if dtypes.is_float(dtype) else "float64")
+    wanted = getattr(sc, op)(*(a.astype(computed.dtype) for a in args))
+    assert_same_bits(computed.compute(on="core"), wanted.compute(on="core"))
 
 
 @pytest.mark.parametrize("op", sorted(op for op in ELEMENTARY if hasattr(np, op)))
 def test_numpys_functions_are_ours(op: str) -> None:
     x = sc.asarray(np.linspace(0.1, 0.9, 17))
     args = [x] * OPS[op].arity
-    found = getattr(np, op)(*args)
-    assert isinstance(found, sc.Array)
-    assert_same_bits(found.compute(on="core"), getattr(sc, op)(*args).compute(on="core"))
+    values = getattr(np, op)(*args)
+    assert isinstance(values, sc.Array)
+    assert_same_bits(values.compute(on="core"), getattr(sc, op)(*args).compute(on="core"))
 
 
 @pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if dtypes.is_integer(d)])
@@ -436,13 +436,13 @@ def test_integer_powers_wrap(dtype: str) -> None:
     exponents = [0, 1, 2, 3, 5, 7, 31, 63, 64, 65, 100, 127, info.max, info.max - 1]
     fit = [e for e in exponents if e <= info.max]
     x, y = (g.ravel() for g in np.meshgrid(np.array(bases, dtype), np.array(fit, dtype)))
-    found = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
+    values = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
     size = 1 << 8 * x.itemsize
     wanted = [pow(a, b, size) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    assert [v % size for v in found.tolist()] == wanted
+    assert [v % size for v in values.tolist()] == wanted
 
 
 def test_negative_integer_powers_are_cut_towards_zero() -> None:
     x, y = np.array([1, -1, -1, 2, -3, 0, 5]), np.array([-3, -3, -4, -1, -2, -1, -(2**63)])
-    found = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
-    assert found.tolist() == [1, -1, 1, 0, 0, 0, 0]
+    values = sc.power(sc.asarray(x), sc.asarray(y)).compute(on="core")
+    assert values.tolist() == [1, -1, 1, 0, 0, 0, 0]

@@ -60,19 +60,19 @@ def test_every_value(op: str) -> None:
 @pytest.mark.parametrize("op", BINARY)
 def test_pairs(op: str) -> None:
     x, y = pairs()
-    found, wanted = core(getattr(sc, op)(sc.asarray(x), sc.asarray(y))), numpys(op, x, y)
+    values, wanted = core(getattr(sc, op)(sc.asarray(x), sc.asarray(y))), numpys(op, x, y)
     if op in ("minimum", "maximum"):  # of two zeros NumPy chooses one for float16, another for more
         zeros = (x == 0) & (y == 0)
-        found, wanted = found[~zeros], wanted[~zeros]
-    assert_same_bits(found, wanted, op)
+        values, wanted = values[~zeros], wanted[~zeros]
+    assert_same_bits(values, wanted, op)
 
 
 @pytest.mark.parametrize("op", ["exp", "log", "sin", "tanh", "atan"])
 def test_functions_are_numpys_almost_everywhere(op: str) -> None:
     with np.errstate(all="ignore"):
         wanted = getattr(np, op)(EVERY)
-    found = core(getattr(sc, op)(sc.asarray(EVERY)))
-    assert (bits(found) != bits(wanted)).sum() <= 10
+    values = core(getattr(sc, op)(sc.asarray(EVERY)))
+    assert (bits(values) != bits(wanted)).sum() <= 10
 
 
 def test_powers_are_rounded_once() -> None:
@@ -89,17 +89,17 @@ def test_bits_that_are_only_viewed_are_kept() -> None:
     seen = core(x[::-1, 5::3].T)
     wanted = EVERY.reshape(64, 1024)[::-1, 5::3].T
     assert np.array_equal(seen.view("u2"), np.ascontiguousarray(wanted).view("u2"))
-    made = core(x * 1)
-    assert set(made[np.isnan(made)].view("u2").tolist()) == {0x7E00}
+    product = core(x * 1)
+    assert set(product[np.isnan(product)].view("u2").tolist()) == {0x7E00}
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL)
 def test_promotion_is_numpys(dtype: str) -> None:
     one, other = np.ones(3, "float16"), np.ones(3, dtype)
-    found = sc.asarray(one) + sc.asarray(other)
-    assert found.dtype == (one + other).dtype
+    values = sc.asarray(one) + sc.asarray(other)
+    assert values.dtype == (one + other).dtype
     assert (sc.asarray(one) < sc.asarray(other)).dtype == bool
-    assert_same_bits(core(found), one + other)
+    assert_same_bits(core(values), one + other)
 
 
 SCALARS: dict[str, Callable[[Any], Any]] = {
@@ -148,8 +148,8 @@ def beside_halfway(dtype: str) -> np.ndarray:
     middle = (finite[1:] + finite[:-1]) / 2
     others = [65519.99, 65520.0, 65520.01, 2.0**-25, 1e-30, 1e30, np.inf, np.nan]
     both = [finite, middle, *(np.nextafter(middle, v, dtype=dtype) for v in (np.inf, -np.inf))]
-    found = np.concatenate([*both, np.array(others, dtype)])
-    return np.concatenate([found, -found])
+    numbers = np.concatenate([*both, np.array(others, dtype)])
+    return np.concatenate([numbers, -numbers])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -163,8 +163,8 @@ def test_casts_from_floats_round_once(dtype: str) -> None:
 def test_float64_does_not_pass_through_float32() -> None:
     value = np.array([1 + 2.0**-11 + 2.0**-40])
     through = value.astype("float32").astype("float16")
-    found = core(sc.asarray(value).astype("float16"))
-    assert (found.item(), through.item()) == (1 + 2.0**-10, 1.0)
+    half = core(sc.asarray(value).astype("float16"))
+    assert (half.item(), through.item()) == (1 + 2.0**-10, 1.0)
 
 
 @pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if not dtypes.is_float(d)])
@@ -216,9 +216,9 @@ ROWS = {
 @pytest.mark.parametrize("op", SUMS)
 @pytest.mark.parametrize("name", ROWS)
 def test_sums_are_rounded_once(name: str, op: str) -> None:
-    found = core(getattr(sc.asarray(ROWS[name]), op)())
-    assert found.dtype == np.float16
-    assert_same_bits(found, reduce_row(op, ROWS[name], "float16"))
+    values = core(getattr(sc.asarray(ROWS[name]), op)())
+    assert values.dtype == np.float16
+    assert_same_bits(values, reduce_row(op, ROWS[name], "float16"))
 
 
 @pytest.mark.parametrize("op", SUMS)
@@ -226,14 +226,14 @@ def test_sums_are_rounded_once(name: str, op: str) -> None:
 def test_sums_of_many_rows(op: str, axis: int) -> None:
     with np.errstate(invalid="ignore"):  # a signalling NaN
         data = np.resize(X, (60, 311)) / np.float16(1 << 10)
-    found = core(getattr(sc.asarray(data), op)(axis=axis))
+    values = core(getattr(sc.asarray(data), op)(axis=axis))
     rows = np.moveaxis(data, axis, -1)
     wanted = np.array([reduce_row(op, row, "float16") for row in rows], "float16")
-    assert_same_bits(found, wanted)
+    assert_same_bits(values, wanted)
     finite = np.where(np.isfinite(data), data, np.float16(0.5))
-    found = core(getattr(sc.asarray(finite), op)(axis=axis))
+    values = core(getattr(sc.asarray(finite), op)(axis=axis))
     wanted = [reduce_row(op, row, "float16") for row in np.moveaxis(finite, axis, -1)]
-    assert_same_bits(found, np.array(wanted, "float16"))
+    assert_same_bits(values, np.array(wanted, "float16"))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -247,8 +247,8 @@ def test_sums_in_other_dtypes() -> None:
     data = FINITE[:3000]
     for dtype in ("float32", "float64"):
         for op in ("sum", "mean"):
-            found = core(getattr(sc.asarray(data), op)(dtype=dtype))
-            assert_same_bits(found, reduce_row(op, data, dtype))
+            values = core(getattr(sc.asarray(data), op)(dtype=dtype))
+            assert_same_bits(values, reduce_row(op, data, dtype))
     wide = np.array([1, 2.0**-11, 2.0**-60])  # rounded to float32 first: 1.0
     assert core(sc.asarray(wide).sum(dtype="float16")) == np.float16(1 + 2.0**-10)
     assert core(sc.asarray(np.array([2049, 4097])).sum(dtype="float16")) == np.float16(6144)
@@ -285,8 +285,8 @@ def test_extremes_and_their_places() -> None:
     x = sc.asarray(data)
     for op in ("min", "max", "argmin", "argmax"):
         for axis in (0, 1, None):
-            found = core(getattr(x, op)(axis=axis))
-            assert_same_bits(found, np.asarray(getattr(data, op)(axis=axis))[()], (op, axis))
+            values = core(getattr(x, op)(axis=axis))
+            assert_same_bits(values, np.asarray(getattr(data, op)(axis=axis))[()], (op, axis))
     with_nan = np.where(np.arange(2048) == 77, np.float16(np.nan), data[0])
     assert np.isnan(core(sc.asarray(with_nan).max()))
     assert core(sc.asarray(with_nan).argmin()) == 77
@@ -376,8 +376,8 @@ def test_results_that_others_read() -> None:
     means = np.array([reduce_row("mean", row, "float16") for row in data], "float16")
     wanted = data - means[:, None]
     assert_same_bits(core(x - x.mean(axis=1, keepdims=True)), wanted)
-    kept = (x * 2).persist(on="core")
-    assert_same_bits(core(kept - x), data)
+    twice = (x * 2).persist(on="core")
+    assert_same_bits(core(twice - x), data)
     assert_same_bits((x * 2).sum(axis=1).compute(on="cores:2"), core((x * 2).sum(axis=1)))
 
 

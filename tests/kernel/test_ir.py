@@ -159,11 +159,11 @@ def emulated(a: float, b: float, c: float, dtype: str) -> Any:
 
 def check_fma(a: float, b: float, c: float, dtype: str) -> None:
     exact = Fraction(a) * Fraction(b) + Fraction(c)
-    found = emulated(a, b, c, dtype)
+    sums = emulated(a, b, c, dtype)
     if exact == 0:
-        assert found == 0
+        assert sums == 0
         return
-    assert_same_bits(found, rounded(exact, dtype), f"fma({a!r}, {b!r}, {c!r})")
+    assert_same_bits(sums, rounded(exact, dtype), f"fma({a!r}, {b!r}, {c!r})")
 
 
 @settings(max_examples=400, deadline=None)
@@ -398,8 +398,8 @@ def test_every_operation_has_a_case() -> None:
 def test_machine_code_gives_the_evaluators_bits(name: str) -> None:
     body, inputs = CASES[name]
     wanted = evaluate(body, inputs)["x"]
-    found = run_body(body, inputs, targets()[0])
-    assert_same_bits(found, wanted, f"{body}\n")
+    values = run_body(body, inputs, targets()[0])
+    assert_same_bits(values, wanted, f"{body}\n")
 
 
 @pytest.mark.parametrize("target", targets()[1:])
@@ -410,13 +410,13 @@ def test_other_targets_give_the_same_bits(target: str) -> None:
         x, y = pairs(values, values)
         b = Builder()
         p, q = b.input("leaf0", dtype), b.input("leaf1", dtype)
-        made = [p + q, p - q, p * q, b.emit("div", dtype, p, q), b.fma(p, q, p), -p]
-        made += [b.unary(op, p) for op in ("sqrt", "floor", "ceil", "trunc", "rint")]
+        results = [p + q, p - q, p * q, b.emit("div", dtype, p, q), b.fma(p, q, p), -p]
+        results += [b.unary(op, p) for op in ("sqrt", "floor", "ceil", "trunc", "rint")]
         word = "uint64" if dtype == "float64" else "uint32"
         quiet = []
         bits_of_inf = int(np.array(np.inf, dtype).view(word)[()])
         signless = b.const(2 ** (8 * np.dtype(word).itemsize - 1) - 1, word)
-        for value in made:  # one pattern for every NaN (chosen by bits), then mixed together
+        for value in results:  # one pattern for every NaN (chosen by bits), then mixed together
             bits = value.bitcast(word)
             is_nan = (bits & signless).compare("gt", b.const(bits_of_inf, word))
             quiet.append(b.select(is_nan, b.const(bits_of_inf + 1, word), bits))

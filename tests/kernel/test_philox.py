@@ -76,7 +76,7 @@ def test_numpy_form_is_the_papers(counter: tuple[int, ...], key: tuple[int, int]
 
 
 @pytest.mark.parametrize("words_out", [False, True], ids=["A-B", "w0-w3"])
-def test_ir_stage_gives_the_vectors(words_out: bool) -> None:
+def test_ir_phase_gives_the_vectors(words_out: bool) -> None:
     """The stage fixes the counter's upper words at 0: checked over blocks and a pinned one."""
     dtype = "float32" if words_out else "float64"
     stage = stream("uniform", dtype, 0, False).bodies[0]
@@ -87,11 +87,11 @@ def test_ir_stage_gives_the_vectors(words_out: bool) -> None:
         for k, block in enumerate(blocks):
             wanted = scalar_philox((block & ONES, block >> 32, 0, 0), (key & ONES, key >> 32))
             if words_out:
-                found = tuple(int(out[f"w{w}"][k]) for w in range(4))
+                words_of_block = tuple(int(out[f"w{w}"][k]) for w in range(4))
             else:
                 a, b = int(out["A"][k]), int(out["B"][k])
-                found = (a & ONES, a >> 32, b & ONES, b >> 32)
-            assert found == wanted, f"block {block}, key {key:#x}"
+                words_of_block = (a & ONES, a >> 32, b & ONES, b >> 32)
+            assert words_of_block == wanted, f"block {block}, key {key:#x}"
 
 
 def test_ir_stage_gives_the_public_zero_vector() -> None:
@@ -133,9 +133,9 @@ def test_generators_take_keys_by_call_and_spawn() -> None:
     first, second = rng.random(3), rng.random(3)
     (child,) = rng.spawn(1)
     inner = child.random(3)
-    found = [a._expr.source.key for a in (first, second, inner)]
-    assert found == [derive_key((5,), (), 0), derive_key((5,), (), 1), derive_key((5,), (0,), 0)]
-    assert len(set(found)) == 3
+    keys = [a._expr.source.key for a in (first, second, inner)]
+    assert keys == [derive_key((5,), (), 0), derive_key((5,), (), 1), derive_key((5,), (0,), 0)]
+    assert len(set(keys)) == 3
 
 
 def test_spawning_twice_gives_new_children() -> None:

@@ -36,13 +36,13 @@ def rng(seed: int = 5) -> sc.random.Generator:
 def test_numpy_gives_the_same_numbers(name: str) -> None:
     """The interpreter's samplers are written from the formulas, not from the kernels."""
     array = DRAWS[name]()
-    found, wanted = np.asarray(array.compute(on="core")), interpret(array._expr, reference.draw)
-    assert found.dtype == wanted.dtype
-    if found.dtype.kind == "f":
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    values, wanted = np.asarray(array.compute(on="core")), interpret(array._expr, reference.draw)
+    assert values.dtype == wanted.dtype
+    if values.dtype.kind == "f":
+        np.testing.assert_allclose(values, wanted, rtol=1e-12)
     else:
         compared = (wanted < LARGE) | name.startswith(("permut", "choice", "geometric"))
-        assert (found != wanted)[compared].mean() <= OPEN.get(name, 0)
+        assert (values != wanted)[compared].mean() <= OPEN.get(name, 0)
 
 
 def test_every_sampler_is_among_them() -> None:
@@ -114,7 +114,7 @@ def test_log_binomial_differs_as_probabilities_do(n: int, p: float) -> None:
     ks = np.unique(np.clip(np.linspace(mode - spread, mode + spread, 41).round(), 0, n))
     given_ = ks, float(n), (n + 1.0) * p, (n + 1.0) * (1 - p)
     from_array = sc.random.draws.sampled("log_binomial", sc.asarray(ks), *given_[1:])
-    found = from_array.compute(on="core")
+    values = from_array.compute(on="core")
     with mpmath.workdps(60):
         q = 1 - mpmath.mpf(p)
 
@@ -123,7 +123,7 @@ def test_log_binomial_differs_as_probabilities_do(n: int, p: float) -> None:
             return log + k * mpmath.log(p) + (n - k) * mpmath.log(q)
 
         wanted = [float(exact(k) - exact(ks[20])) for k in ks]
-    np.testing.assert_allclose(found - found[20], wanted, atol=1e-9)
+    np.testing.assert_allclose(values - values[20], wanted, atol=1e-9)
 
 
 # Ends and edges ----------------------------------------------------------------------------------
@@ -194,9 +194,9 @@ def test_counts_of_a_vector_add_up() -> None:
     assert counts.shape == (2, 500, 4)
     assert (counts.sum(axis=-1) == [[7], [900]]).all()
     assert (counts[..., 1] == 0).all()
-    taken = rng().multivariate_hypergeometric([5, 0, 9, 3], 11, (40, 30)).compute()
-    assert (taken.sum(axis=-1) == 11).all()
-    assert (taken <= [5, 0, 9, 3]).all()
+    drawn = rng().multivariate_hypergeometric([5, 0, 9, 3], 11, (40, 30)).compute()
+    assert (drawn.sum(axis=-1) == 11).all()
+    assert (drawn <= [5, 0, 9, 3]).all()
 
 
 def test_each_count_of_a_multinomial_is_binomial() -> None:

@@ -69,14 +69,14 @@ def test_kernel_gives_the_evaluators_bits(name: str) -> None:
 def test_far_positions(name: str, start: int) -> None:
     """Block numbers cross 32 bits; positions are 63-bit numbers."""
     whole = make(name, 2**43)
-    found = whole[start : start + 2048].compute(on="core")
-    assert_same_bits(found, draw(source_of(whole), np.arange(start, start + 2048)))
+    values = whole[start : start + 2048].compute(on="core")
+    assert_same_bits(values, draw(source_of(whole), np.arange(start, start + 2048)))
 
 
-def test_no_two_elements_of_a_run_share_a_value() -> None:
-    found = make("uniform-float64", 1 << 20).compute(on="core")
+def test_no_two_elements_of_a_segment_share_a_value() -> None:
+    values = make("uniform-float64", 1 << 20).compute(on="core")
     # 2**20 draws of 2**52 values: a repeat has probability 1.2e-4; the seed is fixed.
-    assert len(np.unique(found)) == len(found)
+    assert len(np.unique(values)) == len(values)
 
 
 def test_streams_of_two_calls_differ_and_do_not_correlate() -> None:
@@ -117,8 +117,8 @@ def basic_index(drawn: Any, shape: tuple[int, ...] = _SHAPE) -> tuple[Any, ...]:
 @pytest.fixture(scope="module")
 def wholes() -> dict[str, tuple[sc.Array, np.ndarray]]:
     names = ["normal-float64", "normal-float32", "uniform-scaled-float64", "integers-wide-int64"]
-    made = {name: make(name, _SHAPE) for name in names}
-    return {name: (array, array.compute(on="core")) for name, array in made.items()}
+    arrays = {name: make(name, _SHAPE) for name in names}
+    return {name: (array, array.compute(on="core")) for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize("name", ["normal-float64", "normal-float32", "integers-wide-int64"])
@@ -163,8 +163,8 @@ def test_a_transpose_reads_the_same_positions(
 
 def test_views_of_views(wholes: dict[str, tuple[sc.Array, np.ndarray]]) -> None:
     lazy, values = wholes["normal-float64"]
-    found = lazy[::2, 3:].T[::-3, 1:, None][5:].compute()
-    assert_same_bits(found, values[::2, 3:].T[::-3, 1:, None][5:])
+    computed = lazy[::2, 3:].T[::-3, 1:, None][5:].compute()
+    assert_same_bits(computed, values[::2, 3:].T[::-3, 1:, None][5:])
     assert_same_bits(sc.flip(lazy, 1).compute(), np.flip(values, 1))
     wide = sc.broadcast_to(lazy[:, :1], (4, 7, 9, 137))
     assert_same_bits(wide.compute(), np.broadcast_to(values[:, :1], (4, 7, 9, 137)))
@@ -192,19 +192,19 @@ def test_normal_moments(normals: np.ndarray) -> None:
     """Each within five standard errors (sqrt of 1, 2, 6, 24 over n)."""
     z = normals.astype(np.float64)
     mean = z.mean()
-    found = {
+    moments = {
         "mean": (mean, 1),
         "variance": (z.var() - 1, 2),
         "skew": (np.mean((z - mean) ** 3) / z.std() ** 3, 6),
         "kurtosis": (np.mean((z - mean) ** 4) / z.var() ** 2 - 3, 24),
     }
-    for name, (value, spread) in found.items():
+    for name, (value, spread) in moments.items():
         assert abs(value) < 5 * math.sqrt(spread / MANY), f"{name} is off by {value}"
 
 
 def test_normal_kolmogorov_smirnov(normals: np.ndarray) -> None:
-    found = scipy.stats.kstest(normals.astype(np.float64), "norm")
-    assert found.pvalue > 1e-4, found
+    test = scipy.stats.kstest(normals.astype(np.float64), "norm")
+    assert test.pvalue > 1e-4, test
 
 
 def test_normal_tails(normals: np.ndarray) -> None:
@@ -356,8 +356,8 @@ def test_exponentials_against_mpmath() -> None:
             for half, word in enumerate(pair):
                 u = (2 * mpmath.mpf(word & ((1 << 52) - 1)) + 1) / 2**53
                 exact = -mpmath.log(u)
-                found = mpmath.mpf(values[k + 512 * half])
-                worst = max(worst, abs(found - exact) / max(exact, mpmath.mpf(2) ** -52))
+                computed = mpmath.mpf(values[k + 512 * half])
+                worst = max(worst, abs(computed - exact) / max(exact, mpmath.mpf(2) ** -52))
     # Relative to the value, save that -ln u has only u's 53 bits to work with near u = 1.
     assert worst < 1e-15, f"the largest relative error is {float(worst):.3g}"
 
@@ -365,36 +365,36 @@ def test_exponentials_against_mpmath() -> None:
 def test_largest_normals() -> None:
     """The largest magnitudes that the docstring promises: words that give the least u."""
     for dtype, most in (("float64", 8.58), ("float32", 6.66)):
-        made = stream("normal", dtype, 0, True)
-        names = [n for n, _ in made.bodies[1].inputs]
+        source = stream("normal", dtype, 0, True)
+        names = [n for n, _ in source.bodies[1].inputs]
         low = {n: np.zeros(3, np.uint64 if dtype == "float64" else np.uint32) for n in names}
-        radius = evaluate(made.bodies[1], low)
+        radius = evaluate(source.bodies[1], low)
         extra = {
             "B": np.array([0, 2**51, 2**52 - 1], np.uint64),
             "w1": np.array([0, 2**31, 2**32 - 1], np.uint32),
             "w3": np.array([0, 2**31, 2**32 - 1], np.uint32),
         }
-        wanted = [n for n, _ in made.bodies[2].inputs]
-        out = evaluate(made.bodies[2], {n: {**radius, **extra}[n] for n in wanted})
-        found = max(float(abs(v).max()) for v in out.values())
-        assert most - 0.02 < round(found, 2) <= most, f"{dtype}: {found}"
+        wanted = [n for n, _ in source.bodies[2].inputs]
+        out = evaluate(source.bodies[2], {n: {**radius, **extra}[n] for n in wanted})
+        largest = max(float(abs(v).max()) for v in out.values())
+        assert most - 0.02 < round(largest, 2) <= most, f"{dtype}: {largest}"
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("distribution", ["normal", "exponential", "uniform"])
 def test_no_bits_below_the_grain(distribution: str, dtype: str) -> None:
     """Also of the words next to those that give zero: what exact sums take for granted."""
-    made = stream(distribution, dtype, 0, True)
+    source = stream(distribution, dtype, 0, True)
     word = np.uint64 if dtype == "float64" else np.uint32
     top, step = (1 << 52, 1) if dtype == "float64" else (1 << 32, 1 << 9)
     near = np.arange(-12, 12) * step
     ends = np.concatenate([near, top // 2 + near, top + near]) % top
-    values = {n: ends.astype(word).repeat(len(ends)) for n, _ in made.bodies[1].inputs}
+    values = {n: ends.astype(word).repeat(len(ends)) for n, _ in source.bodies[1].inputs}
     values |= {n: np.tile(ends.astype(word), len(ends)) for n in ("B", "w1", "w3")}
-    for body in made.bodies[1:]:
+    for body in source.bodies[1:]:
         values |= evaluate(body, {n: values[n] for n, _ in body.inputs})
     grain = analyse(Leaf(Random(distribution, 0, (0.0, 1.0), dtype), (1,), 0, (1,))).grain
-    found = np.concatenate([values[f"v{k}"] for k in range(made.per_block)]).astype("float64")
-    units = np.ldexp(found, -grain)
+    numbers = np.concatenate([values[f"v{k}"] for k in range(source.per_block)]).astype("float64")
+    units = np.ldexp(numbers, -grain)
     assert (units == np.rint(units)).all()
-    assert (abs(found[found != 0]) < 2.0**-20).any(), "the words do come close to zero"
+    assert (abs(numbers[numbers != 0]) < 2.0**-20).any(), "the words do come close to zero"

@@ -132,11 +132,11 @@ def reduced(source: nodes.Reduced, give: Callable[[nodes.Expr], np.ndarray]) -> 
     """All results of ``source``, in C order; ``give`` gives the elements of an expression."""
     if source.op == "dot":
         pairs = zip(*(_rows(give(x), source.axes) for x in factors(source.arg)), strict=True)
-        found = [dot_row(x, y, source.dtype) for x, y in pairs]
+        results = [dot_row(x, y, source.dtype) for x, y in pairs]
     else:
         rows = _rows(give(source.arg), source.axes)
-        found = [reduce_row(source.op, row, source.dtype, source.ddof) for row in rows]
-    return np.array(found, source.dtype).reshape(-1)
+        results = [reduce_row(source.op, row, source.dtype, source.ddof) for row in rows]
+    return np.array(results, source.dtype).reshape(-1)
 
 
 def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
@@ -189,31 +189,31 @@ def bits(value: Any) -> np.ndarray:
     return array.reshape(-1).view(f"u{array.dtype.itemsize}").reshape(shape)
 
 
-def assert_same_bits(found: Any, wanted: Any, what: object = "") -> None:
+def assert_same_bits(computed: Any, wanted: Any, what: object = "") -> None:
     """Equal dtype, shape and bits, or a message that shows the first element that differs."""
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
-    differ = np.argwhere(bits(found) != bits(wanted))
+    computed, wanted = np.asarray(computed), np.asarray(wanted)
+    assert (computed.dtype, computed.shape) == (wanted.dtype, wanted.shape), what
+    differ = np.argwhere(bits(computed) != bits(wanted))
     if len(differ):
         at = tuple(int(k) for k in differ[0])
         raise AssertionError(
-            f"{len(differ)} of {found.size} elements differ, first at {at}: "
-            f"{found[at]!r} instead of {wanted[at]!r}\n{what}"
+            f"{len(differ)} of {computed.size} elements differ, first at {at}: "
+            f"{computed[at]!r} instead of {wanted[at]!r}\n{what}"
         )
 
 
-def ulps(found: Any, wanted: Any) -> np.ndarray:
+def ulps(computed: Any, wanted: Any) -> np.ndarray:
     """How many representable numbers lie between the elements (0 for two NaNs)."""
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    word = {2: np.int16, 4: np.int32, 8: np.int64}[found.dtype.itemsize]
+    computed, wanted = np.asarray(computed), np.asarray(wanted)
+    word = {2: np.int16, 4: np.int32, 8: np.int64}[computed.dtype.itemsize]
     least = int(np.iinfo(word).min)
 
     def places(x: np.ndarray) -> list[int]:
         raw = np.ascontiguousarray(x).reshape(-1).view(word).tolist()
         return [least - r if r < 0 else r for r in raw]
 
-    both = (np.isnan(found) & np.isnan(wanted)).reshape(-1)
-    pairs = zip(places(found), places(wanted), both, strict=True)
+    both = (np.isnan(computed) & np.isnan(wanted)).reshape(-1)
+    pairs = zip(places(computed), places(wanted), both, strict=True)
     return np.array([0 if nan else abs(a - b) for a, b, nan in pairs], dtype=object)
 
 

@@ -11,7 +11,7 @@ import pytest
 from speedcube.errors import CheckpointError
 from speedcube.train.driver.attempt import Attempt
 from speedcube.train.driver.request import JobRequest
-from speedcube.train.driver.timeouts import Rank, latest, limit
+from speedcube.train.driver.timeouts import Rank, limit, overdue
 from speedcube.train.events import JobEvent
 from speedcube.train.messages import FromAgent, JobSettings, Launch, Place, Reported, Saving
 from speedcube.train.ranks import context
@@ -54,28 +54,28 @@ def test_the_rank_furthest_behind_is_named() -> None:
         rank(2, ready=True, reported=True, step=4, since=99.0),
         rank(3, ready=True, reported=True, step=1, done=True),
     ]
-    late = latest(ranks, 100.0, 10.0, ())
+    late = overdue(ranks, 100.0, 10.0, ())
     assert late is not None
     assert late[0] is ranks[1]
     assert late[1] == (
         "it hangs after step 4: no train.report() for 10 s (step_timeout= sets the limit)"
     )
-    assert latest(ranks, 10.0, 10.0, ()) is None
+    assert overdue(ranks, 10.0, 10.0, ()) is None
 
 
 def test_only_rank_0_may_report() -> None:
     ranks = [rank(0, ready=True, reported=True, step=5, since=95.0), rank(1, ready=True)]
-    assert latest(ranks, 100.0, 10.0, ()) is None
+    assert overdue(ranks, 100.0, 10.0, ()) is None
     ranks[0].reported = False
-    late = latest(ranks, 100.0, 10.0, ())
+    late = overdue(ranks, 100.0, 10.0, ())
     assert late is not None
     assert late[0] is ranks[1]
 
 
 def test_a_rank_that_never_starts_is_told_of() -> None:
     ranks = [rank(0, ready=True, reported=True, since=599.0), rank(1)]
-    assert latest(ranks, 600.0, 5.0, ()) is None
-    late = latest(ranks, 601.0, 5.0, ())
+    assert overdue(ranks, 600.0, 5.0, ()) is None
+    late = overdue(ranks, 601.0, 5.0, ())
     assert late is not None
     assert late[0] is ranks[1]
     assert late[1] == "it hangs before its function is called: not ready after 600 s"
@@ -85,7 +85,7 @@ def test_time_that_the_driver_was_away_does_not_count() -> None:
     stopped = rank(0, ready=True, reported=True, step=5)
     stopped.forgive(95.0)
     assert (stopped.alive, stopped.since) == (95.0, 95.0)
-    assert latest([stopped], 100.0, 10.0, ()) is None
+    assert overdue([stopped], 100.0, 10.0, ()) is None
 
 
 def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,12 +105,12 @@ def test_a_long_checkpoint_is_no_hung_step(monkeypatch: pytest.MonkeyPatch) -> N
     late = []
     for message in messages:
         attempt._handle(JobEvent(0, 0, 0.0, message))
-        late.append(latest([writer], writer.since + 99.0, 50.0, ()) is not None)
+        late.append(overdue([writer], writer.since + 99.0, 50.0, ()) is not None)
     assert late == [True, True, False, True, True]
     assert list(attempt.durations) == [100.0, 100.0]  # the checkpoint's 100 s are in neither
     assert [event.message for event in heard] == messages
     attempt._handle(JobEvent(0, 0, 0.0, Saving(True)))
-    hung = latest([writer], writer.since + 4501.0, 50.0, ())
+    hung = overdue([writer], writer.since + 4501.0, 50.0, ())
     assert hung is not None
     assert hung[1] == "it hangs in the checkpoint of step 3 for 4.5e+03 s"
 

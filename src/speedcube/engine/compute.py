@@ -21,7 +21,8 @@ from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from . import machine
-from .clusters.client import graph_of, run_on, worker_addresses
+from .clusters.client import worker_addresses
+from .clusters.plans import graph_of, run_on
 from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DTypeError
 from ..expr.nodes import Stored
 from ..expr.space import TILE
-from ..kernel.exact.accumulator import carry
+from ..kernel.exact.integers import carry
 from ..kernel.folds import FOLDS
 from ..kernel.llvm.scratch import scratch_bytes
 from ..kernel.llvm.simd import has_fma, targets

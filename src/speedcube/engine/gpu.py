@@ -16,10 +16,10 @@ from ..expr.nodes import Stored
 from ..expr.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
-from ..kernel.cuda.loops import elements_of_tile, parameter_slots
+from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
 from ..kernel.cuda.text import HEADER
-from ..kernel.exact.accumulator import carry
+from ..kernel.exact.integers import carry
 from ..kernel.math.positions import SEGMENT
 from ..kernel.program import LIMBS, Program
 from .boxes import Stop, span_boxes
@@ -55,7 +55,7 @@ class Launcher:
 
         self.prepared = prepared
         self.kernel, self.resident = gpu_kernel(prepared.program, device)
-        self.params = list(prepared.params[: parameter_slots(prepared.program)])
+        self.params = list(prepared.params[: parameter_count(prepared.program)])
         # Of each leaf: the device address of position 0 (0 where it is computed), and its owner.
         self.addresses = [np.uint64(0)] * len(prepared.space.leaves)
         self.owners: dict[int, Any] = {}
@@ -169,7 +169,7 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
     """(tiles that cover ``steps`` of any row, elements in a tile)."""
     tiling = prepared.tiling
     for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
-        if code.mode == "run" and code.stream is not None:
+        if code.mode == "segment" and code.stream is not None:
             runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
             per_tile = TILE // ((code.stream.segment_blocks) >> code.lg)
             return -(-runs // per_tile), per_tile * (SEGMENT >> code.lg)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..errors import ShapeError
 from ..expr.nodes import Reduced
-from ..kernel.exact.accumulator import FINISH, carry
-from ..kernel.exact.accumulators import many
+from ..kernel.exact.digits import many
+from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..kernel.exact.accumulator import carry
+from ..kernel.exact.integers import carry
 from ..plan.stages import Stage
 from .scan import products
 

@@ -76,8 +76,8 @@ class Builder:
     def input(self, name: str, dtype: str) -> Value:
         return self.emit("input", dtype, imm=name)
 
-    def param(self, slot: int, dtype: str) -> Value:
-        return self.emit("param", dtype, imm=slot)
+    def param(self, number: int, dtype: str) -> Value:
+        return self.emit("param", dtype, imm=number)
 
     def const(self, value: bool | int | float, dtype: str) -> Value:
         return self.emit("const", dtype, imm=float(value) if dtypes.is_float(dtype) else value)
@@ -113,8 +113,8 @@ class Builder:
         """``x, condition = rule(builder, x, *args)`` while ``condition`` holds."""
         inner = Builder()
         inputs = [inner.input(f"a{k}", a.type) for k, a in enumerate((x, *args))]
-        found, more = rule(inner, *inputs)
-        inner.output("x", found)
+        following, more = rule(inner, *inputs)
+        inner.output("x", following)
         inner.output("more", more)
         return self.emit("loop", x.type, condition, x, *args, imm=inner.body())
 
@@ -122,7 +122,7 @@ class Builder:
         return self.emit(op, a.type, a)
 
     def inline(self, body: Body, inputs: dict[str, Value], shift: int = 0) -> dict[str, Value]:
-        """``body`` on ``inputs``, its parameters ``shift`` slots further on; its outputs."""
+        """``body`` on ``inputs``, its parameters ``shift`` numbers further on; its outputs."""
         values: list[Value] = []
         for instr in body.instrs:
             if instr.op == "input":
@@ -147,7 +147,7 @@ class Builder:
 class Rounds:
     """A body that is a loop: ``first``, so many ``times`` ``each`` on its own outputs, ``last``.
 
-    The parameters of ``each`` move on by ``step`` slots a round. Printers that would pay for the
+    The parameters of ``each`` move on by ``step`` a round. Printers that would pay for the
     length of the text keep the loop; the others, and the evaluator, take `unrolled`.
     """
 

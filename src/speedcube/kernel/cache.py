@@ -83,10 +83,10 @@ class KernelCache:
             self._give_up(problem)
 
     def _unsafe(self) -> str | None:
-        found = self.directory.stat()
-        if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        state = self.directory.stat()
+        if hasattr(os, "getuid") and state.st_uid != os.getuid():
             return "it belongs to another user"
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return "others may write to it (chmod 700 it)"
         return None
 

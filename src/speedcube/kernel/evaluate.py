@@ -134,7 +134,7 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
     if instr.op == "const":
         return np.asarray(instr.imm, instr.type)
     if instr.op == "param":
-        return read_slot(params, instr.imm, instr.type)
+        return read_parameter(params, instr.imm, instr.type)
     if instr.op == "cast":
         return _cast(instr, args[0])
     if instr.op == "bitcast":
@@ -158,31 +158,31 @@ def _step(instr: Instr, args: list[Array], inputs: Mapping[str, Array], params: 
 
 def _rare(instr: Instr, args: list[Array]) -> Array:
     """Only the elements that need it go through the body."""
-    condition, otherwise, *given = np.broadcast_arrays(*args)
-    found = otherwise.copy()
+    condition, otherwise, *operands = np.broadcast_arrays(*args)
+    result = otherwise.copy()
     if condition.any():
         names = [name for name, _ in instr.imm.inputs]
-        chosen = dict(zip(names, (g[condition] for g in given), strict=True))
-        found[condition] = evaluate(instr.imm, chosen)["x"]
-    return found
+        chosen = dict(zip(names, (g[condition] for g in operands), strict=True))
+        result[condition] = evaluate(instr.imm, chosen)["x"]
+    return result
 
 
 def _loop(instr: Instr, args: list[Array]) -> Array:
     """Only the elements that go on."""
-    condition, x, *given = (a.ravel() for a in np.broadcast_arrays(*args))
-    names, found, going = [n for n, _ in instr.imm.inputs], x.copy(), np.nonzero(condition)[0]
+    condition, x, *operands = (a.ravel() for a in np.broadcast_arrays(*args))
+    names, result, going = [n for n, _ in instr.imm.inputs], x.copy(), np.nonzero(condition)[0]
     while len(going):
-        inputs = (found[going], *(g[going] for g in given))
+        inputs = (result[going], *(g[going] for g in operands))
         outputs = evaluate(instr.imm, dict(zip(names, inputs, strict=True)))
-        found[going] = outputs["x"]
+        result[going] = outputs["x"]
         going = going[outputs["more"]]
-    return found.reshape(np.broadcast_shapes(*(a.shape for a in args)))
+    return result.reshape(np.broadcast_shapes(*(a.shape for a in args)))
 
 
-def read_slot(params: Array, slot: int, dtype: str) -> Array:
-    """Parameter ``slot`` of the uint64 array ``params``, read as ``dtype`` from its low bytes."""
+def read_parameter(params: Array, number: int, dtype: str) -> Array:
+    """Parameter ``number`` of the uint64 array ``params``, read as ``dtype`` from its low bytes."""
     size = np.dtype(dtype).itemsize
-    return np.frombuffer(params[slot : slot + 1].tobytes()[:size], dtype)[0:1].reshape(())
+    return np.frombuffer(params[number : number + 1].tobytes()[:size], dtype)[0:1].reshape(())
 
 
 _ULP: Final = 2.0**-52
@@ -201,9 +201,9 @@ def is_faithful() -> bool:
 def evaluate(
     body: Body, inputs: Mapping[str, Array], params: Array | None = None
 ) -> dict[str, Array]:
-    """The outputs of ``body`` for arrays of inputs (one shape) and parameter slots."""
-    slots = np.zeros(0, np.uint64) if params is None else params
+    """The outputs of ``body`` for arrays of inputs (one shape) and parameters."""
+    words = np.zeros(0, np.uint64) if params is None else params
     values: list[Array] = []
     for instr in body.instrs:
-        values.append(_step(instr, [values[a] for a in instr.args], inputs, slots))
+        values.append(_step(instr, [values[a] for a in instr.args], inputs, words))
     return {name: values[v] for name, v in body.outputs}

@@ -4,7 +4,7 @@
     Instr ::= op type (value id)* imm    operands precede; imm is a constant, a shift or a name
 
     input  imm=name        a value handed in for this element     const  imm=number
-    param  imm=slot        a uniform parameter of the kernel
+    param  imm=number      a uniform parameter of the kernel
     add sub mul neg        wrapping on integers, rounded to nearest on floats
     div sqrt fma           floats, correctly rounded
     nsqrt                  sqrt of a positive normal number: a hint that special cases cannot come

@@ -87,8 +87,8 @@ def _inner_problem(instr: Instr, types: list[str]) -> str | None:
         return f"its body must have the outputs {OUTPUTS[instr.op]}"
     inputs = [dtype for _, dtype in body.inputs]
     wanted = ["bool", instr.type, *inputs] if instr.op == "rare" else ["bool", *inputs]
-    found = [body.output_type(name) for name in OUTPUTS[instr.op]]
-    if types != wanted or found != [instr.type, "bool"][: len(found)]:
+    outputs = [body.output_type(name) for name in OUTPUTS[instr.op]]
+    if types != wanted or outputs != [instr.type, "bool"][: len(outputs)]:
         return f"wants operands {wanted} and a body of its type, not {types}"
     if instr.op == "loop" and inputs[:1] != [instr.type]:
         return "its body's first input must be of its type"

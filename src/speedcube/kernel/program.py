@@ -36,7 +36,7 @@ SECOND_UNIT = 52 - SEARCH_CHUNK
 class LeafCode:
     """How the elements of one leaf are fetched.
 
-    ``mode`` along the lane loop: ``run`` (random, stride 2**lg: whole runs of the stream),
+    ``mode`` along the lane loop: ``segment`` (random, stride 2**lg: whole segments),
     ``single`` (random, any stride: a block for each element), ``splat`` (stride 0),
     ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table).
     """
@@ -46,24 +46,24 @@ class LeafCode:
     mode: str
     lg: int = 0
     stream: Stream | None = None
-    twin: int = -1  # run leaves with one number read the same positions
+    twin: int = -1  # segment leaves with one number read the same positions
 
 
 @dataclass(frozen=True)
 class Bins:
-    """How exact partial sums of one term are kept between flushes of 2**chunk terms a lane.
+    """How exact partial sums of one term are kept between flushes of `2**chunk` terms a lane.
 
     ``plain``: one double holds the sum of 2**chunk terms. The others add to a double that starts
     at a unit, 1.5 * 2**k, and stays so near it that it counts in steps of 2**(k - 52); what an
     addition rounds away goes to a second such double. ``split``: nothing is finer than the second's
     steps. ``residual``: something may be, and is added to the limbs. ``search``: as residual, with
-    units for the terms that are met. Parameters ``slot`` and ``slot + 1`` are the two units.
+    units for the terms that are met. The two units are parameters: ``parameter`` and the next.
     ``rare``: nearly always zero; a term that is not goes to the limbs.
     """
 
     mode: str
     chunk: int = 0
-    slot: int = 0
+    parameter: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Program:
     def __str__(self) -> str:
         fetched = [
             f"leaf{k}: {leaf.kind} {leaf.dtype} {leaf.mode}"
-            + (f" stride 2**{leaf.lg}" if leaf.mode == "run" else "")
+            + (f" stride 2**{leaf.lg}" if leaf.mode == "segment" else "")
             for k, leaf in enumerate(self.leaves)
         ]
         terms = [f"  {t.output} -> group {t.group}, {t.bins}" for t in self.sink.terms]

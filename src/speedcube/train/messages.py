@@ -39,6 +39,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from .environment import Environment
 
 BEAT_SECONDS: Final = 0.5  # between two heartbeats of a rank
+ANY_TEXT: Final = "surrogatepass"  # how every str of Python becomes bytes, and again a str
 AWAY_SECONDS: Final = 1.0  # who did not run for so long was stopped itself, or its machine was
 
 

@@ -1,1 +1,1 @@
-"""Dask clusters: the client to ask, our own workers on GPUs, and tasks that travel."""
+"""Dask clusters: the client to ask, our own workers on GPUs, plans as tasks that travel."""

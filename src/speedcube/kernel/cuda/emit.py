@@ -67,14 +67,14 @@ class Constants:
 
     def lines(self) -> list[str]:
         """Their declarations. The pool is not ``const``, or the compiler folds it into moves."""
-        found = []
+        declarations = []
         if self.pool:
             values = ", ".join(_double(bits) for bits in self.pool)
-            found.append(f"__constant__ double pool[{len(self.pool)}] = {{{values}}};")
+            declarations.append(f"__constant__ double pool[{len(self.pool)}] = {{{values}}};")
         for entries, k in self.tables.items():
             values = ", ".join(f"{entry.hex()}f" for entry in entries)
-            found.append(f"__device__ const float picks{k}[{PICKED}] = {{{values}}};")
-        return found
+            declarations.append(f"__device__ const float picks{k}[{PICKED}] = {{{values}}};")
+        return declarations
 
     def lanes(self) -> list[str]:
         """The entries that a thread holds."""
@@ -97,7 +97,7 @@ def emit(
     indent: str,
     constants: Constants,
 ) -> dict[str, str]:
-    """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<slot>``.
+    """``body`` as statements in ``lines``; the names of its outputs. Parameters are ``p<number>``.
 
     A double constant whose low word is not zero cannot be part of an instruction; it goes to
     the pool, an array in constant memory, which can: moves of constants were a quarter of all
@@ -112,7 +112,7 @@ def emit(
         elif instr.op == "const":
             names.append(_constant(instr, constants))
         elif instr.op == "param":
-            names.append(_slot(instr))
+            names.append(_parameter(instr))
         else:
             name = f"{prefix}{k}"
             names.append(name)
@@ -144,8 +144,8 @@ def _rare(
     constants = replace(constants, together=False)  # the pool and the tables stay the same ones
     lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
     lines.append(f"{indent}if ({args[0]}) {{")
-    found = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", constants)
-    lines.append(f"{indent}  {name} = {found['x']};")
+    outputs = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", constants)
+    lines.append(f"{indent}  {name} = {outputs['x']};")
     lines.append(f"{indent}}}")
 
 
@@ -156,10 +156,10 @@ def _loop(
     lines.append(f"{indent}{CTYPE[instr.type]} {name} = {args[1]};")
     lines.append(f"{indent}bool {name}_more = {args[0]};")
     lines.append(f"{indent}while ({name}_more) {{")
-    given = dict(zip((name for name, _ in instr.imm.inputs), [name, *args[2:]], strict=True))
-    found = emit(lines, instr.imm, given, f"{name}_", indent + "  ", constants)
-    lines.append(f"{indent}  {name}_more = {found['more']};")  # before x, which it may read
-    lines.append(f"{indent}  {name} = {found['x']};")
+    inputs = dict(zip((name for name, _ in instr.imm.inputs), [name, *args[2:]], strict=True))
+    outputs = emit(lines, instr.imm, inputs, f"{name}_", indent + "  ", constants)
+    lines.append(f"{indent}  {name}_more = {outputs['more']};")  # before x, which it may read
+    lines.append(f"{indent}  {name} = {outputs['x']};")
     lines.append(f"{indent}}}")
 
 
@@ -174,15 +174,15 @@ def _constant(instr: Instr, constants: Constants) -> str:
     return literal(instr.imm, instr.type)
 
 
-def _slot(instr: Instr) -> str:
-    slot = f"p{instr.imm}"
+def _parameter(instr: Instr) -> str:
+    word = f"p{instr.imm}"
     if instr.type == "float64":
-        return f"bits_to_double({slot})"
+        return f"bits_to_double({word})"
     if instr.type == "float32":
-        return f"bits_to_float((unsigned){slot})"
+        return f"bits_to_float((unsigned){word})"
     if instr.type == "bool":
-        return f"((({slot}) & 255ull) != 0ull)"
-    return f"(({CTYPE[instr.type]}){slot})"
+        return f"((({word}) & 255ull) != 0ull)"
+    return f"(({CTYPE[instr.type]}){word})"
 
 
 _Printer = Callable[[Instr, list[str], list[str]], str]

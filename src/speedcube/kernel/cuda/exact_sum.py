@@ -40,7 +40,7 @@ class ThreadSum(CudaSink):
         bins = self.terms[k].bins
         if bins.mode == "search":
             return f"first{k}", f"second{k}"
-        return f"bits_to_double(p{bins.slot})", f"bits_to_double(p{bins.slot + 1})"
+        return f"bits_to_double(p{bins.parameter})", f"bits_to_double(p{bins.parameter + 1})"
 
     def begin(self) -> None:
         words = self.text.program.sink.words
@@ -73,7 +73,7 @@ class ThreadSum(CudaSink):
                 self.accumulate(k, x, a)
 
     def accumulate(self, k: int, x: str, a: str) -> None:
-        """X into the accumulators of term ``k``; what is left of it stays in the batch."""
+        """Add ``x`` to the accumulators of term ``k``; what is left of it stays in the batch."""
         self.text.serial += 1
         rest = f"rest{self.text.serial}"
         self.put(f"double {rest} = {x} - absorb(high{k}, {x});")

@@ -3,7 +3,7 @@
 A unit is one piece of one result record: block ``u % gridDim`` takes unit u, walks the piece's
 tiles with all its threads, and adds to the record by integer atomics, whose order cannot matter
 (argmin writes a record for each unit, merged by the host). In a
-tile of a ``run`` leaf each thread takes whole blocks of the stream: the values of a block lie
+tile of a ``segment`` leaf each thread takes whole blocks of the stream: the values of a block lie
 W / stride elements apart, so each thread computes that many elements. Otherwise a thread takes
 single elements.
 
@@ -99,7 +99,7 @@ class CudaLoops:
     def tile(self) -> None:
         """Segments of the stream where a leaf follows them, else elements one by one."""
         for leaf in self.program.leaves:
-            if leaf.mode == "run" and leaf.stream is not None:
+            if leaf.mode == "segment" and leaf.stream is not None:
                 return segment_tile(self.text, self.sink, leaf, leaf.stream)
         self.element_tile()
 
@@ -149,7 +149,7 @@ class CudaLoops:
 
     def function(self) -> str:
         words = HEADER + self.text.outer + (self.text.count + 1) * (self.text.outer + 2)
-        parameters = parameter_slots(self.program)
+        parameters = parameter_count(self.program)
         arguments = [f"u64 g{k}" for k in range(words)]
         arguments += [f"u64 p{k}" for k in range(parameters)]
         arguments += [f"u64 b{k}" for k in range(self.text.count)]
@@ -173,14 +173,15 @@ class CudaLoops:
 
 
 def elements_of_tile(program: Program) -> int:
-    """Where a tile holds no runs: stores take small ones (`CudaLoops.dealt`)."""
+    """Where a tile holds no segments: stores take small ones (`CudaLoops.dealt`)."""
     return TILE if program.sink.kind == "store" else ELEMENTS
 
 
-def parameter_slots(program: Program) -> int:
+def parameter_count(program: Program) -> int:
     """How many parameter words the kernel takes."""
     bodies = [program.element]
     bodies += [s for leaf in program.leaves if leaf.stream for s in leaf.stream.bodies]
     used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
-    used += [t.bins.slot + 1 for t in program.sink.terms if t.bins.mode in ("split", "residual")]
+    bins = [term.bins for term in program.sink.terms]
+    used += [b.parameter + 1 for b in bins if b.mode in ("split", "residual")]
     return max(used, default=-1) + 1

@@ -70,6 +70,6 @@ def _twins(text: CudaText, leaf: LeafCode) -> dict[str, dict[str, str]]:
     """All values of the current block, for each leaf that shares the primary's positions."""
     values = {}
     for k, other in enumerate(text.program.leaves):
-        if other.mode == "run" and other.twin == leaf.twin and other.stream is not None:
+        if other.mode == "segment" and other.twin == leaf.twin and other.stream is not None:
             values[f"leaf{k}"] = text.pipeline(other.stream.bodies, {"block": "block"})
     return values

@@ -24,7 +24,7 @@ class Tile:
 
     count: str  # elements
     positions: list[str]  # of the tile's first element, for each leaf
-    shifts: list[str]  # where a run leaf's first element lies in its buffer
+    shifts: list[str]  # where a segment leaf's first element lies in its buffer
     out: str  # the result's position
 
 

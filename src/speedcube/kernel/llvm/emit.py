@@ -166,30 +166,30 @@ def _pick(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
 def _rare(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     """The body behind a branch that is taken where any lane needs it."""
     v, ones = t.vector(SCALAR[i.type]), t.vector("i1")
-    slot = t.variable(v, a[1], "rare")
+    variable = t.variable(v, a[1], "rare")
     wanted = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, a[0])
     with t.when(wanted, rarely=True):
         inputs = dict(zip((name for name, _ in i.imm.inputs), a[2:], strict=True))
-        found = emit(t, i.imm, inputs, "")["x"]
-        t.store(v, t.op(f"select {ones} {a[0]}, {v} {found}, {v} {a[1]}"), slot)
-    return t.load(v, slot)
+        rare = emit(t, i.imm, inputs, "")["x"]
+        t.store(v, t.op(f"select {ones} {a[0]}, {v} {rare}, {v} {a[1]}"), variable)
+    return t.load(v, variable)
 
 
 def _loop(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     """The body for as long as any lane goes on; the others keep what they have."""
     v, ones = t.vector(SCALAR[i.type]), t.vector("i1")
-    slot, going = t.variable(v, a[1], "loop"), t.variable(ones, a[0], "going")
+    variable, going = t.variable(v, a[1], "loop"), t.variable(ones, a[0], "going")
     head, body, done = (t.name(h) for h in ("head", "body", "done"))
     t.line(f"br label %{head}")
     t.label(head)
-    x, on = t.load(v, slot), t.load(ones, going)
+    x, on = t.load(v, variable), t.load(ones, going)
     wanted = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, on)
     t.line(f"br i1 {wanted}, label %{body}, label %{done}")
     t.label(body)
     inputs = dict(zip((name for name, _ in i.imm.inputs), [x, *a[2:]], strict=True))
-    found = emit(t, i.imm, inputs, "")
-    t.store(v, t.op(f"select {ones} {on}, {v} {found['x']}, {v} {x}"), slot)
-    t.store(ones, t.op(f"and {ones} {on}, {found['more']}"), going)
+    outputs = emit(t, i.imm, inputs, "")
+    t.store(v, t.op(f"select {ones} {on}, {v} {outputs['x']}, {v} {x}"), variable)
+    t.store(ones, t.op(f"and {ones} {on}, {outputs['more']}"), going)
     t.line(f"br label %{head}")
     t.label(done)
     return x

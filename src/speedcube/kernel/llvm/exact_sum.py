@@ -14,7 +14,7 @@ from functools import reduce
 from ...expr.space import TILE
 from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
 from .elements import Elements, Tile
-from .text import kept
+from .text import masked
 
 _NO_UNIT = "0x0018000000000000"  # 1.5 * 2**-1022: a normal number added to it leaves its binade
 _SIZE = 2**63 - 1  # the bits of a double without its sign
@@ -77,8 +77,8 @@ class LaneSum:
             return ("0.0",)
         if term.bins.mode == "search":
             return _NO_UNIT, _NO_UNIT
-        slots = (term.bins.slot, term.bins.slot + 1)
-        return tuple(t.load("double", t.at("%params", slot)) for slot in slots)
+        numbers = (term.bins.parameter, term.bins.parameter + 1)
+        return tuple(t.load("double", t.at("%params", number)) for number in numbers)
 
     def restart(self, bin: _Bin) -> None:
         """Empty accumulators."""
@@ -113,7 +113,7 @@ class LaneSum:
         t = self.elements.text
         rare = []
         for bin in self.bins:
-            x = kept(t, "double", mask, outputs[bin.term.output], "zeroinitializer")
+            x = masked(t, "double", mask, outputs[bin.term.output], "zeroinitializer")
             if bin.again:
                 t.store(t.vector("double"), x, t.at(bin.buffer, j, "double"), 8)
             if bin.totals:
@@ -152,8 +152,8 @@ class LaneSum:
         t = self.elements.text
         ones = t.vector("i1")
         lanes = [t.op(f"fcmp une {t.vector('double')} {x}, zeroinitializer") for x in vectors]
-        found = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), lanes)
-        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, found)
+        some = reduce(lambda a, b: t.op(f"or {ones} {a}, {b}"), lanes)
+        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", ones, some)
 
     def to_limbs(self, bin: _Bin, terms: str, count: int) -> None:
         """``count`` doubles in memory, each at its digits."""
@@ -210,8 +210,8 @@ class LaneSum:
         first = t.i64("add", exponent, FOUND_UNIT)
         for unit, biased in zip(bin.units, (first, t.i64("sub", first, SECOND_UNIT)), strict=True):
             bits = t.i64("or", t.i64("shl", biased, 52), 1 << 51)  # 1.5 times a power of two
-            found = t.op(f"bitcast i64 {bits} to double")
-            t.store("double", t.op(f"select i1 {high}, double {_NO_UNIT}, double {found}"), unit)
+            power = t.op(f"bitcast i64 {bits} to double")
+            t.store("double", t.op(f"select i1 {high}, double {_NO_UNIT}, double {power}"), unit)
         self.restart(bin)
 
     def repeat(self, bin: _Bin, tile: Tile) -> None:

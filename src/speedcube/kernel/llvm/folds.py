@@ -7,7 +7,7 @@ from typing import Final
 
 from ..folds import Fold
 from .elements import Elements, Tile
-from .text import Text, kept
+from .text import Text, masked
 
 
 def _add_vectors(t: Text, a: str, b: str) -> str:
@@ -57,7 +57,7 @@ class LaneFold:
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.elements.text
         v = t.vector("i64")
-        x = kept(t, "i64", mask, outputs[self.output], self.start)
+        x = masked(t, "i64", mask, outputs[self.output], self.start)
         t.store(v, self.vectors(t, t.load(v, self.folded), x), self.folded)
 
     def end(self) -> None:
@@ -88,7 +88,7 @@ class LanePairFold:
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.elements.text
         v, ones = t.vector("i64"), t.vector("i1")
-        x, y = (kept(t, "i64", mask, outputs[name], self.start) for name in self.outputs)
+        x, y = (masked(t, "i64", mask, outputs[name], self.start) for name in self.outputs)
         first, second = t.load(v, self.first), t.load(v, self.second)
         less = t.op(f"icmp slt {v} {x}, {first}")
         tie = t.op(f"icmp eq {v} {x}, {first}")

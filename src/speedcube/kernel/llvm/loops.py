@@ -3,7 +3,7 @@
     void kernel(geometry, buffers, params, scratch, out)
 
 walks a box of the space: kept outer loops, reduced outer loops, then tiles. For each tile the
-random leaves are generated into L1 buffers, one pipeline stage at a time; then one vector loop
+random leaves are generated into L1 buffers, one phase of the stream at a time; then one vector loop
 computes the element body and feeds the sink, with a masked copy of itself for the last lanes.
 
 ``geometry`` (int64): kept begin, end; reduced begin, end; tile steps begin, end; rows; inner; the
@@ -96,7 +96,7 @@ class Loops:
     def expect_stores(self, tile: Tile) -> None:
         """Ask for the result's memory while random numbers are made that will be stored there."""
         t, sink = self.text, self.program.sink
-        drawn = any(leaf.mode == "run" for leaf in self.program.leaves)
+        drawn = any(leaf.mode == "segment" for leaf in self.program.leaves)
         if sink.kind != "store" or not sink.unit_stride or self.program.table or not drawn:
             return
         scalar = "i8" if sink.dtype == "bool" else SCALAR[sink.dtype]
@@ -104,10 +104,10 @@ class Loops:
             fetch(t, t.at("%out", t.i64("add", tile.out, j), scalar), write=True)
 
     def aligned_rows(self, at: list[str], rows: str) -> str:
-        """Rows to take so that the next tile starts at a whole run of the first run leaf."""
+        """Rows to take so that the next tile starts at a segment of the first segment leaf."""
         t = self.text
         for k, leaf in enumerate(self.program.leaves):
-            if leaf.mode == "run":
+            if leaf.mode == "segment":
                 inside = t.i64("and", at[k], (TILE << leaf.lg) - 1)
                 shift = t.i64("lshr", inside, leaf.lg)
                 return t.minimum(rows, t.i64("sub", TILE, shift))

@@ -1,4 +1,4 @@
-"""Filling a tile's L1 buffer with the values of one random leaf, one pipeline stage at a time."""
+"""Filling a tile's L1 buffer with the values of a random leaf, phase after phase."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def generate(elements: Elements, k: int, tile: Tile) -> None:
     """The values of random leaf ``k`` for the tile's elements, in its buffer."""
     leaf = elements.program.leaves[k]
     assert leaf.stream is not None
-    if leaf.mode == "run":
-        _whole_runs(elements, k, leaf, leaf.stream, tile)
+    if leaf.mode == "segment":
+        _whole_segments(elements, k, leaf, leaf.stream, tile)
     else:
         _single_blocks(elements, k, leaf, leaf.stream, tile)
 
 
-def _whole_runs(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
-    """Every run the tile touches, whole: each block's values go W / stride elements apart."""
+def _whole_segments(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
+    """Every segment the tile touches, whole: each block's values go W / stride elements apart."""
     t, p, lg = elements.text, tile.positions[k], leaf.lg
     width = stream.segment_blocks
     blocks = width >> lg  # of which the stride needs these
@@ -35,14 +35,14 @@ def _whole_runs(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile
     tile.shifts[k] = t.i64("lshr", inside, lg)
     first = t.i64("and", inside, (1 << lg) - 1)
     span = t.i64("shl", t.i64("sub", tile.count, 1), lg)
-    run0 = t.i64("ashr", p, 10)
+    segment0 = t.i64("ashr", p, 10)
     last = t.i64("ashr", t.i64("add", p, span), 10)
-    runs = t.i64("add", t.i64("sub", last, run0), 1)
+    segments = t.i64("add", t.i64("sub", last, segment0), 1)
     scalar = SCALAR[leaf.dtype]
-    with t.loop(0, runs) as run:
-        base = t.i64("mul", t.i64("add", run0, run), width)
+    with t.loop(0, segments) as segment:
+        base = t.i64("mul", t.i64("add", segment0, segment), width)
         base = t.i64("add", base, first)
-        values = t.at(elements.buffer(k), t.i64("mul", run, SEGMENT >> lg), scalar)
+        values = t.at(elements.buffer(k), t.i64("mul", segment, SEGMENT >> lg), scalar)
 
         def block(i: str) -> str:
             return t.iota(t.i64("add", base, t.i64("shl", i, lg)), t.multiples(1 << lg))
@@ -53,49 +53,49 @@ def _whole_runs(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile
                 address = t.at(values, index, scalar)
                 t.store(t.vector(scalar), outputs[f"v{q}"], address, 8)
 
-        for s in range(len(stream.stages)):
+        for s in range(len(stream.phases)):
             with t.loop(0, str(blocks), t.lanes) as i:
-                outputs = _stage(elements, stream, s, i, block)
-                if s == len(stream.stages) - 1:
+                outputs = _phase(elements, stream, s, i, block)
+                if s == len(stream.phases) - 1:
                     store(i, outputs)
 
 
-def _stage(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
-    """Stage ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
-    t, body = elements.text, (stream.stages if elements.rolled else stream.bodies)[s]
+def _phase(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
+    """Phase ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
+    t, body = elements.text, (stream.phases if elements.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":
             inputs[name] = block(i)
         else:
-            address = t.at(elements.buffer(elements.layout.stage[name]), i, SCALAR[dtype])
+            address = t.at(elements.buffer(elements.layout.phases[name]), i, SCALAR[dtype])
             inputs[name] = t.load(t.vector(SCALAR[dtype]), address, 8)
     if isinstance(body, Rounds):
         outputs = _rounds(t, body, inputs)
     else:
         outputs = emit(t, body, inputs, "%params")
-    if s < len(stream.stages) - 1:
+    if s < len(stream.phases) - 1:
         for name, value in outputs.items():
             scalar = SCALAR[body.output_type(name)]
-            address = t.at(elements.buffer(elements.layout.stage[name]), i, scalar)
+            address = t.at(elements.buffer(elements.layout.phases[name]), i, scalar)
             t.store(t.vector(scalar), value, address, 8)
     return outputs
 
 
-def _rounds(t: Text, stage: Rounds, inputs: dict[str, str]) -> dict[str, str]:
+def _rounds(t: Text, phase: Rounds, inputs: dict[str, str]) -> dict[str, str]:
     """A loop for the rounds: a tenth of the text compiles in a tenth of the time."""
-    start = emit(t, stage.first, inputs, "%params")
-    kinds = {name: t.vector(SCALAR[dtype]) for name, dtype in stage.each.inputs}
+    start = emit(t, phase.first, inputs, "%params")
+    kinds = {name: t.vector(SCALAR[dtype]) for name, dtype in phase.each.inputs}
     state = {name: t.variable(kinds[name], start[name], name) for name in kinds}
 
     def carried() -> dict[str, str]:
         return {name: t.load(kinds[name], place) for name, place in state.items()}
 
-    with t.loop(0, str(stage.times)) as r:
-        params = t.at("%params", t.i64("mul", r, stage.step))
-        for name, value in emit(t, stage.each, carried(), params).items():
+    with t.loop(0, str(phase.times)) as r:
+        params = t.at("%params", t.i64("mul", r, phase.step))
+        for name, value in emit(t, phase.each, carried(), params).items():
             t.store(kinds[name], value, state[name])
-    return emit(t, stage.last, carried(), "%params")
+    return emit(t, phase.last, carried(), "%params")
 
 
 def _single_blocks(elements: Elements, k: int, leaf: LeafCode, stream: Stream, tile: Tile) -> None:
@@ -113,9 +113,9 @@ def _single_blocks(elements: Elements, k: int, leaf: LeafCode, stream: Stream, t
     def chosen(i: str, outputs: dict[str, str]) -> str:
         return emit(t, stream.value_at, outputs | {"position": position(i)}, "")["x"]
 
-    for s in range(len(stream.stages)):
+    for s in range(len(stream.phases)):
         with t.loop(0, count, t.lanes) as i:
-            outputs = _stage(elements, stream, s, i, block)
-            if s == len(stream.stages) - 1:
+            outputs = _phase(elements, stream, s, i, block)
+            if s == len(stream.phases) - 1:
                 address = t.at(elements.buffer(k), i, scalar)
                 t.store(t.vector(scalar), chosen(i, outputs), address, 8)

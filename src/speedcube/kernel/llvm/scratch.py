@@ -16,17 +16,17 @@ class Scratch:
     """Where each buffer lies in the scratch memory, in buffers of 8 * BUFFER bytes."""
 
     values: tuple[int, ...]  # of each leaf (random ones only are used)
-    stage: dict[str, int]
+    phases: dict[str, int]  # of each name that a phase hands on
     sink: int
     total: int
 
 
 def scratch_layout(program: Program) -> Scratch:
-    """One buffer for each leaf's values, each stage's outputs (shared), and the sink's terms."""
+    """One buffer for each leaf's values, each phase's outputs (shared), and the sink's terms."""
     names: dict[str, int] = {}
     at = len(program.leaves)
     for leaf in program.leaves:
-        for body in leaf.stream.stages[:-1] if leaf.stream else ():
+        for body in leaf.stream.phases[:-1] if leaf.stream else ():
             for name, _ in body.outputs:
                 if name not in names:
                     names[name] = at

@@ -31,19 +31,19 @@ FEATURES: Final = {
 @cache
 def host_features() -> frozenset[str]:
     """Names of the features this CPU has."""
-    found: Any = llvm.get_host_cpu_features()
-    return frozenset(name for name, on in found.items() if on)
+    features: Any = llvm.get_host_cpu_features()
+    return frozenset(name for name, on in features.items() if on)
 
 
 @cache
 def runnable() -> tuple[str, ...]:
     """The targets this CPU can run, best first."""
     have = host_features()
-    found = []
+    names = []
     for name in ("avx512", "avx2"):
         if all(f[1:] in have for f in FEATURES[name].split(",") if f.startswith("+")):
-            found.append(name)
-    return (*found, "plain")
+            names.append(name)
+    return (*names, "plain")
 
 
 def targets() -> tuple[str, ...]:

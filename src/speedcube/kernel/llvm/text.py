@@ -62,10 +62,10 @@ class Text:
 
     def variable(self, llvm_type: str, start: str, hint: str = "x") -> str:
         """A mutable local (an alloca that LLVM keeps in registers)."""
-        slot = f"%{self.name(hint)}"
-        self.allocas.append(f"  {slot} = alloca {llvm_type}")
-        self.line(f"store {llvm_type} {start}, ptr {slot}")
-        return slot
+        pointer = f"%{self.name(hint)}"
+        self.allocas.append(f"  {pointer} = alloca {llvm_type}")
+        self.line(f"store {llvm_type} {start}, ptr {pointer}")
+        return pointer
 
     def load(self, llvm_type: str, pointer: str, align: int = 0) -> str:
         return self.op(f"load {llvm_type}, ptr {pointer}" + (f", align {align}" if align else ""))
@@ -144,7 +144,7 @@ class Text:
         self.label(done)
 
 
-def kept(text: Text, scalar: str, mask: str | None, value: str, otherwise: str) -> str:
+def masked(text: Text, scalar: str, mask: str | None, value: str, otherwise: str) -> str:
     """``value``, or ``otherwise`` in the lanes outside ``mask``."""
     if mask is None:
         return value

@@ -27,19 +27,21 @@ from ..math.elementary import ONE_NAN
 from ..math.float16 import rounded, widened
 from ..math.samplers import SAMPLER_RULES
 from ..math.streams import Stream
-from .parameters import Slots, stream_of
+from .parameters import Parameters, stream_of
 from .rules import RULES, cast
 
 Array = NDArray[Any]
 
 
-def elements(b: Builder, roots: Sequence[Expr], space: Space, slots: Slots) -> list[Value]:
+def elements(
+    b: Builder, roots: Sequence[Expr], space: Space, parameters: Parameters
+) -> list[Value]:
     """The instructions that compute one element of each root."""
-    made = _Elements(b, {id(leaf): k for k, leaf in enumerate(space.leaves)}, slots)
+    emitted = _Elements(b, {id(leaf): k for k, leaf in enumerate(space.leaves)}, parameters)
     for root in roots:
         for node in walk(root):
-            made.add(node)
-    return [made.value(root) for root in roots]
+            emitted.add(node)
+    return [emitted.value(root) for root in roots]
 
 
 @dataclass
@@ -48,7 +50,7 @@ class _Elements:
 
     b: Builder
     place: dict[int, int]  # the number of each leaf
-    slots: Slots
+    parameters: Parameters
     values: dict[int, Value] = field(default_factory=dict)
     known: dict[int, Array] = field(default_factory=dict)
 
@@ -71,16 +73,16 @@ class _Elements:
         """The value of ``node``: a leaf is loaded, a constant made a parameter, when first used."""
         if id(node) not in self.values:
             if id(node) in self.known:
-                found = self.known[id(node)]
-                name = str(found.dtype)
-                self.values[id(node)] = self.b.param(self.slots.add(found, name), name)
+                constant = self.known[id(node)]
+                name = str(constant.dtype)
+                self.values[id(node)] = self.b.param(self.parameters.add(constant, name), name)
             else:
                 self.values[id(node)] = self.loaded(node)
         return self.values[id(node)]
 
     def loaded(self, leaf: Expr) -> Value:
-        found = self.b.input(f"leaf{self.place[id(leaf)]}", dtypes.stored(leaf.dtype))
-        return widened(self.b, found) if leaf.dtype == "float16" else found
+        element = self.b.input(f"leaf{self.place[id(leaf)]}", dtypes.stored(leaf.dtype))
+        return widened(self.b, element) if leaf.dtype == "float16" else element
 
     def gathered(self, node: Map) -> Value:
         """What a source has at a position that is computed, held between the ends it has."""
@@ -90,9 +92,9 @@ class _Elements:
         index = b.select(index.compare("lt", first), first, index)
         index = b.select(index.compare("gt", last), last, index)
         if isinstance(base.source, Random):
-            return _drawn(b, stream_of(base.source, self.slots), index)
-        found = b.gather(self.place[id(base)], index, dtypes.stored(base.dtype))
-        return widened(b, found) if base.dtype == "float16" else found
+            return _drawn(b, stream_of(base.source, self.parameters), index)
+        element = b.gather(self.place[id(base)], index, dtypes.stored(base.dtype))
+        return widened(b, element) if base.dtype == "float16" else element
 
 
 def _constant(source: Const) -> Array:
@@ -105,8 +107,8 @@ def _folded(node: Map, args: Sequence[Array]) -> Array:
     b = Builder()
     inputs = {f"a{k}": arg for k, arg in enumerate(args)}
     b.output("x", _operation(b, node, [b.input(name, str(a.dtype)) for name, a in inputs.items()]))
-    found = evaluate(b.body(), inputs)["x"]
-    return np.asarray(found).reshape(())
+    value = evaluate(b.body(), inputs)["x"]
+    return np.asarray(value).reshape(())
 
 
 def _drawn(b: Builder, stream: Stream, position: Value) -> Value:
@@ -136,8 +138,8 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
         return RULES[node.op](b, *args)
     common = "bool" if rule == "logical" else node.dtype
     pairs = zip(args, node.args, strict=True)
-    found = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
-    return rounded(b, found) if common == "float16" and node.op not in EXACT else found
+    result = RULES[node.op](b, *(_converted(b, value, arg, common) for value, arg in pairs))
+    return rounded(b, result) if common == "float16" and node.op not in EXACT else result
 
 
 @lru_cache(maxsize=64)

@@ -24,10 +24,10 @@ from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .elements import elements, one_nan
 from .exact_products import Summand, products
-from .parameters import Slots, stream_of
+from .parameters import Parameters, stream_of
 from .rules import cast, order_key
 
-_LANES = 16  # a run must give at least this many blocks to be worth generating whole
+_LANES = 16  # a segment must give at least this many blocks to be worth generating whole
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,16 @@ class Lowered:
 
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
-    slots = Slots()
-    codes = _leaf_codes(space, tiling, slots, _memories(root))
+    parameters = Parameters()
+    codes = _leaf_codes(space, tiling, parameters, _memories(root))
     b = Builder()
     roots = factors(root) if reduction == "dot" else (root,)
-    values = elements(b, roots, space, slots)
-    sink = _sink(b, values, roots, space, reduction, slots)
+    values = elements(b, roots, space, parameters)
+    sink = _sink(b, values, roots, space, reduction, parameters)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
-    return Lowered(program, slots.array())
+    return Lowered(program, parameters.array())
 
 
 def _memories(root: Expr) -> frozenset[int]:
@@ -59,7 +59,7 @@ def _memories(root: Expr) -> frozenset[int]:
 
 
 def _leaf_codes(
-    space: Space, tiling: Tiling, slots: Slots, memories: frozenset[int]
+    space: Space, tiling: Tiling, parameters: Parameters, memories: frozenset[int]
 ) -> tuple[LeafCode, ...]:
     codes: list[LeafCode] = []
     seen: dict[object, int] = {}
@@ -67,8 +67,8 @@ def _leaf_codes(
         if id(leaf) in memories:
             codes.append(LeafCode("memory", dtypes.stored(leaf.dtype), "splat"))
             continue
-        code = _leaf_code(leaf, strides, space, tiling, slots)
-        if code.mode == "run" and code.stream is not None:
+        code = _leaf_code(leaf, strides, space, tiling, parameters)
+        if code.mode == "segment" and code.stream is not None:
             where = (offset, strides, code.stream.per_block)
             code = replace(code, twin=seen.setdefault(where, len(codes)))
         codes.append(code)
@@ -76,12 +76,12 @@ def _leaf_codes(
 
 
 def _leaf_code(
-    leaf: Leaf, strides: tuple[int, ...], space: Space, tiling: Tiling, slots: Slots
+    leaf: Leaf, strides: tuple[int, ...], space: Space, tiling: Tiling, parameters: Parameters
 ) -> LeafCode:
     source, stride, extent = leaf.source, strides[-1], space.extents[-1]
     still = all(s == 0 for s in strides[tiling.first :])
     if isinstance(source, Random):
-        return _random_code(source, stride, extent, still, tiling, slots)
+        return _random_code(source, stride, extent, still, tiling, parameters)
     kind = "position" if isinstance(source, Position) else "stored"
     if still:
         mode = "splat"
@@ -93,18 +93,18 @@ def _leaf_code(
 
 
 def _random_code(
-    source: Random, stride: int, extent: int, still: bool, tiling: Tiling, slots: Slots
+    source: Random, stride: int, extent: int, still: bool, tiling: Tiling, parameters: Parameters
 ) -> LeafCode:
-    made = stream_of(source, slots)
+    stream = stream_of(source, parameters)
     lg = max(0, abs(stride).bit_length() - 1)
-    whole_runs = (
+    whole_segments = (
         stride == 1 << lg
-        and made.per_block > 1
-        and (made.segment_blocks) >> lg >= _LANES
+        and stream.per_block > 1
+        and stream.segment_blocks >> lg >= _LANES
         and stride * extent > SEGMENT
     )
-    mode = "splat" if still else "run" if whole_runs and not tiling.table else "single"
-    return LeafCode("random", source.dtype, mode, lg if mode == "run" else 0, made)
+    mode = "splat" if still else "segment" if whole_segments and not tiling.table else "single"
+    return LeafCode("random", source.dtype, mode, lg if mode == "segment" else 0, stream)
 
 
 def _to_store(b: Builder, value: Value, dtype: str) -> Value:
@@ -117,7 +117,7 @@ def _sink(
     roots: Sequence[Expr],
     space: Space,
     reduction: str | None,
-    slots: Slots,
+    parameters: Parameters,
 ) -> Sink:
     value = values[0]
     if reduction is None:
@@ -134,8 +134,10 @@ def _sink(
         b.output("x", cast(b, value, "int64"))
         return Sink("isum", "int64")
     if not dtypes.is_float(value.type):
-        return _exact(b, "float64", _of_integers(b, value, analyse(roots[0]), reduction), slots)
-    return _exact(b, value.type, _summands(b, values, roots, reduction), slots)
+        return _exact(
+            b, "float64", _of_integers(b, value, analyse(roots[0]), reduction), parameters
+        )
+    return _exact(b, value.type, _summands(b, values, roots, reduction), parameters)
 
 
 _Part = tuple[Value, Bounds]
@@ -150,11 +152,11 @@ def _of_integers(b: Builder, value: Value, known: Bounds, reduction: str) -> lis
         high, low = parts = _halves(b, value)
         twice = high[0] * b.const(2.0, "float64"), Bounds(-(2.0**64), 2.0**65, 33)
         squares = [(high, high), (twice, low), (low, low)]
-    found = [Summand(part, 0, bounds) for part, bounds in parts]
+    summands = [Summand(part, 0, bounds) for part, bounds in parts]
     if reduction == "moments":
         for (left, of_left), (right, of_right) in squares:
-            found += products(b, left, right, (of_left, of_right), False, 1)
-    return found
+            summands += products(b, left, right, (of_left, of_right), False, 1)
+    return summands
 
 
 def _halves(b: Builder, value: Value) -> list[_Part]:
@@ -184,19 +186,19 @@ def _summands(
     return terms
 
 
-def _exact(b: Builder, dtype: str, summands: Sequence[Summand], slots: Slots) -> Sink:
+def _exact(b: Builder, dtype: str, summands: Sequence[Summand], parameters: Parameters) -> Sink:
     """The sink that sums ``summands`` exactly."""
     terms = []
     for k, summand in enumerate(summands):
         b.output(f"t{k}", summand.value)
         bounds = summand.bounds
-        bins = Bins("rare") if bounds is None else choose_bins(bounds, slots)
+        bins = Bins("rare") if bounds is None else choose_bins(bounds, parameters)
         terms.append(Term(f"t{k}", summand.group, bins))
     return Sink("exact", dtype, tuple(terms))
 
 
-def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
-    """The cheapest bins that lose nothing of terms below 2**E that are multiples of 2**G."""
+def choose_bins(bounds: Bounds, parameters: Parameters) -> Bins:
+    """The cheapest bins that lose nothing of terms below `2**E` that are multiples of `2**G`."""
     e = bounds.exponent
     if not bounds.known or not -800 < e < 900:
         return Bins("search", SEARCH_CHUNK)
@@ -207,6 +209,6 @@ def choose_bins(bounds: Bounds, slots: Slots) -> Bins:
     mode = "split" if chunk >= 12 else "residual"
     chunk = min(30, chunk) if mode == "split" else 12
     high = e + chunk + 1  # 2**chunk terms below 2**e move a double in [2**high, 2**(high + 1))
-    slot = slots.add(math.ldexp(1.5, high), "float64")
-    slots.add(math.ldexp(1.5, high - 52 + chunk), "float64")  # by halves of its last place
-    return Bins(mode, chunk, slot)
+    number = parameters.add(math.ldexp(1.5, high), "float64")
+    parameters.add(math.ldexp(1.5, high - 52 + chunk), "float64")  # by halves of its last place
+    return Bins(mode, chunk, number)

@@ -15,7 +15,7 @@ from ..math.streams import Stream, stream
 
 
 @dataclass
-class Slots:
+class Parameters:
     """The uniform parameters: 8 bytes each, filled in the order they are asked for."""
 
     words: list[int] = field(default_factory=list)
@@ -29,11 +29,11 @@ class Slots:
         return np.array(self.words, np.uint64)
 
 
-def stream_of(source: Random, slots: Slots) -> Stream:
-    """The stream of ``source``, its round keys and parameters in the next slots."""
-    slot = len(slots.words)
+def stream_of(source: Random, parameters: Parameters) -> Stream:
+    """The stream of ``source``, its round keys and parameters the next of ``parameters``."""
+    first = len(parameters.words)
     for round_key in round_keys(source.key):
-        slots.add(round_key, "uint64")
+        parameters.add(round_key, "uint64")
     a, b = source.parameters
     is_float = dtypes.is_float(source.dtype)
     plain = is_float and (a, b) == (0.0, 1.0)
@@ -41,5 +41,5 @@ def stream_of(source: Random, slots: Slots) -> Stream:
         b = b - a
     for parameter in (a, b):
         word = source.dtype if is_float else "uint64"
-        slots.add(parameter if is_float else int(parameter) % 2**64, word)
-    return stream(source.distribution, source.dtype, slot, plain)
+        parameters.add(parameter if is_float else int(parameter) % 2**64, word)
+    return stream(source.distribution, source.dtype, first, plain)

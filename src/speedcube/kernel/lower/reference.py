@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 def _word(value: float, dtype: str) -> int:
-    """A distribution's parameter as the 8 bytes of a slot."""
+    """A distribution's parameter as its 8 bytes."""
     if dtypes.is_float(dtype):
         return int.from_bytes(np.array(value, dtype).tobytes().ljust(8, b"\0"), "little")
     return int(value) % 2**64
@@ -73,6 +73,6 @@ def elements(root: Expr) -> Array:
             inputs[f"memory{k}"] = _memory(leaf.source)
         else:
             inputs[f"leaf{k}"] = interpret(leaf, draw).view(dtypes.stored(leaf.dtype))
-    found = evaluate(lowered.program.element, inputs, lowered.params)["x"]
-    whole = np.broadcast_to(found, root.shape).astype(dtypes.stored(root.dtype), copy=False)
+    values = evaluate(lowered.program.element, inputs, lowered.params)["x"]
+    whole = np.broadcast_to(values, root.shape).astype(dtypes.stored(root.dtype), copy=False)
     return whole.view(root.dtype)

@@ -48,8 +48,8 @@ def _below(b: Builder, op: str, x: Value, y: Value) -> Value:
     """A signed integer against a uint64: below it where negative."""
     wide = cast(b, x, "int64")
     negative = wide.compare("lt", b.const(0, "int64"))
-    found = wide.bitcast("uint64").compare(op, y)
-    return b.select(negative, b.const(op in ("ne", "lt", "le"), "bool"), found)
+    relation = wide.bitcast("uint64").compare(op, y)
+    return b.select(negative, b.const(op in ("ne", "lt", "le"), "bool"), relation)
 
 
 def _add(b: Builder, x: Value, y: Value) -> Value:
@@ -76,9 +76,9 @@ def _sign(b: Builder, x: Value) -> Value:
     zero, one = _zero(b, x), b.const(1, x.type)
     if x.type in dtypes.UNSIGNED:
         return b.select(x.compare("gt", zero), one, zero)
-    found = b.select(x.compare("lt", zero), b.const(-1, x.type), zero)
-    found = b.select(x.compare("gt", zero), one, found)
-    return b.select(x.compare("ne", x), x, found) if dtypes.is_float(x.type) else found
+    sign = b.select(x.compare("lt", zero), b.const(-1, x.type), zero)
+    sign = b.select(x.compare("gt", zero), one, sign)
+    return b.select(x.compare("ne", x), x, sign) if dtypes.is_float(x.type) else sign
 
 
 def _extremum(op: str) -> Rule:
@@ -241,6 +241,6 @@ def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[An
     held = dtypes.carrier(dtype)
     word = {"float64": "int64", "float32": "int32"}[held]
     bits = np.where(turned < 0, turned ^ int(np.iinfo(word).max), turned)
-    found = bits.astype(word).view(held)
-    found[keys == np.iinfo(np.int64).min] = np.nan
-    return found.astype(dtype, copy=False)
+    values = bits.astype(word).view(held)
+    values[keys == np.iinfo(np.int64).min] = np.nan
+    return values.astype(dtype, copy=False)

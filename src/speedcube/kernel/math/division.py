@@ -91,8 +91,8 @@ def _fmod(b: Builder, x: Value, y: Value) -> Value:
     """The remainder of truncation, exact; NaN where x is infinite or y is zero."""
     a, d = magnitude(b, x.cast("float64")), magnitude(b, y.cast("float64"))
     beyond = b.unary("not", a.compare("lt", d))  # NaN too, which the first step hands on
-    found = b.loop(beyond, _step, a, d, _exponent(b, d)).cast(x.type)
-    return (found.bitcast(WORD[x.type]) | sign_of(b, x)).bitcast(x.type)
+    rest = b.loop(beyond, _step, a, d, _exponent(b, d)).cast(x.type)
+    return (rest.bitcast(WORD[x.type]) | sign_of(b, x)).bitcast(x.type)
 
 
 def _step(b: Builder, a: Value, d: Value, exponent: Value) -> tuple[Value, Value]:

@@ -50,8 +50,8 @@ def widened(b: Builder, bits: Value) -> Value:
     normal = b.select(size.compare("ge", special), normal + rebias, normal)
     # A subnormal takes the exponent of the least normal number, which is then taken off.
     small = (normal + least).bitcast("float32") - b.const(2.0**_LEAST, "float32")
-    found = b.select(size.compare("lt", least), small.bitcast("int32"), normal)
-    return (found | ((wide & b.const(0x8000, "int32")) << 16)).bitcast("float32")
+    word = b.select(size.compare("lt", least), small.bitcast("int32"), normal)
+    return (word | ((wide & b.const(0x8000, "int32")) << 16)).bitcast("float32")
 
 
 def narrowed(b: Builder, x: Value) -> Value:
@@ -65,6 +65,6 @@ def narrowed(b: Builder, x: Value) -> Value:
     half = b.const(0.5, "float32")
     small = (magnitude(b, x) + half).bitcast("int32") - half.bitcast("int32")
     least = b.const((127 + _LEAST) << 23, "int32")
-    found = b.select(size.compare("lt", least), small, normal)
+    word = b.select(size.compare("lt", least), small, normal)
     sign = (bits >> 16) & b.const(0x8000, "int32")
-    return (found | sign).cast("uint16")
+    return (word | sign).cast("uint16")

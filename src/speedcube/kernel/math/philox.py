@@ -14,14 +14,14 @@ from ...philox import MULTIPLIERS, ROUNDS
 from ..builder import Builder, Rounds, Value
 from ..ir import Body
 
-KEY_SLOTS: Final = 2 * ROUNDS
+KEY_WORDS: Final = 2 * ROUNDS
 Words: TypeAlias = tuple[Value, Value]
 
 
 @lru_cache(maxsize=64)
-def philox(words: bool, slot: int) -> Rounds:
+def philox(words: bool, first: int) -> Rounds:
     """Block -> A, B (64 bits each), or -> w0 ... w3 (32 bits each)."""
-    return Rounds(_philox_first(), _philox_round(slot), _philox_last(words), ROUNDS, 2)
+    return Rounds(_philox_first(), _philox_round(first), _philox_last(words), ROUNDS, 2)
 
 
 def _philox_first() -> Body:
@@ -45,10 +45,10 @@ def philox_round(b: Builder, c: Sequence[Value], k0: Value, k1: Value) -> tuple[
     return (p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0
 
 
-def _philox_round(slot: int) -> Body:
+def _philox_round(first: int) -> Body:
     b = Builder()
     c = [b.input(f"c{k}", "uint64") for k in range(4)]
-    k0, k1 = b.param(slot, "uint64"), b.param(slot + 1, "uint64")
+    k0, k1 = b.param(first, "uint64"), b.param(first + 1, "uint64")
     for k, word in enumerate(philox_round(b, c, k0, k1)):
         b.output(f"c{k}", word)
     return b.body()

@@ -29,7 +29,7 @@ def blocks_of_segment(per_block: int) -> int:
 
 @lru_cache
 def block_of(per_block: int) -> Body:
-    """Position -> block: the number of the block that has the position's value."""
+    """`position -> block`: the number of the block that has the position's value."""
     b = Builder()
     position = b.input("position", "int64").bitcast("uint64")
     width = blocks_of_segment(per_block)
@@ -43,7 +43,7 @@ def block_of(per_block: int) -> Body:
 
 @lru_cache
 def value_at(per_block: int, dtype: str) -> Body:
-    """position, v0, v1 ... -> x: the position's own among the values of its block."""
+    """`position, v0, v1 ... -> x`: the position's own among the values of its block."""
     b = Builder()
     value = b.input("v0", dtype)
     if per_block > 1:

@@ -20,21 +20,21 @@ from ..builder import Builder, Rounds, Value
 from ..ir import Body
 from . import stream_coefficients as K
 from .arithmetic import high_product, horner
-from .philox import KEY_SLOTS, philox
+from .philox import KEY_WORDS, philox
 from .positions import block_of, blocks_of_segment, value_at
 from .variates import minus_log, minus_log32, normal_radius, open_unit, sign, sine_cosine, unit
 
-Stage: TypeAlias = Body | Rounds
+Phase: TypeAlias = Body | Rounds
 
 
-def _scaled(b: Builder, value: Value, slot: int, plain: bool) -> Value:
+def _scaled(b: Builder, value: Value, first: int, plain: bool) -> Value:
     """`a + b * value`, or the value itself where `a = 0` and `b = 1`."""
     if plain:
         return value
-    return b.fma(value, b.param(slot + 1, value.type), b.param(slot, value.type))
+    return b.fma(value, b.param(first + 1, value.type), b.param(first, value.type))
 
 
-def _normal64(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _normal64(first: int, plain: bool) -> tuple[Phase, ...]:
     b = Builder()
     b.output("R", normal_radius(b, b.input("A", "uint64")))
     radius = b.body()
@@ -45,11 +45,11 @@ def _normal64(slot: int, plain: bool) -> tuple[Stage, ...]:
     z0 = r * (c - s)
     z1 = ((r * (c + s)).bitcast("uint64") ^ sign(b, word)).bitcast("float64")
     for k, z in enumerate((z0, z1)):
-        b.output(f"v{k}", _scaled(b, z, slot + KEY_SLOTS, plain))
-    return philox(False, slot), radius, b.body()
+        b.output(f"v{k}", _scaled(b, z, first + KEY_WORDS, plain))
+    return philox(False, first), radius, b.body()
 
 
-def _normal32(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _normal32(first: int, plain: bool) -> tuple[Phase, ...]:
     b = Builder()
     for k in (0, 1):
         word = b.input(f"w{2 * k}", "uint32")
@@ -65,85 +65,85 @@ def _normal32(slot: int, plain: bool) -> tuple[Stage, ...]:
         s, c = t * horner(b, t2, K.SIN32), horner(b, t2, K.COS32)
         z1 = ((r * (c + s)).bitcast("uint32") ^ (word << 31)).bitcast("float32")
         for half, z in enumerate((r * (c - s), z1)):
-            b.output(f"v{2 * k + half}", _scaled(b, z, slot + KEY_SLOTS, plain))
-    return philox(True, slot), radius, b.body()
+            b.output(f"v{2 * k + half}", _scaled(b, z, first + KEY_WORDS, plain))
+    return philox(True, first), radius, b.body()
 
 
-def _each64(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Stage, ...]:
+def _each64(first: int, variate: Callable[[Builder, Value], Value]) -> tuple[Phase, ...]:
     b = Builder()
     for k, name in enumerate("AB"):
         b.output(f"v{k}", variate(b, b.input(name, "uint64")))
-    return philox(False, slot), b.body()
+    return philox(False, first), b.body()
 
 
-def _each32(slot: int, variate: Callable[[Builder, Value], Value]) -> tuple[Stage, ...]:
+def _each32(first: int, variate: Callable[[Builder, Value], Value]) -> tuple[Phase, ...]:
     b = Builder()
     for k in range(4):
         b.output(f"v{k}", variate(b, b.input(f"w{k}", "uint32")))
-    return philox(True, slot), b.body()
+    return philox(True, first), b.body()
 
 
-def _uniform64(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _uniform64(first: int, plain: bool) -> tuple[Phase, ...]:
     def variate(b: Builder, word: Value) -> Value:
         u = unit(b, word) - b.const(1.0, "float64")
-        return _scaled(b, u, slot + KEY_SLOTS, plain)
+        return _scaled(b, u, first + KEY_WORDS, plain)
 
-    return _each64(slot, variate)
+    return _each64(first, variate)
 
 
-def _uniform32(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _uniform32(first: int, plain: bool) -> tuple[Phase, ...]:
     def variate(b: Builder, word: Value) -> Value:
         k = (word >> 8).bitcast("int32").cast("float32")
-        return _scaled(b, k * b.const(2.0**-24, "float32"), slot + KEY_SLOTS, plain)
+        return _scaled(b, k * b.const(2.0**-24, "float32"), first + KEY_WORDS, plain)
 
-    return _each32(slot, variate)
+    return _each32(first, variate)
 
 
-def _exponential64(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _exponential64(first: int, plain: bool) -> tuple[Phase, ...]:
     def variate(b: Builder, word: Value) -> Value:
-        return _scaled(b, minus_log(b, open_unit(b, word)), slot + KEY_SLOTS, plain)
+        return _scaled(b, minus_log(b, open_unit(b, word)), first + KEY_WORDS, plain)
 
-    return _each64(slot, variate)
+    return _each64(first, variate)
 
 
-def _exponential32(slot: int, plain: bool) -> tuple[Stage, ...]:
+def _exponential32(first: int, plain: bool) -> tuple[Phase, ...]:
     def variate(b: Builder, word: Value) -> Value:
         # |-ln 1| is -0 in this arithmetic: clear the sign.
         bits = minus_log32(b, word).bitcast("uint32") & b.const(0x7FFF_FFFF, "uint32")
-        return _scaled(b, bits.bitcast("float32"), slot + KEY_SLOTS, plain)
+        return _scaled(b, bits.bitcast("float32"), first + KEY_WORDS, plain)
 
-    return _each32(slot, variate)
+    return _each32(first, variate)
 
 
-def _integers(slot: int, dtype: str) -> tuple[Stage, ...]:
+def _integers(first: int, dtype: str) -> tuple[Phase, ...]:
     """`low + floor(A * n / 2**64)` for `n < 2**32`: the bias is below `2**-32`."""
 
     def variate(b: Builder, word: Value) -> Value:
-        n = b.param(slot + KEY_SLOTS + 1, "uint64")
+        n = b.param(first + KEY_WORDS + 1, "uint64")
         low_part = b.emit("mul32", "uint64", word, n) >> 32
         scaled = (b.emit("mul32", "uint64", word >> 32, n) + low_part) >> 32
-        return (scaled + b.param(slot + KEY_SLOTS, "uint64")).cast(dtype)
+        return (scaled + b.param(first + KEY_WORDS, "uint64")).cast(dtype)
 
-    return _each64(slot, variate)
+    return _each64(first, variate)
 
 
-def _integers_wide(slot: int, dtype: str) -> tuple[Stage, ...]:
+def _integers_wide(first: int, dtype: str) -> tuple[Phase, ...]:
     """`low + floor(B:A * n / 2**128)` for `n` up to `2**64 - 1`: the bias is below `2**-64`."""
     b = Builder()
     low, high = b.input("A", "uint64"), b.input("B", "uint64")
-    n = b.param(slot + KEY_SLOTS + 1, "uint64")
+    n = b.param(first + KEY_WORDS + 1, "uint64")
     top, middle = high_product(b, high, n)
     total = middle + high_product(b, low, n)[0]
     carry = b.select(total.compare("lt", middle), b.const(1, "uint64"), b.const(0, "uint64"))
-    b.output("v0", (top + carry + b.param(slot + KEY_SLOTS, "uint64")).cast(dtype))
-    return philox(False, slot), b.body()
+    b.output("v0", (top + carry + b.param(first + KEY_WORDS, "uint64")).cast(dtype))
+    return philox(False, first), b.body()
 
 
-def _bits64(slot: int, dtype: str) -> tuple[Stage, ...]:
-    return _each64(slot, lambda b, word: (word + b.param(slot + KEY_SLOTS, "uint64")).cast(dtype))
+def _bits64(first: int, dtype: str) -> tuple[Phase, ...]:
+    return _each64(first, lambda b, word: (word + b.param(first + KEY_WORDS, "uint64")).cast(dtype))
 
 
-_FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Stage, ...]]]] = {
+_FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Phase, ...]]]] = {
     ("normal", "float64"): _normal64,
     ("normal", "float32"): _normal32,
     ("uniform", "float64"): _uniform64,
@@ -151,7 +151,7 @@ _FLOAT: Final[dict[tuple[str, str], Callable[[int, bool], tuple[Stage, ...]]]] =
     ("exponential", "float64"): _exponential64,
     ("exponential", "float32"): _exponential32,
 }
-_INTEGER: Final[dict[str, tuple[Callable[[int, str], tuple[Stage, ...]], int]]] = {
+_INTEGER: Final[dict[str, tuple[Callable[[int, str], tuple[Phase, ...]], int]]] = {
     "integers": (_integers, 2),
     "integers_wide": (_integers_wide, 1),
     "bits64": (_bits64, 2),
@@ -160,14 +160,14 @@ _INTEGER: Final[dict[str, tuple[Callable[[int, str], tuple[Stage, ...]], int]]] 
 
 @dataclass(frozen=True)
 class Stream:
-    """A distribution of stream v1; its parameters start at ``slot``; plain: `a = 0` and `b = 1`.
+    """A distribution of stream v1; its parameters from number ``first`` on: keys, `a`, `b`.
 
-    ``slots`` parameters: the round keys, then two parameters of the distribution.
+    ``plain``: `a = 0` and `b = 1`.
     """
 
     distribution: str
     dtype: str
-    slot: int
+    first: int
     plain: bool
 
     @property
@@ -178,20 +178,20 @@ class Stream:
         return 2 if self.dtype == "float64" else 4
 
     @cached_property
-    def stages(self) -> tuple[Stage, ...]:
-        """Run in order: the first takes ``block``, the last gives ``v0`` ... ``v{n-1}``."""
+    def phases(self) -> tuple[Phase, ...]:
+        """In order: the first takes ``block``, the last gives ``v0`` ... ``v{n-1}``."""
         if (self.distribution, self.dtype) in _FLOAT:
-            return _FLOAT[self.distribution, self.dtype](self.slot, self.plain)
+            return _FLOAT[self.distribution, self.dtype](self.first, self.plain)
         if self.distribution in _INTEGER:
-            return _INTEGER[self.distribution][0](self.slot, self.dtype)
+            return _INTEGER[self.distribution][0](self.first, self.dtype)
         raise KernelError(
             f"stream v1 has no distribution {self.distribution!r} of dtype {self.dtype}"
         )
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
-        """The stages without loops."""
-        return tuple(s.unrolled() if isinstance(s, Rounds) else s for s in self.stages)
+        """The phases without loops."""
+        return tuple(s.unrolled() if isinstance(s, Rounds) else s for s in self.phases)
 
     @property
     def segment_blocks(self) -> int:
@@ -200,21 +200,21 @@ class Stream:
 
     @property
     def block_of(self) -> Body:
-        """Position -> block."""
+        """`position -> block`."""
         return block_of(self.per_block)
 
     @property
     def value_at(self) -> Body:
-        """position, v0, v1 ... -> x."""
+        """`position, v0, v1 ... -> x`."""
         return value_at(self.per_block, self.bodies[-1].output_type("v0"))
 
     @property
     def from_position(self) -> tuple[Body, ...]:
-        """Position -> x: one value after the other, a block for each."""
+        """`position -> x`: one value after the other, a block for each."""
         return self.block_of, *self.bodies, self.value_at
 
 
 @lru_cache(maxsize=256)
-def stream(distribution: str, dtype: str, slot: int, plain: bool) -> Stream:
+def stream(distribution: str, dtype: str, first: int, plain: bool) -> Stream:
     """The one `Stream` of these fields, so that its bodies are made once."""
-    return Stream(distribution, dtype, slot, plain)
+    return Stream(distribution, dtype, first, plain)

@@ -63,7 +63,7 @@ def _log_polynomial(
 
 
 def open_unit(b: Builder, word: Value) -> Value:
-    """Uniform in (0, 1): the odd multiples of 2**-53."""
+    """Uniform in (0, 1): the odd multiples of `2**-53`."""
     return unit(b, word) - b.const(1.0 - 2.0**-53, "float64")
 
 

@@ -248,7 +248,7 @@ class Attempt:
             self.hear(self._own(first.rank, Waits(f"{text}after them")))
 
     def _look_at_steps(self, now: float) -> None:
-        late = timeouts.latest(self.ranks.values(), now, self.request.step_timeout, self.durations)
+        late = timeouts.overdue(self.ranks.values(), now, self.request.step_timeout, self.durations)
         if late is not None:
             rank, text = late
             failure = self._failure(rank.place.rank, Cause.HUNG, text)

@@ -12,7 +12,7 @@ from ...errors import ParameterError
 from .. import checkpoint
 from ..checkpoint import Checkpoint
 from ..messages import StopRequest
-from ..ranks.emit import Emitted
+from .inbox import Emitted
 from .supervisor import CANCEL_SECONDS, POLL_SECONDS, Supervisor
 
 _T = TypeVar("_T")

@@ -14,8 +14,8 @@ from ..events import JobEvent
 from ..messages import Chunk, Log, Ready, Reported, Saved, Started, Waits
 from ..metrics.progress import Progress
 from ..metrics.rows import MetricsFile, Row
-from ..ranks.emit import Emitted, Inbox
 from ..trackers import Trackers
+from .inbox import Emitted, Inbox
 
 
 class Journal:

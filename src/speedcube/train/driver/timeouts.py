@@ -49,7 +49,7 @@ def limit(rank: Rank, step_timeout: float | None, durations: Collection[float]) 
     return max(LEAST_STEP_SECONDS, MEDIANS * statistics.median(durations))
 
 
-def latest(
+def overdue(
     ranks: Collection[Rank], now: float, step_timeout: float | None, durations: Collection[float]
 ) -> tuple[Rank, str] | None:
     """The rank that is furthest behind of those that take too long, and what is wrong with it.

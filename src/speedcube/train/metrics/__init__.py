@@ -1,1 +1,5 @@
-"""Rows that ranks report: the file that keeps them, steps, and what there is to see."""
+"""Rows that ranks report, and what there is to see of them.
+
+`rows` makes them and keeps them in a file, `steps` puts those of several ranks together, `summary`
+is a job at a glance, and `progress` shows that while the job runs.
+"""

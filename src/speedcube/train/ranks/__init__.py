@@ -1,1 +1,5 @@
-"""Inside a rank: its process, and what a training function may ask and say there."""
+"""Inside a rank: its process, and what a training function may ask and say there.
+
+`process` is its life. `context` has what a function may ask and say, `emit` sends other data.
+`saving` makes the ranks' common checkpoints, with the states of random generators from `rng`.
+"""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ....expr.space import TILE
-from ..text import kept
+from ..text import masked
 from .frame import ScanFrame
 from .layout import POSITION, TAKEN
 
@@ -53,7 +53,7 @@ def tree_product(frame: ScanFrame, first: str, size: str) -> str:
 
     def copy(j: str, mask: str | None) -> None:
         x = frame.fetch(frame.value(t.i64("add", first, j)), mask)
-        x = kept(t, frame.scalar, mask, x, ones)
+        x = masked(t, frame.scalar, mask, x, ones)
         t.store(v, x, t.at("%scratch", j), 8)
 
     def pad(used: str) -> None:

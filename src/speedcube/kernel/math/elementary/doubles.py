@@ -56,14 +56,14 @@ def two_product(b: Builder, a: Value, c: Value) -> Pair:
 
 
 def times(b: Builder, x: Pair, y: Pair) -> Pair:
-    """The product of two pairs, to about 2**-102 of it."""
+    """The product of two pairs, to about `2**-102` of it."""
     high, low = two_product(b, x[0], y[0])
     low = b.fma(x[0], y[1], b.fma(x[1], y[0], low))
     return fast_two_sum(high, low)
 
 
 def quotient(b: Builder, x: Pair, y: Pair) -> Pair:
-    """X / y by one division; the first part is the second's rounding away from x / y."""
+    """`x / y` by one division; the first part is the second's rounding away from `x / y`."""
     inverse = b.emit("div", F64, number(b, 1.0), y[0])
     first = x[0] * inverse
     rest = b.fma(-first, y[0], x[0]) + b.fma(-first, y[1], x[1])
@@ -115,9 +115,9 @@ def chosen(b: Builder, condition: Value, x: Pair, y: Pair) -> Pair:
     return b.select(condition, x[0], y[0]), b.select(condition, x[1], y[1])
 
 
-def zero_stays(b: Builder, x: Value, found: Value) -> Value:
-    """``found``, but a zero keeps its sign."""
-    return b.select(x.compare("eq", number(b, 0.0)), x, found)
+def zero_stays(b: Builder, x: Value, value: Value) -> Value:
+    """``value``, but a zero keeps its sign."""
+    return b.select(x.compare("eq", number(b, 0.0)), x, value)
 
 
 def widened(rule: Callable[..., Value]) -> Callable[..., Value]:

@@ -1,4 +1,4 @@
-"""exp and its kin: x = n ln 2 + r, exp(x) = 2**n exp(r), |r| <= ln(2)/2 (Cody and Waite 1980).
+"""exp and its kin: `x = n ln 2 + r`, `exp(x) = 2**n exp(r)`, `|r| <= ln(2)/2` (Cody & Waite 1980).
 
 n is found by adding 1.5 * 2**52, which leaves it in the sum's low bits; ln 2 has so many zeros at
 its end that n times its first part is exact. A power of two beyond the normal numbers is
@@ -41,7 +41,7 @@ def nearest(b: Builder, x: Value, scale: float, shifter: float = SHIFTER) -> tup
 
 
 def reduced(b: Builder, x: Value, n: Value, more: Value | None = None) -> Pair:
-    """X - n ln 2, and ``more`` on top."""
+    """`x - n ln 2`, and ``more`` on top."""
     first = b.fma(n, number(b, -T.LN2[0]), x)
     second = n * number(b, T.LN2[1])
     r = first - second
@@ -58,7 +58,7 @@ def by_power(value: Value, shifted: Value) -> Value:
 
 
 def power_of_two(shifted: Value) -> Value:
-    """2**n of n + BIAS + SHIFTER, within the normal numbers."""
+    """`2**n` of `n + BIAS + SHIFTER`, within the normal numbers."""
     return (low_bits(shifted) << 52).bitcast(F64)
 
 
@@ -93,14 +93,14 @@ def expm1_pair(b: Builder, x: Value) -> Pair:
 
 
 def grown_pair(b: Builder, r: Pair) -> Pair:
-    """exp(r) of a reduced pair."""
+    """`exp(r)` of a reduced pair."""
     first, second = fast_two_sum(number(b, 1.0), r[0])
     rest = b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1])
     return first, second + rest
 
 
 def grown(b: Builder, r: Pair) -> Value:
-    """exp(r) of a reduced pair, rounded."""
+    """`exp(r)` of a reduced pair, rounded."""
     first, second = grown_pair(b, r)
     return first + second
 
@@ -122,7 +122,7 @@ def _long_tail(b: Builder, r: Pair) -> Pair:
 
 @widened
 def expm1(b: Builder, x: Value) -> Value:
-    """2**n (expm1(r) + (1 - 2**-n))."""
+    """`2**n (expm1(r) + (1 - 2**-n))`."""
     inside = at_least(b, at_most(b, x, 710.0), -40.0)
     n, shifted = nearest(b, inside, T.LOG2E[0], TWICE)
     high, low = _long_tail(b, reduced(b, inside, n))
@@ -144,7 +144,7 @@ def exp2(b: Builder, x: Value) -> Value:
 
 
 def exp_near(b: Builder, x: Value) -> Pair:
-    """exp(x) as a pair for |x| <= 700."""
+    """`exp(x)` as a pair for `|x| <= 700`."""
     n, shifted = nearest(b, x, T.LOG2E[0], SHIFTER + BIAS)
     high, low = _tail(b, reduced(b, x, n))
     scale = power_of_two(shifted)
@@ -154,7 +154,7 @@ def exp_near(b: Builder, x: Value) -> Pair:
 
 @widened
 def sigmoid(b: Builder, x: Value) -> Value:
-    """1 / (1 + exp(-x)), which is e / (1 + e) of e = exp(-|x|) on the left; exp(x) far left."""
+    """`1 / (1 + exp(-x))`, on the left `e / (1 + e)` of `e = exp(-|x|)`; `exp(x)` far left."""
     one = number(b, 1.0)
     small = exp_near(b, -at_most(b, magnitude(b, x), 50.0))
     below, lost = fast_two_sum(one, small[0])

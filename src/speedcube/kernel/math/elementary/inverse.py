@@ -68,12 +68,12 @@ def atan2(b: Builder, y: Value, x: Value) -> Value:
     larger = b.select(p.compare("gt", q), p, q)
     factor = b.select(larger.compare("gt", number(b, 2.0**1000)), number(b, 2.0**-100), one)
     factor = b.select(larger.compare("lt", number(b, 2.0**-900)), number(b, 2.0**150), factor)
-    found = _angle(b, (p * factor, zero), (q * factor, zero), left)
+    angle = _angle(b, (p * factor, zero), (q * factor, zero), left)
     # Far to the right the angle is the quotient, which may be subnormal.
     flat = p.compare("lt", q * number(b, 2.0**-30)) & b.unary("not", left)
-    found = b.select(flat, b.emit("div", y.type, p, q), found)
+    angle = b.select(flat, b.emit("div", y.type, p, q), angle)
     no_number = x.compare("ne", x) | y.compare("ne", y)
-    return b.select(no_number, number(b, float("nan")), flipped(found, sign_of(b, y)))
+    return b.select(no_number, number(b, float("nan")), flipped(angle, sign_of(b, y)))
 
 
 @widened
@@ -81,14 +81,14 @@ def atan(b: Builder, x: Value) -> Value:
     zero, one = number(b, 0.0), number(b, 1.0)
     size = magnitude(b, x)
     inside = b.select(size.compare("lt", number(b, 2.0**60)), size, number(b, 2.0**60))
-    found = _angle(b, (inside, zero), (one, zero), b.const(False, "bool"))
-    found = b.select(size.compare("lt", number(b, 2.0**-30)), size, found)
-    found = b.select(x.compare("ne", x), x, found)
-    return flipped(found, sign_of(b, x))
+    angle = _angle(b, (inside, zero), (one, zero), b.const(False, "bool"))
+    angle = b.select(size.compare("lt", number(b, 2.0**-30)), size, angle)
+    angle = b.select(x.compare("ne", x), x, angle)
+    return flipped(angle, sign_of(b, x))
 
 
 def _other(b: Builder, x: Value) -> Pair:
-    """sqrt(1 - x x) for 0 <= x < 1, and 0 for 1."""
+    """`sqrt(1 - x x)` for `0 <= x < 1`, and 0 for 1."""
     one = number(b, 1.0)
     square = times(b, two_sum(one, -x), two_sum(one, x))
     end = x.compare("ge", one)
@@ -96,22 +96,22 @@ def _other(b: Builder, x: Value) -> Pair:
     return chosen(b, end, nothing, root(b, chosen(b, end, (one, nothing[0]), square)))
 
 
-def _outside(b: Builder, x: Value, found: Value) -> Value:
+def _outside(b: Builder, x: Value, angle: Value) -> Value:
     inside = magnitude(b, x).compare("le", number(b, 1.0))
-    return b.select(inside, found, number(b, float("nan")))
+    return b.select(inside, angle, number(b, float("nan")))
 
 
 @widened
 def asin(b: Builder, x: Value) -> Value:
     size = magnitude(b, x)
-    found = _angle(b, (size, number(b, 0.0)), _other(b, size), b.const(False, "bool"))
-    found = b.select(size.compare("lt", number(b, 2.0**-30)), size, found)
-    return flipped(_outside(b, x, found), sign_of(b, x))
+    angle = _angle(b, (size, number(b, 0.0)), _other(b, size), b.const(False, "bool"))
+    angle = b.select(size.compare("lt", number(b, 2.0**-30)), size, angle)
+    return flipped(_outside(b, x, angle), sign_of(b, x))
 
 
 @widened
 def acos(b: Builder, x: Value) -> Value:
     size = magnitude(b, x)
     left = x.compare("lt", number(b, 0.0))
-    found = _angle(b, _other(b, size), (size, number(b, 0.0)), left)
-    return _outside(b, x, found)
+    angle = _angle(b, _other(b, size), (size, number(b, 0.0)), left)
+    return _outside(b, x, angle)

@@ -1,4 +1,4 @@
-"""log: x = 2**e f, f in [0.707, 1.415), log(x) = e ln 2 + log(f).
+"""log: `x = 2**e f`, f in [0.707, 1.415), `log(x) = e ln 2 + log(f)`.
 
 With s = (f - 1) / (f + 1), log(f) = 2 atanh(s), an odd series in s. The last steps of float64 are
 those of fdlibm (Sun Microsystems 1993), which add the large terms last: log(1 + g) =
@@ -42,7 +42,7 @@ def unusual(b: Builder, x: Value) -> Value:
 
 
 def split(b: Builder, x: Value) -> tuple[Value, Value]:
-    """F and e of a positive normal number."""
+    """`f` and `e` of a positive normal number."""
     bits = x.bitcast("uint64")
     above = bits - word(b, ROOT_HALF)
     f = (bits - (above & word(b, EXPONENT | 1 << 63))).bitcast(F64)
@@ -77,8 +77,8 @@ def _log_unusual(b: Builder, x: Value) -> Value:
 def beyond(b: Builder, x: Value, otherwise: Value) -> Value:
     """-inf for log of a zero, NaN for a negative number."""
     zero = b.const(0.0, x.type)
-    found = b.select(x.compare("eq", zero), b.const(float("-inf"), x.type), otherwise)
-    return b.select(x.compare("lt", zero), b.const(float("nan"), x.type), found)
+    log = b.select(x.compare("eq", zero), b.const(float("-inf"), x.type), otherwise)
+    return b.select(x.compare("lt", zero), b.const(float("nan"), x.type), log)
 
 
 def _log32(b: Builder, x: Value) -> Value:
@@ -91,7 +91,7 @@ def _log32(b: Builder, x: Value) -> Value:
 
 
 def log_pair(b: Builder, x: Value, more: Value | None = None) -> Pair:
-    """log(x) + more ln 2 of a positive normal number, as a pair."""
+    """`log(x) + more ln 2` of a positive normal number, as a pair."""
     f, e = split(b, x)
     e = e if more is None else e + more
     high, low = log_near_one(b, f)
@@ -101,7 +101,7 @@ def log_pair(b: Builder, x: Value, more: Value | None = None) -> Pair:
 
 
 def log_near_one(b: Builder, f: Value) -> Pair:
-    """log(f) of f in [0.707, 1.415) as a pair (not normalised)."""
+    """`log(f)` of `f` in [0.707, 1.415) as a pair (not normalised)."""
     g = f - number(b, 1.0)
     below = f + number(b, 1.0)
     lost = f - (below - number(b, 1.0))
@@ -122,7 +122,7 @@ def log_near_one(b: Builder, f: Value) -> Pair:
 
 
 def log1p_pair(b: Builder, x: Pair) -> Pair:
-    """log(1 + x) of a pair above -1: log of the rounded sum, and what was rounded over the sum."""
+    """`log(1 + x)` of a pair above -1: log of the rounded sum, and what was lost over the sum."""
     total, lost = two_sum(number(b, 1.0), x[0])
     high, low = log_pair(b, total)
     rest = b.emit("div", F64, lost + x[1], total)
@@ -137,8 +137,8 @@ def log1p(b: Builder, x: Value) -> Value:
     def outside(b: Builder, x: Value) -> Value:
         return beyond(b, x + number(b, 1.0), x)
 
-    found = b.rare(b.unary("not", inside), high + low, outside, x)
-    return zero_stays(b, x, found)
+    log = b.rare(b.unary("not", inside), high + low, outside, x)
+    return zero_stays(b, x, log)
 
 
 def _based(b: Builder, x: Value, unit: tuple[float, ...], two: tuple[float, ...]) -> Value:

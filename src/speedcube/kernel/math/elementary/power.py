@@ -1,4 +1,4 @@
-"""pow(x, y) = exp(y log(x)), the logarithm and the product as pairs.
+"""`pow(x, y) = exp(y log(x))`, the logarithm and the product as pairs.
 
 An error of log(x) comes out up to 745 times as large, so log(x) is kept to 2**-65 of itself, and
 y log(x) is a product with its rounding error. Signs, zeros, infinities and NaNs are decided where
@@ -45,7 +45,7 @@ def _within(b: Builder, x: Value, limit: float) -> Value:
 
 
 def _product(b: Builder, log: Pair, y: Value) -> Pair:
-    """Y log(x), within the range that `_exp` takes; beyond 2**64 y can as well be 2**64."""
+    """`y log(x)` within the range that `_exp` takes; beyond `2**64` `y` can as well be that."""
     y = _within(b, y, 2.0**64)
     high, low = two_product(b, y, log[0])
     low = _within(b, b.fma(y, log[1], low), 2.0**-40)
@@ -64,18 +64,18 @@ def _unusual(b: Builder, x: Value, y: Value) -> Value:
     tiny = size.compare("lt", number(b, 2.0**-1022))
     scaled = b.select(tiny, size * number(b, 2.0**54), size)
     log = log_pair(b, scaled, b.select(tiny, number(b, -54.0), zero))
-    found = _exp(b, _product(b, log, y))
+    power = _exp(b, _product(b, log, y))
     grows = y.compare("gt", zero)
-    found = b.select(size.compare("eq", zero), b.select(grows, zero, infinite), found)
-    found = b.select(size.compare("eq", infinite), b.select(grows, infinite, zero), found)
+    power = b.select(size.compare("eq", zero), b.select(grows, zero, infinite), power)
+    power = b.select(size.compare("eq", infinite), b.select(grows, infinite, zero), power)
     half = y * number(b, 0.5)
     whole = b.unary("rint", y).compare("eq", y)
     odd = whole & b.unary("rint", half).compare("ne", half)
-    found = flipped(found, b.select(odd, sign_of(b, x), word(b, 0)))
+    power = flipped(power, b.select(odd, sign_of(b, x), word(b, 0)))
     negative = x.compare("lt", zero) & size.compare("lt", infinite)
     no_number = (negative & b.unary("not", whole)) | x.compare("ne", x) | y.compare("ne", y)
-    found = b.select(no_number, number(b, float("nan")), found)
-    return b.select(x.compare("eq", one) | y.compare("eq", zero), one, found)
+    power = b.select(no_number, number(b, float("nan")), power)
+    return b.select(x.compare("eq", one) | y.compare("eq", zero), one, power)
 
 
 def _power32(b: Builder, x: Value, y: Value) -> Value:
@@ -105,7 +105,7 @@ USUAL_BITS: Final = 6  # of an exponent; the others take multiplications only wh
 
 
 def _integer(b: Builder, x: Value, y: Value) -> Value:
-    """x**y by squaring, wrapped; for y < 0 the true value towards zero (0**y is 0)."""
+    """`x**y` by squaring, wrapped; for `y < 0` the true value towards zero (`0**y` is 0)."""
     count = 8 * dtypes.itemsize(x.type)
     most = b.const(1 << USUAL_BITS, x.type)
     result, square = b.const(1, x.type), x
@@ -117,8 +117,8 @@ def _integer(b: Builder, x: Value, y: Value) -> Value:
             result, square = _round(b, result, square, y, k)
         return result
 
-    found = b.rare(y.compare("ge", most), result, rest, result, square, y)
-    return _inverse(b, x, y, found) if x.type in dtypes.SIGNED else found
+    power = b.rare(y.compare("ge", most), result, rest, result, square, y)
+    return _inverse(b, x, y, power) if x.type in dtypes.SIGNED else power
 
 
 def _round(b: Builder, result: Value, square: Value, y: Value, k: int) -> tuple[Value, Value]:
@@ -126,10 +126,10 @@ def _round(b: Builder, result: Value, square: Value, y: Value, k: int) -> tuple[
     return b.select(used, result * square, result), square * square
 
 
-def _inverse(b: Builder, x: Value, y: Value, found: Value) -> Value:
+def _inverse(b: Builder, x: Value, y: Value, power: Value) -> Value:
     zero, one = b.const(0, x.type), b.const(1, x.type)
     odd = (y & one).compare("ne", zero)
     minus = b.select(odd, x, one)  # of x = -1
     inverse = b.select(x.compare("eq", -one), minus, zero)
     inverse = b.select(x.compare("eq", one), one, inverse)
-    return b.select(y.compare("lt", zero), inverse, found)
+    return b.select(y.compare("lt", zero), inverse, power)

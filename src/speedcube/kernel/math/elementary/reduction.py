@@ -1,4 +1,4 @@
-"""x = n pi/2 + r with |r| <= pi/4, r as a pair, for every finite x.
+"""`x = n pi/2 + r` with `|r| <= pi/4`, `r` as a pair, for every finite x.
 
 Below 2**30: three parts of pi/2 and fma (Cody and Waite 1980). n is a whole number, so x - n P1 is
 exact, and the second product is taken with its rounding error. Above: Payne and Hanek (1983). x is
@@ -30,7 +30,7 @@ def near(b: Builder, x: Value) -> tuple[Pair, Value]:
 
 
 def _window(b: Builder, bits: Value) -> tuple[Value, Value, Value]:
-    """The 192 digits of 2/pi that matter for x with these bits, at least 2**30."""
+    """The 192 digits of 2/pi that matter for x with these bits, at least `2**30`."""
     exponent = (bits >> 52) & word(b, 2047)
     start = exponent - word(b, 1075 + 2 - 64)  # the digit's place among the stored ones
     start = b.select(exponent.compare("lt", word(b, 1053)), word(b, 40), start)

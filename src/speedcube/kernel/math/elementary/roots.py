@@ -12,7 +12,7 @@ from .logarithm import split
 
 @widened
 def hypot(b: Builder, x: Value, y: Value) -> Value:
-    """sqrt(x x + y y), the squares with their rounding errors, scaled out of harm's way."""
+    """`sqrt(x x + y y)`, the squares with their rounding errors, scaled out of harm's way."""
     zero, one, infinite = (number(b, v) for v in (0.0, 1.0, float("inf")))
     p, q = magnitude(b, x), magnitude(b, y)
     endless = p.compare("eq", infinite) | q.compare("eq", infinite)
@@ -24,16 +24,16 @@ def hypot(b: Builder, x: Value, y: Value) -> Value:
     factor, back = b.select(tiny, up, factor), b.select(tiny, down, back)
     p, q = p * factor, q * factor
     first, second = root(b, plus(two_product(b, p, p), two_product(b, q, q)))
-    found = (first + second) * back
-    found = b.select(larger.compare("eq", zero), larger, found)
+    length = (first + second) * back
+    length = b.select(larger.compare("eq", zero), larger, length)
     no_number = x.compare("ne", x) | y.compare("ne", y)
-    found = b.select(no_number, number(b, float("nan")), found)
-    return b.select(endless, infinite, found)
+    length = b.select(no_number, number(b, float("nan")), length)
+    return b.select(endless, infinite, length)
 
 
 @widened
 def cbrt(b: Builder, x: Value) -> Value:
-    """2**q times the root of m in [0.35, 2.83]: a polynomial, Newton's step, and the remainder."""
+    """`2**q` times the root of `m` in [0.35, 2.83]: a polynomial, Newton's step, the remainder."""
     size = magnitude(b, x)
     tiny = size.compare("lt", number(b, 2.0**-1000))
     f, e = split(b, b.select(tiny, size * number(b, 2.0**90), size))
@@ -52,6 +52,6 @@ def cbrt(b: Builder, x: Value) -> Value:
     lost_cube = b.fma(lost, guess, lost_cube)
     over = b.emit("div", F64, (m - cube) - lost_cube, square * number(b, 3.0))
     shifted = (q - b.select(tiny, number(b, 30.0), zero)) + number(b, TWICE)
-    found = by_power(guess + over, shifted)
+    cube_root = by_power(guess + over, shifted)
     odd = size.compare("eq", zero) | b.unary("not", size.compare("lt", number(b, float("inf"))))
-    return flipped(b.select(odd, size, found), sign_of(b, x))
+    return flipped(b.select(odd, size, cube_root), sign_of(b, x))

@@ -45,7 +45,7 @@ def exponent_of(b: Builder, n: Value) -> Value:
 
 
 def exp(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> Value:
-    """2**(n/16) exp(r), |r| <= ln(2)/32; ``otherwise`` where it is no normal number by far."""
+    """`2**(n/16) exp(r)`, `|r| <= ln(2)/32`; ``otherwise`` where it is no normal number by far."""
     n, low = nearest(b, x, T.PER_LN2[0])
     r = b.fma(n, number(b, -T.LN2_16[0]), x)
     power = b.pick(T.POWERS, low)
@@ -53,13 +53,13 @@ def exp(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> V
     lost = b.fma(power, (r * r) * horner(b, r, T.EXP), b.fma(power, r, power - high))
     rest = b.fma(n, number(b, -T.LN2_16[1]), b.pick(T.POWERS_OVER, low))
     lost = b.fma(high, rest, lost)
-    found = (bits_of(high + lost) + exponent_of(b, low)).bitcast(F32)
+    value = (bits_of(high + lost) + exponent_of(b, low)).bitcast(F32)
     far = bits_of(magnitude(b, x)).compare("ge", b.const(87.0, F32).bitcast("uint32"))
-    return rare_nan(b, far, found, otherwise, x)
+    return rare_nan(b, far, value, otherwise, x)
 
 
 def log(b: Builder, x: Value, otherwise: Callable[[Builder, Value], Value]) -> Value:
-    """X = 2**e f, f in the k-th of sixteen pieces; z = f / (the piece's middle) - 1 is exact."""
+    """`x = 2**e f`, `f` in the k-th of 16 pieces; `z = f / (the piece's middle) - 1` is exact."""
     bits = bits_of(x)
     above = bits - word(b, T.FIRST)
     k = above >> 19
@@ -84,7 +84,7 @@ SMALL: Final = 0.03125
 
 
 def tanh(b: Builder, x: Value) -> Value:
-    """1 - 2 / (exp(2 |x|) + 1), where exp keeps two terms more; a short series near zero."""
+    """`1 - 2 / (exp(2 |x|) + 1)`, where exp keeps two terms more; a short series near zero."""
     size = at_most(b, magnitude(b, x), SATURATED)
     one = number(b, 1.0)
     power, high, lost = _exp_twice(b, size)
@@ -93,17 +93,17 @@ def tanh(b: Builder, x: Value) -> Value:
     inverse = b.emit("div", F32, one, below)
     twice = -(power + power)
     ratio, rounded = two_product(b, twice, inverse)
-    found, rest = fast_two_sum(one, ratio)
+    total, rest = fast_two_sum(one, ratio)
     off = b.fma(-inverse, lost, b.fma(-inverse, below, one))
     rest = b.fma(ratio, off, rest + rounded)
     square = size * size
     near = b.fma(square * size, horner(b, square, T.TANH), size)
-    found = b.select(size.compare("lt", number(b, SMALL)), near, found + rest)
-    return (bits_of(found) | sign_of(b, x)).bitcast(F32)
+    total = b.select(size.compare("lt", number(b, SMALL)), near, total + rest)
+    return (bits_of(total) | sign_of(b, x)).bitcast(F32)
 
 
 def _exp_twice(b: Builder, x: Value) -> tuple[Value, Value, Value]:
-    """exp(2 x) as (high + low) / s, s a power of two: s, high, low."""
+    """`exp(2 x)` as `(high + low) / s`, s a power of two: s, high, low."""
     n, low = nearest(b, x, T.PER_LN2[1])
     r = b.fma(n, number(b, -T.LN2_32[0]), x)
     power = b.pick(T.POWERS, low)

@@ -49,7 +49,7 @@ def _near(b: Builder, x: Value) -> Pair:
 
 
 def _far(b: Builder, size: Value) -> tuple[Pair, Value]:
-    """erfc(x) / 2**n as a pair for 1/2 <= x <= 28, and n + TWICE."""
+    """`erfc(x) / 2**n` as a pair for `1/2 <= x <= 28`, and `n + TWICE`."""
     bits = size.bitcast("uint64")
     piece = (bits >> 49) - word(b, HALF_BITS >> 49)
     middle = ((bits & word(b, -(1 << 49) % 2**64)) | word(b, 1 << 48)).bitcast(F64)
@@ -79,13 +79,13 @@ def erf(b: Builder, x: Value) -> Value:
     high, low = by_power(high, shifted), by_power(low, shifted)
     one, rest = fast_two_sum(number(b, 1.0), -high)
     first, second = _near(b, b.select(small, size, number(b, 0.25)))
-    found = b.select(small, first + second, one + (rest - low))
-    return flipped(b.select(x.compare("ne", x), x, found), sign_of(b, x))
+    value = b.select(small, first + second, one + (rest - low))
+    return flipped(b.select(x.compare("ne", x), x, value), sign_of(b, x))
 
 
 @widened
 def erfc(b: Builder, x: Value) -> Value:
-    """On the left 2 - erfc(-x); about zero 1 - erf(x)."""
+    """On the left `2 - erfc(-x)`; about zero `1 - erf(x)`."""
     small = magnitude(b, x).compare("lt", number(b, 0.5))
     (high, low), shifted = _far(b, _outer(b, x, 28.0))
     right = by_power(high + low, shifted)
@@ -94,9 +94,9 @@ def erfc(b: Builder, x: Value) -> Value:
     left = two + (rest - low)
     first, second = _near(b, b.select(small, x, number(b, 0.25)))
     one, rest = fast_two_sum(number(b, 1.0), -first)
-    found = b.select(x.compare("lt", number(b, 0.0)), left, right)
-    found = b.select(small, one + (rest - second), found)
-    return b.select(x.compare("ne", x), x, found)
+    value = b.select(x.compare("lt", number(b, 0.0)), left, right)
+    value = b.select(small, one + (rest - second), value)
+    return b.select(x.compare("ne", x), x, value)
 
 
 HUGE: Final = 2.5e305
@@ -112,14 +112,14 @@ def gammaln(b: Builder, x: Value) -> Value:
     value = _positive(b, a)
     left = x.compare("lt", zero)
     high, low = chosen(b, left, _reflected(b, a, value), value)
-    found = high + low
+    result = high + low
     root = x.compare("eq", one) | x.compare("eq", number(b, 2.0))
-    found = b.select(root, zero, found)
-    found = b.select(size.compare("lt", number(b, TINY)), -log(b, size), found)
+    result = b.select(root, zero, result)
+    result = b.select(size.compare("lt", number(b, TINY)), -log(b, size), result)
     pole = left & b.unary("rint", x).compare("eq", x)
-    found = b.select(pole | size.compare("eq", infinite), infinite, found)
-    found = b.select(x.compare("gt", number(b, 2.6e305)), infinite, found)
-    return b.select(x.compare("ne", x), x, found)
+    result = b.select(pole | size.compare("eq", infinite), infinite, result)
+    result = b.select(x.compare("gt", number(b, 2.6e305)), infinite, result)
+    return b.select(x.compare("ne", x), x, result)
 
 
 def _log(b: Builder, x: Pair) -> Pair:
@@ -146,7 +146,7 @@ def _positive(b: Builder, a: Value) -> Pair:
 
 
 def _reflected(b: Builder, a: Value, value: Pair) -> Pair:
-    """log(pi / (a |sin(pi a)|)) - gammaln(a)."""
+    """`log(pi / (a |sin(pi a)|)) - gammaln(a)`."""
     part = magnitude(b, a - b.unary("rint", a))
     steep = part.compare("gt", number(b, 0.25))
     turned = b.select(steep, number(b, 0.5) - part, part)

@@ -35,7 +35,7 @@ def cos(b: Builder, x: Value) -> Value:
 
 
 def _wave(b: Builder, x: Value, turn: int) -> Value:
-    """Sin of x and ``turn`` quarter turns."""
+    """Sine of `x` and ``turn`` quarter turns."""
     if x.type == "float32":
         return _wave32(b, x, turn)
     size = magnitude(b, x)
@@ -46,7 +46,7 @@ def _wave(b: Builder, x: Value, turn: int) -> Value:
 
 
 def _too_large(b: Builder, x: Value, limit: float) -> Value:
-    """|x| >= limit, or NaN."""
+    """`|x| >= limit`, or NaN."""
     bits = b.const(limit, x.type).bitcast("uint64" if x.type == F64 else "uint32")
     unsigned = b.const((1 << (63 if x.type == F64 else 31)) - 1, bits.type)
     return (x.bitcast(bits.type) & unsigned).compare("ge", bits)
@@ -55,9 +55,9 @@ def _too_large(b: Builder, x: Value, limit: float) -> Value:
 def _far(b: Builder, x: Value, turn: int) -> Value:
     size = magnitude(b, x)
     r, n = far(b, size)
-    found = _signed(b, x, n, turn, _either(b, r, n, turn))
+    value = _signed(b, x, n, turn, _either(b, r, n, turn))
     finite = size.compare("lt", number(b, float("inf")))
-    return b.select(finite, found, number(b, float("nan")))
+    return b.select(finite, value, number(b, float("nan")))
 
 
 def _either(b: Builder, r: Pair, n: Value, turn: int) -> Value:
@@ -81,7 +81,7 @@ def _signed(b: Builder, x: Value, n: Value, turn: int, size: Value) -> Value:
 
 
 def _wave32(b: Builder, x: Value, turn: int) -> Value:
-    """In float64, rounded once: (-1)**n sin(r), r = x - n pi, for cos x - (n - 1/2) pi.
+    """In float64, rounded once: `(-1)**n sin(r)`, `r = x - n pi`, for cos `x - (n - 1/2) pi`.
 
     One polynomial for |r| <= pi/2 costs less than two and a choice. Two parts of pi are enough
     below 2**30.
@@ -101,16 +101,16 @@ def _wave32(b: Builder, x: Value, turn: int) -> Value:
 
 @widened
 def tan(b: Builder, x: Value) -> Value:
-    """sin(r) / cos(r), or -cos(r) / sin(r) in odd quadrants, both as pairs."""
+    """`sin(r) / cos(r)`, or `-cos(r) / sin(r)` in odd quadrants, both as pairs."""
     size = magnitude(b, x)
     r, n = near(b, size)
     usual = _ratio(b, x, r, n)
 
     def huge(b: Builder, x: Value) -> Value:
         size = magnitude(b, x)
-        found = _ratio(b, x, *far(b, size))
+        ratio = _ratio(b, x, *far(b, size))
         finite = size.compare("lt", number(b, float("inf")))
-        return b.select(finite, found, number(b, float("nan")))
+        return b.select(finite, ratio, number(b, float("nan")))
 
     return b.rare(_too_large(b, x, LIMIT), usual, huge, x)
 

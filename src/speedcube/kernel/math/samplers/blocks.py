@@ -42,10 +42,10 @@ def block(b: Builder, key: Value, place: Value, attempt: Value, draw: int = 0) -
 Attempt = Callable[..., tuple[Value, Value]]
 
 
-def tried(b: Builder, attempt: Attempt, *given: Value) -> Value:
+def tried(b: Builder, attempt: Attempt, *operands: Value) -> Value:
     """The first value that is accepted, as the bits of a uint64.
 
-    ``attempt(builder, number, *given)`` gives a value of eight bytes and whether it is accepted.
+    ``attempt(builder, number, *operands)`` gives a value of eight bytes and whether it is accepted.
     """
 
     def once(inner: Builder, count: Value, *rest: Value) -> tuple[Value, Value]:
@@ -54,4 +54,4 @@ def tried(b: Builder, attempt: Attempt, *given: Value) -> Value:
         bits = value if value.type == "uint64" else value.bitcast("uint64")
         return inner.select(done, bits, count + word(inner, 1)), inner.unary("not", done)
 
-    return b.loop(b.const(True, "bool"), once, word(b, 0), *given)
+    return b.loop(b.const(True, "bool"), once, word(b, 0), *operands)

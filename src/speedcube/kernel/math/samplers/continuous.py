@@ -20,8 +20,8 @@ from .blocks import block, divided, number, tried
 
 def von_mises(b: Builder, position: Value, key: Value, s: Value, less: Value, root: Value) -> Value:
     """The tangent of half the angle; ``less`` = s - 1, ``root`` = sqrt((s - 1) / (s + 1))."""
-    found = tried(b, _von_mises, position.bitcast("uint64"), key, s, less, root)
-    return found.bitcast("float64")
+    tangent = tried(b, _von_mises, position.bitcast("uint64"), key, s, less, root)
+    return tangent.bitcast("float64")
 
 
 def _von_mises(
@@ -40,8 +40,8 @@ def _von_mises(
 
 def zeta(b: Builder, position: Value, key: Value, less: Value, least: Value, other: Value) -> Value:
     """Zeta of exponent ``less`` + 1; ``least`` = 2**(-63 less), ``other`` = 2**less - 1."""
-    found = tried(b, _zeta, position.bitcast("uint64"), key, less, least, other)
-    return found.bitcast("int64")
+    whole = tried(b, _zeta, position.bitcast("uint64"), key, less, least, other)
+    return whole.bitcast("int64")
 
 
 def _zeta(

@@ -34,8 +34,8 @@ def binomial(b: Builder, u: Value, first: Value, n: Value, odds: Value) -> Value
     def step(b: Builder, k: int, term: Value, more: Value, odds: Value) -> Value:
         return term * (b.fma(more, number(b, 1.0 / k), number(b, -1.0)) * odds)
 
-    found = _inverted(b, u, first, step, n + number(b, 1.0), odds)
-    return b.select(found.compare("lt", n), found, n)
+    count = _inverted(b, u, first, step, n + number(b, 1.0), odds)
+    return b.select(count.compare("lt", n), count, n)
 
 
 def hypergeometric(
@@ -47,19 +47,21 @@ def hypergeometric(
         before, now = number(b, k - 1.0), number(b, float(k))
         return term * divided((good - before) * (sample - before), now * (left + now))
 
-    found = _inverted(b, u, first, step, good, bad - sample, sample)
+    count = _inverted(b, u, first, step, good, bad - sample, sample)
     most = b.select(good.compare("lt", sample), good, sample)
-    return b.select(found.compare("lt", most), found, most)
+    return b.select(count.compare("lt", most), count, most)
 
 
-def _inverted(b: Builder, u: Value, first: Value, step: Step, *given: Value) -> Value:
+def _inverted(b: Builder, u: Value, first: Value, step: Step, *operands: Value) -> Value:
     u = u * number(b, _BELOW_ONE)
-    count, total, term = _half(b, 1, number(b, 0.0), u, first, first, step, given)
+    count, total, term = _half(b, 1, number(b, 0.0), u, first, first, step, operands)
 
-    def rest(b: Builder, count: Value, u: Value, total: Value, term: Value, *given: Value) -> Value:
-        return _half(b, _TERMS + 1, count, u, total, term, step, given)[0]
+    def rest(
+        b: Builder, count: Value, u: Value, total: Value, term: Value, *operands: Value
+    ) -> Value:
+        return _half(b, _TERMS + 1, count, u, total, term, step, operands)[0]
 
-    return b.rare(u.compare("gt", total), count, rest, count, u, total, term, *given)
+    return b.rare(u.compare("gt", total), count, rest, count, u, total, term, *operands)
 
 
 def _half(
@@ -70,12 +72,12 @@ def _half(
     total: Value,
     term: Value,
     step: Step,
-    given: Sequence[Value],
+    operands: Sequence[Value],
 ) -> tuple[Value, Value, Value]:
     """``count`` and how many of the sums from ``total`` on lie below ``u``; the sum after them."""
     zero, one = number(b, 0.0), number(b, 1.0)
     for number_of_term in range(k, k + _TERMS):
         count = count + b.select(u.compare("gt", total), one, zero)
-        term = step(b, number_of_term, term, *given)
+        term = step(b, number_of_term, term, *operands)
         total = total + term
     return count, total, term

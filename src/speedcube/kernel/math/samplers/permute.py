@@ -22,22 +22,22 @@ from .blocks import number, word
 ROUNDS: Final = 24
 
 
-def forward(b: Builder, index: Value, *given: Value) -> Value:
+def forward(b: Builder, index: Value, *shape: Value) -> Value:
     """Where ``index`` goes; then n, down, across (int64) and the key's two words (uint64)."""
-    return _walked(b, index, given, False)
+    return _walked(b, index, shape, False)
 
 
-def back(b: Builder, index: Value, *given: Value) -> Value:
+def back(b: Builder, index: Value, *shape: Value) -> Value:
     """The index that goes to ``index``."""
-    return _walked(b, index, given, True)
+    return _walked(b, index, shape, True)
 
 
-def _walked(b: Builder, index: Value, given: tuple[Value, ...], inverse: bool) -> Value:
+def _walked(b: Builder, index: Value, shape: tuple[Value, ...], inverse: bool) -> Value:
     def once(b: Builder, x: Value, n: Value, *rest: Value) -> tuple[Value, Value]:
-        found = _network(b, inverse, x, *rest)
-        return found, found.compare("ge", n)
+        moved = _network(b, inverse, x, *rest)
+        return moved, moved.compare("ge", n)
 
-    n, down, across, low, high = given
+    n, down, across, low, high = shape
     # What lies outside (elements beyond the end of an array, in a vector's last lanes) stays.
     inside = index.compare("lt", n) & index.compare("ge", b.const(0, "int64"))
     unsigned = [value.bitcast("uint64") for value in (index, n, down, across)]
@@ -85,8 +85,8 @@ def _split(b: Builder, x: Value, across: Value, inverse_across: Value) -> tuple[
 
 def _turned(b: Builder, x: Value, by: Value, size: Value, inverse: bool) -> Value:
     """``x`` + ``by``, or ``x`` - ``by``, modulo ``size``."""
-    found = x + (size - by if inverse else by)
-    return b.select(found.compare("ge", size), found - size, found)
+    turned = x + (size - by if inverse else by)
+    return b.select(turned.compare("ge", size), turned - size, turned)
 
 
 def _hash(b: Builder, x: Value, k0: Value, k1: Value, size: Value) -> Value:

@@ -48,7 +48,7 @@ DELTA_SERIES: Final = (-1 / 24, 7 / 2880, -31 / 40320, 127 / 215040, -511 / 6082
 
 
 def delta(b: Builder, h: Value) -> Value:
-    """Log k! - (h log h - h + log(2 pi) / 2) for whole k >= 0, h = k + 1/2."""
+    """`log k! - (h log h - h + log(2 pi) / 2)` for whole `k >= 0`, `h = k + 1/2`."""
     return _delta(b, h, divided(number(b, 1.0), h))
 
 
@@ -66,7 +66,7 @@ def _small_delta(b: Builder, h: Value) -> Value:
 
 
 def _weight(b: Builder, h: Value, expected: Value, inverse: Value) -> Value:
-    """-h log(h / expected); ``inverse`` = 1 / expected, so that attempts need not divide."""
+    """`-h log(h / expected)`; ``inverse`` = `1 / expected`, so that attempts need not divide."""
     return h * minus_log1p(b, (h - expected) * inverse)
 
 
@@ -89,11 +89,11 @@ def _transformed(
     return k, quick, -minus_log(b, scaled)
 
 
-def poisson(b: Builder, position: Value, key: Value, *given: Value) -> Value:
-    """Poisson of mean ``given[0]`` >= 10; then log(2 pi mean) / 2 and Hormann's constants."""
-    inverse = divided(number(b, 1.0), given[0])
-    found = tried(b, _poisson, position.bitcast("uint64"), key, inverse, *given)
-    return found.bitcast("float64")
+def poisson(b: Builder, position: Value, key: Value, *shape: Value) -> Value:
+    """Poisson of mean ``shape[0]`` >= 10; then log(2 pi mean) / 2 and Hormann's constants."""
+    inverse = divided(number(b, 1.0), shape[0])
+    count = tried(b, _poisson, position.bitcast("uint64"), key, inverse, *shape)
+    return count.bitcast("float64")
 
 
 def _poisson(
@@ -132,14 +132,14 @@ def _log_binomial(
     return weights - (_delta(b, h, inverse * rest) + _delta(b, rest, inverse * h))
 
 
-def binomial(b: Builder, position: Value, key: Value, *given: Value) -> Value:
-    """Successes in ``given[0]`` trials of a mean >= 10 and p <= 1/2.
+def binomial(b: Builder, position: Value, key: Value, *shape: Value) -> Value:
+    """Successes in ``shape[0]`` trials of a mean >= 10 and p <= 1/2.
 
     Then (n + 1) p, (n + 1) (1 - p), `log_binomial` of the likeliest, Hormann's constants.
     """
-    inverses = _inverses(b, *given[1:3])
-    found = tried(b, _binomial, position.bitcast("uint64"), key, *inverses, *given)
-    return found.bitcast("float64")
+    inverses = _inverses(b, *shape[1:3])
+    count = tried(b, _binomial, position.bitcast("uint64"), key, *inverses, *shape)
+    return count.bitcast("float64")
 
 
 def _binomial(
@@ -158,15 +158,15 @@ def _binomial(
     k, quick, level = _transformed(b, attempt, place, key, shape)
     inside = k.compare("ge", number(b, 0.0)) & k.compare("le", n)
     held = b.select(inside, k, number(b, 0.0))
-    found = _log_binomial(b, held, n, mean, other, per_mean, per_other)
-    enough = level.compare("le", found - peak)
+    log_probability = _log_binomial(b, held, n, mean, other, per_mean, per_other)
+    enough = level.compare("le", log_probability - peak)
     return k, inside & (quick | enough)
 
 
-def hypergeometric(b: Builder, position: Value, key: Value, *given: Value) -> Value:
+def hypergeometric(b: Builder, position: Value, key: Value, *shape: Value) -> Value:
     """Good ones in a sample: good, bad, sample, the likeliest, log of a ratio, centre, width."""
-    found = tried(b, _hypergeometric, position.bitcast("uint64"), key, *given)
-    return found.bitcast("float64")
+    count = tried(b, _hypergeometric, position.bitcast("uint64"), key, *shape)
+    return count.bitcast("float64")
 
 
 def _hypergeometric(

@@ -1,4 +1,4 @@
-"""From limbs to numbers: an exact sum is a big integer times 2**-1074, rounded once at the end."""
+"""One exact sum by Python's integers: limbs are an integer times `2**-1074`, rounded once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMATS: Final = {
 
 
 def carry(limbs: NDArray[np.int64]) -> None:
-    """Propagate carries in place, along the last axis, so that 2**30 more additions have room."""
+    """Propagate carries in place, along the last axis, so that `2**30` more additions have room."""
     for k in range(DIGITS - 1):
         high = limbs[..., k] >> 32
         limbs[..., k] -= high << 32
@@ -67,9 +67,9 @@ def read_all(groups: NDArray[np.int64]) -> tuple[Exact, int]:
     """The sum held in one group, or in the groups of products; and how many units make one."""
     if len(groups) == 1:
         return read(groups[0]), _UNITS
-    found = [read(group) for group in groups]
-    units = sum(f.units << SHIFTS[k] for k, f in enumerate(found))
-    counts = (sum(getattr(f, name) for f in found) for name in ("nans", "positive", "negative"))
+    sums = [read(group) for group in groups]
+    units = sum(f.units << SHIFTS[k] for k, f in enumerate(sums))
+    counts = (sum(getattr(f, name) for f in sums) for name in ("nans", "positive", "negative"))
     return Exact(units, *counts), _UNITS << SHIFTS[0]
 
 
@@ -109,23 +109,23 @@ def special_bits(value: float, dtype: str) -> int:
 
 def total(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The sum, of elements or of products, rounded once."""
-    found, units = read_all(limbs)
-    if found.special is not None:
-        return special_bits(found.special, dtype)
-    return round_once(found.units, units, dtype)
+    exact, units = read_all(limbs)
+    if exact.special is not None:
+        return special_bits(exact.special, dtype)
+    return round_once(exact.units, units, dtype)
 
 
 def mean(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The exact quotient, rounded once; NaN of nothing."""
-    found, units = read_all(limbs)
-    special = math.nan if count == 0 else found.special
+    exact, units = read_all(limbs)
+    special = math.nan if count == 0 else exact.special
     if special is not None:
         return special_bits(special, dtype)
-    return round_once(found.units, units * count, dtype)
+    return round_once(exact.units, units * count, dtype)
 
 
 def _quotient(limbs: NDArray[np.int64], count: int, ddof: float) -> tuple[int, int] | float:
-    """(sum of squares - square of sum / n) / (n - ddof): a ratio, or NaN or infinity."""
+    """`(sum of squares - square of sum / n) / (n - ddof)`: a ratio, or NaN or infinity."""
     (first, unit), (second, units) = read_all(limbs[:1]), read_all(limbs[1:])
     if count == 0 or first.special is not None or second.special is not None:
         return math.nan
@@ -138,18 +138,18 @@ def _quotient(limbs: NDArray[np.int64], count: int, ddof: float) -> tuple[int, i
 
 def variance(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The variance, rounded once."""
-    found = _quotient(limbs, count, ddof)
-    if isinstance(found, float):
-        return special_bits(found, dtype)
-    return round_once(*found, dtype)
+    ratio = _quotient(limbs, count, ddof)
+    if isinstance(ratio, float):
+        return special_bits(ratio, dtype)
+    return round_once(*ratio, dtype)
 
 
 def deviation(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
     """The square root of the variance: of integers with 128 bits to spare, then rounded once."""
-    found = _quotient(limbs, count, ddof)
-    if isinstance(found, float):
-        return special_bits(found, dtype)
-    numerator, denominator = found
+    ratio = _quotient(limbs, count, ddof)
+    if isinstance(ratio, float):
+        return special_bits(ratio, dtype)
+    numerator, denominator = ratio
     shift = 128 + max(0, denominator.bit_length() - numerator.bit_length())
     square, lost = divmod(numerator << (2 * shift), denominator)
     root = math.isqrt(square)

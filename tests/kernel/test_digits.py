@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import rounded
 
-from speedcube.kernel.exact.accumulator import FINISH, LEAST
-from speedcube.kernel.exact.accumulators import _square_root, many
+from speedcube.kernel.exact.digits import _square_root, many
+from speedcube.kernel.exact.integers import FINISH, LEAST
 from speedcube.kernel.program import LIMBS
 
 
@@ -27,10 +27,10 @@ def limbs_of(numbers: list[int]) -> np.ndarray:
 
 
 def agree(op: str, groups: np.ndarray, dtype: str, count: int, ddof: int = 0) -> None:
-    found = many(op, groups, dtype, count, ddof)
-    assert found is not None
+    together = many(op, groups, dtype, count, ddof)
+    assert together is not None
     alone = [FINISH[op](record, dtype, count, ddof) for record in groups]
-    assert found.tolist() == alone
+    assert together.tolist() == alone
 
 
 sizes = st.one_of(
@@ -126,10 +126,10 @@ def test_dots_of_any_magnitude(data: list[list[tuple[float, float]]], dtype: str
     sums = [groups_of(row) for row in exact]
     records = np.stack([limbs_of(list(one)) for one in zip(*sums, strict=True)], axis=1)
     agree("dot", records, dtype, 4)
-    found = [FINISH["dot"](record, dtype, 4, 0) for record in records]
+    dots = [FINISH["dot"](record, dtype, 4, 0) for record in records]
     wanted = [rounded(sum(row, Fraction(0)), dtype) for row in exact]
     word = f"u{np.dtype(dtype).itemsize}"
-    assert found == [int(np.asarray(value).view(word)) for value in wanted]
+    assert dots == [int(np.asarray(value).view(word)) for value in wanted]
 
 
 @settings(max_examples=300, deadline=None)
@@ -141,9 +141,9 @@ def test_square_roots_beside_squares(roots: list[int], off: int) -> None:
     low = np.array([n & (2**64 - 1) for n in numbers], np.uint64)
     keep = high >= 1 << 62
     root, rest = _square_root(high[keep], low[keep])
-    kept = [n for n, k in zip(numbers, keep, strict=True) if k]
-    assert root.tolist() == [math.isqrt(n) for n in kept]
-    assert rest.tolist() == [math.isqrt(n) ** 2 != n for n in kept]
+    squares = [n for n, k in zip(numbers, keep, strict=True) if k]
+    assert root.tolist() == [math.isqrt(n) for n in squares]
+    assert rest.tolist() == [math.isqrt(n) ** 2 != n for n in squares]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,4 +1,4 @@
-"""Many exact sums at once: what `accumulator.py` does for one record, by NumPy for a block of them.
+"""Many exact sums at once: what `integers.py` does for one record, by columns of digits in NumPy.
 
 A block of big integers is a list of digits in base 2**32, least first, each a row with one entry
 per record; only the digits that some record uses are looked at. The schoolbook methods are those
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
-from .accumulator import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
+from .integers import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
 
 Words: TypeAlias = NDArray[np.uint64]
 _LOW = np.uint64(0xFFFF_FFFF)
@@ -88,7 +88,7 @@ def squared(a: Digits) -> Digits:
 
 
 def rescaled(a: Digits, scale: int) -> Digits:
-    """The same numbers in units of 2**scale, which is no coarser than theirs."""
+    """The same numbers in units of `2**scale`, which is no coarser than theirs."""
     whole, bits = divmod(a.scale - scale, 32)
     shifted = times(a, 1 << bits) if bits else a
     zero = np.zeros_like(a.words[0])
@@ -151,16 +151,16 @@ def _round(
     place = np.maximum(exponent + 64 - mantissa, least)
     drop = place - exponent  # bits of the 64 to round away; 65 and more leave less than half
     shift = np.minimum(drop, 63).astype(np.uint64)
-    kept = significant >> shift
+    quotient = significant >> shift
     rest = significant & ((np.uint64(1) << shift) - np.uint64(1))
     half = np.uint64(1) << (shift - np.uint64(1))
-    up = (rest > half) | ((rest == half) & (sticky | ((kept & np.uint64(1)) != 0)))
+    up = (rest > half) | ((rest == half) & (sticky | ((quotient & np.uint64(1)) != 0)))
     half_64 = np.uint64(1 << 63)
     up = np.where(drop > 63, (drop == 64) & ((significant > half_64) | sticky), up)
-    kept = np.where(drop > 63, np.uint64(0), kept) + up.astype(np.uint64)
-    over = place + mantissa + (kept == np.uint64(1 << mantissa)) > top
+    quotient = np.where(drop > 63, np.uint64(0), quotient) + up.astype(np.uint64)
+    over = place + mantissa + (quotient == np.uint64(1 << mantissa)) > top
     # A quotient of full width carries into the exponent field by itself.
-    bits = ((place - least).astype(np.uint64) << np.uint64(mantissa - 1)) + kept
+    bits = ((place - least).astype(np.uint64) << np.uint64(mantissa - 1)) + quotient
     bits = np.where(over, np.uint64(special_bits(math.inf, dtype)), bits)
     return np.where(significant == 0, np.uint64(0), bits)
 
@@ -247,7 +247,7 @@ def _mean(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
 
 def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: int) -> _Finish:
     def finish(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
-        """(count * sum of squares - square of sum) / (count * freedom), or its root."""
+        """`(count * sum of squares - square of sum) / (count * freedom)`, or its root."""
         sums, _ = magnitudes(groups[:, :1])
         squares, _ = magnitudes(groups[:, 1:])
         spread = plus(times(squares, count), squared(sums), -1)
