@@ -24,9 +24,11 @@ import numpy as np
 from mpmath import mp
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT))
 
-import test_elementary as cases
+from tests.kernel import test_elementary as cases
 
 import speedcube as sc
 from speedcube.dtypes import is_float

@@ -23,10 +23,12 @@ from typing import Any, Final
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT))
 
-import test_elementary as cases
 from elementary import machine
+from tests.kernel import test_elementary as cases
 
 import speedcube as sc
 from speedcube.ops import ELEMENTARY, OPS
