@@ -24,9 +24,8 @@ import numpy as np
 from mpmath import mp
 from numpy.typing import NDArray
 
-ROOT: Final = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.kernel import test_elementary as cases
 

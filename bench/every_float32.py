@@ -23,9 +23,8 @@ from typing import Any, Final
 
 import numpy as np
 
-ROOT: Final = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from elementary import machine
 from tests.kernel import test_elementary as cases
