@@ -7,21 +7,26 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ParameterError
 from ..files import write_whole
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 PICTURES: Final = (".png", ".svg")
 
 
-class Screen(Console):
+def screen(**options: Any) -> Console:
     """A console that raises `BrokenPipeError`, where rich would end the process with code 1."""
+    from rich.console import Console
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Screen(**options)
 
 
 def printed(show: Callable[[], None]) -> bool:

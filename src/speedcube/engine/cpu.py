@@ -40,9 +40,11 @@ _CARRY_AFTER: Final = 8 * CALL
 
 def initial_records(program: Program, count: int) -> Array:
     """Records before anything is folded into them."""
-    sink = program.sink
-    start = FOLDS[sink.kind].start if sink.kind in FOLDS else 0
-    return np.full((count, sink.words), start, np.int64)
+    records = np.zeros((count, program.sink.words), np.int64)  # untouched pages cost nothing
+    fold = FOLDS.get(program.sink.kind)
+    if fold is not None and fold.start:
+        records[:] = fold.start
+    return records
 
 
 class _Scratch(threading.local):

@@ -70,6 +70,6 @@ def run(chosen: GenerateOptions) -> int:
 def show(names: Sequence[str]) -> None:
     """Print ``names``: in columns on a terminal, one a line elsewhere."""
     if sys.stdout.isatty():
-        terminal.Screen(highlight=False).print(Columns(names, equal=True, column_first=True))
+        terminal.screen(highlight=False).print(Columns(names, equal=True, column_first=True))
     else:
         print("\n".join(names))

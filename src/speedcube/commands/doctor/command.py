@@ -17,7 +17,7 @@ def run(as_json: bool) -> int:
         if as_json:
             print(to_json(diagnosis))
         else:
-            show(diagnosis, terminal.Screen(width=None if sys.stdout.isatty() else 120))
+            show(diagnosis, terminal.screen(width=None if sys.stdout.isatty() else 120))
 
     read = terminal.printed(say)
     if not diagnosis.healthy:

@@ -117,7 +117,7 @@ def _result(request: LadderRequest, so_far: Unfinished) -> LadderResult:
 def report(result: LadderResult) -> None:
     """Print ``result``: fitted to a terminal; in lines as long as they are where it is piped."""
     piped = not sys.stdout.isatty() and not os.environ.get("COLUMNS")
-    show(result, terminal.Screen(width=UNLIMITED if piped else None))
+    show(result, terminal.screen(width=UNLIMITED if piped else None))
 
 
 def _written(path: str | None, write: Callable[[str], object]) -> bool:

@@ -6,14 +6,14 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from ...numbers import count_text, seconds_text, shape_text, times_text
 from .result import Climb, RungResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 UNLIMITED: Final = 10_000  # characters; longer than any line
 _GAP: Final = 2  # characters between columns
@@ -56,6 +56,13 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[Climb, RungResult], str], bool], ...]
 )
 
 
+def _width(text: str) -> int:
+    """The places that ``text`` takes on a terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 @dataclass(frozen=True)
 class Column:
     """A heading and a cell for each rung."""
@@ -65,11 +72,11 @@ class Column:
 
     @property
     def width(self) -> int:
-        return max(map(cell_len, (self.name, *self.cells)))
+        return max(map(_width, (self.name, *self.cells)))
 
     def aligned(self, cell: str) -> str:
         """``cell`` filled up with spaces: names at the left, numbers at the right."""
-        space = " " * (self.width - cell_len(cell))
+        space = " " * (self.width - _width(cell))
         return cell + space if self.name in ("rung", "bits") else space + cell
 
 
@@ -99,13 +106,15 @@ def folded(columns: list[Column], width: int) -> list[list[Column]]:
 
 def _lines(columns: list[Column], rule: str) -> Iterator[Text]:
     """One table: its headings, a rule, its rows. Rich's own tables cut cells that do not fit."""
+    from rich.text import Text
+
     rows = [[c.name for c in columns], *zip(*(c.cells for c in columns), strict=True)]
     drawn = [
         "".ljust(_GAP).join(c.aligned(cell) for c, cell in zip(columns, row, strict=True)).rstrip()
         for row in rows
     ]
     yield Text(drawn[0], "bold")
-    yield Text(rule * max(map(cell_len, drawn)))
+    yield Text(rule * max(map(_width, drawn)))
     yield from map(Text, drawn[1:])
 
 
@@ -154,6 +163,8 @@ def notes_of(result: Climb) -> list[str]:
 
 def show(result: Climb, console: Console) -> None:
     """Print ``result`` in lines that fit ``console``."""
+    from rich.text import Text
+
     say = partial(console.print, highlight=False, markup=False, emoji=False)
     if not result.rungs:
         say("\n".join(["No rung was finished.", *result.problems]))
@@ -171,6 +182,8 @@ def show(result: Climb, console: Console) -> None:
 
 def render(result: Climb, width: int | None = None) -> str:
     """What `show` prints, as plain text."""
+    from rich.console import Console
+
     out = io.StringIO()
     show(result, Console(file=out, width=width or UNLIMITED, color_system=None))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Final
-
-from rich.console import Console, RenderableType
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from .rows import Row
 from .summary import Summary
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
 
 REFRESH: Final = 4  # a second
 QUIET: Final = 30.0  # seconds between two lines where there is no terminal
@@ -27,6 +27,8 @@ _table_shown = threading.Lock()  # a terminal has room for one table: other jobs
 @cache
 def _standard_error() -> Console:
     """One console for all jobs, so that lines are written above the table."""
+    from rich.console import Console
+
     return Console(stderr=True)
 
 
@@ -107,6 +109,8 @@ class Progress:
         if self._began:
             return
         self._began = True
+        from rich.live import Live
+
         console = self._console
         able = console.is_terminal and not console.is_dumb_terminal
         notebook = console.is_jupyter and find_spec("ipywidgets") is not None
@@ -125,4 +129,6 @@ class Progress:
             return self._summary.table()
 
     def _print(self, line: str) -> None:
+        from rich.text import Text
+
         self._console.print(Text(line), soft_wrap=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from ...numbers import duration_text, value_text
 from .rows import Row, Scalar
 from .steps import Ranks, StepCollector
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _WINDOW: Final = 40  # points that the rate is taken from
 _APART: Final = 0.25  # seconds between two of them: the last ten seconds of a fast job
@@ -110,6 +109,10 @@ class Summary:
 
     def table(self) -> RenderableType:
         """Return all of it as a heading and a line for each metric."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
         ranks = f"{self._ranks} ranks" if self._ranks > 1 else "1 rank"
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         # Where there is little room, names and spreads are cut: only they are not ``no_wrap``.
