@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import stat
@@ -10,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -228,19 +229,37 @@ def test_each_style_program_and_printer_has_its_own_entry(
     assert len(keys) == 6 if BEST != "plain" else 5
 
 
+PACKAGE: Final = Path(cache.__file__).parents[1]
+
+
+def _imported(module: str, seen: set[str]) -> set[str]:
+    """``module`` of speedcube and what it imports, directly or not, as paths below the package."""
+    name = "/".join(module.split(".")[1:]) + ".py"
+    if name in seen or not (PACKAGE / name).is_file():
+        return seen
+    seen.add(name)
+    for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            stem = ".".join([*module.split(".")[: -node.level], *filter(None, [node.module])])
+            for alias in node.names:
+                _imported(f"{stem}.{alias.name}", _imported(stem, seen))
+    return seen
+
+
 def test_a_changed_printer_has_another_key(tmp_path: Path, monkeypatch: Any) -> None:
-    package = Path(cache.__file__).parent
-    copy = shutil.copytree(package.parent, tmp_path / "speedcube") / "kernel"
-    monkeypatch.setattr(cache, "__file__", str(copy / "cache.py"))
-    key = cache.generator.__wrapped__()
-    assert key == cache.generator.__wrapped__()
-    printers = sorted(path.relative_to(package) for path in package.rglob("*.py"))
-    assert {path.parts[0] for path in printers} > {"llvm", "cuda", "lower", "math", "ir.py"}
-    keys = {key}
-    for name in (*printers, "../dtypes.py", "../philox.py", "../expr/space.py"):
-        (copy / name).write_bytes((package / name).read_bytes() + b"#")
-        keys.add(cache.generator.__wrapped__())
-    assert len(keys) == len(printers) + 4
+    """Each module that a compiler's text may depend on, since one of the two imports it."""
+    copy = shutil.copytree(PACKAGE, tmp_path / "speedcube")
+    monkeypatch.setattr(cache, "__file__", str(copy / "kernel" / "cache.py"))
+    keys = [cache.generator.__wrapped__()]
+    assert keys == [cache.generator.__wrapped__()]
+    compilers = ("llvm.compile", "cuda.compile")
+    printers = set().union(*(_imported(f"speedcube.kernel.{c}", set()) for c in compilers))
+    assert {"kernel/ir.py", "kernel/llvm/scans/emit.py", "kernel/cuda/loops.py"} < printers
+    # What the cache itself and messages are made of; how one array's memory is spanned.
+    for name in sorted(printers - {"__about__.py", "errors.py", "files.py", "expr/span.py"}):
+        (copy / name).write_bytes((PACKAGE / name).read_bytes() + b"#")
+        keys.append(cache.generator.__wrapped__())
+        assert keys[-1] not in keys[:-1], f"{name} does not count"
 
 
 # Tiers ------------------------------------------------------------------------------------------

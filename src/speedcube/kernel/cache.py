@@ -37,8 +37,10 @@ def content_key(*parts: object) -> bytes:
     return digest.digest()
 
 
-# What decides a kernel's text besides this folder and those below it.
-_ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/space.py")
+# What makes a kernel's text of its program: the modules of these folders, and a few others. What
+# makes the program (rules, functions, samplers) is left out: the program is part of each key.
+_PRINTERS: Final = ("", "llvm", "llvm/scans", "cuda", "math")
+_ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/nodes.py", "../expr/space.py")
 
 
 @cache
@@ -49,8 +51,9 @@ def generator() -> bytes:
     """
     here = os.path.dirname(__file__)
     files = [os.path.join(here, name) for name in _ALSO]
-    for folder, _, names in os.walk(here):
-        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+    for folder in _PRINTERS:
+        with os.scandir(os.path.join(here, folder)) as entries:
+            files += [entry.path for entry in entries if entry.name.endswith(".py")]
     states = [os.stat(file) for file in sorted(files)]
     return content_key(__version__, [(state.st_size, state.st_mtime_ns) for state in states])
 
