@@ -70,6 +70,8 @@ LONG: Final[dict[str, str]] = {}
 REPEATED: Final[frozenset[str]] = frozenset()
 # Programs that are built on training as its users are.
 USERS: Final = ("petnames", "compat")
+# The folders of training that its users are offered, by what each lists in ``__all__``.
+OFFERED: Final = ("checkpoint", "reports", "trackers")
 
 # Installed by extras or slow to import: inside functions or under TYPE_CHECKING only.
 LAZY: Final = (
@@ -327,13 +329,21 @@ def prefixed(tree: Tree) -> list[str]:
     return wrong
 
 
+def top_classes(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the classes of a module, those under a condition too."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from top_classes([n for n in ast.walk(node) if isinstance(n, ast.ClassDef)])
+
+
 def repeated(tree: Tree) -> dict[str, list[str]]:
     """Return the classes at the top of several modules, by name."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for file, text in tree.items():
-        for node in ast.parse(text, file).body:
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(file)
+        for name in top_classes(ast.parse(text, file).body):
+            places[name].append(file)
     return {name: files for name, files in places.items() if len(files) > 1}
 
 
@@ -354,20 +364,51 @@ def exported(text: str) -> set[str]:
 def private(tree: Tree) -> list[str]:
     """Return what `USERS` import of training that its own users are not offered."""
     offered = {"speedcube.train"}
-    for file, text in tree.items():
-        path = PurePosixPath(file)
-        if path.parts[1] == "train" and path.stem == "__init__":
-            names = exported(text)
-            home = ".".join(path.parent.parts)
-            offered |= {home} if names else set()
-            offered |= {f"{home}.{name}" for name in names}
+    for folder in ("", *(f"/{name}" for name in OFFERED)):
+        home = f"speedcube.train{folder}".replace("/", ".")
+        names = exported(tree.get(f"speedcube/train{folder}/__init__.py", ""))
+        offered |= {home, *(f"{home}.{name}" for name in names)} if names else set()
     return [
         f"{file}:{line}: {name} is no public name of speedcube.train"
         for file, text in tree.items()
         if file.split("/")[1] in USERS
-        for line, name, *_ in imports(file, text)
+        for line, name in sorted({*imported(file, text), *reached(text)})
         if f"{name}.".startswith("speedcube.train.") and name not in offered
     ]
+
+
+def imported(file: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of every import."""
+    for line, name, *_ in imports(file, text):
+        yield line, name
+
+
+def reached(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what is taken of ``train`` by its attributes, which no import shows."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "train":
+            yield node.lineno, f"speedcube.train.{node.attr}"
+
+
+def offered_modules(text: str) -> set[str]:
+    """Return the modules that a package offers as such: ``from . import errors``."""
+    return {
+        alias.name
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module is None
+        for alias in node.names
+    }
+
+
+def hidden(tree: Tree) -> list[str]:
+    """Return the modules that bear a public name of their package: one would replace the other."""
+    wrong = []
+    for file in tree:
+        path = PurePosixPath(file)
+        text = tree.get(f"{path.parent}/__init__.py", "")
+        if path.stem in exported(text) - offered_modules(text):
+            wrong.append(file)
+    return wrong
 
 
 def test_a_folder_has_few_modules_and_no_family_without_a_room() -> None:
@@ -386,6 +427,10 @@ def test_a_long_module_has_a_reason() -> None:
     assert {file: n for file, n in long(package()).items() if file not in LONG} == {}
     assert set(long(package())) == set(LONG), "a module that is short again leaves LONG"
     assert all(LONG.values())
+
+
+def test_no_module_bears_a_public_name() -> None:
+    assert hidden(package()) == []
 
 
 def test_programs_train_through_public_names() -> None:
@@ -414,6 +459,22 @@ def _modules(folder: str, *names: str) -> Tree:
             {"speedcube/a.py": "class A: ...", "speedcube/k/b.py": "class A:\n  class B: ..."},
             {"A": ["speedcube/a.py", "speedcube/k/b.py"]},
         ),
+        (
+            repeated,
+            {"speedcube/a.py": "class A: ...", "speedcube/b.py": "if True:\n  class A: ..."},
+            {"A": ["speedcube/a.py", "speedcube/b.py"]},
+        ),
+        (
+            hidden,
+            {
+                "speedcube/t/__init__.py": "from . import x, y\n__all__ = ['rank', 'x', 'y']",
+                "speedcube/t/rank.py": "",
+                "speedcube/t/ranks.py": "",
+                "speedcube/t/x/__init__.py": "",
+                "speedcube/t/y.py": "",
+            },
+            ["speedcube/t/rank.py"],
+        ),
         (long, {"speedcube/a.py": "\n" * 300, "b.py": "\n" * 301}, {"b.py": 301}),
         (
             private,
@@ -421,12 +482,19 @@ def _modules(folder: str, *names: str) -> Tree:
                 "speedcube/train/__init__.py": "__all__ = ['run']",
                 "speedcube/train/reports/__init__.py": "__all__ = ['draw']",
                 "speedcube/petnames/a.py": "from .. import train\nfrom ..train import run, job",
+                "speedcube/train/sweeps/__init__.py": "__all__ = ['Sweep']",
                 "speedcube/petnames/b.py": "from ..train.reports import draw",
+                "speedcube/petnames/c.py": "from .. import train\ntrain.run(train.driver.job)",
+                "speedcube/compat/b.py": "from ..train.sweeps import Sweep",
                 "speedcube/compat/a.py": "from ..train.driver import placement",
                 "speedcube/commands/a.py": "from ..train.driver import placement",
             },
             [
                 "speedcube/petnames/a.py:2: speedcube.train.job is no public name of "
+                "speedcube.train",
+                "speedcube/petnames/c.py:2: speedcube.train.driver is no public name of "
+                "speedcube.train",
+                "speedcube/compat/b.py:1: speedcube.train.sweeps.Sweep is no public name of "
                 "speedcube.train",
                 "speedcube/compat/a.py:1: speedcube.train.driver.placement is no public name of "
                 "speedcube.train",

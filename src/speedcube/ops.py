@@ -50,8 +50,8 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     def apply(x: Any) -> Any:
         values = np.asarray(x)
         dtype = values.dtype if values.dtype.kind == "f" else np.float64
-        found = [one(float(v)) for v in values.ravel().tolist()]
-        return np.array(found).reshape(values.shape).astype(dtype)
+        results = [one(float(v)) for v in values.ravel().tolist()]
+        return np.array(results).reshape(values.shape).astype(dtype)
 
     return apply
 

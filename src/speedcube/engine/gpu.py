@@ -20,7 +20,7 @@ from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
 from ..kernel.cuda.text import HEADER
 from ..kernel.exact.integers import carry
-from ..kernel.math.positions import SEGMENT
+from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import LIMBS, Program
 from .boxes import Stop, span_boxes
 from .cpu import RECORDS, Consume, initial_records
@@ -170,9 +170,9 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
     tiling = prepared.tiling
     for code, strides in zip(prepared.program.leaves, prepared.space.strides, strict=True):
         if code.mode == "segment" and code.stream is not None:
-            runs = ((steps - 1) * strides[tiling.first] >> 10) + 2
+            segments = ((steps - 1) * strides[tiling.first] >> SEGMENT_SHIFT) + 2
             per_tile = TILE // ((code.stream.segment_blocks) >> code.lg)
-            return -(-runs // per_tile), per_tile * (SEGMENT >> code.lg)
+            return -(-segments // per_tile), per_tile * (SEGMENT >> code.lg)
     if tiling.table:
         return -(-steps // tiling.rows), tiling.rows * tiling.inner
     size = elements_of_tile(prepared.program)

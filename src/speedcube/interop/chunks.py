@@ -199,8 +199,8 @@ def broadcast(grid: Grid, shape: Shape) -> Grid:
 
 def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
     new = len(shape) - len(chunks)
-    kept = zip(chunks, shape[new:], strict=True)
-    repeated = tuple(axis if sum(axis) != 1 else (n,) for axis, n in kept)
+    pairs = zip(chunks, shape[new:], strict=True)
+    repeated = tuple(axis if sum(axis) != 1 else (n,) for axis, n in pairs)
     return (*((n,) for n in shape[:new]), *repeated)
 
 

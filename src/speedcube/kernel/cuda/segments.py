@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..math.positions import SEGMENT
+from ..math.positions import SEGMENT, SEGMENT_SHIFT
 from ..math.streams import Stream
 from ..program import LeafCode
 from .hooks import CudaSink
@@ -16,8 +16,14 @@ def segment_tile(text: CudaText, sink: CudaSink, leaf: LeafCode, stream: Stream)
     width, lg = stream.segment_blocks, leaf.lg
     blocks, elements = width >> lg, SEGMENT >> lg
     segments = TILE // blocks
-    text.put(f"i64 segment0 = (base{k} >> 10) + t * {segments}, first = base{k} & {(1 << lg) - 1};")
-    text.put(f"i64 j0 = ((segment0 << 10) + first - base{k}) >> {lg}, room = (i64)g4 - j0;")
+    base = f"base{k}"
+    text.put(
+        f"i64 segment0 = ({base} >> {SEGMENT_SHIFT}) + t * {segments}, "
+        f"first = {base} & {(1 << lg) - 1};"
+    )
+    text.put(
+        f"i64 j0 = ((segment0 << {SEGMENT_SHIFT}) + first - {base}) >> {lg}, room = (i64)g4 - j0;"
+    )
     text.put("int low = j0 < 0 ? (int)-j0 : 0;")
     full = segments * elements
     text.put(f"int high = room > {full} ? {full} : (int)room;")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ..builder import Rounds
-from ..math.positions import SEGMENT
+from ..math.positions import SEGMENT, SEGMENT_SHIFT
 from ..math.streams import Stream
 from ..program import LeafCode
 from .elements import Elements, Tile
@@ -35,8 +35,8 @@ def _whole_segments(elements: Elements, k: int, leaf: LeafCode, stream: Stream, 
     tile.shifts[k] = t.i64("lshr", inside, lg)
     first = t.i64("and", inside, (1 << lg) - 1)
     span = t.i64("shl", t.i64("sub", tile.count, 1), lg)
-    segment0 = t.i64("ashr", p, 10)
-    last = t.i64("ashr", t.i64("add", p, span), 10)
+    segment0 = t.i64("ashr", p, SEGMENT_SHIFT)
+    last = t.i64("ashr", t.i64("add", p, span), SEGMENT_SHIFT)
     segments = t.i64("add", t.i64("sub", last, segment0), 1)
     scalar = SCALAR[leaf.dtype]
     with t.loop(0, segments) as segment:

@@ -28,15 +28,15 @@ class Summand:
 
 @dataclass(frozen=True)
 class _Apart:
-    """Products that are taken out: their group, the operands' factor, and how they are told.
+    """Products that are taken out: their group, the operands' factor, and how they are recognised.
 
-    ``found`` holds for the size of the product, ``sound`` for its size when it is made of scaled
+    ``applies`` holds for the size of the product, ``sound`` for its size when it is made of scaled
     operands, which is then exact: neither zero, nor infinite, nor NaN.
     """
 
     group: int
     factor: float
-    found: tuple[str, float]
+    applies: tuple[str, float]
     sound: tuple[str, float]
 
 
@@ -73,7 +73,7 @@ def products(
         scaled_x, scaled_y = x * factor, y * factor
         scaled = scaled_x * scaled_y
         left = b.fma(scaled_x, scaled_y, -scaled)
-        here = _is(b, whole, *kind.found) & _is(b, magnitude(b, scaled), *kind.sound)
+        here = _is(b, whole, *kind.applies) & _is(b, magnitude(b, scaled), *kind.sound)
         apart += [
             Summand(b.select(here, v, zero), group + kind.group, None) for v in (scaled, left)
         ]

@@ -5,7 +5,8 @@ A segment is `SEGMENT` neighbouring positions, the first a multiple of that. Its
 `(p div SEGMENT) * W + p mod W`. So the values of one block lie `W` apart, and every stride
 `1, 2, 4 ... W` uses blocks whole. docs/stream-v1.md is the normative page.
 
-The bodies here are all that knows this of a single position. What computes whole segments
+The bodies here are all that kernels know of a single position. (`commands/rng/layouts.py` has the
+page's own words once more, as a check from outside.) What computes whole segments
 (`llvm/random.py`, `cuda/loops.py`) has the same in its loops. Both numbers are powers of two, and
 positions count as unsigned: shifts and masks suffice.
 """
@@ -19,7 +20,7 @@ from ..builder import Builder
 from ..ir import Body
 
 SEGMENT: Final = 1024
-_SHIFT: Final = SEGMENT.bit_length() - 1
+SEGMENT_SHIFT: Final = SEGMENT.bit_length() - 1  # from a position to its segment
 
 
 def blocks_of_segment(per_block: int) -> int:
@@ -36,7 +37,7 @@ def block_of(per_block: int) -> Body:
     block = position
     if per_block > 1:
         inside = position & b.const(width - 1, "uint64")
-        block = ((position >> _SHIFT) << (width.bit_length() - 1)) + inside
+        block = ((position >> SEGMENT_SHIFT) << (width.bit_length() - 1)) + inside
     b.output("block", block)
     return b.body()
 

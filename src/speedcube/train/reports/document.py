@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from ...numbers import value_text
 from ..metrics.rows import Scalar
 from . import plots
 
@@ -100,8 +101,8 @@ def _class(name: str) -> str:
 
 
 def text(value: Scalar) -> str:
-    """A value as people read it: five digits of a float."""
-    return f"{value:.5g}" if isinstance(value, float) else clean(str(value))
+    """A value as people read it, its lines kept, without what HTML forbids."""
+    return clean(value_text(value) if isinstance(value, float) else str(value))
 
 
 def clean(text: str) -> str:
