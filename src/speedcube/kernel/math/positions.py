@@ -6,8 +6,8 @@ A segment is `SEGMENT` neighbouring positions, the first a multiple of that. Its
 `1, 2, 4 ... W` uses blocks whole. docs/stream-v1.md is the normative page.
 
 The bodies here are all that knows this of a single position. What computes whole segments
-(`llvm/random.py`, `cuda/loops.py`) has the same in its loops. Both numbers are powers of two, and
-positions count as unsigned: shifts and masks suffice.
+(`llvm/random.py`, `cuda/segments.py`) has the same in its loops. Both numbers are powers of two,
+and positions count as unsigned: shifts and masks suffice.
 """
 
 from __future__ import annotations
