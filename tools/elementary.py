@@ -97,61 +97,61 @@ def tables() -> list[Table]:
     root = mp.sqrt
     return [
         Table(
-            "EXP", "exp(r) = 1 + r + r r P(r), |r| <= ln(2)/2, relative",
+            "EXP", "`exp(r) = 1 + r + r r P(r)`, `|r| <= ln(2)/2`, relative",
             lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), (-reduced, reduced), 9,
         ),
         Table(
-            "EXP_32", "exp(r) = 1 + r P(r), |r| <= ln(2)/2, relative",
+            "EXP_32", "`exp(r) = 1 + r P(r)`, `|r| <= ln(2)/2`, relative",
             lambda r: mp.expm1(r) / r, lambda r: r / mp.exp(r), (-reduced, reduced), 6,
         ),
         Table(
-            "LOG", "log(f) = 2 s + s z P(z), s = (f - 1) / (f + 1), z = s s, relative",
+            "LOG", "`log(f) = 2 s + s z P(z)`, `s = (f - 1) / (f + 1)`, `z = s s`, relative",
             lambda z: _atanh_rest(z, 1), lambda z: z / 2, (0, s2), 6,
         ),
         Table(
-            "LOG_SHORT", "log(f) = 2 s + s z P(z), s and z as above, relative",
+            "LOG_SHORT", "`log(f) = 2 s + s z P(z)`, s and z as above, relative",
             lambda z: _atanh_rest(z, 1), lambda z: z / 2, (0, s2), 4,
         ),
         Table(
-            "LOG_TAIL", "log(f) = 2 s + s z (2/3 + z P(z)), s and z as above, relative",
+            "LOG_TAIL", "`log(f) = 2 s + s z (2/3 + z P(z))`, s and z as above, relative",
             lambda z: _atanh_rest(z, 2), lambda z: z**2 / 2, (0, s2), 7,
         ),
         Table(
-            "LOG_32", "log(1 + g) = g P(g), 1 + g in [0.707, 1.415), relative",
+            "LOG_32", "`log(1 + g) = g P(g)`, `1 + g in [0.707, 1.415)`, relative",
             lambda g: mp.log1p(g) / g, lambda g: g / mp.log1p(g), (-1 + 1 / root(2), seam), 11,
         ),
         Table(
-            "SIN", "sin(r) = r + r z P(z), z = r r, |r| <= pi/4, relative",
+            "SIN", "`sin(r) = r + r z P(z)`, `z = r r`, `|r| <= pi/4`, relative",
             lambda z: (mp.sin(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.sin(root(z)),
             (0, eighth), 5,
         ),
         Table(
-            "COS", "cos(r) = 1 - z / 2 + z z P(z), z = r r, |r| <= pi/4, relative",
+            "COS", "`cos(r) = 1 - z / 2 + z z P(z)`, `z = r r`, `|r| <= pi/4`, relative",
             lambda z: (mp.cos(root(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(root(z)),
             (0, eighth), 5,
         ),
         Table(
-            "SIN_32", "sin(r) = r + r z P(z), z = r r, |r| <= pi/2, relative",
+            "SIN_32", "`sin(r) = r + r z P(z)`, `z = r r`, `|r| <= pi/2`, relative",
             lambda z: (mp.sin(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.sin(root(z)),
             (0, 4 * eighth), 4,
         ),
         Table(
-            "ATAN", "atan(t) = t + t z P(z), z = t t, |t| <= tan(pi/8), relative",
+            "ATAN", "`atan(t) = t + t z P(z)`, `z = t t`, `|t| <= tan(pi/8)`, relative",
             lambda z: (mp.atan(root(z)) / root(z) - 1) / z,
             lambda z: z * root(z) / mp.atan(root(z)), (0, seam**2 * mpf("1.001")), 11,
         ),
         Table(
-            "CBRT", "cbrt(m) = P(m), m in [0.35, 2.83], relative",
+            "CBRT", "`cbrt(m) = P(m)`, `m in [0.35, 2.83]`, relative",
             mp.cbrt, lambda m: 1 / mp.cbrt(m), (mpf("0.352"), mpf("2.84")), 5,
         ),
         Table(
-            "ERF", "erf(x) = x (2 / sqrt(pi) + z P(z)), z = x x, |x| <= 1/2, relative",
+            "ERF", "`erf(x) = x (2 / sqrt(pi) + z P(z))`, `z = x x`, `|x| <= 1/2`, relative",
             lambda z: (mp.erf(root(z)) / root(z) - 2 / root(mp.pi)) / z,
             lambda z: z * root(z) / mp.erf(root(z)), (0, mpf("0.2502")), 8,
         ),
         Table(
-            "GAMMALN", "gammaln(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x**2) / x,\n"
-            "    x >= 8, absolute",
+            "GAMMALN", "`gammaln(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x**2) / x`,\n"
+            "    `x >= 8`, absolute",
             _stirling, lambda w: root(w), (mpf(10) ** -12, mpf("0.01563")), 7,
         ),
     ]  # fmt: skip
@@ -262,8 +262,8 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
 '''
 TAIL: Final = '''
 Constants are sums of float64 numbers, the largest first; the first part of ``LN2`` and of
-``LOG10_2`` has 11 low bits zero, so that n times it is exact for |n| <= 1100.
-``TWO_OVER_PI_BITS`` is 64 zeros and the binary digits of 2/pi.
+``LOG10_2`` has 11 low bits zero, so that n times it is exact for `|n| <= 1100`.
+``TWO_OVER_PI_BITS`` is 64 zeros and the binary digits of `2/pi`.
 """
 
 from typing import Final

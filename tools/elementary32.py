@@ -19,22 +19,22 @@ def tables() -> list[Table]:
     sixteenth = mp.log(2) / 32 * mpf("1.001")
     return [
         Table(
-            "EXP", "exp(r) = 1 + r + r r P(r), |r| <= ln(2)/32, relative",
+            "EXP", "`exp(r) = 1 + r + r r P(r)`, `|r| <= ln(2)/32`, relative",
             lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r),
             (-sixteenth, sixteenth), 2, 24,
         ),
         Table(
-            "EXP_TWICE", "exp(2 r) = 1 + 2 r + 2 r r + r r r P(r), |r| <= ln(2)/64, relative",
+            "EXP_TWICE", "`exp(2 r) = 1 + 2 r + 2 r r + r r r P(r)`, `|r| <= ln(2)/64`, relative",
             lambda r: (mp.expm1(2 * r) - 2 * r - 2 * r**2) / r**3, lambda r: r**3 / mp.exp(2 * r),
             (-sixteenth / 2, sixteenth / 2), 1, 24,
         ),
         Table(
-            "TANH", "tanh(x) = x + x x x P(x x), |x| <= 1/32, relative",
+            "TANH", "`tanh(x) = x + x x x P(x x)`, `|x| <= 1/32`, relative",
             lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
             lambda z: z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)), (0, mpf(1) / 1024), 1, 24,
         ),
         Table(
-            "LOG", "log(1 + z) = z - z z / 2 + z z z P(z), |z| <= 0.0430, relative",
+            "LOG", "`log(1 + z) = z - z z / 2 + z z z P(z)`, `|z| <= 0.0430`, relative",
             lambda z: (mp.log1p(z) - z + z**2 / 2) / z**3, lambda z: z**3 / mp.log1p(z),
             (mpf("-0.0430"), mpf("0.0430")), 4, 24,
         ),
@@ -92,11 +92,11 @@ rounded coefficients in exact arithmetic; the rounding of the operations comes o
 
 '''
 TAIL: Final = '''
-``POWERS`` are 2**(k/16), rounded, and ``POWERS_OVER`` the logarithms of what was cut off over what
-is left. ``INVERSES``: 1/f to multiples of 1/32 in the middles of the sixteen pieces of
-[47/48, 47/24), equal in f's bits; ``LOGS`` and ``LOGS_REST`` are -log of them in two parts, the
-first multiples of 2**-16 as the first part of ``LN2`` is.
-``LN2_16`` and ``LN2_32`` are ln(2)/16 and ln(2)/32 in two parts, ``PER_LN2`` their inverses.
+``POWERS`` are `2**(k/16)`, rounded, and ``POWERS_OVER`` the logarithms of what was cut off over
+what is left. ``INVERSES``: `1/f` to multiples of 1/32 in the middles of the sixteen pieces of
+`[47/48, 47/24)`, equal in f's bits; ``LOGS`` and ``LOGS_REST`` are `-log` of them in two parts, the
+first multiples of `2**-16` as the first part of ``LN2`` is.
+``LN2_16`` and ``LN2_32`` are `ln(2)/16` and `ln(2)/32` in two parts, ``PER_LN2`` their inverses.
 """
 
 from typing import Final

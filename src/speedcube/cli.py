@@ -114,8 +114,8 @@ def rng(
     """Write the raw words of stream v1, little-endian, for a battery: | dieharder -a -g 200.
 
     rows is an array in C order, columns the same array column by column, interleaved:K a word of
-    each of K spawned streams in turn, seeds a short run of each seed from --seed on, calls a short
-    run of each array that one generator draws. docs/stream-v1.md has the details.
+    each of K spawned streams in turn, seeds a short stretch of each seed from --seed on, calls a
+    short stretch of each array that one generator draws. docs/stream-v1.md has the details.
 
     Exit code: 0 all --bytes written, 1 they could not be, 2 bad use, 130 interrupted, 141 whoever
     read them left.

@@ -11,7 +11,7 @@
     ├── ParameterError      (ValueError)       a parameter outside its domain
     │   └── ParameterTypeError (also TypeError)  a parameter that is not of a type it can have
     ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
-    ├── RungError           (RuntimeError)     an architecture this machine lacks
+    ├── RungError           (RuntimeError)     a rung that this machine lacks
     ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
     ├── WorkerError         (RuntimeError)     a worker that cannot run our tasks
     ├── MemoryLimitError    (MemoryError)      a result or working set that does not fit
@@ -74,7 +74,7 @@ class UnsafeFileError(SpeedcubeError, ValueError):
 
 
 class RungError(SpeedcubeError, RuntimeError):
-    """An architecture that this machine does not have."""
+    """A rung that this machine does not have."""
 
 
 class SchedulerError(SpeedcubeError, ConnectionError):

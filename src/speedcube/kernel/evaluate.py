@@ -4,7 +4,7 @@ NumPy has no fma, and Python has one only from 3.13, so float64 fma is emulated:
 two-sum give the exact value as three terms, and rounding the tail to odd before the last addition
 makes the double rounding harmless (Boldo & Melquiond, "Emulation of FMA and correctly rounded
 sums: proved algorithms using rounding to odd", 2008). Valid where nothing under- or overflows on
-the way; elements outside 2**-450 .. 2**450 are done with exact fractions.
+the way; elements outside `2**-450 .. 2**450` are done with exact fractions.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ SECOND_UNIT = 52 - SEARCH_CHUNK
 class LeafCode:
     """How the elements of one leaf are fetched.
 
-    ``mode`` along the lane loop: ``segment`` (random, stride 2**lg: whole segments),
+    ``mode`` along the lane loop: ``segment`` (random, stride `2**lg`: whole segments),
     ``single`` (random, any stride: a block for each element), ``splat`` (stride 0),
     ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table).
     """
@@ -53,8 +53,8 @@ class LeafCode:
 class Bins:
     """How exact partial sums of one term are kept between flushes of `2**chunk` terms a lane.
 
-    ``plain``: one double holds the sum of 2**chunk terms. The others add to a double that starts
-    at a unit, 1.5 * 2**k, and stays so near it that it counts in steps of 2**(k - 52); what an
+    ``plain``: one double holds the sum of `2**chunk` terms. The others add to a double that starts
+    at a unit, `1.5 * 2**k`, and stays so near it that it counts in steps of `2**(k - 52)`; what an
     addition rounds away goes to a second such double. ``split``: nothing is finer than the second's
     steps. ``residual``: something may be, and is added to the limbs. ``search``: as residual, with
     units for the terms that are met. The two units are parameters: ``parameter`` and the next.

@@ -37,17 +37,17 @@ class Epochs:
     def __init__(self, rows: int, batch: int, seed: int) -> None:
         import torch
 
-        rank, world = train.rank(), train.world_size()
+        rank, world_size = train.rank(), train.world_size()
         self._numbers, self._batch, self._seed = torch.arange(rows), batch, seed
         # A batch that does not divide by the ranks is drawn whole on each, and they take turns.
-        divides = batch % world == 0
-        self._place = (rank, world) if divides else (0, 1)
-        self._turn = slice(None) if divides else slice(rank, None, world)
+        divides = batch % world_size == 0
+        self._place = (rank, world_size) if divides else (0, 1)
+        self._turn = slice(None) if divides else slice(rank, None, world_size)
         first = self._batches(0)
         sizes = [first.rows(number) for number in range(len(first))]
-        self.wholes = [size for size in sizes if size >= world]
+        self.wholes = [size for size in sizes if size >= world_size]
         if not self.wholes:
-            raise ParameterError(f"batches of {sizes[0]} rows are none for {world} ranks")
+            raise ParameterError(f"batches of {sizes[0]} rows are none for {world_size} ranks")
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         """The batches of an epoch, the first of them made now and each other in its turn.
@@ -60,7 +60,7 @@ class Epochs:
         return chain([next(mine)], mine)
 
     def _batches(self, epoch: int) -> train.Batches:
-        rank, world = self._place
+        rank, world_size = self._place
         return train.batches(
             self._numbers,
             self._batch,
@@ -68,6 +68,6 @@ class Epochs:
             epoch,
             last="short",
             rank=rank,
-            world_size=world,
+            world_size=world_size,
             device="cpu",
         )

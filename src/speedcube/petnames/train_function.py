@@ -59,7 +59,7 @@ def fit(
     import torch
     from safetensors.torch import save
 
-    device, rank, world = train.device(), train.rank(), train.world_size()
+    device, rank, world_size = train.device(), train.rank(), train.world_size()
     learned, checked = data.rows(training), data.rows(held_out)
     seed, last = hyperparameters.seed, hyperparameters.epochs
     torch.manual_seed(seed)
@@ -70,13 +70,13 @@ def fit(
         model.parameters(), lr=rate, fused=True, capturable=device.type == "cuda"
     )
     done = _resume(model, optimizer)
-    batch = hyperparameters.batch * (world if hyperparameters.batch_per_rank else 1)
+    batch = hyperparameters.batch * (world_size if hyperparameters.batch_per_rank else 1)
     epochs = Epochs(len(learned), batch, seed)
     # A batch's rows stand for as many characters as rows have on average: so the gradient, summed
     # over ranks, is the same on any number of them.
     scale = len(learned) / data.characters(learned)
     rows = torch.from_numpy(learned).to(device)
-    held_out_rows = torch.from_numpy(checked[rank::world]).to(device)
+    held_out_rows = torch.from_numpy(checked[rank::world_size]).to(device)
     steps, validation = _steps(model, optimizer, rows, held_out_rows, scale)
     wholes, batches = epochs.wholes, epochs.begin(done + 1)
     for epoch in range(done + 1, last + 1):

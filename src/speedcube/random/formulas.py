@@ -1,7 +1,7 @@
 """Distributions that are formulas over the sources of stream v1: docs/stream-v1.md lists them.
 
 Numbers and arrays of parameters go through the same operations, so they give the same bits. A
-formula that needs the far ends of a uniform u folds it, without rounding, to m = min(u, 1 - u).
+formula that needs the far ends of a uniform u folds it, without rounding, to `m = min(u, 1 - u)`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LAST: Final = int(np.iinfo("int64").max)
 def lognormal(
     self: Draws, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, chunks: Any = None
 ) -> Array:
-    """Numbers whose logarithm is normal, of mean ``mean`` and deviation ``sigma`` >= 0."""
+    """Numbers whose logarithm is normal, of mean ``mean`` and deviation `sigma >= 0`."""
     centre, width = parameter("mean", mean), parameter("sigma", sigma, NOT_NEGATIVE)
     shape = drawn_shape(size, centre, width)
     return shown(sc.exp(normal(self, centre.value, width.value, shape)), chunks)
@@ -41,7 +41,7 @@ def lognormal(
 def laplace(
     self: Draws, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = None
 ) -> Array:
-    """Double exponential around ``loc``, with ``scale`` >= 0."""
+    """Double exponential around ``loc``, with `scale >= 0`."""
     a, b = parameter("loc", loc), parameter("scale", scale, NOT_NEGATIVE)
     u = _open_uniforms(self, size, a, b)
     return shown(a.value + b.value * _signed(u, -sc.log(2.0 * _folded(u))), chunks)
@@ -50,7 +50,7 @@ def laplace(
 def logistic(
     self: Draws, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = None
 ) -> Array:
-    """Logistic around ``loc``, with ``scale`` >= 0."""
+    """Logistic around ``loc``, with `scale >= 0`."""
     a, b = parameter("loc", loc), parameter("scale", scale, NOT_NEGATIVE)
     u = _open_uniforms(self, size, a, b)
     m = _folded(u)
@@ -61,7 +61,7 @@ def logistic(
 def gumbel(
     self: Draws, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = None
 ) -> Array:
-    """Gumbel (largest values) with mode ``loc`` and ``scale`` >= 0."""
+    """Gumbel (largest values) with mode ``loc`` and `scale >= 0`."""
     a, b = parameter("loc", loc), parameter("scale", scale, NOT_NEGATIVE)
     e = _exponentials(self, size, a, b)
     return shown(a.value - b.value * sc.log(e), chunks)
@@ -77,7 +77,7 @@ def standard_cauchy(self: Draws, size: Any = None, chunks: Any = None) -> Array:
 
 
 def weibull(self: Draws, a: Any, size: Any = None, chunks: Any = None) -> Array:
-    """Weibull of shape ``a`` >= 0 and scale 1; zeros where ``a`` is 0, as NumPy has them."""
+    """Weibull of shape `a >= 0` and scale 1; zeros where ``a`` is 0, as NumPy has them."""
     shape = parameter("a", a, NOT_NEGATIVE)
     e = _exponentials(self, size, shape)
     powers = sc.power(e, sc.divide(1.0, shape.value))
@@ -85,19 +85,19 @@ def weibull(self: Draws, a: Any, size: Any = None, chunks: Any = None) -> Array:
 
 
 def pareto(self: Draws, a: Any, size: Any = None, chunks: Any = None) -> Array:
-    """Pareto II (Lomax) of shape ``a`` > 0: one more is the classical Pareto of scale 1."""
+    """Pareto II (Lomax) of shape `a > 0`: one more is the classical Pareto of scale 1."""
     shape = parameter("a", a, POSITIVE)
     return shown(sc.expm1(_exponentials(self, size, shape) / shape.value), chunks)
 
 
 def power(self: Draws, a: Any, size: Any = None, chunks: Any = None) -> Array:
-    """In [0, 1] with density a x**(a - 1), ``a`` > 0."""
+    """In `[0, 1]` with density `a x**(a - 1)`, `a > 0`."""
     shape = parameter("a", a, POSITIVE)
     return shown(sc.exp(-_exponentials(self, size, shape) / shape.value), chunks)
 
 
 def rayleigh(self: Draws, scale: Any = 1.0, size: Any = None, chunks: Any = None) -> Array:
-    """Rayleigh of mode ``scale`` >= 0."""
+    """Rayleigh of mode `scale >= 0`."""
     b = parameter("scale", scale, NOT_NEGATIVE)
     return shown(b.value * sc.sqrt(2.0 * _exponentials(self, size, b)), chunks)
 
@@ -121,7 +121,7 @@ def triangular(
 
 
 def wald(self: Draws, mean: Any, scale: Any, size: Any = None, chunks: Any = None) -> Array:
-    """Inverse Gaussian of ``mean`` > 0 and ``scale`` > 0 (Michael, Schucany & Haas 1976).
+    """Inverse Gaussian of `mean > 0` and `scale > 0` (Michael, Schucany & Haas 1976).
 
     It takes two call numbers: one for a normal, the next for a uniform.
     """
@@ -135,7 +135,7 @@ def wald(self: Draws, mean: Any, scale: Any, size: Any = None, chunks: Any = Non
 
 
 def geometric(self: Draws, p: Any, size: Any = None, chunks: Any = None) -> Array:
-    """Trials up to the first success, int64: 0 < ``p`` <= 1; 2**63 - 1 for any beyond."""
+    """Trials up to the first success, int64: `0 < p <= 1`; `2**63 - 1` for any beyond."""
     chance = parameter("p", p, PROBABILITY)
     trials = sc.ceil(_exponentials(self, size, chance) / -sc.log1p(-chance.value))
     fits = trials < 2.0**63
@@ -144,7 +144,7 @@ def geometric(self: Draws, p: Any, size: Any = None, chunks: Any = None) -> Arra
 
 
 def open_interval(u: Array) -> Array:
-    """Uniform in (0, 1), the odd multiples of 2**-53, of a uniform in [0, 1)."""
+    """Uniform in `(0, 1)`, the odd multiples of `2**-53`, of a uniform in `[0, 1)`."""
     return sc.add(u, 2.0**-53)
 
 

@@ -1,8 +1,9 @@
 """Ranges of integers: a source of the stream where numbers give one, else formulas over its words.
 
 Of bounds in arrays, a range of n numbers from ``low`` holds `low + floor(A n / 2**64)` of a word A,
-as the source ``integers`` has it. From n = 2**32 on a second word B is taken, of the next call:
-`low + floor((2**64 A + B) n / 2**128)`. The bias is below 2**-32 and 2**-64 of a number's share.
+as the source ``integers`` has it. From `n = 2**32` on a second word B is taken, of the next call:
+`low + floor((2**64 A + B) n / 2**128)`. The bias is below `2**-32` and `2**-64` of a
+number's share.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def integers(
     endpoint: bool = False,
     chunks: Any = None,
 ) -> Array:
-    """Integers in [low, high) ([0, low) without ``high``), or up to ``high`` with ``endpoint``.
+    """Integers in `[low, high)` (`[0, low)` without ``high``), or up to ``high`` with ``endpoint``.
 
-    A range below 2**32 has a bias below 2**-32, a wider one below 2**-64 (stream v1). Arrays
+    A range below `2**32` has a bias below `2**-32`, a wider one below `2**-64` (stream v1). Arrays
     of bounds that are lazy, or where a range is wider, take a second call number.
     """
     start, end = (0, low) if high is None else (low, high)
@@ -100,7 +101,7 @@ def _high(word: Array, n: Array) -> Array:
 
 
 def _checked(low: Any, high: Any, dtype: str, endpoint: bool) -> tuple[Parameter, Parameter, bool]:
-    """The first numbers and the counts, modulo 2**64; whether a count may be 2**32 or more."""
+    """The first numbers and the counts, modulo `2**64`; whether a count may be `2**32` or more."""
     first, end = integers_of("low", low), integers_of("high", high)
     least, most = _limits(dtype)
     if first.known is not None:
@@ -126,7 +127,7 @@ def _at_least(low: Any, high: Any) -> Any:
 
 
 def _modulo(bound: Parameter) -> Parameter:
-    """Integers modulo 2**64 as uint64; those that NumPy holds as objects may be beyond it."""
+    """Integers modulo `2**64` as uint64; those that NumPy holds as objects may be beyond it."""
     if bound.known is None:
         return Parameter(bound.name, bound.value.astype("uint64"), None)
     known = np.asarray(bound.known % 2**64) if bound.known.dtype == object else bound.known

@@ -34,7 +34,7 @@ def normal(
     dtype: Any = "float64",
     chunks: Any = None,
 ) -> Array:
-    """Normals of mean ``loc`` and standard deviation ``scale`` >= 0 (Box & Muller 1958).
+    """Normals of mean ``loc`` and standard deviation `scale >= 0` (Box & Muller 1958).
 
     The largest magnitude is 8.58 standard deviations in float64, 6.66 in float32.
     """
@@ -58,7 +58,7 @@ def uniform(
     dtype: Any = "float64",
     chunks: Any = None,
 ) -> Array:
-    """Uniform in [low, high): multiples of (high - low) 2**-52 (2**-24 in float32)."""
+    """Uniform in `[low, high)`: multiples of `(high - low) 2**-52` (`2**-24` in float32)."""
     name = float_dtype("uniform", dtype)
     a, b = parameter("low", low, dtype=name), parameter("high", high, dtype=name)
     refuse_pair("high - low must be finite", lambda x, y: ~np.isfinite(y - x), a, b)
@@ -74,7 +74,7 @@ def random(self: Draws, size: Any = None, dtype: Any = "float64", chunks: Any = 
 def exponential(
     self: Draws, scale: Any = 1.0, size: Any = None, dtype: Any = "float64", chunks: Any = None
 ) -> Array:
-    """Exponential with mean ``scale`` >= 0, by inversion."""
+    """Exponential with mean `scale >= 0`, by inversion."""
     name = float_dtype("exponential", dtype)
     a, b = parameter("loc", 0.0, dtype=name), parameter("scale", scale, NOT_NEGATIVE, name)
     return _linear(self, "exponential", a, b, size, name, chunks)

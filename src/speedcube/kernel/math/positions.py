@@ -7,8 +7,8 @@ A segment is `SEGMENT` neighbouring positions, the first a multiple of that. Its
 
 The bodies here are all that kernels know of a single position. (`commands/rng/layouts.py` has the
 page's own words once more, as a check from outside.) What computes whole segments
-(`llvm/random.py`, `cuda/loops.py`) has the same in its loops. Both numbers are powers of two, and
-positions count as unsigned: shifts and masks suffice.
+(`llvm/random.py`, `cuda/segments.py`) has the same in its loops. Both numbers are powers of two,
+and positions count as unsigned: shifts and masks suffice.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ def batches(
 
     Place i of the epoch's order is a function of (seed, epoch, i) alone, computed when its batch
     is: there is no index array. Global batch k has the places from k * batch_size on. The ranks
-    share out each batch, a run of places each, so any number of them sees the same global batches.
+    share out each batch, a stretch of places each, so any number of them sees the same global
+    batches.
 
     Parameters
     ----------
@@ -183,8 +184,8 @@ class Batches:
     def __repr__(self) -> str:
         s = self._shares
         return (
-            f"<{s.count} batches of {s.batch} from {s.rows} rows, rank {s.rank} of {s.world}, on "
-            f"{self._device}; next: {self.next_batch}>"
+            f"<{s.count} batches of {s.batch} from {s.rows} rows, rank {s.rank} of {s.world_size}, "
+            f"on {self._device}; next: {self.next_batch}>"
         )
 
 

@@ -85,7 +85,7 @@ class _Moved:
 
         self.dtype, self.tensor = tensor.dtype, _selectable(tensor)
         self.order, self.device, self.thread = order, device, thread
-        shape = (-(-order.shares.batch // order.shares.world), *tensor.shape[1:])
+        shape = (-(-order.shares.batch // order.shares.world_size), *tensor.shape[1:])
         self.buffers = [
             torch.empty(shape, dtype=self.tensor.dtype, pin_memory=True),
             torch.empty(shape, dtype=self.tensor.dtype, pin_memory=True),

@@ -17,17 +17,17 @@ LAST: Final = {
 
 @dataclass(frozen=True)
 class Shares:
-    """Batches of ``batch`` rows for ``world`` ranks together; ``rank`` takes its part of each.
+    """Batches of ``batch`` rows for all ranks together; ``rank`` takes its part of each.
 
     Batch k has the places k * batch ... (k + 1) * batch - 1 of the order, whoever asks: the ranks
-    share them out, in turn a contiguous run each. So the batches are the same for any ``world``.
+    share them out, in turn a stretch each. So the batches are the same for any ``world_size``.
     """
 
     rows: int
     batch: int
     last: str
     rank: int = 0
-    world: int = 1
+    world_size: int = 1
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -35,19 +35,19 @@ class Shares:
         if self.last not in tuple(LAST):
             ways = ", ".join(f"{name!r} ({what})" for name, what in LAST.items())
             raise ParameterError(f"last={self.last!r} is no rule for the last batch; rules: {ways}")
-        if self.world < 1 or not 0 <= self.rank < self.world:
+        if self.world_size < 1 or not 0 <= self.rank < self.world_size:
             raise ParameterError(
-                f"rank {self.rank} of world_size {self.world}: a rank is between 0 and "
+                f"rank {self.rank} of world_size {self.world_size}: a rank is between 0 and "
                 "world_size - 1"
             )
         if self.batch < 1:
             raise ParameterError(f"batch_size must be 1 or more, not {self.batch}")
-        if self.batch % self.world:
-            less = self.batch - self.batch % self.world
-            near = f"{less} or {less + self.world}" if less else f"{self.world}"
+        if self.batch % self.world_size:
+            less = self.batch - self.batch % self.world_size
+            near = f"{less} or {less + self.world_size}" if less else f"{self.world_size}"
             raise ParameterError(
                 f"batch_size counts the rows of all ranks together, and {self.batch} do not divide "
-                f"by {self.world} ranks; {near} would"
+                f"by {self.world_size} ranks; {near} would"
             )
         if self.last == "drop" and self.batch > self.rows:
             raise ParameterError(
@@ -58,7 +58,7 @@ class Shares:
     @property
     def each(self) -> int:
         """Rows of this rank in a whole batch."""
-        return self.batch // self.world
+        return self.batch // self.world_size
 
     @property
     def whole(self) -> int:
@@ -80,4 +80,5 @@ class Shares:
         Those of a padded batch beyond the last row stand for the order's first.
         """
         first, size = number * self.batch, self.size(number)
-        return first + size * self.rank // self.world, first + size * (self.rank + 1) // self.world
+        end = first + size * (self.rank + 1) // self.world_size
+        return first + size * self.rank // self.world_size, end

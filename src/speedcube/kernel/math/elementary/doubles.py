@@ -1,4 +1,4 @@
-"""Sums and products whose rounding errors are kept: pairs (high, low) with high + low exact.
+"""Sums and products whose rounding errors are kept: pairs `(high, low)` with `high + low` exact.
 
 Dekker (1971), Knuth's TAOCP 4.2.2; Muller et al., Handbook of Floating-Point Arithmetic, chapters
 4 and 14. All are float64.
@@ -39,7 +39,7 @@ def polynomial(b: Builder, x: Value, coefficients: tuple[float, ...]) -> Value:
 
 
 def fast_two_sum(a: Value, c: Value) -> Pair:
-    """A + c where |a| >= |c|, or a is a multiple of c's last place."""
+    """`a + c` where `|a| >= |c|`, or a is a multiple of c's last place."""
     total = a + c
     return total, c - (total - a)
 
@@ -121,7 +121,7 @@ def zero_stays(b: Builder, x: Value, value: Value) -> Value:
 
 
 def widened(rule: Callable[..., Value]) -> Callable[..., Value]:
-    """``rule`` for float64, and for float32 by way of float64: its last place is no 2**-28 ulp."""
+    """``rule`` for float64, and float32 by way of float64: its last place is no `2**-28` ulp."""
 
     def both(b: Builder, *args: Value) -> Value:
         if args[0].type == F64:

@@ -1,6 +1,6 @@
 """exp and its kin: `x = n ln 2 + r`, `exp(x) = 2**n exp(r)`, `|r| <= ln(2)/2` (Cody & Waite 1980).
 
-n is found by adding 1.5 * 2**52, which leaves it in the sum's low bits; ln 2 has so many zeros at
+n is found by adding `1.5 * 2**52`, which leaves it in the sum's low bits; ln 2 has so many zeros at
 its end that n times its first part is exact. A power of two beyond the normal numbers is
 multiplied in two factors, so that a subnormal result is rounded once more and never twice.
 """
@@ -35,7 +35,7 @@ TWICE: Final = SHIFTER + 2 * BIAS  # half the low bits are then the exponent fie
 
 
 def nearest(b: Builder, x: Value, scale: float, shifter: float = SHIFTER) -> tuple[Value, Value]:
-    """The whole number nearest to x * scale, and it with ``shifter`` added."""
+    """The whole number nearest to `x * scale`, and it with ``shifter`` added."""
     shifted = b.fma(x, number(b, scale), number(b, shifter))
     return shifted - number(b, shifter), shifted
 
@@ -50,7 +50,7 @@ def reduced(b: Builder, x: Value, n: Value, more: Value | None = None) -> Pair:
 
 
 def by_power(value: Value, shifted: Value) -> Value:
-    """Value * 2**n, ``shifted`` = n + TWICE: overflow and underflow as they should be."""
+    """`value * 2**n`, `shifted = n + TWICE`: overflow and underflow as they should be."""
     bits = low_bits(shifted)
     half = bits >> 1
     rest = bits - half
@@ -84,7 +84,7 @@ def _exp32(b: Builder, x: Value) -> Value:
 
 
 def expm1_pair(b: Builder, x: Value) -> Pair:
-    """expm1(x) as a pair for 0 <= x < 45."""
+    """`expm1(x)` as a pair for `0 <= x < 45`."""
     n, shifted = nearest(b, x, T.LOG2E[0], SHIFTER + BIAS)
     high, low = _tail(b, reduced(b, x, n))
     scale = power_of_two(shifted)
@@ -106,12 +106,12 @@ def grown(b: Builder, r: Pair) -> Value:
 
 
 def _tail(b: Builder, r: Pair) -> Pair:
-    """expm1(r) of a reduced pair, as a pair."""
+    """`expm1(r)` of a reduced pair, as a pair."""
     return fast_two_sum(r[0], b.fma(r[0] * r[0], polynomial(b, r[0], T.EXP), r[1]))
 
 
 def _long_tail(b: Builder, r: Pair) -> Pair:
-    """As `_tail`, with r r / 2 kept exactly: for where the sum cancels."""
+    """As `_tail`, with `r r / 2` kept exactly: for where the sum cancels."""
     high, low = r
     square, lost = two_product(b, high, high)
     half = number(b, 0.5)

@@ -1,6 +1,6 @@
 """Hyperbolic functions and their inverses, by exponentials and logarithms kept as pairs.
 
-tanh(x) = expm1(2x) / (expm1(2x) + 2), both as pairs, so that one rounding decides.
+`tanh(x) = expm1(2x) / (expm1(2x) + 2)`, both as pairs, so that one rounding decides.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """atan2, atan, asin, acos: one arc tangent of a quotient of pairs.
 
-The smaller of |y| and |x| is divided by the larger; above tan(pi/8), (y - x) / (y + x) is taken
-instead and an eighth of a turn added. What remains is an odd polynomial of |t| <= 0.4143, and one
-rounded sum with the multiple of pi/4. asin(x) is the angle of (sqrt(1 - x x), x).
+The smaller of `|y|` and `|x|` is divided by the larger; above `tan(pi/8)`, `(y - x) / (y + x)` is
+taken instead and an eighth of a turn added. What remains is an odd polynomial of `|t| <= 0.4143`,
+and one rounded sum with the multiple of `pi/4`. `asin(x)` is the angle of `(sqrt(1 - x x), x)`.
 """
 
 from __future__ import annotations

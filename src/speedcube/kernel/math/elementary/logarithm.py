@@ -1,8 +1,9 @@
-"""log: `x = 2**e f`, f in [0.707, 1.415), `log(x) = e ln 2 + log(f)`.
+"""log: `x = 2**e f`, f in `[0.707, 1.415)`, `log(x) = e ln 2 + log(f)`.
 
-With s = (f - 1) / (f + 1), log(f) = 2 atanh(s), an odd series in s. The last steps of float64 are
-those of fdlibm (Sun Microsystems 1993), which add the large terms last: log(1 + g) =
-g - (g g / 2 - s (g g / 2 + R)). `log_pair` keeps 2**-65 of the result, for pow and others.
+With `s = (f - 1) / (f + 1)`, `log(f) = 2 atanh(s)`, an odd series in s. The last steps of float64
+are those of fdlibm (Sun Microsystems 1993), which add the large terms last:
+`log(1 + g) = g - (g g / 2 - s (g g / 2 + R))`. `log_pair` keeps `2**-65` of the result, for pow and
+others.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def log1p(b: Builder, x: Value) -> Value:
 
 
 def _based(b: Builder, x: Value, unit: tuple[float, ...], two: tuple[float, ...]) -> Value:
-    """log(x) in another base: ``unit`` is the logarithm of e in it, ``two`` that of 2."""
+    """`log(x)` in another base: ``unit`` is the logarithm of e in it, ``two`` that of 2."""
 
     def usual(b: Builder, x: Value, more: Value | None = None) -> Value:
         f, e = split(b, x)

@@ -1,8 +1,8 @@
 """`pow(x, y) = exp(y log(x))`, the logarithm and the product as pairs.
 
-An error of log(x) comes out up to 745 times as large, so log(x) is kept to 2**-65 of itself, and
-y log(x) is a product with its rounding error. Signs, zeros, infinities and NaNs are decided where
-they occur (IEEE 754-2019, 9.2.1). Integers are multiplied, modulo 2**64.
+An error of `log(x)` comes out up to 745 times as large, so it is kept to `2**-65` of itself, and
+`y log(x)` is a product with its rounding error. Signs, zeros, infinities and NaNs are decided where
+they occur (IEEE 754-2019, 9.2.1). Integers are multiplied, modulo `2**64`.
 """
 
 from __future__ import annotations

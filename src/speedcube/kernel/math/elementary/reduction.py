@@ -1,9 +1,10 @@
 """`x = n pi/2 + r` with `|r| <= pi/4`, `r` as a pair, for every finite x.
 
-Below 2**30: three parts of pi/2 and fma (Cody and Waite 1980). n is a whole number, so x - n P1 is
-exact, and the second product is taken with its rounding error. Above: Payne and Hanek (1983). x is
-m 2**e with a 53-bit m; digits of 2/pi that contribute multiples of 4 are left out, and m times
-the next 192 digits modulo 2**192 is the quadrant and the fraction of x 2/pi to 2**-137.
+Below `2**30`: three parts of `pi/2` and fma (Cody and Waite 1980). n is a whole number, so
+`x - n P1` is exact, and the second product is taken with its rounding error. Above: Payne and Hanek
+(1983). x is `m 2**e` with a 53-bit m; digits of `2/pi` that contribute multiples of 4 are left out,
+and m times the next 192 digits modulo `2**192` is the quadrant and the fraction of `x 2/pi` to
+`2**-137`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LIMIT: Final = 2.0**30
 
 
 def near(b: Builder, x: Value) -> tuple[Pair, Value]:
-    """r, and a word whose low bits are n, for 0 <= x < LIMIT."""
+    """r, and a word whose low bits are n, for `0 <= x < LIMIT`."""
     n, shifted = nearest(b, x, T.TWO_OVER_PI[0])
     first = b.fma(-n, number(b, T.HALF_PI[0]), x)
     second, lost = two_product(b, n, number(b, T.HALF_PI[1]))
@@ -30,7 +31,7 @@ def near(b: Builder, x: Value) -> tuple[Pair, Value]:
 
 
 def _window(b: Builder, bits: Value) -> tuple[Value, Value, Value]:
-    """The 192 digits of 2/pi that matter for x with these bits, at least `2**30`."""
+    """The 192 digits of `2/pi` that matter for x with these bits, at least `2**30`."""
     exponent = (bits >> 52) & word(b, 2047)
     start = exponent - word(b, 1075 + 2 - 64)  # the digit's place among the stored ones
     start = b.select(exponent.compare("lt", word(b, 1053)), word(b, 40), start)
@@ -47,7 +48,7 @@ def _window(b: Builder, bits: Value) -> tuple[Value, Value, Value]:
 
 
 def far(b: Builder, x: Value) -> tuple[Pair, Value]:
-    """As `near`, for x >= LIMIT (infinities and NaN give some number)."""
+    """As `near`, for `x >= LIMIT` (infinities and NaN give some number)."""
     bits = x.bitcast("uint64")
     digits = _window(b, bits)
     m = (bits & word(b, (1 << 52) - 1)) | word(b, 1 << 52)

@@ -2,7 +2,7 @@
 
 A table of sixteen (`pick`) leaves so small an argument that only the first term of its series needs
 its rounding error kept; the result is one sum of a float32 and what is left over, which is so much
-smaller that its own errors are 2**-10 ulp. Arguments for which that does not hold are `rare`.
+smaller that its own errors are `2**-10` ulp. Arguments for which that does not hold are `rare`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def bits_of(x: Value) -> Value:
 
 
 def nearest(b: Builder, x: Value, scale: float) -> tuple[Value, Value]:
-    """The whole number nearest to x * scale, and a word whose low bits it is."""
+    """The whole number nearest to `x * scale`, and a word whose low bits it is."""
     shifted = b.fma(x, number(b, scale), number(b, SHIFTER))
     return shifted - number(b, SHIFTER), bits_of(shifted)
 

@@ -1,11 +1,12 @@
-"""erf and erfc; gammaln, the logarithm of |gamma(x)|.
+"""erf and erfc; gammaln, the logarithm of `|gamma(x)|`.
 
-Below 1/2 erf is an odd polynomial. Above, erfc(x) = exp(-x x) erfcx(x): x x and its rounding error
-go into the exponential, and erfcx is a polynomial around the middle of one of 48 pieces.
+Below 1/2 erf is an odd polynomial. Above, `erfc(x) = exp(-x x) erfcx(x)`: `x x` and its rounding
+error go into the exponential, and erfcx is a polynomial around the middle of one of 48 pieces.
 
-gammaln is Stirling's series from 8 on. Below 8 it is taken at x + 8, less the logarithm of
-x (x + 1) ... (x + 7); left of zero pi / (a sin(pi a)) is reflected. All in pairs, since the terms
-cancel near the zeros: the absolute error stays below 2**-53 where the relative one does not.
+gammaln is Stirling's series from 8 on. Below 8 it is taken at `x + 8`, less the logarithm of
+`x (x + 1) ... (x + 7)`; left of zero `pi / (a sin(pi a))` is reflected. All in pairs, since the
+terms cancel near the zeros: the absolute error stays below `2**-53` where the relative one does
+not.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ HALF_BITS: Final = 0x3FE << 52
 
 
 def _near(b: Builder, x: Value) -> Pair:
-    """erf(x) for |x| <= 1/2."""
+    """`erf(x)` for `|x| <= 1/2`."""
     z = x * x
     high, low = two_product(b, x, number(b, T.TWO_OVER_ROOT_PI[0]))
     low = b.fma(x, number(b, T.TWO_OVER_ROOT_PI[1]), low)
@@ -66,7 +67,7 @@ def _far(b: Builder, size: Value) -> tuple[Pair, Value]:
 
 
 def _outer(b: Builder, x: Value, limit: float) -> Value:
-    """|x| within 1/2 .. ``limit``, which `_far` takes."""
+    """`|x|` within `1/2 .. limit`, which `_far` takes."""
     outer = at_least(b, at_most(b, magnitude(b, x), limit), 0.5)
     return b.select(x.compare("ne", x), number(b, 1.0), outer)
 

@@ -1,7 +1,7 @@
-"""sin, cos and tan: a quadrant and |r| <= pi/4 (`reduction`), then an odd or an even polynomial.
+"""sin, cos and tan: a quadrant and `|r| <= pi/4` (`reduction`), then an odd or an even polynomial.
 
-Both polynomials are computed and one is chosen, for every lane its own. z = r r takes the low part
-of r with it, so that 1 - z/2 + ... needs no other correction.
+Both polynomials are computed and one is chosen, for every lane its own. `z = r r` takes the low
+part of r with it, so that `1 - z/2 + ...` needs no other correction.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _far(b: Builder, x: Value, turn: int) -> Value:
 
 
 def _either(b: Builder, r: Pair, n: Value, turn: int) -> Value:
-    """sin(r) or cos(r), as the quadrant says."""
+    """`sin(r)` or `cos(r)`, as the quadrant says."""
     high, low = r
     z = b.fma(high, high, (high + high) * low)
     sine = high + b.fma(high * z, polynomial(b, z, T.SIN), low)
@@ -83,8 +83,8 @@ def _signed(b: Builder, x: Value, n: Value, turn: int, size: Value) -> Value:
 def _wave32(b: Builder, x: Value, turn: int) -> Value:
     """In float64, rounded once: `(-1)**n sin(r)`, `r = x - n pi`, for cos `x - (n - 1/2) pi`.
 
-    One polynomial for |r| <= pi/2 costs less than two and a choice. Two parts of pi are enough
-    below 2**30.
+    One polynomial for `|r| <= pi/2` costs less than two and a choice. Two parts of pi are enough
+    below `2**30`.
     """
     wide = x.cast(F64)
     shifted = b.fma(wide, number(b, T.PER_PI[0]), number(b, 0.5 if turn else SHIFTER))
@@ -116,7 +116,7 @@ def tan(b: Builder, x: Value) -> Value:
 
 
 def sine_and_cosine(b: Builder, r: Pair) -> tuple[Pair, Pair]:
-    """Of a pair with |r| <= pi/4, as pairs."""
+    """Of a pair with `|r| <= pi/4`, as pairs."""
     high, low = r
     z = high * high
     lost = b.fma(high + high, low, b.fma(high, high, -z))

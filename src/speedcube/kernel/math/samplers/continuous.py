@@ -1,12 +1,12 @@
 """The von Mises and the zeta distribution, by rejection, two uniforms of one block an attempt.
 
 Von Mises (Best & Fisher, "Efficient simulation of the von Mises distribution", 1979) in half
-angles: with s = (1 + sqrt(1 + 4 kappa**2)) / (2 kappa) the paper's r and Z = cos(pi u), its angle
-is 2 atan(sqrt((s - 1) / (s + 1)) tan(pi u / 2)) and its kappa (r - f) is s / (s + Z). Nothing
-cancels, for any kappa.
+angles: with `s = (1 + sqrt(1 + 4 kappa**2)) / (2 kappa)` the paper's r and `Z = cos(pi u)`, its
+angle is `2 atan(sqrt((s - 1) / (s + 1)) tan(pi u / 2))` and its `kappa (r - f)` is `s / (s + Z)`.
+Nothing cancels, for any kappa.
 
 Zeta (Devroye, Non-Uniform Random Variate Generation, 1986, X.6), where the uniform is drawn above
-2**(-63 (a - 1)), below which it gives no int64.
+`2**(-63 (a - 1))`, below which it gives no int64.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .blocks import block, divided, number, tried
 
 
 def von_mises(b: Builder, position: Value, key: Value, s: Value, less: Value, root: Value) -> Value:
-    """The tangent of half the angle; ``less`` = s - 1, ``root`` = sqrt((s - 1) / (s + 1))."""
+    """The tangent of half the angle; `less = s - 1`, `root = sqrt((s - 1) / (s + 1))`."""
     tangent = tried(b, _von_mises, position.bitcast("uint64"), key, s, less, root)
     return tangent.bitcast("float64")
 
@@ -39,7 +39,7 @@ def _von_mises(
 
 
 def zeta(b: Builder, position: Value, key: Value, less: Value, least: Value, other: Value) -> Value:
-    """Zeta of exponent ``less`` + 1; ``least`` = 2**(-63 less), ``other`` = 2**less - 1."""
+    """Zeta of exponent `less + 1`; `least = 2**(-63 less)`, `other = 2**less - 1`."""
     whole = tried(b, _zeta, position.bitcast("uint64"), key, less, least, other)
     return whole.bitcast("int64")
 

@@ -1,12 +1,13 @@
 """Gamma variates of shape 1 and more (Marsaglia & Tsang, "A simple method", ACM TOMS 26, 2000).
 
-With d = shape - 1/3 and c = 1 / sqrt(9 d), d (1 + c z)**3 of a normal z is nearly a gamma variate:
-it is accepted where log u < s, s = z**2 / 2 + d (1 - v + log v), v = (1 + c z)**3. With y = c z
-s = z**2 / 2 + d (3 log1p(y) - 3 y - 3 y**2 - y**3), which loses nothing for large shapes.
+With `d = shape - 1/3` and `c = 1 / sqrt(9 d)`, `d (1 + c z)**3` of a normal z is nearly a gamma
+variate: it is accepted where `log u < s`, `s = z**2 / 2 + d (1 - v + log v)`, `v = (1 + c z)**3`.
+With `y = c z` that is `s = z**2 / 2 + d (3 log1p(y) - 3 y - 3 y**2 - y**3)`, which loses nothing
+for large shapes.
 
-For y >= -1/2 the series of log1p gives s >= -z**4 / (54 d), for y >= 0 half of that, and
-exp(s) >= 1 + s: where u is below 1 less this nothing else need be known. The 22 bits that a normal
-leaves of its block are the first bits of u, so one block nearly always decides.
+For `y >= -1/2` the series of log1p gives `s >= -z**4 / (54 d)`, for `y >= 0` half of that, and
+`exp(s) >= 1 + s`: where u is below 1 less this nothing else need be known. The 22 bits that a
+normal leaves of its block are the first bits of u, so one block nearly always decides.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _STEP: Final = 2.0 ** (-2 * _FREE)
 
 
 def gamma(b: Builder, position: Value, key: Value, d: Value, c: Value, q: Value) -> Value:
-    """A gamma variate of shape ``d`` + 1/3 >= 1; ``c`` = 1 / sqrt(9 d), ``q`` = 1 / (108 d)."""
+    """A gamma variate of shape `d + 1/3 >= 1`; `c = 1 / sqrt(9 d)`, `q = 1 / (108 d)`."""
     place = position.bitcast("uint64")
     z, first = _proposal(b, key, place, word(b, 0))
     y = c * z

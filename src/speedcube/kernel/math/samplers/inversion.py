@@ -1,7 +1,7 @@
 """Discrete distributions of a small mean, by inversion: how many partial sums a uniform exceeds.
 
 The terms follow one from the other by a ratio, 48 of them at most; a mean below 10 leaves less than
-1e-16 beyond. The uniform is brought below 1 - 2**-46, which the rounded sums always reach.
+1e-16 beyond. The uniform is brought below `1 - 2**-46`, which the rounded sums always reach.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Step = Callable[..., Value]
 
 
 def poisson(b: Builder, u: Value, first: Value, lam: Value) -> Value:
-    """Poisson of mean ``lam`` < 10; ``first`` = exp(-lam)."""
+    """Poisson of mean `lam < 10`; `first = exp(-lam)`."""
 
     def step(b: Builder, k: int, term: Value, lam: Value) -> Value:
         return term * (lam * number(b, 1.0 / k))
@@ -29,7 +29,7 @@ def poisson(b: Builder, u: Value, first: Value, lam: Value) -> Value:
 
 
 def binomial(b: Builder, u: Value, first: Value, n: Value, odds: Value) -> Value:
-    """Successes in ``n`` trials of a mean < 10; ``first`` = (1 - p)**n, ``odds`` = p / (1 - p)."""
+    """Successes in ``n`` trials of a mean < 10; `first = (1 - p)**n`, `odds = p / (1 - p)`."""
 
     def step(b: Builder, k: int, term: Value, more: Value, odds: Value) -> Value:
         return term * (b.fma(more, number(b, 1.0 / k), number(b, -1.0)) * odds)

@@ -1,7 +1,7 @@
-"""A keyed bijection of 0 ... n - 1: any element of a permutation without the others.
+"""A keyed bijection of `0 ... n - 1`: any element of a permutation without the others.
 
-An index is a pair (q, r) = divmod(index, across), 0 <= q < down, where across is even and about
-the root of n, and down * across >= n. Each of 24 rounds moves one of the two around by a hash of
+An index is a pair `(q, r) = divmod(index, across)`, `0 <= q < down`, where across is even and about
+the root of n, and `down * across >= n`. Each of 24 rounds moves one of the two around by a hash of
 the other, a Feistel network over numbers modulo down and across: even and odd permutations of pairs
 come alike, since a turn of one row of even length is odd. A pair beyond n goes through the network
 again until one falls inside ("cycle walking", Black & Rogaway 2002): for large n hardly ever.
@@ -73,7 +73,7 @@ def _product(b: Builder, x: Value, y: Value) -> Value:
 
 
 def _split(b: Builder, x: Value, across: Value, inverse_across: Value) -> tuple[Value, Value]:
-    """``divmod(x, across)``: the quotient in doubles is at most one off."""
+    """`divmod(x, across)`: the quotient in doubles is at most one off."""
     estimate = x.bitcast("int64").cast("float64") * inverse_across
     q = b.unary("floor", estimate).cast("int64").bitcast("uint64")
     r = x - _product(b, q, across)
@@ -84,7 +84,7 @@ def _split(b: Builder, x: Value, across: Value, inverse_across: Value) -> tuple[
 
 
 def _turned(b: Builder, x: Value, by: Value, size: Value, inverse: bool) -> Value:
-    """``x`` + ``by``, or ``x`` - ``by``, modulo ``size``."""
+    """`x + by`, or `x - by`, modulo ``size``."""
     turned = x + (size - by if inverse else by)
     return b.select(turned.compare("ge", size), turned - size, turned)
 

@@ -5,13 +5,13 @@ method for generating Poisson random variables" and "The generation of binomial 
 1993). Hypergeometric: ratio of uniforms (Stadlober, "The ratio of uniforms approach for generating
 discrete random variates", 1990).
 
-Probabilities are compared in de Moivre's form, with h = k + 1/2:
+Probabilities are compared in de Moivre's form, with `h = k + 1/2`:
 
     log k! = h log h - h + log(2 pi) / 2 + delta(h),   delta(h) = -1/(24 h) + 7/(2880 h**3) - ...
 
-It holds from k = 0 on, and the h of all factorials in a binomial or hypergeometric probability add
-up to the same number for every k: what is left are sums of h log(h / expected h), small where k is
-likely. Nothing of the size of n log n is ever subtracted.
+It holds from `k = 0` on, and the h of all factorials in a binomial or hypergeometric probability
+add up to the same number for every k: what is left are sums of `h log(h / expected h)`, small where
+k is likely. Nothing of the size of `n log n` is ever subtracted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def delta(b: Builder, h: Value) -> Value:
 
 
 def _delta(b: Builder, h: Value, inverse: Value) -> Value:
-    """`delta` where 1 / h is known."""
+    """`delta` where `1 / h` is known."""
     far = inverse * horner(b, inverse * inverse, DELTA_SERIES)
     return b.rare(h.compare("lt", number(b, float(len(DELTA_TABLE)))), far, _small_delta, h)
 
@@ -66,7 +66,7 @@ def _small_delta(b: Builder, h: Value) -> Value:
 
 
 def _weight(b: Builder, h: Value, expected: Value, inverse: Value) -> Value:
-    """`-h log(h / expected)`; ``inverse`` = `1 / expected`, so that attempts need not divide."""
+    """`-h log(h / expected)`; `inverse = 1 / expected`, so that attempts need not divide."""
     return h * minus_log1p(b, (h - expected) * inverse)
 
 
@@ -90,7 +90,7 @@ def _transformed(
 
 
 def poisson(b: Builder, position: Value, key: Value, *shape: Value) -> Value:
-    """Poisson of mean ``shape[0]`` >= 10; then log(2 pi mean) / 2 and Hormann's constants."""
+    """Poisson of mean `shape[0] >= 10`; then `log(2 pi mean) / 2` and Hormann's constants."""
     inverse = divided(number(b, 1.0), shape[0])
     count = tried(b, _poisson, position.bitcast("uint64"), key, inverse, *shape)
     return count.bitcast("float64")
@@ -114,7 +114,7 @@ def _poisson(
 
 
 def log_binomial(b: Builder, k: Value, n: Value, mean: Value, other: Value) -> Value:
-    """The log of the probability of ``k`` but for a constant; ``other`` = (n + 1) (1 - p)."""
+    """The log of the probability of ``k`` but for a constant; `other = (n + 1) (1 - p)`."""
     return _log_binomial(b, k, n, mean, other, *_inverses(b, mean, other))
 
 
@@ -133,9 +133,9 @@ def _log_binomial(
 
 
 def binomial(b: Builder, position: Value, key: Value, *shape: Value) -> Value:
-    """Successes in ``shape[0]`` trials of a mean >= 10 and p <= 1/2.
+    """Successes in ``shape[0]`` trials of a mean of 10 or more and `p <= 1/2`.
 
-    Then (n + 1) p, (n + 1) (1 - p), `log_binomial` of the likeliest, Hormann's constants.
+    Then `(n + 1) p`, `(n + 1) (1 - p)`, `log_binomial` of the likeliest, Hormann's constants.
     """
     inverses = _inverses(b, *shape[1:3])
     count = tried(b, _binomial, position.bitcast("uint64"), key, *inverses, *shape)
