@@ -1,4 +1,4 @@
-"""The article's two figures: loss of every trial over epochs and seconds; time to a target loss."""
+"""The article's two figures: loss of every trial over epochs and seconds; time to a target."""
 
 from __future__ import annotations
 
