@@ -56,50 +56,50 @@ def split(op: str, args: tuple[Array, ...]) -> Iterator[tuple[float, float, floa
     """
     function = cases.EXACT[op]
     for values in zip(*(a.tolist() for a in args), strict=True):
-        found = function(*map(mp.mpf, values))
-        if found is None or isinstance(found, mpmath.mpc):
+        exact = function(*map(mp.mpf, values))
+        if exact is None or isinstance(exact, mpmath.mpc):
             yield np.nan, 0.0, 0.0
             continue
-        _, digits, exponent, length = found._mpf_
+        _, digits, exponent, length = exact._mpf_
         lift = LIFT if digits and exponent + length < -600 else 0
-        found = mp.ldexp(found, lift) if lift else found
-        high = float(found)
-        yield high, float(found - high) if abs(high) < np.inf else 0.0, float(lift)
+        exact = mp.ldexp(exact, lift) if lift else exact
+        high = float(exact)
+        yield high, float(exact - high) if abs(high) < np.inf else 0.0, float(lift)
 
 
-def errors(op: str, found: Array, args: tuple[Array, ...]) -> Array:
+def errors(op: str, results: Array, args: tuple[Array, ...]) -> Array:
     """How far each of ``found`` is off, in ulps; rough where the value is at a range's end."""
-    info = np.finfo(found.dtype)
+    info = np.finfo(results.dtype)
     with mp.workprec(BITS), np.errstate(all="ignore"):
         columns = np.array(list(split(op, args)))
         high, low, lift = columns[:, 0], columns[:, 1], columns[:, 2]
         scale = np.exp2(lift)
         least = info.minexp - info.nmant + lift
         place = np.maximum(np.frexp(high)[1] - 1 - info.nmant, least)
-        off = abs((found.astype(float) * scale - high) - low)
+        off = abs((results.astype(float) * scale - high) - low)
         size = off / np.exp2(place)
-        if op == "gammaln" and found.dtype == "float64":
+        if op == "gammaln" and results.dtype == "float64":
             size[(abs(high) < 1) & (off <= 2.0**-53)] = 0.0
-    ends = ~np.isfinite(high) | ~np.isfinite(found) | (abs(high) >= float(info.max))
+    ends = ~np.isfinite(high) | ~np.isfinite(results) | (abs(high) >= float(info.max))
     for k in np.nonzero(ends)[0]:
         size[k] = cases.error(
-            op, float(found[k]), tuple(float(a[k]) for a in args), found.dtype.name
+            op, float(results[k]), tuple(float(a[k]) for a in args), results.dtype.name
         )
     return np.asarray(size)
 
 
 def measure(op: str, dtype: str, count: int) -> dict[str, Any]:
     args = points(op, dtype, count)
-    found = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
-    size = errors(op, found, args)
+    results = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
+    size = errors(op, results, args)
     worst: tuple[float, tuple[float, ...]] = (0.0, ())
     for k in np.argsort(size)[-CHECKED:]:
         values = tuple(float(a[k]) for a in args)
-        worst = max(worst, (cases.error(op, float(found[k]), values, dtype), values))
+        worst = max(worst, (cases.error(op, float(results[k]), values, dtype), values))
     return {
         "ulps": worst[0],
         "at": [v.hex() for v in worst[1]],
-        "points": len(found),
+        "points": len(results),
         "not correctly rounded": int((size > 0.5).sum()),
     }
 

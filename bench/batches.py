@@ -41,9 +41,9 @@ def consumed(batches: Iterable[Any]) -> None:
 
 
 def data(rows: int, device: str) -> tuple[Any, Any]:
-    made = torch.Generator(device).manual_seed(0)
-    features = torch.randn(rows, COLUMNS, generator=made, device=device)
-    return features, torch.randint(0, 10, (rows,), generator=made, device=device)
+    generator = torch.Generator(device).manual_seed(0)
+    features = torch.randn(rows, COLUMNS, generator=generator, device=device)
+    return features, torch.randint(0, 10, (rows,), generator=generator, device=device)
 
 
 def generated(rows: int) -> sc.Array:
@@ -107,9 +107,9 @@ def cost(batches: Callable[[], Iterable[Any]]) -> dict[str, float]:
     for _ in batches():
         times.append((time.thread_time() - start) * 1e6)
         start = time.thread_time()
-    found = {"first": times[0], "median": statistics.median(times), "most": max(times[1:])}
-    print("a batch takes", ", ".join(f"{name} {us:.0f}" for name, us in found.items()), "us")
-    return found
+    figures = {"first": times[0], "median": statistics.median(times), "most": max(times[1:])}
+    print("a batch takes", ", ".join(f"{name} {us:.0f}" for name, us in figures.items()), "us")
+    return figures
 
 
 def on_a_gpu() -> dict[str, Any]:
@@ -140,16 +140,16 @@ def on_a_gpu() -> dict[str, Any]:
 
 def timed(batches: Callable[[], Iterable[Any]], rows: int, count: int) -> dict[str, Any]:
     """Epochs until the GPU has made them, and until it has been told to."""
-    told, done = [], []
+    host_seconds, done = [], []
     for _ in range(5):
         torch.cuda.synchronize()
         start = time.perf_counter()
         consumed(batches())
-        told.append(time.perf_counter() - start)
+        host_seconds.append(time.perf_counter() - start)
         torch.cuda.synchronize()
         done.append(time.perf_counter() - start)
-    found = {"seconds": done, "host_us": statistics.median(told[1:]) / count * 1e6}
-    return found | per_second(done[1:], rows)
+    figures = {"seconds": done, "host_us": statistics.median(host_seconds[1:]) / count * 1e6}
+    return figures | per_second(done[1:], rows)
 
 
 def main() -> None:

@@ -188,12 +188,12 @@ def chains(seed: int = 2026) -> dict[str, Any]:
         shape = (1500, 2000)
         ours = chain(getattr(sc.random.default_rng(0), source)(*arguments, size=shape))
         theirs = np.random.default_rng(0)
-        found = in_turn(
+        row = in_turn(
             lambda ours=ours: ours.compute(on="core"),
             lambda c=chain, s=source, g=theirs, a=arguments, n=shape: c(getattr(g, s)(*a, size=n)),
             5,
         )
-        ratios.append(found["ratio"])
+        ratios.append(row["ratio"])
         names.append(f"{source} steps {steps} view {view} {reduction} axis {axis}")
     least = sorted(zip(ratios, names, strict=True))[:5]
     return {
@@ -278,13 +278,13 @@ def imports() -> dict[str, Any]:
         command = [sys.executable, "-c", code]
         return lambda: subprocess.run(command, check=True, env=environment)
 
-    found = in_turn(run("import numpy"), run("import speedcube"), 7)
+    row = in_turn(run("import numpy"), run("import speedcube"), 7)
     bare = seconds(run("pass"), 7)
     base = statistics.median(bare)
-    found["ratio without the interpreter's own start"] = (
-        statistics.median(found["theirs"]) - base
-    ) / (statistics.median(found["ours"]) - base)
-    return found
+    row["ratio without the interpreter's own start"] = (statistics.median(row["theirs"]) - base) / (
+        statistics.median(row["ours"]) - base
+    )
+    return row
 
 
 FIGURES = {
@@ -307,19 +307,19 @@ def main() -> None:
     parser.add_argument("--json")
     parser.add_argument("--only", default="", help="figures whose name contains this")
     options = parser.parse_args()
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, figure in FIGURES.items():
         if options.only not in name:
             continue
-        found[name] = figure()
-        shown = {k: round(v, 3) for k, v in found[name].items() if isinstance(v, float)}
+        figures[name] = figure()
+        shown = {k: round(v, 3) for k, v in figures[name].items() if isinstance(v, float)}
         print(f"{name}: {shown}", flush=True)
     report = {
         "schema": 1,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": "python bench/cpu.py " + " ".join(sys.argv[1:]),
         "machine": this_machine(),
-        "figures": found,
+        "figures": figures,
     }
     if options.json:
         with open(options.json, "w") as file:

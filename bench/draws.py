@@ -64,21 +64,21 @@ CUPY: Final = 2 * 10**8  # and of CuPy's
 def on_a_core() -> dict[str, Any]:
     rows = {}
     theirs = np.random.default_rng(1)
-    for name, (method, given, asked) in DRAWS.items():
+    for name, (method, parameters, asked) in DRAWS.items():
         if not wanted(name):
             continue
-        ours = getattr(sc.random.default_rng(1), method)(*given, size=COUNT)
+        ours = getattr(sc.random.default_rng(1), method)(*parameters, size=COUNT)
         warm(ours)
         row = in_turn(
             lambda y=ours: y.compute(on="core"),
-            lambda m=method, g=given: getattr(theirs, m)(*g, size=COUNT),
+            lambda m=method, p=parameters: getattr(theirs, m)(*p, size=COUNT),
         )
-        rows[name] = told(name, row | {"asked": asked})
+        rows[name] = printed(name, row | {"asked": asked})
     if wanted("permutation"):
         ours = sc.random.default_rng(1).permutation(COUNT)
         warm(ours)
         row = in_turn(lambda: ours.compute(on="core"), lambda: theirs.permutation(COUNT))
-        rows["permutation"] = told("permutation", row | {"asked": 0})
+        rows["permutation"] = printed("permutation", row | {"asked": 0})
         rows["permutation, a slice of 2**60"] = far_slice()
     return rows
 
@@ -90,7 +90,7 @@ def warm(array: Any) -> None:
     cpu.frame_of(prepared).tiers.seen = FULL_PAYS
 
 
-def told(name: str, row: dict[str, Any]) -> dict[str, Any]:
+def printed(name: str, row: dict[str, Any]) -> dict[str, Any]:
     row["ns"] = statistics.median(row["ours"]) / COUNT * 1e9
     asked = f", {row['asked']:g} asked" if row["asked"] else ""
     print(f"{name:20} {row['ratio']:6.2f} times NumPy{asked}; {row['ns']:.1f} ns", flush=True)
@@ -110,15 +110,15 @@ def far_slice() -> dict[str, Any]:
 
 def on_a_gpu() -> dict[str, Any]:
     rows = {}
-    for name, (method, given, _) in DRAWS.items():
+    for name, (method, parameters, _) in DRAWS.items():
         if not wanted(name):
             continue
         count = 4 * 10**10 if name in ("uniform", "exponential", "normal") else 4 * 10**9
-        array = getattr(sc.random.default_rng(1), method)(*given, size=count).sum()
-        found, times = repeated(lambda a=array: a.compute(on="gpu"), 4)
-        bits = hashlib.sha256(np.asarray(found).tobytes()).hexdigest()[:16]
+        array = getattr(sc.random.default_rng(1), method)(*parameters, size=count).sum()
+        total, times = repeated(lambda a=array: a.compute(on="gpu"), 4)
+        bits = hashlib.sha256(np.asarray(total).tobytes()).hexdigest()[:16]
         rows[name] = {"per_second": count / min(times[1:]), "seconds": times, "bits": bits}
-        rows[name]["cupy"] = cupys(method, given)
+        rows[name]["cupy"] = cupys(method, parameters)
         row = rows[name]
         beside = f"CuPy {row['cupy'] / 1e9:.2f}" if row["cupy"] else "not in CuPy"
         print(f"{name:20} {row['per_second'] / 1e9:7.1f} G/s; {beside}; first {times[0]:.2f} s")
@@ -132,7 +132,7 @@ def on_a_gpu() -> dict[str, Any]:
     return rows
 
 
-def cupys(method: str, given: tuple[Any, ...]) -> float | None:
+def cupys(method: str, parameters: tuple[Any, ...]) -> float | None:
     """Numbers a second of CuPy's Generator, else of its legacy functions; None without either."""
     import cupy
 
@@ -143,7 +143,7 @@ def cupys(method: str, given: tuple[Any, ...]) -> float | None:
     stream = cupy.cuda.get_current_stream()
 
     def call() -> None:
-        draw(*given, size=CUPY)
+        draw(*parameters, size=CUPY)
         stream.synchronize()
 
     return CUPY / min(repeated(call, 4)[1][1:])
@@ -170,12 +170,12 @@ def filled() -> dict[str, Any]:
 
 
 def repeated(call: Callable[[], Any], times: int) -> tuple[Any, list[float]]:
-    found, seconds = None, []
+    result, seconds = None, []
     for _ in range(times):
         start = time.perf_counter()
-        found = call()
+        result = call()
         seconds.append(time.perf_counter() - start)
-    return found, seconds
+    return result, seconds
 
 
 def wanted(name: str) -> bool:

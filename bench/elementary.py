@@ -46,8 +46,8 @@ RANGES = {
 def arguments(op: str, dtype: str, count: int) -> list[Any]:
     rng = np.random.default_rng(0)
     low, high = RANGES.get(op, (-10.0, 10.0))
-    found = [rng.uniform(low, high, count).astype(dtype)]
-    return [*found, rng.uniform(-3, 3, count).astype(dtype)] if OPS[op].arity == 2 else found
+    columns = [rng.uniform(low, high, count).astype(dtype)]
+    return [*columns, rng.uniform(-3, 3, count).astype(dtype)] if OPS[op].arity == 2 else columns
 
 
 def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> list[float]:
@@ -96,10 +96,10 @@ def on_gpu(op: str, dtype: str) -> dict[str, Any]:
     lazy = getattr(sc, op)(*map(sc.asarray, held))
     small = getattr(sc, op)(*map(sc.asarray, args)).compute(on="core")
     cupys = getattr(cupy, op, None)
-    found = lazy.compute(on="gpu", to="cupy")
-    same = bool((found[: 1 << 20].get().view(np.uint8) == small.view(np.uint8)).all())
+    result = lazy.compute(on="gpu", to="cupy")
+    same = bool((result[: 1 << 20].get().view(np.uint8) == small.view(np.uint8)).all())
     moved = (len(held) + 1) / 2  # times a copy's bytes
-    found = None
+    result = None
     other = cupy.empty_like(held[0])
     wait = cupy.cuda.Device().synchronize
 
@@ -150,16 +150,16 @@ def main() -> None:
     for op in options.only.split(","):
         for dtype in DTYPES:
             if options.gpu:
-                found: dict[str, Any] = on_gpu(op, dtype)
+                row: dict[str, Any] = on_gpu(op, dtype)
             else:
-                found = {
+                row = {
                     "in cache": on_core(op, dtype, CACHED),
                     "from memory": on_core(op, dtype, STORED),
                 }
-            figures[f"{op} {dtype}"] = found
+            figures[f"{op} {dtype}"] = row
             shown = (
                 f"{k} {statistics.median(v):.2f}" if isinstance(v, list) else f"{k} {v}"
-                for k, v in found.items()
+                for k, v in row.items()
             )
             print(f"{op:8} {dtype}: {', '.join(shown)}", flush=True)
     if options.json:
@@ -182,10 +182,9 @@ def rounded(figures: dict[str, Any]) -> dict[str, Any]:
     """Four digits of every ratio."""
     return {
         name: {
-            k: [float(f"{r:.4g}") for r in v] if isinstance(v, list) else v
-            for k, v in found.items()
+            k: [float(f"{r:.4g}") for r in v] if isinstance(v, list) else v for k, v in row.items()
         }
-        for name, found in figures.items()
+        for name, row in figures.items()
     }
 
 

@@ -58,12 +58,12 @@ def mixed(bits: sc.Array, result: sc.Array) -> sc.Array:
     return z ^ (z >> np.uint64(31))
 
 
-def ulps(found: sc.Array, exact: sc.Array, exact_bits: sc.Array) -> sc.Array:
+def ulps(result: sc.Array, exact: sc.Array, exact_bits: sc.Array) -> sc.Array:
     """The error of each result; infinity, and whatever lies beyond, counts as 2**128."""
     exponent = (exact_bits >> np.int64(52)) & np.int64(2047)
     exponent = sc.minimum(sc.maximum(exponent, np.int64(1023 - 126)), np.int64(1023 + 127))
-    wide = found.astype("float64")
-    wide = sc.where(sc.isinf(found), sc.where(sc.signbit(found), -(2.0**128), 2.0**128), wide)
+    wide = result.astype("float64")
+    wide = sc.where(sc.isinf(result), sc.where(sc.signbit(result), -(2.0**128), 2.0**128), wide)
     near = sc.minimum(sc.maximum(exact, -(2.0**128)), 2.0**128)
     off = abs(wide - near) * sc.exp2((np.int64(1023 + 23) - exponent).astype("float64"))
     return sc.where(sc.isnan(exact), 0.0, off)
@@ -79,13 +79,13 @@ class Slice:
         self.bits, self.result = empty(count, "uint32"), empty(count, "float32")
         self.wide = empty(count, "float64")
         x = sc.asarray(self.bits.view("float32"))
-        found, exact = sc.asarray(self.result), sc.asarray(self.wide)
+        result, exact = sc.asarray(self.result), sc.asarray(self.wide)
         self.function = getattr(sc, op)(x), getattr(sc, op)(x.astype("float64"))
-        off = ulps(found, exact, sc.asarray(self.wide.view("int64")))
-        same_sign = sc.signbit(found) == sc.signbit(exact)
+        off = ulps(result, exact, sc.asarray(self.wide.view("int64")))
+        same_sign = sc.signbit(result) == sc.signbit(exact)
         ends = sc.isinf(exact) | (exact == 0.0)
-        right = same_sign & (~ends | (found.astype("float64") == exact)) & ~sc.isnan(found)
-        right = sc.where(sc.isnan(exact), sc.isnan(found), right)
+        right = same_sign & (~ends | (result.astype("float64") == exact)) & ~sc.isnan(result)
+        right = sc.where(sc.isnan(exact), sc.isnan(result), right)
         self.close = abs(off - 0.5) <= UNSURE
         self.off = off
         self.sums = {

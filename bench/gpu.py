@@ -131,20 +131,20 @@ def kernels(repeat: int) -> dict[str, Any]:
                               capture_output=True, text=True)  # fmt: skip
         return [float(word) for word in done.stdout.split()]
 
-    with tempfile.TemporaryDirectory() as kept:
+    with tempfile.TemporaryDirectory() as directory:
         cold = []
         for _ in range(repeat):
             with tempfile.TemporaryDirectory() as empty:
                 cold.append(run(empty))
-        run(kept)
-        cached = [run(kept) for _ in range(repeat)]
-    found = {}
+        run(directory)
+        cached = [run(directory) for _ in range(repeat)]
+    sorted_times = {}
     for name, times in (("cold", cold), ("from the cache", cached)):
         for what, column in zip(("kernel", "kernel and 2 TB sum"), zip(*times, strict=True),
                                 strict=True):  # fmt: skip
-            found[f"{what}, {name}, s"] = sorted(column)
+            sorted_times[f"{what}, {name}, s"] = sorted(column)
             print(f"{what}, {name}: {statistics.median(column):.4f} s")
-    return found
+    return sorted_times
 
 
 def main() -> None:
@@ -166,14 +166,14 @@ def main() -> None:
         for name, array in _expressions().items()
     ]
     rows += stored(options.repeat)
-    found = kernels(3)
+    times = kernels(3)
     report = {
         "schema": 1,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": "python bench/gpu.py " + " ".join(sys.argv[1:]),
         "machine": machine(),
         "rows": rows,
-        "kernels": found,
+        "kernels": times,
     }
     if options.json:
         with open(options.json, "w") as file:

@@ -1,6 +1,6 @@
-"""Proof that the random numbers have their laws, and are independent of each other.
+"""Proof that the random numbers have their distributions, and are independent of each other.
 
-python bench/randomness.py [--part laws|streams|permutations] [--only CALL ...] [--draws N]
+python bench/randomness.py [--part distributions|streams|permutations] [--only CALL ...] [--draws N]
 [--edges N] [--seed S] [--generator numpy] [--json FILE] [--page]. What is measured replaces the
 same rows and parts of FILE; --page writes docs/randomness.md from measurements/distributions.json
 and measures nothing.
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import scipy
-from proof import laws, page, permutations, streams
+from proof import distributions, page, permutations, streams
+from proof.distributions import Draw
 from proof.fit import Counter, judged
-from proof.laws import Draw
 
 import speedcube as sc
 from speedcube.commands.this_machine import this_machine
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "measurements" / "distributions.json"
 PAGE = ROOT / "docs" / "randomness.md"
 PIECE = 4_000_000
-PARTS = ("laws", "streams", "permutations")
+PARTS = ("distributions", "streams", "permutations")
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "speedcube": sc.random.default_rng,
     "numpy": np.random.default_rng,
@@ -51,7 +51,7 @@ def pieces(draw: Draw, rng: Any, count: int) -> Iterator[Any]:
 
 def tested(draw: Draw, rng: Any, numbers: int) -> list[Measured]:
     """One row for each view of ``numbers`` numbers."""
-    counters = [Counter(view.law()) for view in draw.views]
+    counters = [Counter(view.distribution()) for view in draw.views]
     for piece in pieces(draw, rng, -(-numbers // draw.width)):
         for view, counter in zip(draw.views, counters, strict=True):
             counter.add(view.of(piece))
@@ -61,9 +61,11 @@ def tested(draw: Draw, rng: Any, numbers: int) -> list[Measured]:
     ]
 
 
-def tested_laws(make: Callable[[Any], Any], options: argparse.Namespace) -> Iterator[Measured]:
+def tested_distributions(
+    make: Callable[[Any], Any], options: argparse.Namespace
+) -> Iterator[Measured]:
     """Rows of the calls ``--only``; each draw has a seed of its own."""
-    for index, draw in enumerate(laws.table()):
+    for index, draw in enumerate(distributions.table()):
         if options.only and not {draw.method, draw.name} & set(options.only):
             continue
         start = time.perf_counter()
@@ -72,22 +74,22 @@ def tested_laws(make: Callable[[Any], Any], options: argparse.Namespace) -> Iter
         rows = [{**row, "seed": seed} for row in tested(draw, make(seed), numbers)]
         print(f"{draw.name}: {time.perf_counter() - start:.1f} s", flush=True)
         for row in rows:
-            found = [p for each in page.p_values([row]).values() for p in each]
-            print("   ", row["of"], *(f"{p:.2g}" for p in found), flush=True)
+            p_values = [p for each in page.p_values([row]).values() for p in each]
+            print("   ", row["of"], *(f"{p:.2g}" for p in p_values), flush=True)
         yield from rows
 
 
 def merged(old: list[Measured], new: list[Measured]) -> list[Measured]:
     """The table's rows in its order: the new ones, and the old ones that were not made anew."""
     known = {(row["call"], row["of"]): row for row in [*old, *new]}
-    order = [(draw.name, view.name) for draw in laws.table() for view in draw.views]
+    order = [(draw.name, view.name) for draw in distributions.table() for view in draw.views]
     return [known[key] for key in order if key in known]
 
 
 def verdict(rows: list[Measured]) -> None:
-    for name, found in page.p_values(rows).items():
-        if found:
-            print(page.judged_row(name, found, name == "chi-square"), end="")
+    for name, p_values in page.p_values(rows).items():
+        if p_values:
+            print(page.judged_row(name, p_values, name == "chi-square"), end="")
 
 
 def main() -> None:
@@ -114,8 +116,8 @@ def main() -> None:
         "machine": {**this_machine(), "scipy": scipy.__version__},
     }
     parts = options.part or PARTS
-    if "laws" in parts:
-        rows = list(tested_laws(make, options))
+    if "distributions" in parts:
+        rows = list(tested_distributions(make, options))
         verdict(rows)
         report["laws"] = merged(old.get("laws", []), rows)
     if "streams" in parts:

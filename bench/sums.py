@@ -65,19 +65,19 @@ def kernel(array: Any, naive: bool = False, calls: int = 1) -> Callable[[], None
 
 def stored() -> dict[str, Any]:
     """A sum of numbers in memory: beside NumPy's, and beside a loop that rounds."""
-    found = {}
+    rows = {}
     for dtype in ("float64", "float32"):
         a = data(dtype, MEMORY)
         x = sc.asarray(a)
         total = x.sum()
         assert dtype == "float32" or float(total.compute(on="core")) == math.fsum(a)
-        found[f"{dtype} over NumPy"] = in_turn(lambda y=total: y.compute(on="core"), a.sum)
-        found[f"{dtype} over the naive loop"] = in_turn(kernel(x), kernel(x, naive=True))
+        rows[f"{dtype} over NumPy"] = in_turn(lambda y=total: y.compute(on="core"), a.sum)
+        rows[f"{dtype} over the naive loop"] = in_turn(kernel(x), kernel(x, naive=True))
         x, calls = sc.asarray(a[:CACHE].copy()), 200
-        found[f"{dtype} over the naive loop, in cache"] = in_turn(
+        rows[f"{dtype} over the naive loop, in cache"] = in_turn(
             kernel(x, calls=calls), kernel(x, naive=True, calls=calls)
         )
-    return found
+    return rows
 
 
 def multiplied() -> dict[str, Any]:
@@ -88,7 +88,7 @@ def multiplied() -> dict[str, Any]:
 
 def generated() -> dict[str, Any]:
     """Standard normals into an exact sum; NumPy fills a buffer that stays in cache."""
-    found = {}
+    rows = {}
     for dtype in ("float64", "float32"):
         count = 1 << 27
         y = sc.random.default_rng(0).standard_normal(count, dtype=dtype).sum()
@@ -104,8 +104,8 @@ def generated() -> dict[str, Any]:
             1e9 * statistics.median(pair["ours"]) / count,
             1e9 * statistics.median(pair["theirs"]) / (1 << 24),
         ]
-        found[f"{dtype} over NumPy"] = pair
-    return found
+        rows[f"{dtype} over NumPy"] = pair
+    return rows
 
 
 def wild() -> dict[str, Any]:
@@ -145,17 +145,17 @@ def works() -> dict[str, Callable[[], Any]]:
 
 
 def on_gpu(only: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     for name, make in works().items():
         if only not in name:
             continue
-        given = make()
-        total = sc.asarray(given).sum()
-        elements = math.prod(given.shape)
+        array = make()
+        total = sc.asarray(array).sum()
+        elements = math.prod(array.shape)
         if name.startswith("stored"):
-            row = in_turn(lambda y=total: y.compute(on="gpu"), lambda a=given: float(a.sum()))
+            row = in_turn(lambda y=total: y.compute(on="gpu"), lambda a=array: float(a.sum()))
             row["ours, GB/s"], row["CuPy's, GB/s"] = (
-                given.nbytes / 1e9 / statistics.median(row[k]) for k in ("ours", "theirs")
+                array.nbytes / 1e9 / statistics.median(row[k]) for k in ("ours", "theirs")
             )
         else:
             row = in_turn(lambda y=total: y.compute(on="gpu"), lambda: None, 5)
@@ -163,10 +163,10 @@ def on_gpu(only: str) -> dict[str, Any]:
             row["G/s"] = elements / 1e9 / statistics.median(row["ours"])
         value = np.asarray(total.compute(on="gpu"))
         row["bits"] = value.tobytes().hex()
-        del given, total
-        found[name] = {**row, "profile": profile(name)}
-        print(name, {k: v for k, v in found[name].items() if k not in ("ours", "theirs")})
-    return found
+        del array, total
+        rows[name] = {**row, "profile": profile(name)}
+        print(name, {k: v for k, v in rows[name].items() if k not in ("ours", "theirs")})
+    return rows
 
 
 METRICS = {

@@ -34,9 +34,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Kernels of this session go to a directory of its own, gone at its end; workers share it."""
     if not hasattr(config, "workerinput"):
-        made = tempfile.mkdtemp(prefix="speedcube-kernels-")
-        _OWN_CACHE.append(made)
-        os.environ["SPEEDCUBE_CACHE_DIR"] = made
+        directory = tempfile.mkdtemp(prefix="speedcube-kernels-")
+        _OWN_CACHE.append(directory)
+        os.environ["SPEEDCUBE_CACHE_DIR"] = directory
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

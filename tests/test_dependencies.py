@@ -16,10 +16,10 @@ NEEDS_A_GPU = {"cuda12", "cuda13", "train-cuda12"}  # not in constraints-lowest.
 
 def _direct() -> list[tuple[str, str]]:
     """Where each direct dependency is asked for, and its requirement."""
-    found = [("build", r) for r in PROJECT["build-system"]["requires"]]
-    found += [("needed", r) for r in PROJECT["project"]["dependencies"]]
-    found += [(extra, r) for extra, asked in EXTRAS.items() for r in asked]
-    return [(where, r) for where, r in found if not r.startswith("speedcube[")]
+    requirements = [("build", r) for r in PROJECT["build-system"]["requires"]]
+    requirements += [("needed", r) for r in PROJECT["project"]["dependencies"]]
+    requirements += [(extra, r) for extra, asked in EXTRAS.items() for r in asked]
+    return [(where, r) for where, r in requirements if not r.startswith("speedcube[")]
 
 
 def _name(requirement: str) -> str:

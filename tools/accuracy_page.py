@@ -79,8 +79,8 @@ medians).
 
 
 def read(name: str) -> Measured:
-    found: Measured = json.loads((ROOT / "measurements" / name).read_text())
-    return found
+    measured: Measured = json.loads((ROOT / "measurements" / name).read_text())
+    return measured
 
 
 def row(*cells: Any) -> str:

@@ -21,7 +21,7 @@ RESULT: Final = re.compile(r" *(\w+)\| *(\d+)\| *\d+\| *\d+\| *([\d.]+)\| *(PASS
 def run(log: Path) -> dict[str, Any]:
     """One log: how it was made, the counts, and every result that is not PASSED."""
     lines = log.read_text().splitlines()
-    made: dict[str, Any] = dict(
+    header: dict[str, Any] = dict(
         match.groups() for line in lines if (match := HEADER.fullmatch(line))
     )
     results = [match.groups() for line in lines if (match := RESULT.fullmatch(line))]
@@ -34,10 +34,10 @@ def run(log: Path) -> dict[str, Any]:
         for name, ntuple, p, word in results
         if word != "PASSED"
     ]
-    if "bytes" in made:
-        made["bytes"] = int(made["bytes"])
-    whole = {"tests": len(results), "of": ALL} if "dieharder -a" in made["command"] else {}
-    return {"log": log.name, **made, **whole, **counts, "notable": notable}
+    if "bytes" in header:
+        header["bytes"] = int(header["bytes"])
+    whole = {"tests": len(results), "of": ALL} if "dieharder -a" in header["command"] else {}
+    return {"log": log.name, **header, **whole, **counts, "notable": notable}
 
 
 def document() -> str:

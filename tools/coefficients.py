@@ -265,14 +265,14 @@ class Fit:
     def rest(self, held: list[Real], degree: int, hole: float, warm: list[int]) -> list[Real]:
         """Minimax coefficients len(held) ... degree, the lower ones being ``held``."""
         least = max(abs(x) for x in self.x) * hole
-        kept = [k for k, x in enumerate(self.x) if abs(x) >= least and x and self.weight[k]]
+        places = [k for k, x in enumerate(self.x) if abs(x) >= least and x and self.weight[k]]
         missing = [-e for e in self.errors(held)] if held else [
             w * f for w, f in zip(self.weight, self.truth, strict=True)
         ]  # fmt: skip
         rows = [
-            [self.weight[k] * self.x[k] ** j for j in range(len(held), degree + 1)] for k in kept
+            [self.weight[k] * self.x[k] ** j for j in range(len(held), degree + 1)] for k in places
         ]
-        return minimax(rows, [missing[k] for k in kept], warm)
+        return minimax(rows, [missing[k] for k in places], warm)
 
 
 def _solve(matrix: Real, right: list[Real]) -> list[Real]:
@@ -365,10 +365,10 @@ def result(table: Table, program: Path) -> Result:
             refit = len(held) > len(start)
             rest = fit.rest(held, degree, hole, warm) if refit else ideal[len(start) :]
             held.append(mpf(rounded(rest[0], table.bits)))
-        found = measure(program, table, [float(a) for a in held], 1 << 17)[0]
-        size = found.absolute if table.function is COS else found.ulps
-        if best is None or (size, found.mean) < best[:2]:
-            best = (size, found.mean, hole, held)
+        measured = measure(program, table, [float(a) for a in held], 1 << 17)[0]
+        size = measured.absolute if table.function is COS else measured.ulps
+        if best is None or (size, measured.mean) < best[:2]:
+            best = (size, measured.mean, hole, held)
     assert best is not None
     held = best[3]
     coefficients = tuple(float(a) for a in held)

@@ -1,4 +1,4 @@
-"""Write ``tables.py`` and ``erfcx.py`` of ``src/speedcube/kernel/elementary``.
+"""Write ``tables.py`` and ``erfcx.py`` of ``src/speedcube/kernel/math/elementary``.
 
 They hold minimax polynomials and constants.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -46,8 +46,8 @@ class Table:
 def grid(table: Table, points: int) -> list[Real]:
     low, high = (mpf(end) for end in table.interval)
     middle, radius = (low + high) / 2, (high - low) / 2
-    found = [middle - radius * mp.cospi(mpf(2 * k + 1) / (2 * points)) for k in range(points)]
-    return [x for x in found if x]
+    places = [middle - radius * mp.cospi(mpf(2 * k + 1) / (2 * points)) for k in range(points)]
+    return [x for x in places if x]
 
 
 def rounded(x: Real, bits: int = 53) -> float:
@@ -217,12 +217,12 @@ ERFCX: Final[tuple[tuple[int, ...], ...]] = (
 
 def parts(x: Real, cuts: tuple[int, ...]) -> list[float]:
     """Float64 numbers whose sum is ``x``; each has as many low significand bits zero as asked."""
-    found = []
+    pieces = []
     for cut in cuts:
         with mp.workprec(53 - cut):
-            found.append(float(+x))
-        x = x - mpf(found[-1])
-    return found
+            pieces.append(float(+x))
+        x = x - mpf(pieces[-1])
+    return pieces
 
 
 def constants() -> dict[str, list[float]]:
@@ -270,16 +270,26 @@ from typing import Final
 '''
 
 
-def module() -> str:
-    fitted = [(table, *fit(table)) for table in tables()]
-    text = HEAD
-    for table, found, error in fitted:
-        text += f"``{table.name}``: {table.says}.\n    Degree {len(found) - 1}, {error:.1f}.\n"
-    text += TAIL
-    numbers = {table.name: found for table, found, _ in fitted} | constants()
-    for name, found in numbers.items():
+def module(
+    head: str,
+    tail: str,
+    fitted: Sequence[tuple[Table, Sequence[float], float]],
+    others: Mapping[str, Sequence[float]],
+) -> str:
+    """The text of a module: the fitted polynomials, described, and other numbers."""
+    text = head
+    for table, polynomial, error in fitted:
+        degree = len(polynomial) - 1
+        text += f"``{table.name}``: {table.says}.\n    Degree {degree}, {error:.1f}.\n"
+    text += tail
+    for name, numbers in ({table.name: each for table, each, _ in fitted} | others).items():
         text += f"\n{name}: Final[tuple[float, ...]] = (\n"
-        text += "".join(f'    float.fromhex("{a.hex()}"),\n' for a in found) + ")\n"
+        text += "".join(f'    float.fromhex("{a.hex()}"),\n' for a in numbers) + ")\n"
+    return text
+
+
+def tables_module() -> str:
+    text = module(HEAD, TAIL, [(table, *fit(table)) for table in tables()], constants())
     text += "\nTWO_OVER_PI_BITS: Final[tuple[int, ...]] = (\n"
     return text + "".join(f"    0x{word:016X},\n" for word in two_over_pi_words(20)) + ")\n"
 
@@ -287,9 +297,9 @@ def module() -> str:
 def main() -> None:
     mp.dps = 60
     if "--stdout" in sys.argv[1:]:
-        print(module(), end="")
+        print(tables_module(), end="")
     else:
-        TARGET.write_text(module())
+        TARGET.write_text(tables_module())
         TARGET.with_name("erfcx.py").write_text(erfcx_module())
 
 

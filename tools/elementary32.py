@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from elementary import TARGET, Table, fit, rounded
+from elementary import TARGET, Table, fit, module, rounded
 from mpmath import mp, mpf
 
 ENTRIES: Final = 16
@@ -55,12 +55,12 @@ def coarse(x: Real, places: int) -> tuple[float, float]:
 
 def pieces() -> list[tuple[float, float, float]]:
     """Of each piece of [47/48, 47/24): a multiple of 1/32 near its inverse, and that one's -log."""
-    found = []
+    rows = []
     for k in range(ENTRIES):
         ends = [value(FIRST + ((k + side) << 19)) for side in (0, 1)]
         inverse = float(mp.nint(64 / (ends[0] + ends[1])) / 32)
-        found.append((inverse, *coarse(-mp.log(inverse), 16)))
-    return found
+        rows.append((inverse, *coarse(-mp.log(inverse), 16)))
+    return rows
 
 
 def value(bits: int) -> Real:
@@ -103,22 +103,14 @@ from typing import Final
 '''
 
 
-def module() -> str:
-    fitted = [(table, *fit(table)) for table in tables()]
-    text = HEAD
-    for table, found, error in fitted:
-        text += f"``{table.name}``: {table.says}.\n    Degree {len(found) - 1}, {error:.1f}.\n"
-    text += TAIL
-    numbers = {table.name: found for table, found, _ in fitted} | constants()
-    for name, found in numbers.items():
-        text += f"\n{name}: Final[tuple[float, ...]] = (\n"
-        text += "".join(f'    float.fromhex("{a.hex()}"),\n' for a in found) + ")\n"
+def tables_module() -> str:
+    text = module(HEAD, TAIL, [(table, *fit(table)) for table in tables()], constants())
     return text + f"\n# The bits of 47/48\nFIRST: Final = 0x{FIRST:08X}\n"
 
 
 def main() -> None:
     mp.dps = 60
-    TARGET.with_name("tables32.py").write_text(module())
+    TARGET.with_name("tables32.py").write_text(tables_module())
 
 
 if __name__ == "__main__":

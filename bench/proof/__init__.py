@@ -1,1 +1,1 @@
-"""What bench/randomness.py proves with: laws, counts, independence, permutations, the page."""
+"""What bench/randomness.py proves with: distributions, counts, independence, the page."""

@@ -24,8 +24,8 @@ MOST: Final = 1.7e308
 Numbers = np.ndarray[Any, Any]
 
 
-def is_discrete(law: Any) -> bool:
-    return isinstance(getattr(law, "dist", law), stats.rv_discrete)
+def is_discrete(distribution: Any) -> bool:
+    return isinstance(getattr(distribution, "dist", distribution), stats.rv_discrete)
 
 
 def keys_of(values: Numbers, shift: int = SHIFT) -> Numbers:
@@ -45,8 +45,8 @@ def least_of(keys: Numbers, shift: int = SHIFT) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Law:
-    """A frozen law of SciPy, asked for the probabilities of numbers below an edge and not below."""
+class Distribution:
+    """A frozen distribution of SciPy: the probabilities below an edge and not below."""
 
     frozen: Any
 
@@ -60,8 +60,8 @@ class Law:
 
     def above(self, edges: Numbers) -> Numbers:
         with np.errstate(all="ignore"):  # SciPy's inverse Gaussian gives NaN far above
-            found = self.frozen.sf(edges if self.continuous else np.ceil(edges) - 1)
-        return np.nan_to_num(found)
+            probabilities = self.frozen.sf(edges if self.continuous else np.ceil(edges) - 1)
+        return np.nan_to_num(probabilities)
 
     def quantiles(self, levels: Numbers, centre: float, shift: int) -> Numbers:
         """The first keys, of numbers less ``centre``, that lie behind each level.
@@ -85,10 +85,10 @@ class Law:
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of a law: cell i holds what lies in [edges[i - 1], edges[i]).
+    """Cells of a distribution: cell i holds what lies in [edges[i - 1], edges[i]).
 
-    ``below`` and ``above`` are the law's probabilities on both sides of each edge; numbers are
-    counted less ``centre``, ``keys`` are the edges' keys.
+    ``below`` and ``above`` are the distribution's probabilities on both sides of each edge;
+    numbers are counted less ``centre``, ``keys`` are the edges' keys.
     """
 
     centre: float
@@ -103,54 +103,55 @@ class Cells:
         lower = np.diff(self.below, prepend=0.0, append=1.0)
         upper = -np.diff(self.above, prepend=1.0, append=0.0)
         last = int(np.searchsorted(self.below, 0.5))
-        found = np.where(np.arange(len(lower)) <= last, lower, upper)
+        probabilities = np.where(np.arange(len(lower)) <= last, lower, upper)
         if 0 < last < len(self.below):
-            found[last] = 1.0 - self.below[last - 1] - self.above[last]
-        return found
+            probabilities[last] = 1.0 - self.below[last - 1] - self.above[last]
+        return probabilities
 
 
 def cells_of(frozen: Any, count: int) -> Cells:
-    """About ``count`` cells to count a law's numbers in."""
-    law = Law(frozen)
-    low, high, middle, _ = least_of(law.quantiles(np.array([0.25, 0.5]), 0.0, 0), 0)[[0, 2, 1, 3]]
+    """About ``count`` cells to count a distribution's numbers in."""
+    distribution = Distribution(frozen)
+    quartiles = distribution.quantiles(np.array([0.25, 0.5]), 0.0, 0)
+    low, high, middle, _ = least_of(quartiles, 0)[[0, 2, 1, 3]]
     centre = 0.0
     if high - low < abs(middle) / 8:
-        centre = float(middle if law.continuous else np.rint(middle))
+        centre = float(middle if distribution.continuous else np.rint(middle))
     levels = np.concatenate([TAIL * 2.0 ** np.arange(9), np.arange(1, count // 2 + 1) / count])
-    keys = np.unique(law.quantiles(levels, centre, SHIFT))
+    keys = np.unique(distribution.quantiles(levels, centre, SHIFT))
     near = least_of(keys)
-    if law.continuous:
+    if distribution.continuous:
         keys, near = keys[abs(near) > TINY], near[abs(near) > TINY]
-    below, above = law.below(near + centre), law.above(near + centre)
+    below, above = distribution.below(near + centre), distribution.above(near + centre)
     inside = (below > 0) & (above > 0)
-    return Cells(centre, keys[inside], below[inside], above[inside], law.continuous)
+    return Cells(centre, keys[inside], below[inside], above[inside], distribution.continuous)
 
 
 class Counter:
     """Counts of numbers by cell, piece after piece."""
 
-    def __init__(self, law: Any, count: int = CELLS) -> None:
-        self.cells = cells_of(law, count)
+    def __init__(self, distribution: Any, count: int = CELLS) -> None:
+        self.cells = cells_of(distribution, count)
         keys = self.cells.keys
         self.first = int(keys[0]) - 1 if len(keys) else 0
-        self.found = np.zeros(int(keys[-1]) - self.first + 1 if len(keys) else 1, np.int64)
+        self.tally = np.zeros(int(keys[-1]) - self.first + 1 if len(keys) else 1, np.int64)
 
     def add(self, values: Numbers) -> None:
         centre = self.cells.centre
         near = values - int(centre) if values.dtype.kind == "i" else values - centre
         keys = keys_of(np.ascontiguousarray(near, np.float64))
         keys -= self.first
-        np.clip(keys, 0, len(self.found) - 1, out=keys)
-        self.found += np.bincount(keys, minlength=len(self.found))
+        np.clip(keys, 0, len(self.tally) - 1, out=keys)
+        self.tally += np.bincount(keys, minlength=len(self.tally))
 
     @property
     def counts(self) -> Numbers:
         """One count for each cell."""
-        below = np.cumsum(self.found)[self.cells.keys - self.first - 1]
-        return np.diff(below, prepend=0, append=self.found.sum())
+        below = np.cumsum(self.tally)[self.cells.keys - self.first - 1]
+        return np.diff(below, prepend=0, append=self.tally.sum())
 
 
-def pooled(expected: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
+def pooled(expected: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
     """Neighbouring cells joined until each expects enough."""
     starts, held = [0], 0.0
     for i, value in enumerate(expected):
@@ -160,21 +161,21 @@ def pooled(expected: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
         held += value
     if held < LEAST_EXPECTED and len(starts) > 1:
         starts.pop()
-    return np.add.reduceat(expected, starts), np.add.reduceat(found, starts)
+    return np.add.reduceat(expected, starts), np.add.reduceat(counts, starts)
 
 
 def judged(counter: Counter) -> dict[str, Any]:
     """The tests of what was counted."""
-    cells, found = counter.cells, counter.counts
-    draws = int(found.sum())
-    expected, pooled_found = pooled(cells.probabilities * draws, found)
+    cells, counts = counter.cells, counter.counts
+    draws = int(counts.sum())
+    expected, pooled_counts = pooled(cells.probabilities * draws, counts)
     row: dict[str, Any] = {"draws": draws, "cells": len(expected)}
     if len(expected) == 1:
         return row
-    square = float(((pooled_found - expected) ** 2 / expected).sum())
+    square = float(((pooled_counts - expected) ** 2 / expected).sum())
     row["chi-square"] = square
     row["p"] = float(stats.chi2.sf(square, len(expected) - 1))
-    below = np.cumsum(found[:-1]) / draws
+    below = np.cumsum(counts[:-1]) / draws
     near_below = abs(below - cells.below)
     near_above = abs((1.0 - below) - cells.above)
     distance = float(np.where(cells.below < 0.5, near_below, near_above).max())
@@ -182,8 +183,8 @@ def judged(counter: Counter) -> dict[str, Any]:
     if cells.continuous:
         row["p of distance"] = float(stats.kstwobign.sf(np.sqrt(draws) * distance))
     row["tails"] = [
-        tail(cells.below, np.cumsum(found[:-1]), draws),
-        tail(cells.above, np.cumsum(found[::-1])[:-1][::-1], draws),
+        tail(cells.below, np.cumsum(counts[:-1]), draws),
+        tail(cells.above, np.cumsum(counts[::-1])[:-1][::-1], draws),
     ]
     return row
 
@@ -195,6 +196,6 @@ def tail(probabilities: Numbers, counts: Numbers, draws: int) -> dict[str, float
     if not TAIL / 4 < probabilities[i] < TAIL * 4:
         return None
     count = int(counts[i])
-    law = stats.poisson(expected)
-    p = float(min(1.0, 2 * min(law.cdf(count), law.sf(count - 1))))
+    distribution = stats.poisson(expected)
+    p = float(min(1.0, 2 * min(distribution.cdf(count), distribution.sf(count - 1))))
     return {"expected": expected, "found": count, "p": p}

@@ -18,9 +18,9 @@ Every distribution is drawn by speedcube {speedcube} (stream v1, one core) and t
 at least as large from numbers that are exactly right; the smallest of {tests:,} is expected near
 {expect}.
 
-* **Chi-square** over about 2000 cells near the law's quantiles, equally likely but for the tails,
-  where cells halve down to a probability of 1e-6; of integers over the values, joined until each
-  cell expects 20.
+* **Chi-square** over about 2000 cells near the distribution's quantiles, equally likely but for
+  the tails, where cells halve down to a probability of 1e-6; of integers over the values, joined
+  until each cell expects 20.
 * **Distance** D (Kolmogorov, Smirnov): the largest difference between the share of numbers below an
   edge and its probability, at the cells' edges. Between edges it may be larger by at most a cell
   (5e-4): the p-value is an upper bound.
@@ -29,9 +29,10 @@ at least as large from numbers that are exactly right; the smallest of {tests:,}
 Draws have {most:,} numbers, vectors at the edges {least:,}. Rows with "of" are parts of a draw: one
 column of a draw whose parameters are arrays, a component of a vector, or a function of it.
 
-`bench/proof/laws.py` has laws of its own where SciPy {scipy} has none, or wrong ones: zeta and
-logarithmic series sums, von Mises, and gamma and Poisson laws of shape or mean from 1e6 (beyond 4.5
-deviations SciPy's incomplete gamma functions are wrong: at 1e9 and 4.75 by a factor of 3.7).
+`bench/proof/distributions.py` has distributions of its own where SciPy {scipy} has none, or wrong
+ones: zeta and logarithmic series sums, von Mises, and gamma and Poisson distributions of shape or
+mean from 1e6 (beyond 4.5 deviations SciPy's incomplete gamma functions are wrong: at 1e9 and 4.75
+by a factor of 3.7).
 
 ## Judged together
 | tests | count | smallest p | times the count | p that all are uniform |
@@ -57,10 +58,10 @@ equal size (of words the leading, or the last, four bits): the p-value of indepe
 PERMUTATIONS: Final = """
 ## Permutations
 All were permutations. "Every permutation" is the chi-square of the frequencies of all n!, "places"
-of where each number goes; fixed points, cycles and parity have exact laws. One long permutation is
-judged by tables of sixteen classes of places, values, and neighbours, by the steps between
-neighbours, and by its inversions (Kendall). The smallest of {tests} p-values times their number is
-{least}; p that all are uniform: {uniform}.
+of where each number goes; fixed points, cycles and parity have exact distributions. One long
+permutation is judged by tables of sixteen classes of places, values, and neighbours, by the steps
+between neighbours, and by its inversions (Kendall). The smallest of {tests} p-values times their
+number is {least}; p that all are uniform: {uniform}.
 
 | permutations | n | how many | p |
 |---|---|---|---|
@@ -76,7 +77,7 @@ def short(p: float | None) -> str:
 
 
 def p_values(rows: list[Measured]) -> dict[str, list[float]]:
-    """The p-values of the laws by kind of test."""
+    """The p-values of the distributions by kind of test."""
     tails = [t["p"] for r in rows for t in r.get("tails", ()) if t]
     return {
         "chi-square": [r["p"] for r in rows if "p" in r],
@@ -85,18 +86,19 @@ def p_values(rows: list[Measured]) -> dict[str, list[float]]:
     }
 
 
-def judged_row(name: str, found: list[float], uniform: bool) -> str:
-    together = short(float(stats.kstest(found, "uniform").pvalue)) if uniform else ""
-    least = min(found)
-    return row(name, f"{len(found):,}", short(least), short(least * len(found)), together)
+def judged_row(name: str, values: list[float], uniform: bool) -> str:
+    together = short(float(stats.kstest(values, "uniform").pvalue)) if uniform else ""
+    least = min(values)
+    return row(name, f"{len(values):,}", short(least), short(least * len(values)), together)
 
 
-def tails(found: Measured) -> str:
-    pairs = [t and f"{t['found']} / {t['expected']:.0f}" for t in found.get("tails", (None, None))]
+def tails(verdict: Measured) -> str:
+    both = verdict.get("tails", (None, None))
+    pairs = [t and f"{t['found']} / {t['expected']:.0f}" for t in both]
     return ", ".join(p or "-" for p in pairs) if any(pairs) else ""
 
 
-def laws_table(rows: list[Measured]) -> str:
+def distributions_table(rows: list[Measured]) -> str:
     text = "\n## Every row\n| call | of | numbers | cells | chi-square p | D | its p | tails |\n"
     text += "|---|---|---|---|---|---|---|---|\n"
     for r in rows:
@@ -133,10 +135,10 @@ def streams_text(between: Measured, within: Measured) -> str:
 
 
 def permutations_text(rows: list[Measured]) -> str:
-    found = [p for r in rows for p in r["p"].values()]
+    values = [p for r in rows for p in r["p"].values()]
     text = PERMUTATIONS.format(
-        tests=len(found), least=short(min(found) * len(found)),
-        uniform=short(float(stats.kstest(found, "uniform").pvalue)),
+        tests=len(values), least=short(min(values) * len(values)),
+        uniform=short(float(stats.kstest(values, "uniform").pvalue)),
     )  # fmt: skip
     for r in rows:
         assert r["bijective"]
@@ -155,8 +157,8 @@ def page(measured: Measured) -> str:
         **{k: measured["machine"][k] for k in ("speedcube", "scipy")},
         tests=count, expect=f"{1 / count:.0e}", most=max(draws), least=min(draws),
     )  # fmt: skip
-    for name, found in by_kind.items():
-        text += judged_row(name, found, name == "chi-square")
+    for name, values in by_kind.items():
+        text += judged_row(name, values, name == "chi-square")
     text += streams_text(measured["between streams"], measured["within a stream"])
     text += permutations_text(measured["permutations"])
-    return text + laws_table(rows)
+    return text + distributions_table(rows)

@@ -1,4 +1,4 @@
-"""Permutations: every one as often as every other, and of long ones the laws of their shape.
+"""Permutations: every one as often as every other, and the shapes of long ones.
 
 Many permutations come from the rows of one `permuted`, and from calls of `permutation` one after
 the other. Two classes of a long permutation's places and values are a table with fixed margins.
@@ -60,15 +60,15 @@ def cycles(p: Numbers) -> Numbers:
     return (least == np.arange(p.shape[1])).sum(axis=1)
 
 
-def cycle_law(n: int) -> Numbers:
+def cycle_probabilities(n: int) -> Numbers:
     """Probabilities of 0 ... n cycles: place i closes one with probability 1 / i."""
-    law = np.ones(1)
+    probabilities = np.ones(1)
     for i in range(1, n + 1):
-        law = np.convolve(law, [1 - 1 / i, 1 / i])[:100]
-    return law
+        probabilities = np.convolve(probabilities, [1 - 1 / i, 1 / i])[:100]
+    return probabilities
 
 
-def fixed_law(n: int) -> Numbers:
+def fixed_probabilities(n: int) -> Numbers:
     """Probabilities of 0 ... n fixed points (0 ... 30 where n is more)."""
 
     def none(m: int) -> float:
@@ -77,10 +77,10 @@ def fixed_law(n: int) -> Numbers:
     return np.array([none(n - k) / math.factorial(k) for k in range(min(n, 30) + 1)])
 
 
-def fits(found: Numbers, law: Numbers) -> float:
+def fits(values: Numbers, probabilities: Numbers) -> float:
     """The p-value of these numbers under probabilities of 0, 1, 2 ..., joined where rare."""
-    counts = np.bincount(found, minlength=len(law)).astype(float)[: len(law)]
-    expected = law * len(found)
+    counts = np.bincount(values, minlength=len(probabilities)).astype(float)[: len(probabilities)]
+    expected = probabilities * len(values)
     enough = expected >= 5
     observed = np.append(counts[enough], counts[~enough].sum())
     wanted = np.append(expected[enough], expected[~enough].sum())
@@ -114,11 +114,11 @@ def places(p: Numbers) -> float:
 
 def shapes(p: Numbers) -> dict[str, float]:
     """What holds of many permutations of any length."""
-    n, found = p.shape[1], cycles(p)
-    parity = np.bincount((n - found) % 2, minlength=2)
+    n, counts = p.shape[1], cycles(p)
+    parity = np.bincount((n - counts) % 2, minlength=2)
     return {
-        "fixed points": fits((p == np.arange(n)).sum(axis=1), fixed_law(n)),
-        "cycles": fits(found, cycle_law(n)),
+        "fixed points": fits((p == np.arange(n)).sum(axis=1), fixed_probabilities(n)),
+        "cycles": fits(counts, cycle_probabilities(n)),
         "parity": float(stats.chisquare(parity).pvalue),
     }
 
@@ -131,7 +131,7 @@ def long_one(p: Numbers, n: int, stride: int = 1) -> dict[str, float]:
     def table(a: Numbers, b: Numbers) -> float:
         return float(independence(np.bincount(a * 16 + b, minlength=256).reshape(16, 16)))
 
-    found = {
+    tests = {
         "place and value": table(place * 16 // len(p), classes),
         "place and low bits": table(place * 16 // len(p), p % 16),
         "low bits of both": table(place % 16, p % 16),
@@ -143,8 +143,8 @@ def long_one(p: Numbers, n: int, stride: int = 1) -> dict[str, float]:
         steps = (np.diff(p) % n - 1) * 256 // (n - 1)
         wanted = np.bincount(np.arange(n - 1) * 256 // (n - 1)) / (n - 1)
         counts = np.bincount(steps, minlength=256)
-        found["steps"] = float(stats.chisquare(counts, wanted * counts.sum()).pvalue)
-    return found
+        tests["steps"] = float(stats.chisquare(counts, wanted * counts.sum()).pvalue)
+    return tests
 
 
 def bijective(p: Numbers) -> bool:
@@ -154,13 +154,13 @@ def bijective(p: Numbers) -> bool:
 def sampled(rng: Any, n: int, stride: int) -> dict[str, Any]:
     """Every ``stride``-th number of a permutation too long to look at, and its inverse there."""
     order = rng.permutation(n)
-    found = computed(order[::stride])
-    back = computed(sc.take(inverse_permutation(order), found))
-    inside = found.min() >= 0 and found.max() < n
-    goes_back = bool((back == np.arange(len(found)) * stride).all())
+    values = computed(order[::stride])
+    back = computed(sc.take(inverse_permutation(order), values))
+    inside = values.min() >= 0 and values.max() < n
+    goes_back = bool((back == np.arange(len(values)) * stride).all())
     return {
         "way": f"one permutation, each {stride:,}th", "n": n, "count": 1,
-        "bijective": bool(inside) and goes_back, "p": long_one(found, n, stride),
+        "bijective": bool(inside) and goes_back, "p": long_one(values, n, stride),
     }  # fmt: skip
 
 
@@ -170,10 +170,10 @@ def measured(make: Make, count: int) -> Iterator[dict[str, Any]]:
         for n in lengths:
             number = max(60, count // less // (1 if n < 11 else 10))
             p = many(make([8, k, n]), number, n)
-            found = {"places": places(p), **shapes(p)} if n > 2 else {}
+            p_values = {"places": places(p), **shapes(p)} if n > 2 else {}
             if n <= LARGEST_COUNTED:
-                found["every permutation"] = every_one(p)
-            yield {"way": way, "n": n, "count": number, "bijective": bijective(p), "p": found}
+                p_values["every permutation"] = every_one(p)
+            yield {"way": way, "n": n, "count": number, "bijective": bijective(p), "p": p_values}
     for n in LONG:
         p = calls(make([9, n]), 1, n)
         yield {"way": "one permutation", "n": n, "count": 1, "bijective": bijective(p),

@@ -80,7 +80,7 @@ def between(make: Make, count: int) -> dict[str, Any]:
     drawn = dict(words(make, count))
     names = list(drawn)
     every = np.stack([drawn[name] for name in names])
-    found = {}
+    summaries = {}
     for lag in (0, 1):
         first, second = every[:, : count - lag], every[:, lag:]
         pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if lag or j > i]
@@ -92,8 +92,8 @@ def between(make: Make, count: int) -> dict[str, Any]:
             "agreement of each bit": agreements(first, second)[i, j],
         }
         for name, p in tests.items():
-            found[f"{name}, lag {lag}"] = summary(labels, p)
-    return {"streams": names, "words of each": count, "tests": found}
+            summaries[f"{name}, lag {lag}"] = summary(labels, p)
+    return {"streams": names, "words of each": count, "tests": summaries}
 
 
 def correlations(first: Numbers, second: Numbers) -> Numbers:
@@ -118,10 +118,10 @@ def independence(counts: Numbers) -> Numbers:
     rows, columns = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
     expected = rows * columns / rows.sum(axis=-2, keepdims=True)
     degrees = (counts.shape[-2] - 1) * (counts.shape[-1] - 1)
-    found: Numbers = stats.chi2.sf(
+    p_values: Numbers = stats.chi2.sf(
         ((counts - expected) ** 2 / expected).sum(axis=(-2, -1)), degrees
     )
-    return found
+    return p_values
 
 
 def agreements(first: Numbers, second: Numbers) -> Numbers:
@@ -144,7 +144,7 @@ def signs(x: Numbers, bit: int) -> Numbers:
 
 def within(make: Make, count: int, sources: Sources = SOURCES) -> dict[str, Any]:
     """Numbers of one stream so many positions apart."""
-    found, names, all_p = {}, [], []
+    rows, names, all_p = {}, [], []
     for k, (source, draw) in enumerate(sources.items()):
         classes = classed(computed(draw(make([5, k]), count)), source)
         row = {}
@@ -152,8 +152,8 @@ def within(make: Make, count: int, sources: Sources = SOURCES) -> dict[str, Any]
             row[str(lag)] = contingency(classes[:-lag], classes[lag:])
             names.append([source, lag])
             all_p.append(row[str(lag)])
-        found[source] = row
-    return {"numbers of each": count, "p by lag": found, "tests": summary(names, np.array(all_p))}
+        rows[source] = row
+    return {"numbers of each": count, "p by lag": rows, "tests": summary(names, np.array(all_p))}
 
 
 def classed(values: Numbers, source: str) -> Numbers:

@@ -161,9 +161,9 @@ def client() -> Iterator[Any]:
             processes=False,
             dashboard_address="127.0.0.1:0",
         ) as cluster,
-        distributed.Client(cluster) as made,
+        distributed.Client(cluster) as client,
     ):
-        yield made
+        yield client
 
 
 @pytest.mark.cluster

@@ -95,16 +95,16 @@ def test_rungs_are_the_engines() -> None:
 
 
 def test_the_cache_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tmp_path / "kernels"
-    monkeypatch.setenv("SPEEDCUBE_CACHE_DIR", str(made))
+    directory = tmp_path / "kernels"
+    monkeypatch.setenv("SPEEDCUBE_CACHE_DIR", str(directory))
     empty = gather().cache
-    assert empty == Cache(str(made), True, False, True, 0, 0, "")
-    assert not made.exists(), "looking must not create the directory"
+    assert empty == Cache(str(directory), True, False, True, 0, 0, "")
+    assert not directory.exists(), "looking must not create the directory"
     code = "import speedcube as sc; (sc.arange(7) + 1).sum().compute(on='core')"
     subprocess.run([sys.executable, "-c", code], env=_environ(), check=True)
-    kept = [file.stat().st_size for file in made.iterdir()]
-    assert len(kept) >= 1
-    assert gather().cache == Cache(str(made), True, True, True, len(kept), sum(kept), "")
+    sizes = [file.stat().st_size for file in directory.iterdir()]
+    assert len(sizes) >= 1
+    assert gather().cache == Cache(str(directory), True, True, True, len(sizes), sum(sizes), "")
 
 
 def _environ() -> dict[str, str]:
@@ -117,11 +117,11 @@ def test_what_cannot_be_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
     for name in ("cpu", "memory", "gpus", "packages", "kernel_cache"):
         monkeypatch.setattr(facts_module, name, fails)
-    found = gather()
-    assert [item.what for item in found.unknown] == [
+    facts = gather()
+    assert [item.what for item in facts.unknown] == [
         "packages", "GPUs", "processor", "memory", "kernel cache",
     ]  # fmt: skip
-    assert found.unknown[0].why == "ValueError: no such thing here"
+    assert facts.unknown[0].why == "ValueError: no such thing here"
     result = RUN.invoke(cli.app, ["doctor"])
     assert result.exit_code == 0, result.output
     assert "memory: could not be found out (ValueError: no such thing here)" in result.output
@@ -133,19 +133,19 @@ def test_what_cannot_be_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_json_has_its_schema() -> None:
     result = RUN.invoke(cli.app, ["doctor", "--json"])
     assert result.exit_code == (0 if judge(here()).healthy else 1)
-    found = json.loads(result.output)
-    assert found["schema"] == 1
-    assert list(found) == [
+    report = json.loads(result.output)
+    assert report["schema"] == 1
+    assert list(report) == [
         "schema", "healthy", "system", "cpu", "memory", "gpus", "packages", "imports", "cache",
         "rungs", "unknown", "findings",
     ]  # fmt: skip
-    assert found["system"]["speedcube"] == sc.__version__
-    assert set(found["rungs"][0]) == {"rung", "available", "workers", "reason", "command"}
-    assert found["rungs"][0] == {
+    assert report["system"]["speedcube"] == sc.__version__
+    assert set(report["rungs"][0]) == {"rung", "available", "workers", "reason", "command"}
+    assert report["rungs"][0] == {
         "rung": "core", "available": True, "workers": 1, "reason": "", "command": "",
     }  # fmt: skip
-    assert found["cache"]["directory"] == os.environ["SPEEDCUBE_CACHE_DIR"]
-    assert isinstance(found["findings"], list)
+    assert report["cache"]["directory"] == os.environ["SPEEDCUBE_CACHE_DIR"]
+    assert isinstance(report["findings"], list)
 
 
 def test_a_process_of_its_own_prints_tables() -> None:

@@ -193,8 +193,8 @@ def test_one_gpu_has_no_gpus_and_needs_dask_cuda_for_a_cluster() -> None:
     ids=["one core", "affinity", "quota"],
 )
 def test_why_there_is_no_rung_cores(cpu: Cpu, reason: str, command: str) -> None:
-    found = rung_states(replace(HEALTHY, cpu=cpu, rungs=("core",)))[1]
-    assert found == RungState("cores", False, 0, reason, command)
+    state = rung_states(replace(HEALTHY, cpu=cpu, rungs=("core",)))[1]
+    assert state == RungState("cores", False, 0, reason, command)
 
 
 # (facts, findings, the command of the first)
@@ -264,10 +264,10 @@ FAULTS: dict[str, tuple[Facts, list[str], str]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_and_its_remedy_is_one_command(name: str) -> None:
     facts, expected, command = FAULTS[name]
-    found = findings(facts)
-    assert [finding.code for finding in found] == expected
-    assert found[0].level == "broken"
-    assert found[0].command == command
+    faults = findings(facts)
+    assert [finding.code for finding in faults] == expected
+    assert faults[0].level == "broken"
+    assert faults[0].command == command
     assert not judge(facts).healthy
     assert json.loads(to_json(judge(facts)))["healthy"] is False
 
@@ -321,10 +321,10 @@ def test_a_cache_that_is_a_file_is_broken_if_asked_for(tmp_path: Path, named: bo
     environ = {"SPEEDCUBE_CACHE_DIR": "x"} if named else {}
     inside = host.kernel_cache(file / "kernels", environ)
     assert inside.problem == f"{file} is not a directory"
-    found = host.kernel_cache(file, environ)
-    assert not found.writable
-    assert found.problem == "it is not a directory"
-    (finding,) = findings(replace(HEALTHY, cache=found))
+    cache = host.kernel_cache(file, environ)
+    assert not cache.writable
+    assert cache.problem == "it is not a directory"
+    (finding,) = findings(replace(HEALTHY, cache=cache))
     assert (finding.code, finding.level) == ("cache", "broken" if named else "warning")
     assert str(file) in finding.text
     default = 'export SPEEDCUBE_CACHE_DIR="$(mktemp -d)"'
@@ -333,9 +333,9 @@ def test_a_cache_that_is_a_file_is_broken_if_asked_for(tmp_path: Path, named: bo
 
 def test_a_cache_that_others_may_write_to_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
-    found = host.kernel_cache(tmp_path, {})
-    assert (found.writable, found.problem) == (False, "others may write to it (chmod 700 it)")
-    (finding,) = findings(replace(HEALTHY, cache=found))
+    cache = host.kernel_cache(tmp_path, {})
+    assert (cache.writable, cache.problem) == (False, "others may write to it (chmod 700 it)")
+    (finding,) = findings(replace(HEALTHY, cache=cache))
     assert finding.command == f"chmod 700 {tmp_path}"
 
 
@@ -356,9 +356,9 @@ def test_a_containers_memory_limit_counts_where_it_is_smaller(tmp_path: Path) ->
     assert host.memory(tmp_path).limit is None
     (tmp_path / "memory.max").write_text("123456789\n")
     assert host.memory(tmp_path).limit == 123456789
-    found = findings(replace(HEALTHY, memory=Memory(10**11, 10**10, 10**9)))
-    assert [f.code for f in found] == ["memory-limit"]
-    assert "1.0 GB" in found[0].text
+    faults = findings(replace(HEALTHY, memory=Memory(10**11, 10**10, 10**9)))
+    assert [f.code for f in faults] == ["memory-limit"]
+    assert "1.0 GB" in faults[0].text
 
 
 def test_remedies_keep_their_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,9 +416,9 @@ def installed(folder: Path) -> tuple[Package, ...]:
 )
 def test_the_cuda_of_a_wheel(tmp_path: Path, name: str, version: str, cuda: str | None) -> None:
     wheel(tmp_path, name, version)
-    found = installed(tmp_path)
-    assert [package.cuda for package in found] == [cuda] * len(found)
-    assert bool(found) == (cuda is not None or name in ("cupy", "torch", "numpy"))
+    packages = installed(tmp_path)
+    assert [package.cuda for package in packages] == [cuda] * len(packages)
+    assert bool(packages) == (cuda is not None or name in ("cupy", "torch", "numpy"))
 
 
 def test_torch_says_its_cuda_in_its_own_file(tmp_path: Path) -> None:
@@ -436,10 +436,10 @@ def test_torch_says_its_cuda_in_its_own_file(tmp_path: Path) -> None:
     (tmp_path / "torch").mkdir()
     text = "__version__ = '2.15.0+cu130'\ndebug = False\ncuda: Optional[str] = '13.0'\nhip = None\n"
     (tmp_path / "torch" / "version.py").write_text(text)
-    found = installed(tmp_path)
-    assert get(found, "torch") == Package("torch", "2.15.0", "13.0")
-    assert get(found, "numpy") == Package("numpy", "2.4.6", None)
-    nccl = get(found, "nvidia-nccl-cu13")
+    packages = installed(tmp_path)
+    assert get(packages, "torch") == Package("torch", "2.15.0", "13.0")
+    assert get(packages, "numpy") == Package("numpy", "2.4.6", None)
+    nccl = get(packages, "nvidia-nccl-cu13")
     assert nccl == Package("nvidia-nccl-cu13", "2.30.7", "13", ("torch", "xgboost"))
     (tmp_path / "torch" / "version.py").write_text("cuda: Optional[str] = None\n")
     assert get(installed(tmp_path), "torch") == Package("torch", "2.15.0", None)
@@ -448,8 +448,8 @@ def test_torch_says_its_cuda_in_its_own_file(tmp_path: Path) -> None:
 def test_dask_cuda_has_the_cuda_of_the_bindings(tmp_path: Path) -> None:
     wheel(tmp_path, "dask-cuda", "26.10.0")
     wheel(tmp_path, "cuda-bindings", "13.5.0")
-    found = installed(tmp_path)
-    assert get(found, "dask-cuda") == Package("dask-cuda", "26.10.0", "13")
+    packages = installed(tmp_path)
+    assert get(packages, "dask-cuda") == Package("dask-cuda", "26.10.0", "13")
     wheel(tmp_path, "cupy-cuda12x", "14.2.0")
     facts = machine_with(H200, wheels=installed(tmp_path))
     mixed = next(f for f in findings(facts) if f.code == "mixed-cuda")
@@ -530,9 +530,9 @@ def loader(**libraries: Any) -> Callable[[str], Any]:
 
 
 def test_the_driver_is_asked_without_a_context(tmp_path: Path) -> None:
-    found = gpus((1, ""), {"CUDA_VISIBLE_DEVICES": "2"}, loader(cuda=Cuda(), nvml=NvmlLibrary()))
+    devices = gpus((1, ""), {"CUDA_VISIBLE_DEVICES": "2"}, loader(cuda=Cuda(), nvml=NvmlLibrary()))
     gpu = Gpu(0, "Simulated GPU", "9.0", 80 * 10**9, 79 * 10**9, 132, 2, False)
-    assert found == Gpus("580.159.03", "12.8", 8, (gpu,), "2", 0, "")
+    assert devices == Gpus("580.159.03", "12.8", 8, (gpu,), "2", 0, "")
 
 
 def test_without_nvml_the_bus_is_counted(tmp_path: Path) -> None:
@@ -546,15 +546,15 @@ def test_without_nvml_the_bus_is_counted(tmp_path: Path) -> None:
         (tmp_path / name / "class").write_text(f"{kind}\n")
     assert pci_gpus(tmp_path) == 1
     assert pci_gpus(tmp_path / "absent") is None
-    found = gpus((1, ""), {}, loader(cuda=Cuda()), tmp_path)
-    assert (found.driver, found.in_machine, found.visible[0].free) == (None, 1, None)
-    found = gpus((0, "none"), {}, loader(), tmp_path)
-    assert found == Gpus(None, None, 1, (), None, None, "none")
+    devices = gpus((1, ""), {}, loader(cuda=Cuda()), tmp_path)
+    assert (devices.driver, devices.in_machine, devices.visible[0].free) == (None, 1, None)
+    devices = gpus((0, "none"), {}, loader(), tmp_path)
+    assert devices == Gpus(None, None, 1, (), None, None, "none")
 
 
 def test_a_driver_that_does_not_start_shows_nothing(tmp_path: Path) -> None:
-    found = gpus((0, "error 802"), {}, loader(cuda=Cuda(802), nvml=NvmlLibrary()))
-    assert (found.visible, found.init_status, found.in_machine) == ((), 802, 8)
+    devices = gpus((0, "error 802"), {}, loader(cuda=Cuda(802), nvml=NvmlLibrary()))
+    assert (devices.visible, devices.init_status, devices.in_machine) == ((), 802, 8)
 
 
 # ------------------------------------------------------------------- the child that tries CuPy
@@ -580,16 +580,16 @@ def test_a_cupy_that_fails_only_harms_its_child(
     _fake_module(tmp_path, "cupy", text)
     monkeypatch.syspath_prepend(str(tmp_path))
     limit = 0.5 if "sleep" in text else imports_module.LIMIT
-    found = imports_module.imports(["sm_90"], dask_cuda=False, limit=limit)
-    assert found.tried
-    assert problem in found.cupy_problem
-    assert "\n" not in found.cupy_problem
+    outcome = imports_module.imports(["sm_90"], dask_cuda=False, limit=limit)
+    assert outcome.tried
+    assert problem in outcome.cupy_problem
+    assert "\n" not in outcome.cupy_problem
 
 
 def test_a_dask_cuda_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_module(tmp_path, "cupy", "raise ImportError('simulated')")
     _fake_module(tmp_path, "dask_cuda", "raise RuntimeError('dask is too new')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = imports_module.imports([], dask_cuda=True)
-    assert found.cupy_problem == "ImportError: simulated"
-    assert found.dask_cuda_problem == "RuntimeError: dask is too new"
+    outcome = imports_module.imports([], dask_cuda=True)
+    assert outcome.cupy_problem == "ImportError: simulated"
+    assert outcome.dask_cuda_problem == "RuntimeError: dask is too new"

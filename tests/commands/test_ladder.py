@@ -53,12 +53,12 @@ def test_the_json_is_schema_1(tmp_path: Path) -> None:
     result = RUN.invoke(cli.app, [*SMALL, "--json", str(file)])
     assert result.exit_code == 0, result.output
     assert "Bits: equal on all 2 rungs." in result.output
-    found = json.loads(file.read_text())
-    assert list(found) == ["schema", "machine", "expression", "rungs", "equal_bits"]
-    assert (found["schema"], found["equal_bits"]) == (1, True)
-    assert found["expression"] == "x = normal(10, 1, size=(600, 700)); (x + 1)[::2, ::2].mean()"
-    assert found["machine"]["speedcube"] == sc.__version__
-    core, cores = found["rungs"]
+    report = json.loads(file.read_text())
+    assert list(report) == ["schema", "machine", "expression", "rungs", "equal_bits"]
+    assert (report["schema"], report["equal_bits"]) == (1, True)
+    assert report["expression"] == "x = normal(10, 1, size=(600, 700)); (x + 1)[::2, ::2].mean()"
+    assert report["machine"]["speedcube"] == sc.__version__
+    core, cores = report["rungs"]
     assert list(core) == list(cores) == RUNG_KEYS
     assert (core["rung"], core["workers"]) == ("core", 1)
     assert (cores["rung"], cores["workers"]) == ("cores:2", 2)
@@ -90,9 +90,9 @@ def test_prices_add_a_cost(tmp_path: Path) -> None:
 def test_gpus_are_paid_as_gpus() -> None:
     prices = {"gpu": 3.6, "cpu": 36.0}
     names = ["core", "cores:4", "gpu:1", "gpus:0,2", "cuda-cluster", "client tcp://h:1"]
-    made = [RungResult(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
-    found = climb.finished(made, "", 1, prices=prices)
-    assert [r.cost for r in found.rungs] == pytest.approx([40, 40, 4, 4, 4, None])
+    results = [RungResult(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
+    whole = climb.finished(results, "", 1, prices=prices)
+    assert [r.cost for r in whole.rungs] == pytest.approx([40, 40, 4, 4, 4, None])
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])
@@ -182,9 +182,9 @@ def test_default_rungs(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["no function", "no array", "repeat", "rung", "no rung", "picture"],
 )
 def test_bad_use_from_python(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as caught:
         call()
-    assert message in str(found.value)
+    assert message in str(caught.value)
 
 
 # --------------------------------------------------------------------- bad use, before the run
@@ -298,9 +298,9 @@ def test_different_bits_are_loud(run: int, monkeypatch: pytest.MonkeyPatch, tmp_
     file = tmp_path / "l.json"
     result = RUN.invoke(cli.app, [*SMALL, "--no-dask", "--json", str(file)])
     assert result.exit_code == 1
-    found = json.loads(file.read_text())
-    assert found["equal_bits"] is False
-    core, cores = (rung["bits"] for rung in found["rungs"])
+    report = json.loads(file.read_text())
+    assert report["equal_bits"] is False
+    core, cores = (rung["bits"] for rung in report["rungs"])
     assert core != cores
     assert f"BITS DIFFER: core {core}, cores:2 {cores}." in result.output
     assert "Please report it" in result.output
@@ -507,8 +507,8 @@ def test_expected_values_are_what_seeds_give(op: str) -> None:
     """Over 60 seeds the mean error is small, and errors are as large as they should be."""
     base = experiment("morizet", "60,80", op, "float64")
     value, deviation = base.expected() or (0.0, 0.0)
-    made = [type(base)("", base.shape, op, seed=seed) for seed in range(60)]
-    errors = [(float(one.ours().compute(on="core")) - value) / deviation for one in made]
+    experiments = [type(base)("", base.shape, op, seed=seed) for seed in range(60)]
+    errors = [(float(one.ours().compute(on="core")) - value) / deviation for one in experiments]
     assert abs(statistics.fmean(errors)) < 4 / 60**0.5
     assert 0.6 < statistics.pstdev(errors) < 1.5
 

@@ -95,37 +95,37 @@ CORE = describe("core", "")
 
 
 def test_a_rung_that_takes_minutes_runs_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, told = fake(monkeypatch, 5e-8, 2), []
-    found = time_dask(PRESETS["morizet"], CORE, told.append)
-    assert found.scaled
-    assert found.shape == (20_000, 10_000)  # a published chunk for each of two workers
-    assert found.chunks == (10_000, 10_000)
-    assert clock.ran[-1] == (found.shape, found.chunks)
-    assert found.seconds == pytest.approx(5e-8 * 1e10 / 2)
-    assert told == [pytest.approx(5.0, abs=0.5)]
+    clock, estimates = fake(monkeypatch, 5e-8, 2), []
+    timing = time_dask(PRESETS["morizet"], CORE, estimates.append)
+    assert timing.scaled
+    assert timing.shape == (20_000, 10_000)  # a published chunk for each of two workers
+    assert timing.chunks == (10_000, 10_000)
+    assert clock.ran[-1] == (timing.shape, timing.chunks)
+    assert timing.seconds == pytest.approx(5e-8 * 1e10 / 2)
+    assert estimates == [pytest.approx(5.0, abs=0.5)]
 
 
 def test_a_fast_machine_runs_several_chunks_each(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, 2e-8, 3)
-    found = time_dask(PRESETS["rocklin"], CORE)
-    assert found.shape == (3 * 3 * 10_000, 10_000)
-    assert found.seconds == pytest.approx(2e-8 * 2.5e11 / 3)
+    timing = time_dask(PRESETS["rocklin"], CORE)
+    assert timing.shape == (3 * 3 * 10_000, 10_000)
+    assert timing.seconds == pytest.approx(2e-8 * 2.5e11 / 3)
 
 
 def test_a_slow_machine_runs_smaller_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, 4.5e-7, 1)
-    found = time_dask(PRESETS["morizet"], CORE)
-    assert found.shape == found.chunks == (5_000, 5_000)
-    assert 4.5e-7 * math.prod(found.shape) <= 2 * BUDGET
-    assert found.seconds == pytest.approx(4.5e-7 * 1e10)
+    timing = time_dask(PRESETS["morizet"], CORE)
+    assert timing.shape == timing.chunks == (5_000, 5_000)
+    assert 4.5e-7 * math.prod(timing.shape) <= 2 * BUDGET
+    assert timing.seconds == pytest.approx(4.5e-7 * 1e10)
 
 
 def test_a_minute_or_less_runs_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = fake(monkeypatch, 5e-8, 1)
     chosen = experiment("morizet", "30000,30000", None, "float64")
-    found = time_dask(chosen, CORE)
-    assert (found.scaled, found.shape) == (False, (30_000, 30_000))
-    assert found.seconds == pytest.approx(5e-8 * 9e8)
+    timing = time_dask(chosen, CORE)
+    assert (timing.scaled, timing.shape) == (False, (30_000, 30_000))
+    assert timing.seconds == pytest.approx(5e-8 * 9e8)
     assert clock.ran[-1] == ((30_000, 30_000), (10_000, 10_000))
 
 
@@ -175,10 +175,10 @@ def test_dask_uses_that_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         together.wait()  # passes only if three threads are here at once
         return threading.get_ident()
 
-    found = place_of(describe("cores:3", "")).compute(
+    threads = place_of(describe("cores:3", "")).compute(
         dask.delayed(list)([meet(k) for k in range(3)])
     )
-    assert len({int(thread) for thread in found}) == 3
+    assert len({int(thread) for thread in threads}) == 3
 
 
 def test_several_gpus_need_a_worker_process_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,24 +229,24 @@ def test_the_expression_is_the_published_one() -> None:
         def normal(self, loc: float, scale: float, size: Any, chunks: Any) -> Any:
             import dask.array as da
 
-            self.given = (loc, scale, size, chunks)
+            self.drawn = (loc, scale, size, chunks)
             return da.arange(size[0] * size[1], chunks=-1).reshape(size).rechunk(chunks)
 
     stream = Stream()
     small = experiment("morizet", "6,9", "mean", "float32")
-    made = small.with_dask(stream, (2, 3))
-    assert stream.given == (10.0, 1.0, (6, 9), (2, 3))
-    assert made.dtype == np.float32
+    mean = small.with_dask(stream, (2, 3))
+    assert stream.drawn == (10.0, 1.0, (6, 9), (2, 3))
+    assert mean.dtype == np.float32
     x = np.arange(54).reshape(6, 9)
-    assert made.compute(scheduler="sync") == np.mean((x + 1)[::2, ::2])
+    assert mean.compute(scheduler="sync") == np.mean((x + 1)[::2, ::2])
 
 
 @pytest.mark.parametrize("name", ["core", "cores:2"])
 def test_a_small_experiment(name: str) -> None:
     chosen = experiment("morizet", "300,400", "var", "float32")
-    found = time_dask(chosen, describe(name, ""))
-    assert found.seconds > 0
-    assert (found.scaled, found.shape) == (False, (300, 400))
+    timing = time_dask(chosen, describe(name, ""))
+    assert timing.seconds > 0
+    assert (timing.scaled, timing.shape) == (False, (300, 400))
 
 
 def test_what_goes_wrong_on_the_other_thread_is_raised_here() -> None:

@@ -59,20 +59,20 @@ def columns(turns: int) -> Words:
 
 def interleaved(streams: int) -> Callable[[int], Words]:
     def expected(turns: int) -> Words:
-        found = keys(*(((SEED,), (child,), 0) for child in range(streams)))
-        return word(found, places(turns)[:, None])
+        stream_keys = keys(*(((SEED,), (child,), 0) for child in range(streams)))
+        return word(stream_keys, places(turns)[:, None])
 
     return expected
 
 
 def seeds(turns: int) -> Words:
-    found = keys(*(((SEED + k,), (), 0) for k in range(-(-turns // 256))))
-    return word(found[:, None], places(256)).reshape(-1, 1)[:turns]
+    stream_keys = keys(*(((SEED + k,), (), 0) for k in range(-(-turns // 256))))
+    return word(stream_keys[:, None], places(256)).reshape(-1, 1)[:turns]
 
 
 def calls(turns: int) -> Words:
-    found = keys(*(((SEED,), (), k) for k in range(-(-turns // 256))))
-    return word(found[:, None], places(256)).reshape(-1, 1)[:turns]
+    stream_keys = keys(*(((SEED,), (), k) for k in range(-(-turns // 256))))
+    return word(stream_keys[:, None], places(256)).reshape(-1, 1)[:turns]
 
 
 # Name, what is expected of so many turns, words in a block, and turns: more than a block.
@@ -89,12 +89,12 @@ LAYOUTS = {
 
 def dealt(name: str, bits: int, rung: str, size: int) -> bytes:
     """The first ``size`` bytes of a layout, block by block."""
-    found, missing = [], size
+    pieces, missing = [], size
     blocks = layouts.layout(name)(SEED, rungs.parse(rung, "a test"))
     while missing > 0:
-        found.append(layouts.dealt(next(blocks), bits).tobytes()[:missing])
-        missing -= len(found[-1])
-    return b"".join(found)
+        pieces.append(layouts.dealt(next(blocks), bits).tobytes()[:missing])
+        missing -= len(pieces[-1])
+    return b"".join(pieces)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -293,9 +293,9 @@ def test_the_batteries_results_are_what_their_logs_say() -> None:
     root = Path(__file__).parents[2]
     program = [sys.executable, str(root / "tools" / "batteries.py"), "--stdout"]
     done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
-    kept = (root / "measurements" / "rng" / "dieharder.json").read_text()
-    assert done.stdout == kept, "run tools/batteries.py"
-    runs = json.loads(kept)["runs"]
+    committed = (root / "measurements" / "rng" / "dieharder.json").read_text()
+    assert done.stdout == committed, "run tools/batteries.py"
+    runs = json.loads(committed)["runs"]
     assert any(run["command"].startswith("speedcube rng --layout rows ") for run in runs)
     for run in runs:
         assert run["passed"] >= 1

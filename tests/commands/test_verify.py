@@ -40,20 +40,20 @@ def parsed(name: str) -> rungs.Rung:
 
 @pytest.mark.parametrize("rung", ["core", "cores:2", "cores:3"])
 def test_every_result_has_the_committed_bits(rung: str) -> None:
-    found = check(parsed(rung), read())
-    assert found.first_difference is None
-    assert found.problem == ""
-    assert (found.results, found.equal) == (len(TABLE), len(TABLE))
-    assert found.passed
+    outcome = check(parsed(rung), read())
+    assert outcome.first_difference is None
+    assert outcome.problem == ""
+    assert (outcome.results, outcome.equal) == (len(TABLE), len(TABLE))
+    assert outcome.passed
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
 @pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")] or ["gpu"])
 def test_every_result_has_the_committed_bits_on_a_gpu(rung: str) -> None:
-    found = check(parsed(rung), read())
-    assert found.first_difference is None
-    assert found.passed, found.problem
+    outcome = check(parsed(rung), read())
+    assert outcome.first_difference is None
+    assert outcome.passed, outcome.problem
 
 
 @pytest.mark.parametrize("name", [n for n in TABLE if n not in SLOW][::4])
@@ -164,9 +164,9 @@ def test_a_flipped_bit_is_found(few: list[str], flipped: None) -> None:
 def test_a_flipped_bit_in_json(few: list[str], flipped: None) -> None:
     done = RUN.invoke(cli.app, ["verify", "--on", "core", "--json"])
     assert done.exit_code == 1
-    found = json.loads(done.output)
-    assert (found["schema"], found["list"], found["equal"]) == (1, "stream v1", False)
-    (rung,) = found["rungs"]
+    report = json.loads(done.output)
+    assert (report["schema"], report["list"], report["equal"]) == (1, "stream v1", False)
+    (rung,) = report["rungs"]
     assert (rung["rung"], rung["results"], rung["equal"]) == ("core", len(few), len(few) - 1)
     assert rung["first_difference"]["name"] == "normal"
     assert rung["first_difference"]["expected"] == read()["normal"]
@@ -184,9 +184,9 @@ def test_a_wrong_sum_is_compared_with_other_code(monkeypatch: pytest.MonkeyPatch
         honest(prepared, inputs, stop, wrong, *rest)
 
     monkeypatch.setattr(cpu, "run_records", run_records)
-    found = check(parsed("core"), read(), {"published": TABLE["published"]})
-    assert found.first_difference is not None
-    said = found.first_difference.element
+    outcome = check(parsed("core"), read(), {"published": TABLE["published"]})
+    assert outcome.first_difference is not None
+    said = outcome.first_difference.element
     if len(simd.runnable()) > 1:
         assert said.startswith("1 of 1 differ, the first at (): 0x1.")
         assert said.endswith("(core without fused multiply-add)")
@@ -195,7 +195,7 @@ def test_a_wrong_sum_is_compared_with_other_code(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_rung_that_fails_is_not_equal(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_store(*given: Any) -> None:
+    def run_store(*arguments: Any) -> None:
         raise errors.KernelError("out of order")
 
     monkeypatch.setattr(cpu, "run_store", run_store)
@@ -249,7 +249,7 @@ def test_simd_is_no_matter_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupted(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_store(*given: Any) -> None:
+    def run_store(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cpu, "run_store", run_store)

@@ -38,15 +38,15 @@ def bucket() -> Iterator[FakeS3]:
     fsspec.register_implementation("s3", FakeS3, clobber=True)
     FakeS3.clear_instance_cache()
     FakeS3.asked.clear()
-    made = FakeS3()
+    store = FakeS3()
     for name, color in COLORS.items():
         for number in (2, 1):
             file = io.BytesIO()
             Image.new("P" if number == 2 else "RGB", (3, 2), color).save(file, "PNG")
-            made.pipe(f"zoo/train/Images/{name}/{number}.png", file.getvalue())
-    made.pipe("zoo/train/ImagesOld/birds/9.png", b"no image")
-    made.pipe("zoo/trainer/readme.txt", b"hello")
-    yield made
+            store.pipe(f"zoo/train/Images/{name}/{number}.png", file.getvalue())
+    store.pipe("zoo/train/ImagesOld/birds/9.png", b"no image")
+    store.pipe("zoo/trainer/readme.txt", b"hello")
+    yield store
     FakeS3.store.clear()
     fsspec.registry.pop("s3", None) if hasattr(fsspec.registry, "pop") else None
     if known is not None:

@@ -19,7 +19,7 @@ from speedcube.compat.dask_pytorch_ddp import dispatch
 from speedcube.errors import ParameterError, TrainError
 from speedcube.train.driver import placement
 from speedcube.train.messages import JobSettings, Place
-from speedcube.train.ranks import process as rank_process
+from speedcube.train.ranks import process
 
 pytestmark = pytest.mark.cluster
 SECONDS = 60
@@ -31,9 +31,9 @@ def client() -> Iterator[Client]:
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
         ) as cluster,
-        Client(cluster) as made,
+        Client(cluster) as client,
     ):
-        yield made
+        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +47,9 @@ def total(*values: float, scale: float = 1.0) -> tuple[int, int, float]:
     import torch
     from torch import distributed as dist
 
-    found = torch.tensor([scale * sum(values) + dist.get_rank()])
-    dist.all_reduce(found)
-    return dist.get_rank(), dist.get_world_size(), float(found)
+    tensor = torch.tensor([scale * sum(values) + dist.get_rank()])
+    dist.all_reduce(tensor)
+    return dist.get_rank(), dist.get_world_size(), float(tensor)
 
 
 def test_positional_and_keyword_arguments_reach_the_function(client: Client) -> None:
@@ -69,9 +69,9 @@ def test_the_same_call_again_trains_again(client: Client, tmp_path: Path) -> Non
 
 
 def test_two_runs_at_once_wait_for_each_other_and_no_port_is_fixed(client: Client) -> None:
-    with socket.socket() as taken:  # the old port is in use on this machine
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", 23456))
+    with socket.socket() as listener:  # the old port is in use on this machine
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 23456))
         first = dispatch.run(client, total, 1)
         second = dispatch.run(client, total, 2)
         assert [value for _, _, value in client.gather(first + second)] == [3.0, 3.0, 5.0, 5.0]
@@ -157,8 +157,8 @@ def test_nothing_of_a_job_stays_in_the_workers(client: Client) -> None:
     with pytest.raises(ZeroDivisionError):
         client.gather(dispatch.run(client, lambda: 1 / 0))
     after = client.run(look)
-    assert {worker: found[0] for worker, found in after.items()} == {
-        worker: found[0] for worker, found in before.items()
+    assert {worker: state[0] for worker, state in after.items()} == {
+        worker: state[0] for worker, state in before.items()
     }
     assert not any(initialized for _, initialized in after.values())
 
@@ -174,14 +174,14 @@ def test_inside_a_rank_everything_is_ready(client: Client) -> None:
             "pid": os.getpid(),
         }
 
-    found = client.gather(dispatch.run(client, look))  # backend="nccl", and no GPU
-    for rank, seen in enumerate(found):
+    answers = client.gather(dispatch.run(client, look))  # backend="nccl", and no GPU
+    for rank, seen in enumerate(answers):
         assert seen["RANK"] == seen["LOCAL_RANK"] == rank
         assert seen["WORLD_SIZE"] == seen["LOCAL_WORLD_SIZE"] == 2
         assert seen["MASTER_PORT"] != 23456
         assert seen["group"] == (rank, 2, "gloo")
         assert seen["device"] == "cpu"
-    assert {seen["pid"] for seen in found}.isdisjoint(client.run(os.getpid).values())
+    assert {seen["pid"] for seen in answers}.isdisjoint(client.run(os.getpid).values())
 
 
 def test_pass_local_rank(client: Client) -> None:
@@ -225,15 +225,15 @@ def test_dask_collections_come_lazily_and_compute_inside(client: Client) -> None
     import dask.array as da
 
     x = da.arange(1000, chunks=100)
-    kept, mean = client.persist([x + 1, x.mean()])
-    wait([kept, mean])
+    persisted, mean = client.persist([x + 1, x.mean()])
+    wait([persisted, mean])
 
-    def look(x: Any = None, kept: Any = None, mean: Any = None) -> tuple[Any, ...]:
-        kinds = {type(value).__name__ for value in (x, kept, mean)}
-        return kinds, int(x.sum().compute()), int(kept.sum().compute()), float(mean.compute())
+    def look(x: Any = None, persisted: Any = None, mean: Any = None) -> tuple[Any, ...]:
+        kinds = {type(value).__name__ for value in (x, persisted, mean)}
+        return kinds, int(x.sum().compute()), int(persisted.sum().compute()), float(mean.compute())
 
-    futures = dispatch.run(client, look, x=x, kept=kept, mean=mean)
-    del kept, mean  # the job holds them
+    futures = dispatch.run(client, look, x=x, persisted=persisted, mean=mean)
+    del persisted, mean  # the job holds them
     assert client.gather(futures) == [({"Array"}, 499500, 500500, 499.5)] * 2
 
 
@@ -314,8 +314,8 @@ def test_dispatch_with_ddp_makes_a_group_and_leaves_nothing() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    made = dispatch.dispatch_with_ddp(look, "127.0.0.1", port, 0, "1", 40, y=2)
-    assert made == (42, 0, 1, "0")
+    result = dispatch.dispatch_with_ddp(look, "127.0.0.1", port, 0, "1", 40, y=2)
+    assert result == (42, 0, 1, "0")
     assert not dist.is_initialized()
     assert dict(os.environ) == before
     with pytest.raises(ZeroDivisionError):
@@ -343,8 +343,8 @@ def test_a_rank_finds_its_gpu_in_its_workers_order(monkeypatch: pytest.MonkeyPat
         settings = JobSettings("job", 2, "out", as_task=as_task)
         assert placement.visible_gpus(settings, places, "here") == seen
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,0,1,2")
-    assert rank_process._gpu("3") == 0
+    assert process._gpu("3") == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
-    assert rank_process._gpu("3") == 1
+    assert process._gpu("3") == 1
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    assert rank_process._gpu("3") == 3
+    assert process._gpu("3") == 3

@@ -37,14 +37,14 @@ SECONDS = 60
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
-    ) as made:
-        yield made
+    ) as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster) as made:
-        yield made
+    with Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_the_pytorch_geometric_temporal_program(cluster: LocalCluster, tmp_path:
         Wait(futures)
     assert [future.key for future in futures]
     directory = client_directory(cluster)
-    stats = next(found for found in map(Path, directory) if (found / "stats.txt").exists())
+    stats = next(folder for folder in map(Path, directory) if (folder / "stats.txt").exists())
     words = (stats / "stats.txt").read_text().split()
     (stats / "stats.txt").unlink()
     assert float(words[1].strip(",")) < 1e-6
@@ -154,19 +154,19 @@ def test_the_traffic_benchmark_program(client: Client, tmp_path: Path) -> None:
         share = x_train[dist.get_rank() :: dist.get_world_size()].compute()
         loss, _ = slope(share, FACTOR * share)
         with Lock("totals"):
-            found = Variable("totals").get()
-            found[device] = [
+            by_device = Variable("totals").get()
+            by_device[device] = [
                 len(share),
                 float(share.sum()),
                 loss < 1e-3,
                 mean,
                 float(std.compute()),
             ]
-            Variable("totals").set(found)
+            Variable("totals").set(by_device)
 
     # performance_report draws with bokeh, of the extra "dashboard".
-    told = performance_report(filename=str(tmp_path / "dask-report.html"))
-    with told if find_spec("bokeh") else nullcontext():
+    recording = performance_report(filename=str(tmp_path / "dask-report.html"))
+    with recording if find_spec("bokeh") else nullcontext():
         x = da.arange(64, chunks=16) / 32
         mean, std, x_train = client.persist([x.mean(), x.std(), x])
         Wait([mean, std, x_train])
@@ -179,10 +179,10 @@ def test_the_traffic_benchmark_program(client: Client, tmp_path: Path) -> None:
         rh = results.DaskResultsHandler(uuid.uuid4().hex)
         report = rh.process_results(".", futures, raise_errors=False)
     assert report.errors == ()
-    found = totals.get()
+    by_device = totals.get()
     deviation = pytest.approx(x.std().compute())
-    assert list(found["cuda:0"]) == [32, 31.0, True, mean, deviation]
-    assert list(found["cuda:1"]) == [32, 32.0, True, mean, deviation]
+    assert list(by_device["cuda:0"]) == [32, 31.0, True, mean, deviation]
+    assert list(by_device["cuda:1"]) == [32, 32.0, True, mean, deviation]
 
 
 def test_the_easi_notebook_program(client: Client, tmp_path: Path) -> None:
@@ -267,9 +267,9 @@ def test_the_saturn_program(client: Client, tmp_path: Path) -> None:
     assert {str(path.relative_to(training)) for path in report.written} == {*logs, "model.pkl"}
     assert report.ok
     for name in logs:
-        told = json.loads((training / name).read_text())
-        assert [told["worker"], told["epoch"]] == [int(name[10]), int(name[12])]
-        assert told["loss"] < 1e-6
+        record = json.loads((training / name).read_text())
+        assert [record["worker"], record["epoch"]] == [int(name[10]), int(name[12])]
+        assert record["loss"] < 1e-6
     state = pickle.loads((training / "model.pkl").read_bytes())
     assert torch.allclose(state["module.weight"], torch.tensor([[3.0]]), atol=1e-3)
 
@@ -332,7 +332,7 @@ def test_paths_that_leave_the_prefix_are_refused_at_home_and_told(
     assert list(outside.iterdir()) == []
     assert not (tmp_path / "out.txt").exists()
     assert not Path("/etc/speedcube-out.txt").exists()
-    assert [found.name for found in prefix.rglob(".speedcube-*")] == []
+    assert [leftover.name for leftover in prefix.rglob(".speedcube-*")] == []
     assert (prefix / "good.txt").stat().st_mode & 0o777 == 0o666 & ~mask()
     # Asked to raise, it does so after all is written; what was written is not written again.
     with pytest.raises(
@@ -343,9 +343,9 @@ def test_paths_that_leave_the_prefix_are_refused_at_home_and_told(
 
 
 def mask() -> int:
-    found = os.umask(0o022)
-    os.umask(found)
-    return found
+    umask = os.umask(0o022)
+    os.umask(umask)
+    return umask
 
 
 def test_failures_are_reported_and_earlier_results_written(
@@ -387,12 +387,12 @@ def test_large_results_and_two_handlers(client: Client, tmp_path: Path) -> None:
     for rank in (0, 1):
         assert (tmp_path / "mine" / f"{rank}.bin").read_bytes() == pattern * 3000
     assert sorted(os.listdir(tmp_path / "mine")) == ["0.bin", "1.bin"]
-    found = list(other._get_results(futures))
-    assert len(found) == 4
-    assert {"path": "text", "data": "ü"} in found
-    assert {"path": "empty", "data": ""} in found
-    kept = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.get_events())
-    assert not any(len(events) for topic, events in kept.items() if "speedcube" in topic)
+    submitted = list(other._get_results(futures))
+    assert len(submitted) == 4
+    assert {"path": "text", "data": "ü"} in submitted
+    assert {"path": "empty", "data": ""} in submitted
+    by_topic = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.get_events())
+    assert not any(len(events) for topic, events in by_topic.items() if "speedcube" in topic)
 
 
 def test_results_that_are_no_data_and_handlers_outside_of_a_rank(client: Client) -> None:

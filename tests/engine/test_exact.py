@@ -193,8 +193,8 @@ def test_axes(op: str, axis: Any, keepdims: bool) -> None:
     data = (_rng.normal(size=(5, 7, 11)) * 10.0 ** _rng.integers(-20, 20, (5, 7, 11))).round(3)
     computed = getattr(sc.asarray(data), op)(axis=axis, keepdims=keepdims).compute(on="core")
     axes = range(3) if axis is None else axis if isinstance(axis, tuple) else (axis % 3,)
-    kept = [k for k in range(3) if k not in axes]
-    rows = data.transpose(*kept, *axes).reshape(*(data.shape[k] for k in kept), -1)
+    kept_axes = [k for k in range(3) if k not in axes]
+    rows = data.transpose(*kept_axes, *axes).reshape(*(data.shape[k] for k in kept_axes), -1)
     wanted = np.apply_along_axis(lambda r: reduce_row(op, r, "float64"), -1, rows)
     shape = [1 if k in axes else n for k, n in enumerate(data.shape) if keepdims or k not in axes]
     assert_same_bits(computed, wanted.reshape(shape))

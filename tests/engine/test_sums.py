@@ -68,10 +68,10 @@ def seen(a: Any, view: Any) -> Any:
 
 def answer(data: np.ndarray, axis: Any, op: str, dtype: str) -> np.ndarray:
     axes = tuple(range(data.ndim)) if axis is None else axis
-    kept = [k for k in range(data.ndim) if k not in axes]
-    shape = tuple(data.shape[k] for k in kept)
+    kept_axes = [k for k in range(data.ndim) if k not in axes]
+    shape = tuple(data.shape[k] for k in kept_axes)
     count = math.prod(data.shape[k] for k in axes)
-    rows = data.transpose(*kept, *axes).reshape(math.prod(shape), count)
+    rows = data.transpose(*kept_axes, *axes).reshape(math.prod(shape), count)
     return np.array([reduce_row(op, row, dtype) for row in rows], dtype).reshape(shape)
 
 

@@ -153,8 +153,8 @@ NARROW = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 def emulated(a: float, b: float, c: float, dtype: str) -> Any:
-    given = {f"leaf{k}": np.array([v], dtype) for k, v in enumerate((a, b, c))}
-    return evaluate(fma_body(dtype), given)["x"][0]
+    leaves = {f"leaf{k}": np.array([v], dtype) for k, v in enumerate((a, b, c))}
+    return evaluate(fma_body(dtype), leaves)["x"][0]
 
 
 def check_fma(a: float, b: float, c: float, dtype: str) -> None:
@@ -209,20 +209,20 @@ def test_fma_special_values_are_the_hardwares(dtype: str) -> None:
     with np.errstate(over="ignore"):
         values = np.array(SPECIAL).astype(dtype)
     grid = np.meshgrid(values, values, values)
-    given = {f"leaf{k}": g.ravel() for k, g in enumerate(grid)}
+    leaves = {f"leaf{k}": g.ravel() for k, g in enumerate(grid)}
     body = fma_body(dtype)
-    assert_same_bits(evaluate(body, given)["x"], run_body(body, given, targets()[0]))
+    assert_same_bits(evaluate(body, leaves)["x"], run_body(body, leaves, targets()[0]))
 
 
 def test_fma_random_bits_are_the_hardwares() -> None:
     rng = np.random.default_rng(0)
     for dtype, word in (("float64", np.uint64), ("float32", np.uint32)):
         raw = rng.integers(0, np.iinfo(word).max, (3, 50_000), word, endpoint=True)
-        given = {f"leaf{k}": raw[k].view(dtype) for k in range(3)}
+        leaves = {f"leaf{k}": raw[k].view(dtype) for k in range(3)}
         near = {f"leaf{k}": rng.normal(size=50_000).astype(dtype) for k in range(3)}
         near["leaf2"] = -near["leaf0"] * near["leaf1"]
         body = fma_body(dtype)
-        for case in (given, near):
+        for case in (leaves, near):
             assert_same_bits(evaluate(body, case)["x"], run_body(body, case, targets()[0]), dtype)
 
 

@@ -33,7 +33,7 @@ class Alone:
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
-        self.kept: dict[str, Any] | None = None
+        self.saved: dict[str, Any] | None = None
         self.states: list[dict[str, Any]] = []
 
     def report(self, metrics: dict[str, Any], checkpoint: Any = None) -> None:
@@ -42,9 +42,9 @@ class Alone:
             self.states.append(copy.deepcopy(checkpoint) | {"rng": torch.get_rng_state()})
 
     def latest(self) -> dict[str, Any] | None:
-        if self.kept is not None:
-            torch.set_rng_state(self.kept["rng"])
-        return self.kept
+        if self.saved is not None:
+            torch.set_rng_state(self.saved["rng"])
+        return self.saved
 
 
 @pytest.fixture
@@ -102,13 +102,13 @@ def test_the_training_loss_is_that_of_the_weights_it_saw(
 
 def test_a_resumed_training_has_the_weights_of_one_that_was_not_interrupted(alone: Alone) -> None:
     whole = trained(epochs=3)
-    alone.kept = alone.states[0]
-    assert alone.kept["epoch"] == 1
+    alone.saved = alone.states[0]
+    assert alone.saved["epoch"] == 1
     resumed = trained(epochs=3)
     assert [row["epoch"] for row in alone.rows] == [1, 2, 3, 2, 3]
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
-    alone.kept = None
+    alone.saved = None
     other = trained(epochs=3, seed=1)
     assert not torch.equal(whole["linear.bias"], other["linear.bias"])
 
@@ -135,7 +135,7 @@ def test_a_gpu_trains_as_a_cpu_does_and_resumes(
         assert one["loss"] == pytest.approx(other["loss"], rel=0.03)
         assert one["validation_loss"] == pytest.approx(other["validation_loss"], rel=0.03)
     assert gpu[-1]["validation_loss"] == pytest.approx(loss_by_hand(weights, HELD_OUT), rel=0.01)
-    alone.kept = alone.states[4]
+    alone.saved = alone.states[4]
     trained(epochs=3)
     assert [row["epoch"] for row in alone.rows[6:]] == [3]
     assert alone.rows[6]["loss"] == pytest.approx(gpu[-1]["loss"], rel=0.03)

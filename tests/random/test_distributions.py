@@ -1,6 +1,6 @@
 """Distributions by formulas: their far ends, their bits, and parameters in arrays.
 
-Their laws are in random/test_randomness.py.
+How often each number comes is in random/test_randomness.py.
 """
 
 from __future__ import annotations
@@ -249,9 +249,9 @@ SIZES: Final = (None, 3, (3,), (2, 3), (4, 2, 3), (), (0,), (2, 0), (1,), (2, 1)
 SHAPES: Final = ((), (3,), (2, 1), (2, 3), (1,), (0,), (1, 3), (4, 1, 3))
 
 
-def outcome(generator: Any, name: str, given: Sequence[Any], **options: Any) -> Any:
+def outcome(generator: Any, name: str, arguments: Sequence[Any], **options: Any) -> Any:
     try:
-        array = getattr(generator, name)(*given, **options)
+        array = getattr(generator, name)(*arguments, **options)
     except ValueError:
         return "refused"
     return np.shape(array), array.dtype if hasattr(array, "dtype") else np.dtype(type(array))

@@ -1,4 +1,4 @@
-"""Every distribution's numbers have its law, streams are independent, permutations are even.
+"""Every distribution's numbers are its own, streams are independent, permutations are even.
 
 The same tests as those of docs/randomness.md, with fewer numbers. The seeds are fixed.
 """
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from proof import laws, page, permutations, streams
+from proof import distributions, page, permutations, streams
 from proof.fit import Counter, judged
 from scipy import stats
 
@@ -23,14 +23,18 @@ LEAST: Final = 1e-6  # of a p-value
 NUMBERS: Final = 200_000
 # Arrays of parameters give the bits of numbers (test_distributions.py, test_samplers.py), so that a
 # method is drawn with arrays where it takes them, and with its main parameters where not.
-TOGETHER: Final = [d for d in laws.table() if d.method in laws.LAWS and d.width > 1]
-ALONE: Final = [d for d in laws.table() if d.main and d.method not in {t.method for t in TOGETHER}]
-SINGLE: Final = [d for d in laws.table() if "float32" in d.name]
+TOGETHER: Final = [
+    d for d in distributions.table() if d.method in distributions.METHODS and d.width > 1
+]
+ALONE: Final = [
+    d for d in distributions.table() if d.main and d.method not in {t.method for t in TOGETHER}
+]
+SINGLE: Final = [d for d in distributions.table() if "float32" in d.name]
 
 
-def judgement(values: Any, law: Any) -> dict[str, float]:
+def judgement(values: Any, distribution: Any) -> dict[str, float]:
     """The p-values of numbers, by test."""
-    counter = Counter(law, 100)
+    counter = Counter(distribution, 100)
     counter.add(values)
     row = judged(counter)
     named = {key: row[key] for key in ("p", "p of distance") if key in row}
@@ -38,15 +42,15 @@ def judgement(values: Any, law: Any) -> dict[str, float]:
     return named | {name: tail["p"] for name, tail in tails if tail}
 
 
-# Laws --------------------------------------------------------------------------------------------
+# Distributions ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("draw", [*ALONE, *TOGETHER, *SINGLE], ids=lambda draw: draw.name)
-def test_law(draw: laws.Draw) -> None:
+def test_distribution(draw: distributions.Draw) -> None:
     count = -(-NUMBERS // draw.width)
     values = draw.call(sc.random.default_rng(20), count).compute(on="core")
     for view in draw.views:
-        verdict = judgement(view.of(values), view.law())
+        verdict = judgement(view.of(values), view.distribution())
         assert all(p > LEAST for p in verdict.values()), (view.name, verdict)
 
 
@@ -65,24 +69,28 @@ WRONG: Final[dict[str, tuple[Any, Any, str]]] = {
         stats.poisson(4.0),
         "p",
     ),
-    "zeros where a law has none": (np.where(NORMALS > 3, 0.0, NORMALS**2), stats.chi2(1), "p"),
+    "zeros where a distribution has none": (
+        np.where(NORMALS > 3, 0.0, NORMALS**2),
+        stats.chi2(1),
+        "p",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_law_is_found(name: str) -> None:
-    values, law, by = WRONG[name]
-    assert judgement(values, law)[by] < LEAST
+def test_a_wrong_distribution_is_found(name: str) -> None:
+    values, distribution, by = WRONG[name]
+    assert judgement(values, distribution)[by] < LEAST
 
 
 def test_right_numbers_pass() -> None:
-    for values, law in (
+    for values, distribution in (
         (NORMALS, stats.norm),
         (NORMALS + 1e6, stats.norm(1e6)),
         (NORMALS**2, stats.chi2(1)),
         (np.exp(NORMALS), stats.lognorm(1.0)),
     ):
-        assert min(judgement(values, law).values()) > 1e-3
+        assert min(judgement(values, distribution).values()) > 1e-3
 
 
 def test_cells_hold_what_their_edges_say() -> None:
@@ -198,8 +206,10 @@ def test_the_page_is_what_its_file_says() -> None:
     text = (ROOT / "docs" / "randomness.md").read_text()
     assert page.page(measured) == text, "run python bench/randomness.py --page"
     tested = {(row["call"], row["of"]) for row in measured["laws"]}
-    assert tested == {(d.name, view.name) for d in laws.table() for view in d.views}
+    assert tested == {(d.name, view.name) for d in distributions.table() for view in d.views}
     for name, p_values in page.p_values(measured["laws"]).items():
         assert min(p_values) * len(p_values) > 1e-3, name
     asked = {row["call"]: row["asked"] for row in measured["laws"]}
-    assert all(asked[d.name] >= (1e8 if d.main or not d.vectors else 1e7) for d in laws.table())
+    assert all(
+        asked[d.name] >= (1e8 if d.main or not d.vectors else 1e7) for d in distributions.table()
+    )

@@ -123,42 +123,42 @@ def value() -> dict[str, Any]:
 
 def tampered(raw: bytes, chance: random.Random) -> bytes:
     """Return bytes with some changed, removed, doubled or put in."""
-    made = bytearray(raw)
+    mutant = bytearray(raw)
     for _ in range(chance.choice([1, 1, 2, 8])):
-        start = chance.randrange(len(made) + 1)
-        stop = min(len(made), start + chance.choice([0, 1, 1, 2, 8, 64, 1000]))
-        made[start:stop] = chance.choice(
-            [b"", chance.randbytes(stop - start), chance.choice(TOKENS), made[start:stop] * 2]
+        start = chance.randrange(len(mutant) + 1)
+        stop = min(len(mutant), start + chance.choice([0, 1, 1, 2, 8, 64, 1000]))
+        mutant[start:stop] = chance.choice(
+            [b"", chance.randbytes(stop - start), chance.choice(TOKENS), mutant[start:stop] * 2]
         )
-    return bytes(made)
+    return bytes(mutant)
 
 
 def places(node: Any) -> list[tuple[Any, Any]]:
     """Return every (container, key) in a JSON value."""
     inner = node.items() if isinstance(node, dict) else enumerate(node)
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     for key, item in inner:
-        found.append((node, key))
+        pairs.append((node, key))
         if isinstance(item, dict | list):
-            found += places(item)
-    return found
+            pairs += places(item)
+    return pairs
 
 
 def altered(node: Any, chance: random.Random) -> Any:
     """Return a JSON value with some inner value replaced, removed, renamed or moved."""
     node = json.loads(json.dumps(node))
     for _ in range(chance.choice([1, 1, 1, 3])):
-        found = places(node) if isinstance(node, dict | list) else []
-        if not found:
+        pairs = places(node) if isinstance(node, dict | list) else []
+        if not pairs:
             return node
-        container, key = chance.choice(found)
+        container, key = chance.choice(pairs)
         action = chance.randrange(5)
         if action <= 1:
             container[key] = chance.choice(HOSTILE)
         elif action == 2:
             del container[key]
         elif action == 3:
-            other, name = chance.choice(found)
+            other, name = chance.choice(pairs)
             container[key] = json.loads(
                 json.dumps(other.get(name) if isinstance(other, dict) else 1)
             )
@@ -213,10 +213,10 @@ def mutate(path: Path, about: bytes, data: bytes, chance: random.Random) -> None
 def outcome(root: Path) -> str:
     """Read what is there in every way; name what came of it."""
     try:
-        found = checkpoint.newest(root, 1)
-        assert found is not None
-        _ = found.value, found.metrics, found.skipped, repr(found)
-        state = found.rng(0)
+        saved = checkpoint.newest(root, 1)
+        assert saved is not None
+        _ = saved.value, saved.metrics, saved.skipped, repr(saved)
+        state = saved.rng(0)
         if state is not None:
             rng.restore(state)
     except checkpoint.CheckpointError:

@@ -40,20 +40,20 @@ def value(step: int) -> dict[str, Any]:
 
 def fault(root: Path, acknowledged: int) -> str | None:
     """What is wrong with the newest checkpoint, of a writer that told of ``acknowledged``."""
-    found = checkpoint.newest(root, 1)
-    if found is None:
+    saved = checkpoint.newest(root, 1)
+    if saved is None:
         return f"step {acknowledged} is gone" if acknowledged else None
-    wanted = value(found.step)
-    if found.step < acknowledged:
-        return f"step {acknowledged} was told, {found.step} is there"
-    if found.skipped:
-        return f"not valid: {found.skipped}"
-    got = found.value
+    wanted = value(saved.step)
+    if saved.step < acknowledged:
+        return f"step {acknowledged} was told, {saved.step} is there"
+    if saved.skipped:
+        return f"not valid: {saved.skipped}"
+    got = saved.value
     same = torch.equal(got["model"]["w"], wanted["model"]["w"])
-    same &= got["history"] == wanted["history"] and int(got["model"]["step"]) == found.step
+    same &= got["history"] == wanted["history"] and int(got["model"]["step"]) == saved.step
     same &= got["numpy"].tobytes() == wanted["numpy"].tobytes()
-    same &= found.rng()["torch"].tobytes() == STATE[0]["torch"].tobytes()
-    return None if same else f"step {found.step} holds other bits"
+    same &= saved.rng()["torch"].tobytes() == STATE[0]["torch"].tobytes()
+    return None if same else f"step {saved.step} holds other bits"
 
 
 def forked(work: Callable[[], object]) -> int:
@@ -102,8 +102,8 @@ def kills(count: int, root: Path) -> dict[str, Any]:
         time.sleep(chance.uniform(0.0, 5 * usual))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        with open(reader, "rb") as told:
-            lines = told.read().split()
+        with open(reader, "rb") as pipe:
+            lines = pipe.read().split()
         steps += len(lines)
         acknowledged = int(lines[-1]) if lines else acknowledged
         litter += len(list(root.glob(".step-*")))
@@ -161,8 +161,8 @@ def points(count: int, root: Path) -> dict[str, Any]:
 
             status = os.waitpid(forked(work), 0)[1]
             os.close(writer)
-            with open(reader, "rb") as told:
-                wrong = fault(place, 3 if told.read() else 2)
+            with open(reader, "rb") as pipe:
+                wrong = fault(place, 3 if pipe.read() else 2)
             checkpoint.collect(place)
             checkpoint.save(place, 4, value(4), STATE, keep=KEEP)
             names = sorted(path.name for path in place.iterdir())

@@ -141,9 +141,9 @@ def reduced(source: nodes.Reduced, give: Callable[[nodes.Expr], np.ndarray]) -> 
 
 def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """One row for each result of a reduction over ``axes``."""
-    kept = [k for k in range(arg.ndim) if k not in axes]
-    shape = [math.prod(arg.shape[k] for k in which) for which in (kept, axes)]
-    return np.transpose(arg, (*kept, *axes)).reshape(shape)
+    kept_axes = [k for k in range(arg.ndim) if k not in axes]
+    shape = [math.prod(arg.shape[k] for k in which) for which in (kept_axes, axes)]
+    return np.transpose(arg, (*kept_axes, *axes)).reshape(shape)
 
 
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
@@ -245,11 +245,11 @@ def run_body(
     out = np.empty(count, body.output_type("x"))
     geometry = [0, 1, 0, 1, 0, count, TILE, 1, *itertools.chain(*([0, 1] for _ in arrays)), 0, 1]
     words = np.array(geometry, np.int64)
-    slots = np.zeros(1, np.uint64) if params is None else params
+    parameters = np.zeros(1, np.uint64) if params is None else params
     buffers = np.array([a.ctypes.data for a in arrays], np.uint64)
     scratch = np.empty(scratch_bytes(program) + 64, np.uint8)
     aligned = (scratch.ctypes.data + 63) & ~63
     kernel.function(
-        words.ctypes.data, buffers.ctypes.data, slots.ctypes.data, aligned, out.ctypes.data
+        words.ctypes.data, buffers.ctypes.data, parameters.ctypes.data, aligned, out.ctypes.data
     )
     return out

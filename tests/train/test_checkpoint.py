@@ -135,7 +135,7 @@ def test_optimizers_and_models_go_on_from_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_schedules_with_milestones_go_on_from_a_checkpoint() -> None:
-    def made() -> SequentialLR:
+    def two_milestones() -> SequentialLR:
         optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 1.0)
         warm, steps = LinearLR(optimizer, total_iters=3), MultiStepLR(optimizer, [2, 2, 4])
         return SequentialLR(optimizer, [warm, steps], [3])
@@ -148,7 +148,7 @@ def test_schedules_with_milestones_go_on_from_a_checkpoint() -> None:
             rates += schedule.get_last_lr()
         return rates
 
-    whole, begun, resumed = rates(made(), 9), made(), made()
+    whole, begun, resumed = rates(two_milestones(), 9), two_milestones(), two_milestones()
     rates(begun, 1)
     resumed.load_state_dict(checkpoint.unpack(checkpoint.pack(begun.state_dict())))
     resumed.optimizer.load_state_dict(begun.optimizer.state_dict())

@@ -40,7 +40,7 @@ def used_bytes() -> list[int]:
     return [pynvml.nvmlDeviceGetMemoryInfo(handle).used for handle in handles]
 
 
-def surroundings() -> tuple[Any, ...]:
+def environment() -> tuple[Any, ...]:
     import torch
     from torch import distributed as dist
 
@@ -59,7 +59,7 @@ def test_ranks_on_gpus(count: int) -> None:
     if machine.gpu_count() < count:
         pytest.skip(f"needs {count} GPUs")
     before = used_bytes()
-    seen = run(surroundings, on=f"gpus:{count}").results()
+    seen = run(environment, on=f"gpus:{count}").results()
     total = count * (count + 1) / 2
     for rank, (size, device_sum, host_sum, where, tensor) in enumerate(seen):
         assert (size, device_sum, host_sum) == (count, total, total)
@@ -127,7 +127,7 @@ def test_arrays_are_computed_on_the_ranks_own_gpu() -> None:
 def test_on_a_cuda_cluster() -> None:
     pytest.importorskip("dask_cuda", reason="cuda-cluster needs dask-cuda")
     before = machine.gpu_count()
-    seen = run(surroundings, on="cuda-cluster").results()
+    seen = run(environment, on="cuda-cluster").results()
     assert [result[0] for result in seen] == [before] * before
 
 

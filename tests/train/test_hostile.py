@@ -21,7 +21,7 @@ from speedcube import train
 from speedcube.errors import RungError, SchedulerError, TrainError
 from speedcube.train.driver import attempt
 from speedcube.train.metrics.rows import read_rows
-from speedcube.train.ranks import process as rank_process
+from speedcube.train.ranks.process import SILENT_SECONDS, TEXT_LIMIT
 from speedcube.train.worker import agent
 
 pytestmark = pytest.mark.cluster
@@ -130,7 +130,7 @@ def test_exceptions_of_every_shape_arrive(client: Client) -> None:
     with pytest.raises(train.RankError, match=r"it raised builtins\.ValueError: hhh") as caught:
         run(long, on=client).results()
     assert "[... 29934464 characters ...]" in str(caught.value)
-    assert len(str(caught.value)) < 4 * rank_process.TEXT_LIMIT
+    assert len(str(caught.value)) < 4 * TEXT_LIMIT
 
     def rude() -> None:
         raise Rude
@@ -263,7 +263,7 @@ def test_ctrl_z_and_a_machine_that_pauses_end_no_job(who: str, tmp_path: Path) -
         if who == "machine":
             for member in family:
                 member.suspend()
-        time.sleep(rank_process.SILENT_SECONDS + 2)
+        time.sleep(SILENT_SECONDS + 2)
         if who == "machine":
             for member in reversed(family):
                 member.resume()

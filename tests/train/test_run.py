@@ -90,7 +90,7 @@ def test_with_a_total_what_is_shown_says_of_how_many(capsys: pytest.CaptureFixtu
         run(counting, 3, total=0)
 
 
-def surroundings() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
     import torch
     from torch import distributed as dist
 
@@ -115,16 +115,16 @@ def surroundings() -> dict[str, Any]:
 
 
 def test_a_rank_has_its_group_its_environment_and_a_process_of_its_own() -> None:
-    job = run(surroundings)
+    job = run(environment)
     by_rank = job.results()
     assert job.status == "finished"
     for rank, seen in enumerate(by_rank):
         assert seen["group"] == (rank, 2, "gloo")
         assert seen["asked"] == (rank, rank, 2, "cpu")
         assert seen["total"] == 3
-        environment = seen["environment"]
-        assert environment.pop("MASTER_PORT").isdecimal()
-        assert environment == {
+        variables = seen["environment"]
+        assert variables.pop("MASTER_PORT").isdecimal()
+        assert variables == {
             "RANK": str(rank),
             "LOCAL_RANK": str(rank),
             "WORLD_SIZE": "2",
@@ -152,7 +152,7 @@ def test_closures_keywords_and_big_arguments_arrive() -> None:
 def test_modules_of_the_driver_can_be_imported_in_ranks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(surroundings).results()  # the workers are there, and do not know what comes now
+    run(environment).results()  # the workers are there, and do not know what comes now
     apart = tmp_path / "apart"  # where a rank runs is on its path anyway
     apart.mkdir()
     (apart / "of_the_driver.py").write_text("def fit():\n    return __name__\n")
@@ -228,9 +228,9 @@ def test_two_calls_are_two_runs_and_default_directories_differ() -> None:
 
 
 def test_one_rank_and_more_ranks_than_before() -> None:
-    assert run(surroundings, on="core").results()[0]["asked"] == (0, 0, 1, "cpu")
-    assert [seen["total"] for seen in run(surroundings, on="cores:3").results()] == [6, 6, 6]
-    assert len(run(surroundings, ranks=1).results()) == 1
+    assert run(environment, on="core").results()[0]["asked"] == (0, 0, 1, "cpu")
+    assert [seen["total"] for seen in run(environment, on="cores:3").results()] == [6, 6, 6]
+    assert len(run(environment, ranks=1).results()) == 1
 
 
 def test_a_run_goes_on_in_its_directory() -> None:
@@ -323,7 +323,7 @@ def test_stop_ends_all_ranks_at_one_step() -> None:
     last = {rank: max(r["step"] for r in job.rows() if r["rank"] == rank) for rank in (0, 1)}
     assert last[0] == last[1]
     with pytest.raises(ParameterError, match="prunable=True"):
-        run(surroundings).stop("no")
+        run(environment).stop("no")
 
 
 def test_ranks_draw_differently_and_resume_their_own_generators() -> None:
@@ -420,14 +420,14 @@ def test_a_waiting_job_can_be_cancelled() -> None:
     holder.cancel()
     assert time.monotonic() - began < 5
     assert holder.status == "cancelled"
-    assert run(surroundings).results()
+    assert run(environment).results()
 
 
 def test_a_busy_port_is_no_ones_business() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-        ports = [run(surroundings).results()[0]["environment"]["MASTER_PORT"] for _ in range(2)]
+        ports = [run(environment).results()[0]["environment"]["MASTER_PORT"] for _ in range(2)]
     assert ports[0] != ports[1]
 
 
@@ -458,7 +458,7 @@ def test_bad_options_are_refused_before_anything_starts(
     options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError) as caught:
-        run(surroundings, **options)
+        run(environment, **options)
     assert message in str(caught.value)
     assert not Path("speedcube-runs").exists()
 
@@ -469,18 +469,18 @@ def test_other_bad_calls() -> None:
     with pytest.raises(ParameterError, match="'keep' is a parameter of the function and an option"):
         run(lambda keep: keep, keep=1)
     with pytest.raises(ParameterError, match="cannot be sent to the ranks"):
-        run(surroundings, threading.Lock())
+        run(environment, threading.Lock())
     cores = sc.engine.machine.cores()
     message = rf"'cores:9999' asks for 9999 ranks on {cores} cores, .*: at most {16 * cores} here"
     with pytest.raises(RungError, match=message):
-        run(surroundings, on="cores:9999")
+        run(environment, on="cores:9999")
     with pytest.raises(RungError, match="unknown rung 'coresx'"):
-        run(surroundings, on="coresx")
+        run(environment, on="coresx")
     with pytest.raises(TrainError, match="5 ranks on cores:2: it has 2 workers"):
-        run(surroundings, ranks=5)
+        run(environment, ranks=5)
     if not sc.engine.machine.gpu_count():
         with pytest.raises(RungError, match=r"no GPU is visible: .* asked for 'gpus:2'"):
-            run(surroundings, on="gpus:2")
+            run(environment, on="gpus:2")
     with pytest.raises(TrainError, match="this is not a rank"):
         train.report({"loss": 1})
     with pytest.raises(TrainError, match="this is not a rank"):
@@ -512,7 +512,7 @@ def test_two_jobs_of_one_host_get_different_gpus(monkeypatch: pytest.MonkeyPatch
 def test_versions_that_differ_are_refused_before_the_first_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run(surroundings).results()
+    run(environment).results()
     facts = dict(placement._known)
     scheduler = local_cluster._clients[False].scheduler.address
     first = next(key for key in facts if key[0] == scheduler)
@@ -522,8 +522,8 @@ def test_versions_that_differ_are_refused_before_the_first_step(
         with pytest.raises(
             TrainError, match=rf"versions of {name} differ: 0\.0\.1 on tcp://.*; {here}"
         ):
-            run(surroundings).results()
+            run(environment).results()
     missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}
     monkeypatch.setitem(placement._known, first, missing)
     with pytest.raises(TrainError, match=r"has no PyTorch .* install speedcube\[train\]"):
-        run(surroundings).results()
+        run(environment).results()

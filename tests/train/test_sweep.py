@@ -34,7 +34,7 @@ from speedcube.train.sweeps.packing import Trial, fitting, order
 def fit(lr: float, batch: int = 32) -> None: ...
 
 
-def made(**changes: Any) -> record.SweepSettings:
+def sweep_settings(**changes: Any) -> record.SweepSettings:
     """Settings of a sweep, as `sweep` would make them."""
     fields: dict[str, Any] = {
         "name": "fit", "space": space.parse({"lr": [0.1, 0.2], "gpus": [1, 2]}), "method": "grid",
@@ -162,7 +162,7 @@ def test_a_space_is_read_back_from_json() -> None:
 
 def drawn(method: str, trials: int, values: Sequence[float] = ()) -> list[dict[str, Any]]:
     """What a search proposes after trials with these values have ended."""
-    asked = made(
+    asked = sweep_settings(
         space=space.parse({"lr": (1e-4, 1e-1, "log"), "n": (1, 64), "kind": ["a", "b"]}),
         method=method, trials=trials, seed=5,
     )  # fmt: skip
@@ -188,7 +188,7 @@ def test_a_seed_draws_the_same_settings_however_many_there_are() -> None:
 
 
 def test_a_resumed_search_proposes_what_the_first_would_have() -> None:
-    asked = made(space=space.parse({"lr": (0.0, 1.0)}), method="tpe", trials=20)
+    asked = sweep_settings(space=space.parse({"lr": (0.0, 1.0)}), method="tpe", trials=20)
     whole = search.Search(asked, None)
     for number in range(14):
         value = abs(float(str(whole.propose(number)["lr"])) - 0.3)
@@ -202,7 +202,7 @@ def test_a_resumed_search_proposes_what_the_first_would_have() -> None:
 
 
 def test_a_pruner_hears_of_each_step_once_and_of_earlier_sessions() -> None:
-    asked = made(method="random", trials=3)
+    asked = sweep_settings(method="random", trials=3)
     proposer = search.Search(asked, optuna.pruners.MedianPruner(n_startup_trials=1))
     good = Trial(0, {"lr": 0.1, "gpus": 1}, 1)
     proposer.replay(good, "finished", [(1, 0.5), (2, 0.4)])
@@ -319,7 +319,7 @@ def test_results_of_a_directory(tmp_path: Path) -> None:
         2: ({"lr": 0.2, "gpus": 1}, "running", CURVE[:1]),
         3: ({"lr": 0.2, "gpus": 2}, "pruned", [row(1, 1.0, 0.2)]),
     }
-    read = Sweep(written(tmp_path, made(target=0.4), trials))
+    read = Sweep(written(tmp_path, sweep_settings(target=0.4), trials))
     results = [(r.status, r.value, r.best, r.steps, r.target_seconds) for r in read.results()]
     assert results[0] == ("finished", 0.5, 0.3, 3, 2.0)
     assert results[1][0] == "finished"
@@ -329,7 +329,8 @@ def test_results_of_a_directory(tmp_path: Path) -> None:
     assert read.best == read.results()[0]
     assert repr(read) == f"<Sweep of 4 trials (2 finished, 1 running, 1 pruned) in {tmp_path}>"
     (tmp_path / "b").mkdir()
-    higher = Sweep(written(tmp_path / "b", made(direction="maximize", target=0.4), trials))
+    maximized = sweep_settings(direction="maximize", target=0.4)
+    higher = Sweep(written(tmp_path / "b", maximized, trials))
     assert (higher.results()[0].best, higher.results()[0].target_seconds) == (0.9, 1.0)
     assert Sweep(tmp_path, target=0.9).results()[2].target_seconds == 1.0
 
@@ -337,7 +338,7 @@ def test_results_of_a_directory(tmp_path: Path) -> None:
 def test_the_table_survives_parquet(tmp_path: Path) -> None:
     mixed = space.parse({"lr": ["auto", 0.1, None, True], "gpus": [1]})
     trials = {k: ({"lr": lr, "gpus": 1}, "finished", CURVE) for k, lr in enumerate(mixed["lr"])}
-    mixed_sweep = Sweep(written(tmp_path, made(space=mixed), trials))
+    mixed_sweep = Sweep(written(tmp_path, sweep_settings(space=mixed), trials))
     mixed_sweep.to_parquet(tmp_path / "table.parquet")
     read = pd.read_parquet(tmp_path / "table.parquet")
     pd.testing.assert_frame_equal(read, mixed_sweep.dataframe())
@@ -350,7 +351,8 @@ def test_the_table_survives_parquet(tmp_path: Path) -> None:
 def test_no_sweep_and_no_target_are_told(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"holds no sweep: there is no sweep\.json in it"):
         report(tmp_path)
-    read = Sweep(written(tmp_path, made(), {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)}))
+    trials: dict[int, Any] = {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)}
+    read = Sweep(written(tmp_path, sweep_settings(), trials))
     with pytest.raises(ParameterError, match="the sweep has no target: give target="):
         read.target_times()
     with pytest.raises(ParameterError, match=r"no trial reached loss 0\.1"):
@@ -361,7 +363,7 @@ def test_no_sweep_and_no_target_are_told(tmp_path: Path) -> None:
 
 def test_events_cut_at_any_byte_keep_what_was_whole(tmp_path: Path) -> None:
     trials = {k: ({"lr": 0.1, "gpus": 1}, "finished", CURVE) for k in range(3)}
-    written(tmp_path, made(), trials)
+    written(tmp_path, sweep_settings(), trials)
     whole = (tmp_path / "trials.jsonl").read_bytes()
     before = -1
     for cut in range(0, len(whole) + 1, 3):
@@ -375,7 +377,7 @@ def test_events_cut_at_any_byte_keep_what_was_whole(tmp_path: Path) -> None:
 
 
 def test_damaged_files_give_our_errors_only(tmp_path: Path) -> None:
-    written(tmp_path, made(), {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)})
+    written(tmp_path, sweep_settings(), {0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE)})
     draw = random.Random(1)
     refused = 0
     for name in ("sweep.json", "trials.jsonl"):
@@ -435,7 +437,7 @@ HOSTILE = ["<script>alert(1)</script>", "$\\frac{$", "a\x00b\x1b[31m", "</td>&am
 def hostile(tmp_path: Path) -> Path:
     """A sweep whose every text comes from somebody who means harm."""
     tricky = "<img src=x onerror=alert(2)>"
-    asked = made(
+    asked = sweep_settings(
         name=tricky, metric="</svg><b>$loss", target=0.4, fixed={"a<b": tricky},
         space=space.parse({"kind": HOSTILE, "gpus": [1, 2]}),
     )  # fmt: skip
@@ -473,7 +475,7 @@ def test_the_page_tells_trials_settings_and_the_time_to_the_target(tmp_path: Pat
         0: ({"lr": 0.1, "gpus": 1}, "finished", CURVE),
         1: ({"lr": 0.2, "gpus": 2}, "finished", [row(1, 1.25, 0.35)]),
     }
-    path = report(written(tmp_path, made(), trials), target=0.4)
+    path = report(written(tmp_path, sweep_settings(), trials), target=0.4)
     page = Page(path.read_text(encoding="utf-8"))
     for text in (
         "4 trials (2 finished)", "Best: trial 1, loss 0.35.", "Time to loss 0.4", "2 s", "1.25 s",
@@ -489,7 +491,7 @@ def test_figures_show_each_trial_and_the_ideal(tmp_path: Path) -> None:
         1: ({"lr": 0.2, "gpus": 1}, "finished", [row(1, 1.5, 0.35)]),
         2: ({"lr": 0.1, "gpus": 2}, "failed", [row(1, 1.0, 0.35)]),
     }
-    read = Sweep(written(tmp_path, made(target=0.4), trials))
+    read = Sweep(written(tmp_path, sweep_settings(target=0.4), trials))
     left, right = read.curves(tmp_path / "a.png").axes
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     drawn_lines = [line for line in right.lines if len(line.get_xdata()) == 3]
@@ -514,8 +516,8 @@ def test_a_loss_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
         0: ({"lr": 0.1, "gpus": 1}, "finished", [row(1, 1.0, "NaN")]),
         1: ({"lr": 0.2, "gpus": 1}, "finished", [row(1, 1.0, 3.0)]),
     }
-    assert Sweep(written(tmp_path / "a", made(), {0: trials[0]})).best is None
-    both = Sweep(written(tmp_path / "b", made(), trials)).best
+    assert Sweep(written(tmp_path / "a", sweep_settings(), {0: trials[0]})).best is None
+    both = Sweep(written(tmp_path / "b", sweep_settings(), trials)).best
     assert both is not None
     assert both.number == 1
 
@@ -523,7 +525,7 @@ def test_a_loss_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
 def many(out: Path, count: int, far: float = 1.0) -> Sweep:
     """A sweep of ``count`` trials, the losses of the last one ``far`` times the others'."""
     rates = [k / 100 for k in range(1, count + 1)]
-    asked = made(space=space.parse({"rate": rates, "batch": [2048, 16384]}), trials=count)
+    asked = sweep_settings(space=space.parse({"rate": rates, "batch": [2048, 16384]}), trials=count)
     trials: dict[int, Any] = {
         k: ({"rate": rate, "batch": 16384}, "finished",
             [row(e, e, (far if k == count - 1 else 1.0) * (1 + rate / e)) for e in (1, 2)])
@@ -550,7 +552,7 @@ def test_a_legend_tells_27_trials_apart_and_fits(tmp_path: Path) -> None:
 def test_a_line_breaks_where_the_loss_was_no_number(tmp_path: Path) -> None:
     lines = [row(1, 1.0, 0.9), row(2, 2.0, "NaN"), row(3, 3.0, "Infinity"), row(4, 4.0, 0.5)]
     trials: dict[int, Any] = {0: ({"lr": 0.1, "gpus": 1}, "finished", lines)}
-    for axes in Sweep(written(tmp_path, made(), trials)).curves().axes:
+    for axes in Sweep(written(tmp_path, sweep_settings(), trials)).curves().axes:
         (line,) = axes.lines
         np.testing.assert_array_equal(line.get_xdata(), [1.0, 2.0, 3.0, 4.0])
         np.testing.assert_array_equal(line.get_ydata(), [0.9, np.nan, np.nan, 0.5])
@@ -559,7 +561,8 @@ def test_a_line_breaks_where_the_loss_was_no_number(tmp_path: Path) -> None:
 
 def test_an_errors_traceback_opens_with_a_click(tmp_path: Path) -> None:
     trials: dict[int, Any] = {0: ({"lr": 0.1, "gpus": 1}, "failed", CURVE)}
-    text = Sweep(written(tmp_path, made(), trials, error="OSError: no\nline <1>\nline 2")).html()
+    error = "OSError: no\nline <1>\nline 2"
+    text = Sweep(written(tmp_path, sweep_settings(), trials, error=error)).html()
     opened = "<td><details><summary>OSError: no\n</summary>line &lt;1&gt;\nline 2</details></td>"
     assert opened in text
 

@@ -186,20 +186,20 @@ def test_steps_wait_for_the_ranks_that_report() -> None:
     clock = SimpleNamespace(now=0.0)
     steps = StepCollector(3, 2.0, lambda: clock.now)
 
-    def given(*rows: metrics.Row) -> list[tuple[int, list[int]]]:
+    def closed_steps(*rows: metrics.Row) -> list[tuple[int, list[int]]]:
         closed = [ranks for one in rows for ranks in steps.add(one)]
         return [(next(iter(ranks.values()))["step"], list(ranks)) for ranks in closed]
 
-    assert given(row(1, 1), row(2, 1), row(1, 0)) == []
-    assert given(row(1, 2)) == [(1, [0, 1, 2])]
-    assert given(row(2, 0), row(3, 0)) == []
+    assert closed_steps(row(1, 1), row(2, 1), row(1, 0)) == []
+    assert closed_steps(row(1, 2)) == [(1, [0, 1, 2])]
+    assert closed_steps(row(2, 0), row(3, 0)) == []
     clock.now = 3.0  # rank 2 has stopped reporting: the step has waited long enough
-    assert given(row(3, 1)) == [(2, [0, 1]), (3, [0, 1])]
-    assert given(row(4, 1), row(4, 0)) == [(4, [0, 1])]  # nobody waits for rank 2
-    assert given(row(4, 2)) == []  # too late, but it is back
-    assert given(row(5, 0), row(5, 1)) == []
-    assert given(row(5, 2)) == [(5, [0, 1, 2])]
-    assert given(row(6, 0), row(1, 0, attempt=1)) == []  # step 6 will come again
+    assert closed_steps(row(3, 1)) == [(2, [0, 1]), (3, [0, 1])]
+    assert closed_steps(row(4, 1), row(4, 0)) == [(4, [0, 1])]  # nobody waits for rank 2
+    assert closed_steps(row(4, 2)) == []  # too late, but it is back
+    assert closed_steps(row(5, 0), row(5, 1)) == []
+    assert closed_steps(row(5, 2)) == [(5, [0, 1, 2])]
+    assert closed_steps(row(6, 0), row(1, 0, attempt=1)) == []  # step 6 will come again
     assert [list(ranks) for ranks in steps.rest()] == [[0]]
 
 

@@ -1,4 +1,4 @@
-"""What is drawn, and from which law of SciPy it must be: a table of calls and their parameters.
+"""What is drawn, and from which distribution it must be: a table of calls and their parameters.
 
 The first parameters of a method are its main ones, the others lie at the edges of its domain. Those
 after a `TOGETHER` are drawn in one call too, as arrays whose values alternate.
@@ -19,7 +19,7 @@ Numbers = np.ndarray[Any, Any]
 LARGE: Final = 1e6  # shapes and means from which SciPy's far tails are wrong
 
 
-# Laws that SciPy has not, or not exactly enough ---------------------------------------------------
+# Distributions that SciPy has not, or not exactly enough ------------------------------------------
 
 
 class VonMises:
@@ -42,7 +42,7 @@ class VonMises:
 
 
 class Zeta:
-    """Zipf's law on 1 ... 2**63 - 1: what lies beyond no int64 can hold, and is drawn again."""
+    """The Zipf distribution on 1 ... 2**63 - 1: no int64 can hold more, which is drawn again."""
 
     dist = stats.zipf
 
@@ -125,11 +125,11 @@ def temme(a: Any, x: Any) -> tuple[Any, Any]:
     return special.erfc(-root) / 2 - rest, special.erfc(root) / 2 + rest
 
 
-def gamma_law(a: float, scale: float = 1.0) -> Any:
+def gamma_distribution(a: float, scale: float = 1.0) -> Any:
     return stats.gamma(a, scale=scale) if a < LARGE else LargeGamma(a, scale)
 
 
-def poisson_law(lam: float) -> Any:
+def poisson_distribution(lam: float) -> Any:
     return stats.poisson(lam) if lam < LARGE else LargePoisson(lam)
 
 
@@ -143,7 +143,7 @@ def weighted(weights: Any) -> Any:
 
 TOGETHER: Final = "together"
 Parameters = tuple[Any, ...]
-LAWS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
+METHODS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
     "uniform": (
         lambda a, b: stats.uniform(a, b - a),
         [(0.0, 1.0), (1e9, 1e9 + 1), TOGETHER, (-1.0, 3.0), (2.0, 2.5)],
@@ -180,7 +180,7 @@ LAWS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
     "geometric": (stats.geom, [(0.3,), (1.0,), TOGETHER, (0.5,), (1e-9,), (0.999,)]),
     "standard_gamma": (stats.gamma, [(2.5,), TOGETHER, (0.3,), (1.0,), (40.0,)]),
     "gamma": (
-        gamma_law,
+        gamma_distribution,
         [(2.5, 2.0), (1e-3, 1.0), (0.1, 1.0), (0.999, 1.0), (1.0, 3.0), (1.001, 1.0),
          (1e6, 1.0), (1e9, 1e-9), TOGETHER, (0.5, 2.0), (2.0, 1e-3), (30.0, 1.0)],
     ),
@@ -210,7 +210,7 @@ LAWS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
          TOGETHER, (0.0, 0.5), (0.0, 4.0), (0.0, 50.0)],
     ),
     "poisson": (
-        poisson_law,
+        poisson_distribution,
         [(4.0,), (1e-3,), (9.99,), (10.0,), (10.01,), (1e3,), (1e9,), (1e15,),
          TOGETHER, (0.5,), (7.5,), (30.0,)],
     ),
@@ -241,11 +241,11 @@ LAWS: Final[dict[str, tuple[Callable[..., Any], list[Parameters | str]]]] = {
 
 @dataclass(frozen=True)
 class View:
-    """Numbers made of what was drawn, and their law; ``of`` takes a piece."""
+    """Numbers made of what was drawn, and their distribution; ``of`` takes a piece."""
 
     name: str
     of: Callable[[Numbers], Numbers]
-    law: Callable[[], Any]
+    distribution: Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -278,35 +278,37 @@ def column(k: int) -> Callable[[Numbers], Numbers]:
     return lambda values: values[:, k]
 
 
-def single(method: str, parameters: Parameters, law: Callable[..., Any], main: bool) -> Draw:
+def single(
+    method: str, parameters: Parameters, distribution: Callable[..., Any], main: bool
+) -> Draw:
     def call(rng: Any, count: int) -> Any:
         return getattr(rng, method)(*parameters, size=count)
 
-    view = View("", itself, lambda: law(*parameters))
+    view = View("", itself, lambda: distribution(*parameters))
     return Draw(method, described(method, *parameters), call, (view,), 1, main)
 
 
-def together(method: str, rows: list[Parameters], law: Callable[..., Any]) -> Draw:
+def together(method: str, rows: list[Parameters], distribution: Callable[..., Any]) -> Draw:
     arrays = [np.array(each) for each in zip(*rows, strict=True)]
 
     def call(rng: Any, count: int) -> Any:
         return getattr(rng, method)(*arrays, size=(count, len(rows)))
 
     views = tuple(
-        View(described(method, *row), column(k), lambda row=row: law(*row))  # type: ignore[misc]
+        View(described(method, *row), column(k), lambda row=row: distribution(*row))  # type: ignore[misc]
         for k, row in enumerate(rows)
     )
     return Draw(method, described(method, *arrays), call, views, len(rows))
 
 
 def of_one_number() -> Iterator[Draw]:
-    for method, (law, entries) in LAWS.items():
+    for method, (distribution, entries) in METHODS.items():
         marks = entries.index(TOGETHER) if TOGETHER in entries else len(entries)
         for k, parameters in enumerate(entries[:marks]):
             assert not isinstance(parameters, str)
-            yield single(method, parameters, law, k == 0)
+            yield single(method, parameters, distribution, k == 0)
         if rows := [row for row in entries[marks + 1 :] if not isinstance(row, str)]:
-            yield together(method, rows, law)
+            yield together(method, rows, distribution)
 
 
 def call_of(method: str, /, *parameters: Any, **options: Any) -> Callable[[Any, int], Any]:
@@ -315,7 +317,7 @@ def call_of(method: str, /, *parameters: Any, **options: Any) -> Callable[[Any, 
 
 def single_precision() -> Iterator[Draw]:
     """float32, as integers where its numbers are multiples of 2**-24."""
-    for method, parameters, of, law in (
+    for method, parameters, of, distribution in (
         ("random", (), lambda x: x * 2.0**24, lambda: stats.randint(0, 2**24)),
         ("standard_normal", (), itself, stats.norm),
         ("standard_exponential", (), itself, stats.expon),
@@ -324,7 +326,7 @@ def single_precision() -> Iterator[Draw]:
     ):
         name = described(method, *parameters, dtype="float32")
         call = call_of(method, *parameters, dtype="float32")
-        yield Draw(method, name, call, (View("", of, law),))  # type: ignore[arg-type]
+        yield Draw(method, name, call, (View("", of, distribution),))  # type: ignore[arg-type]
 
 
 def around_the_circle() -> Draw:
