@@ -40,13 +40,13 @@ for module in pkgutil.walk_packages(speedcube.__path__, "speedcube."):
         names.append(module.name)
     except ImportError as err:  # of PyTorch, Triton and others that are not installed
         assert not (err.name or "").startswith("speedcube"), err
-found = []
+replaced = []
 for name in names:
     package = sys.modules[name]
     for public in getattr(package, "__all__", ()):
         if isinstance(getattr(package, public), types.ModuleType):
-            found.append(f"{name}.{public}")
-print(json.dumps([len(names), found]))
+            replaced.append(f"{name}.{public}")
+print(json.dumps([len(names), replaced]))
 """
 
 
@@ -55,6 +55,6 @@ def test_no_module_bears_a_public_name_of_its_package() -> None:
         [sys.executable, "-W", "ignore", "-c", REPLACED], capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
-    count, found = json.loads(run.stdout.splitlines()[-1])
+    count, replaced = json.loads(run.stdout.splitlines()[-1])
     assert count > 250
-    assert set(found) == SUBPACKAGES
+    assert set(replaced) == SUBPACKAGES

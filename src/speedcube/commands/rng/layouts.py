@@ -20,10 +20,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-import speedcube as sc
-
 from ...api.array import Array
 from ...api.creation import asarray
+from ...api.elementwise import where
 from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole
@@ -132,4 +131,4 @@ def _words(keys: Array, positions: Array) -> Array:
     """The word of each stream at each position: docs/stream-v1.md, n = 2, as it stands there."""
     block = (positions >> 10 << 9) + (positions & 511)
     w0, w1, w2, w3 = philox4x32((block & 0xFFFF_FFFF, block >> 32, 0, 0), keys)
-    return sc.where((positions & 512) == 0, (w1 << 32) | w0, (w3 << 32) | w2)
+    return where((positions & 512) == 0, (w1 << 32) | w0, (w3 << 32) | w2)

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-import speedcube as sc
-
 from ...api.array import Array
+from ...api.creation import arange
 from ...api.take import take, take_along_axis
 from ...random import default_rng, inverse_permutation
 from . import data
@@ -100,15 +99,15 @@ ORDERS: Final[dict[str, Make]] = {
         _stored("float64", (5,)), (300, 4), p=[0.1, 0.0, 0.4, 0.3, 0.2]
     ),
     "take-normals": lambda: take(
-        default_rng(2026).normal(size=(9, 1000), dtype="float32"), sc.arange(1500) * 7 % 1000, 1
+        default_rng(2026).normal(size=(9, 1000), dtype="float32"), arange(1500) * 7 % 1000, 1
     ),
-    "take-float16": lambda: take(_stored("float16", (50, 3))[::-1], sc.arange(90) % 50, 0),
-    "take-bool": lambda: take(_stored("bool", (64,)), sc.arange(900) * 11 % 64),
+    "take-float16": lambda: take(_stored("float16", (50, 3))[::-1], arange(90) % 50, 0),
+    "take-bool": lambda: take(_stored("bool", (64,)), arange(900) * 11 % 64),
     "take-sums": lambda: take(
-        default_rng(2026).random((50, 40)).sum(axis=1), (sc.arange(300) * 3) % 50
+        default_rng(2026).random((50, 40)).sum(axis=1), (arange(300) * 3) % 50
     ),
     "take-along": lambda: take_along_axis(
-        _stored("int64", (30, 40)), (sc.arange(30 * 9).reshape(30, 9) * 7) % 40, 1
+        _stored("int64", (30, 40)), (arange(30 * 9).reshape(30, 9) * 7) % 40, 1
     ),
 }
 

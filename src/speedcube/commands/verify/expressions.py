@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import speedcube as sc
-
 from ...api.array import Array
-from ...api.creation import asarray
+from ...api.creation import arange, asarray
+from ...api.elementwise import exp, floor, rint, sqrt, where
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed
@@ -41,10 +40,10 @@ SHARED: Final[dict[str, Make]] = {
     "exponential32-std": lambda: rng().exponential(2, (60_000,), dtype="float32").std(ddof=1),
     "integers": lambda: rng().integers(-100, 100, (40_000,)),
     "integers-sum": lambda: rng().integers(-(2**62), 2**62, (300, 150)).sum(axis=0),
-    "exp-sum": lambda: sc.exp(rng().normal(size=(220, 180))).sum(axis=1),
-    "exp32": lambda: sc.exp(rng().normal(0, 30, size=40_000, dtype="float32")),
+    "exp-sum": lambda: exp(rng().normal(size=(220, 180))).sum(axis=1),
+    "exp32": lambda: exp(rng().normal(0, 30, size=40_000, dtype="float32")),
     "division": lambda: (1 / rng().normal(size=40_000)).sum(),
-    "sqrt-where": lambda: sc.where(rng().random(40_000) < 0.5, 1.0, sc.sqrt(sc.arange(40_000))),
+    "sqrt-where": lambda: where(rng().random(40_000) < 0.5, 1.0, sqrt(arange(40_000))),
     "min-max": lambda: rng().normal(size=(200, 200)).min(axis=0) + rng().random((200,)).max(),
     "argmin": lambda: rng().integers(0, 50, (200, 200)).argmin(axis=1),
     "argmax-all": lambda: rng().integers(0, 50, (50_000,)).argmax(),
@@ -69,8 +68,8 @@ SMALL: Final[dict[str, Make]] = {
     "small-uniform": lambda: rng().uniform(-1, 1, (30, 50)).sum(axis=0),
     "small-integers": lambda: rng().integers(-9, 9, 1500, dtype="int16") // 4,
     "small-wide": lambda: rng().integers(-(2**62), 2**62, 1500).sum(),
-    "small-exp": lambda: sc.exp(rng().normal(0, 100, size=1500)),
-    "small-exp32": lambda: sc.exp(rng().normal(0, 30, size=1500, dtype="float32")),
+    "small-exp": lambda: exp(rng().normal(0, 100, size=1500)),
+    "small-exp32": lambda: exp(rng().normal(0, 30, size=1500, dtype="float32")),
     "small-modulo": lambda: rng().uniform(-9, 9, 1500) % 0.7,
     "small-stored": lambda: steps("float32", (1500,)).sum(),
     "small-float16": lambda: (rng().normal(size=1500).astype("float16") / 3)[::-1],
@@ -78,8 +77,8 @@ SMALL: Final[dict[str, Make]] = {
     "small-dot": lambda: rng().normal(size=1500) @ steps("float64", (1500,)),
     "small-dot-wild": lambda: wild_dot("float64", 1500),
     "small-extremes": lambda: steps("float64", (30, 50)).argmax(axis=1),
-    "small-bool": lambda: (rng().random(1500) < 0.5) & (sc.arange(1500) % 3 == 0),
-    "small-rounding": lambda: sc.rint(rng().normal(0, 9, 1500)) + sc.floor(rng().random(1500) * 5),
+    "small-bool": lambda: (rng().random(1500) < 0.5) & (arange(1500) % 3 == 0),
+    "small-rounding": lambda: rint(rng().normal(0, 9, 1500)) + floor(rng().random(1500) * 5),
 }
 
 

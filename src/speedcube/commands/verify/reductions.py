@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-import speedcube as sc
-
 from ...api.array import Array
-from ...api.creation import asarray
+from ...api.creation import asarray, full, zeros
 from ...api.dot import dot, vecdot
 from . import data
 from .sources import Make, cancelling, rng, stored, wild_dot
@@ -60,8 +58,8 @@ SUMS: Final[dict[str, Make]] = {
     "std-wild32": lambda: asarray(data.wide("float32", 5000)).std(),
     "sum-subnormals": lambda: asarray(data.floats("float64", 0, 0, 3000)).sum(),
     "mean-subnormals32": lambda: asarray(data.floats("float32", 0, 0, 3000)).mean(),
-    "sum-equal-terms": lambda: sc.full(1_000_000, 0.1).sum(),
-    "sum-equal-terms32": lambda: sc.full(1_000_000, 0.1, "float32").sum(),
+    "sum-equal-terms": lambda: full(1_000_000, 0.1).sum(),
+    "sum-equal-terms32": lambda: full(1_000_000, 0.1, "float32").sum(),
     "sum-overflow-on-the-way": _terms(1.7e308, 1.7e308, -1.7e308, 1.0),
     "sum-overflow": _terms(1.7e308, 1.7e308),
     "sum-rounded-once32": _terms(1.0, 2.0**-24, 2.0**-60, dtype="float32"),
@@ -76,15 +74,15 @@ SUMS: Final[dict[str, Make]] = {
     "sum-infinity": _terms(1.0, float("inf"), 1.7e308, 1.7e308),
     "sum-infinities": _terms(float("inf"), float("-inf")),
     "sum-nan": _terms(1.0, float("nan"), float("inf")),
-    "sum-nothing": lambda: sc.zeros((0, 5)).sum(axis=0),
-    "mean-nothing": lambda: sc.zeros((0, 5)).mean(axis=0),
+    "sum-nothing": lambda: zeros((0, 5)).sum(axis=0),
+    "mean-nothing": lambda: zeros((0, 5)).mean(axis=0),
     "sum-single": lambda: asarray(data.special("float64").reshape(-1, 1)).sum(axis=1),
     "mean-single": lambda: asarray(data.special("float64").reshape(-1, 1)).mean(axis=1),
     "min-of-zeros": lambda: asarray(np.array([0.0, -0.0, 0.0])).min(),
     "max-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf])).max(),
     "argmax-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf, np.nan])).argmax(),
-    "sum-integers-wrap": lambda: sc.full(3, 2**63 - 1, "int64").sum(),
-    "mean-integers": lambda: sc.full(3, 2**63 - 1, "int64").mean(),
+    "sum-integers-wrap": lambda: full(3, 2**63 - 1, "int64").sum(),
+    "mean-integers": lambda: full(3, 2**63 - 1, "int64").mean(),
 }
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-import speedcube as sc
-
 from ...api.array import Array
+from ...api.shapes import broadcast_to
 from .sources import Make, rng, stored
 
 _SLICES: Final[dict[str, Any]] = {
@@ -53,4 +52,4 @@ def _turned(make: Make, way: str) -> Any:
         return x.T[2:]
     if way == "reshaped":
         return x.reshape(52, 5, 300).swapaxes(0, 2)
-    return sc.broadcast_to(x[:4, None, :90], (4, 7, 90)) + 0
+    return broadcast_to(x[:4, None, :90], (4, 7, 90)) + 0
