@@ -156,6 +156,6 @@ def test_encodings_without_lines_get_ascii() -> None:
         def flush(self) -> None: ...
 
     out: Any = Ascii()
-    table.show(climbed(["core", "cores"]), table.Console(file=out, width=100))
+    table.show(climbed(["core", "cores"]), Console(file=out, width=100))
     assert "Result 11.000004139832173" in out.text
     assert "-" * 80 in out.text
