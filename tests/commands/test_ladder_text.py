@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from speedcube.commands.ladder import table
 from speedcube.commands.ladder.climb import LadderResult, finished
