@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -161,15 +161,19 @@ def test_probabilities_of_choices() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30).filter(any))
+@example([0, 0, 1, 1])  # a cell that has given all of its share away is never kept
+@example([1, 1, 1])
 @settings(max_examples=80, deadline=None)
 def test_alias_tables_have_the_probabilities(weights: list[int]) -> None:
-    """Also where rounding empties the large cells first."""
+    """Also where rounding empties the large cells first; what has no chance is never drawn."""
     chances = np.array(weights) / sum(weights)
     keep, alias = sc.random.choices._alias_table(chances)
     shares = keep.copy()
     np.add.at(shares, alias, 1 - keep)
     np.testing.assert_allclose(shares / len(weights), chances, atol=1e-15)
-    assert ((keep > 0) | (chances < 1e-9)).all()
+    assert (keep[chances == 0] == 0).all()
+    assert (chances[alias[keep < 1]] > 0).all()
+    assert ((keep >= 0) & (keep <= 1)).all()
 
 
 BAD: dict[str, tuple[Any, type[Exception], str]] = {

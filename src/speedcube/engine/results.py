@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..errors import ShapeError
 from ..expr.nodes import Reduced
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
@@ -38,11 +37,9 @@ def values(source: Reduced, records: Array) -> Array:
     """The results of ``source`` for each record, flat."""
     arg = source.arg.dtype
     if source.op in ("min", "max"):
-        _refuse_empty(source)
         keys = np.ascontiguousarray(records[:, 0])
         return key_values(keys, arg, source.op == "max").astype(source.dtype, copy=False)
     if source.op.startswith("arg"):
-        _refuse_empty(source)
         return records[:, 1].astype(source.dtype)
     if records.shape[1] == 1:  # a wrapping integer sum
         return records[:, 0].astype(source.dtype)
@@ -64,10 +61,3 @@ def _bits(source: Reduced, groups: Array, dtype: str) -> Array:
     finish = FINISH[source.op]
     one_by_one = [finish(record, dtype, source.count, source.ddof) for record in groups]
     return np.array(one_by_one, np.uint64)
-
-
-def _refuse_empty(source: Reduced) -> None:
-    if source.count == 0:
-        raise ShapeError(
-            f"{source.op} of nothing: axes {source.axes} of shape {source.arg.shape} are empty"
-        )

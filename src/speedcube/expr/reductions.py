@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisError, ParameterError
+from ..errors import AxisError, ParameterError, ShapeError
 from . import views
 from .build import cast, check_axis, normalise_axes
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
+
+_OF_SOMETHING: Final = ("min", "max", "argmin", "argmax")
 
 
 def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
@@ -32,6 +34,10 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
     if of_nothing is not None and source.count == 0:
         return const(of_nothing, "bool", source.shape)
+    if source.count == 0 and source.op in _OF_SOMETHING:
+        raise ShapeError(
+            f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
+        )
     return Leaf(source, source.shape, 0, c_strides(source.shape))
 
 

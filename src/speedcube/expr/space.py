@@ -141,11 +141,14 @@ class Tiling:
 
 
 def tile(space: Space) -> Tiling:
-    """Short innermost loops of one kind are taken together until they fill a tile."""
+    """Short innermost loops of one kind are taken together until they fill a tile.
+
+    A loop of no steps is not taken: the tile inside it would have no elements.
+    """
     first, inner = len(space.extents) - 1, 1
     while (
         first > 0
-        and space.extents[first] * inner <= TILE // 2
+        and 0 < space.extents[first] * inner <= TILE // 2
         and space.reduced[first - 1] == space.reduced[first]
     ):
         inner *= space.extents[first]
