@@ -2,6 +2,8 @@
 #   make ladder [ARGS=...] [EXTRAS=plots,cuda13]   run the same expression on every rung of this machine
 #   make test [ARGS=...]                           tests that need no GPU, two at a time; later options win: ARGS="-m gpu",
 #                                                  which run one at a time, or ARGS="-n 0 -x tests/api/test_dot.py"
+#   make test-slow [ARGS=...]                      the long ones, and new examples of property tests; the seed that is shown
+#                                                  repeats them: ARGS="--hypothesis-seed=7"
 #   make test-lowest [ARGS=...]                    the same tests at the lowest versions allowed, in .venv-lowest
 #   make lint | bench [ARGS=...] | clean
 PYTHON ?= python3
@@ -11,7 +13,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DEV    := $(VENV)/.installed-dev
 LOWEST := .venv-lowest
-TESTS  := -m "not gpu and not multigpu and not slow" --numprocesses auto --dist worksteal
+QUICK  := not gpu and not multigpu and not slow
+SLOW   := slow and not gpu and not multigpu
+TWO    := --numprocesses auto --dist worksteal
 PINS   := constraints.txt
 export PYTHONUNBUFFERED := 1
 # Modules are compiled when they are first imported, instead of all that is installed, and kept wherever we are run.
@@ -33,19 +37,22 @@ define install
 	touch $@
 endef
 
-.PHONY: ladder test test-lowest lint bench clean
+.PHONY: ladder test test-slow test-lowest lint bench clean
 
 ladder: $(VENV)/.installed-$(EXTRAS)
 	$(BIN)/speedcube ladder $(ARGS)
 
 # Two tests at a time have a core each; BLAS would start threads for every core, which spin.
-test test-lowest: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 test: $(DEV)
-	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+	$(BIN)/python -m pytest -m "$(QUICK)" $(TWO) $(ARGS)
+
+test-slow: $(DEV)
+	$(BIN)/python -m pytest -m "$(SLOW)" $(TWO) $(ARGS)
 
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest $(TESTS) $(ARGS)
+	$(LOWEST)/bin/python -m pytest -m "$(QUICK)" $(TWO) $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check

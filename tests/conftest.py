@@ -1,18 +1,23 @@
-"""Options and the kernel cache of the test session."""
+"""Options, drawn examples and the kernel cache of the test session."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
-# Several tests share the cores: how long one takes says nothing.
-settings.register_profile("shared", deadline=None)
-settings.load_profile("shared")
+# An ordinary run draws the same examples every time, whoever ran what before. With `-m slow`, or
+# with a seed, examples are new; the seed is shown, and repeats them. No deadline: several tests
+# share the cores, so how long one takes says nothing.
+settings.register_profile("ordinary", deadline=None, derandomize=True, database=None)
+settings.register_profile("drawn", deadline=None, database=None, print_blob=True)
+SEED = "hypothesis_seed"
 
 _OWN_CACHE: list[str] = []
 
@@ -25,18 +30,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def draws_anew(config: pytest.Config) -> bool:
+    """Whether this run is to draw new examples: of the slow tests, or of a seed."""
+    expression = config.option.markexpr
+    return config.getoption(SEED) is not None or (
+        "slow" in expression and "not slow" not in expression
+    )
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two tests at a time, which the suite was tried with; those of GPUs share the device: one."""
     return 2 if "not gpu" in config.option.markexpr else 0
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Kernels of this session go to a directory of its own, gone at its end; workers share it."""
+    """Set which examples are drawn, and where kernels are kept.
+
+    Hypothesis is told the seed when its own hook runs, after this. Kernels of this session go to a
+    directory of its own, gone at its end; workers share it.
+    """
+    settings.load_profile("drawn" if draws_anew(config) else "ordinary")
+    if draws_anew(config) and config.getoption(SEED) is None:
+        setattr(config.option, SEED, str(secrets.randbits(32)))  # workers are given our options
     if not hasattr(config, "workerinput"):
         directory = tempfile.mkdtemp(prefix="speedcube-kernels-")
         _OWN_CACHE.append(directory)
         os.environ["SPEEDCUBE_CACHE_DIR"] = directory
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """What repeats this run's examples, beside what failed."""
+    if draws_anew(config):
+        seed = config.getoption(SEED)
+        terminalreporter.line(f"examples were new; --hypothesis-seed={seed} draws them again")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where examples are new, tests that draw them are among the slow ones."""
+    if draws_anew(config):
+        for item in items:
+            if is_hypothesis_test(getattr(item, "obj", None)):
+                item.add_marker(pytest.mark.slow)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

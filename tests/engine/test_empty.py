@@ -55,7 +55,7 @@ def test_what_views_emptied_reduces_as_in_numpy(shape: tuple[int, ...], source: 
 def test_an_extreme_of_nothing_is_refused_when_it_is_asked_for(op: str) -> None:
     """Also where there are no results, which need no element."""
     for shape, axis in (((0,), None), ((3, 0), 1), ((0, 0), 0), ((0, 0), None)):
-        with pytest.raises(ValueError, match="empty|no identity"):
+        with pytest.raises(ValueError, match=r"empty|no identity"):
             getattr(np, op)(np.ones(shape), axis=axis)
         with pytest.raises(ShapeError, match=f"{op} of nothing"):
             getattr(sc, op)(sc.ones(shape), axis=axis)

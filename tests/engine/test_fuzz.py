@@ -308,7 +308,6 @@ def _reference(chain: Chain) -> np.ndarray | None:
 FUZZ = settings(
     max_examples=70,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -207,9 +207,7 @@ def _steps(draw: Any, shape: tuple[int, ...]) -> Step:
     return " * 2", lambda m, x: x * 2
 
 
-@settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_programs(data: st.DataObject) -> None:
     shape, hint = data.draw(_sources(), label="source")

@@ -57,7 +57,7 @@ def arrays(method: str, shapes: Sequence[tuple[int, ...] | None]) -> list[Any]:
     ]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), method=st.sampled_from(sorted(VALUES)))
 def test_shapes_and_dtypes_are_numpys(data: Any, method: str) -> None:
     count = len(VALUES[method])
@@ -82,6 +82,15 @@ def test_shapes_and_dtypes_are_numpys(data: Any, method: str) -> None:
     for values in (given_here, [sc.asarray(v) for v in given_here]):
         found = getattr(sc.random.default_rng(1), method)(*values, size=size)
         assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+
+
+def test_no_integers_between_bounds_of_any_shape() -> None:
+    """NumPy does not compare the shapes of bounds with a size that has no elements."""
+    for size in (0, (2, 0), (0,)):
+        wanted = np.random.default_rng(1).integers(np.zeros((0, 0), int), 5, size=size)
+        rng = sc.random.default_rng(1)
+        assert rng.integers(np.zeros((0, 0), int), 5, size=size).compute().shape == wanted.shape
+        assert rng.integers([1, 2], 5, size=size, dtype="int8").dtype == np.int8
 
 
 # The noncentral ones are made of others, and compile longest.
