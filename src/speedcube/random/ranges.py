@@ -15,9 +15,8 @@ import numpy as np
 from .. import dtypes
 from ..api import elementwise as sc
 from ..api.array import Array
-from ..api.creation import asarray, zeros
+from ..api.creation import asarray
 from ..errors import DTypeError, ParameterError
-from ..expr.build import check_shape
 from .draws import Draws, shown, sources
 from .parameters import (
     Parameter,
@@ -76,10 +75,6 @@ def _limits(dtype: str) -> tuple[int, int]:
 def _between(draws: Draws, low: Any, high: Any, size: Any, dtype: str, endpoint: bool) -> Array:
     """Integers in [low, high), or up to ``high`` with ``endpoint``; one of both is an array."""
     first, count, wide = _checked(low, high, dtype, endpoint)
-    nothing = () if size is None else check_shape(size)
-    if 0 in nothing:  # then NumPy does not compare shapes
-        sources(draws, ["bits64"] * (1 + wide), nothing, "uint64")
-        return zeros(nothing, dtype)
     shape = drawn_shape(size, first, count)
     n: Array = count.value
     above: Array
