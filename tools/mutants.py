@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "speedcube"
 FOLDERS = ("expr", "plan", "engine", "random", "kernel")
-TESTS = (*FOLDERS, "api", "interop")
+TESTS = (*FOLDERS, "api", "interop", "commands")
 UNKNOWN = "did not end"
 MARKS = "not gpu and not multigpu and not slow and not cluster"
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -189,6 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--skip", type=int, default=0, help="of those drawn, which ran before")
     parser.add_argument("--again", type=Path, help="a file of --out: those that did not end")
     parser.add_argument("--workers", type=int, default=2, help="mutants at a time")
     parser.add_argument("--processes", type=int, default=0, help="of pytest-xdist for each")
@@ -197,6 +198,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     mutants = undecided(options.again) if options.again else drawn(options.seed, options.count)
+    mutants = mutants[options.skip :]
     end = time.monotonic() + options.budget
     results: list[dict[str, object]] = []
 

@@ -45,6 +45,26 @@ def test_numpy_gives_the_same_numbers(name: str) -> None:
         assert (values != wanted)[compared].mean() <= OPEN.get(name, 0)
 
 
+# Numbers at the ends of what an attempt may give: a draw in 20,000 or fewer, or refused by NumPy's
+# int64.
+ENDS: Final[dict[str, tuple[str, tuple[float, ...], float]]] = {
+    "poisson-0": ("poisson", (10.0,), 0),
+    "binomial-0": ("binomial", (1000, 0.01), 0),
+    "hypergeometric-0": ("hypergeometric", (100, 900, 100), 0),
+    "zipf-beyond-int64": ("zipf", (1.01,), 1),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_ends_of_a_range_are_drawn(name: str) -> None:
+    method, parameters, end = ENDS[name]
+    array = getattr(rng(), method)(*parameters, size=200_000)
+    values, wanted = array.compute(on="core"), interpret(array._expr, reference.draw)
+    assert (wanted == end).any()
+    compared = wanted < LARGE
+    np.testing.assert_array_equal(values[compared], wanted[compared])
+
+
 def test_every_sampler_is_among_them() -> None:
     used = {node.op for make in DRAWS.values() for node in walk(make()._expr)
             if isinstance(node, Map)}  # fmt: skip

@@ -28,6 +28,7 @@ from speedcube.errors import (
     SpeedcubeError,
     UnsupportedError,
 )
+from speedcube.random import discrete
 
 # method -> parameters that are in order, each of which is replaced by every bad value in turn
 GOOD: Final[dict[str, tuple[Any, ...]]] = {
@@ -233,6 +234,34 @@ ODD: Final[dict[str, list[tuple[Any, ...]]]] = {
         ([3, 4], 2, None, "other"),
     ],
 }
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("hypergeometric", (10**9 - 1, 5, 3)),
+        ("hypergeometric", (10**9, 5, 3)),
+        ("hypergeometric", (5, 10**9 - 1, 3)),
+        ("hypergeometric", (5, 10**9, 3)),
+        ("hypergeometric", (10**9 - 1, 5, 10**9)),
+        ("hypergeometric", (10**9 - 1, 10**9 - 1, 2 * 10**9 - 2)),
+        ("hypergeometric", (10**9 - 1, 10**9 - 1, 2 * 10**9 - 1)),
+        ("poisson", (discrete._LARGEST_MEAN,)),
+        ("poisson", (np.nextafter(discrete._LARGEST_MEAN, np.inf),)),
+        ("normal", ([2**1023],)),
+        ("normal", ([2**1024],)),
+        ("normal", ([-(2**1024)],)),
+    ],
+    ids=str,
+)
+def test_the_last_that_is_allowed_is_numpys(method: str, arguments: tuple[Any, ...]) -> None:
+    try:
+        getattr(np.random.default_rng(1), method)(*arguments)
+    except (ValueError, OverflowError):
+        with pytest.raises(ParameterError):
+            getattr(rng(), method)(*arguments)
+    else:
+        getattr(rng(), method)(*arguments).compute(on="core")
 
 
 @pytest.mark.parametrize("method", ODD)

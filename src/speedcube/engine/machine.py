@@ -9,8 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import psutil
+
+
+CPU_LIMIT: Final = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time, and of how many
 
 
 @cache
@@ -21,7 +25,7 @@ def cores() -> int:
     except AttributeError:
         count = os.cpu_count() or 1
     with suppress(OSError, ValueError):
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = CPU_LIMIT.read_text().split()
         if quota != "max":
             count = min(count, max(1, int(quota) // int(period)))
     return count

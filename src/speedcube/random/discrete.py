@@ -152,8 +152,8 @@ def hypergeometric(
     self: Draws, ngood: Any, nbad: Any, nsample: Any, size: Any = None, chunks: Any = None
 ) -> Array:
     """Good ones among ``nsample`` things taken from ``ngood`` good and ``nbad`` bad ones."""
-    named = ("ngood", ngood), ("nbad", nbad), ("nsample", nsample)
-    good, bad, sample = (counts(name, value, THINGS) for name, value in named)
+    good, bad = counts("ngood", ngood, THINGS), counts("nbad", nbad, THINGS)
+    sample = counts("nsample", nsample, COUNT)
     refuse_all("ngood + nbad < nsample", lambda g, b, s: g + b < s, good, bad, sample)
     shape = drawn_shape(size, good, bad, sample)
     keys = self.bit_generator.keys(2)
