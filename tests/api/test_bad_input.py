@@ -347,7 +347,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "unknown-rung": (
         lambda: A.compute(on="gpuz"),
         errors.RungError,
-        "unknown rung 'gpuz'; rungs here: core",
+        "unknown rung 'gpuz' (did you mean 'gpu'?); rungs here: core",
     ),
     "no-threads": (
         lambda: A.compute(on="cores:0"),

@@ -228,9 +228,15 @@ def test_data_frames_follow() -> None:
 @pytest.mark.parametrize(
     ("rung", "error", "message"),
     [
-        ("gpuz", RungError, "unknown rung 'gpuz'; rungs here: core"),
+        ("gpuz", RungError, r"unknown rung 'gpuz' \(did you mean 'gpu'\?\); rungs here: core"),
         ("cores:0", RungError, "'cores:0' asks for 0 threads"),
-        ("core:1", RungError, "rung 'core:1' takes no such number"),
+        ("cpu", RungError, r"unknown rung 'cpu' \(did you mean 'cores'\?\); rungs here"),
+        ("cpu:3", RungError, r"did you mean 'cores:3'\?"),
+        ("cuda:1", RungError, r"did you mean 'gpu:1'\?"),
+        ("Cores", RungError, r"did you mean 'cores'\?"),
+        ("gpuss:0,1", RungError, r"did you mean 'gpus:0,1'\?"),
+        ("cores:x", RungError, "unknown rung 'cores:x'; rungs here"),
+        ("core:1", RungError, r"rung 'core:1' takes no such number \(did you mean 'cores:1'\?\)"),
         ("tcp://127.0.0.1:9", SchedulerError, "no Dask scheduler answers at 'tcp://127"),
         (3, SchedulerError, "3 is no rung"),
     ],

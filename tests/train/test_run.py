@@ -463,6 +463,47 @@ def test_bad_options_are_refused_before_anything_starts(
     assert not Path("speedcube-runs").exists()
 
 
+PLACES = """
+import time
+import psutil
+from speedcube import train
+
+def function():
+    train.report({"loss": 1.0})
+
+if __name__ == "__main__":
+    for place in ({"on": "cpu"}, {"on": "core:2"}, {"on": "cores:2", "ranks": 4}, {"on": "cuda"}):
+        for start in (train.run, lambda f, **p: train.sweep(f, {"x": [1]}, **p)):
+            try:
+                start(function, **place)
+            except Exception as err:
+                children = psutil.Process().children(recursive=True)
+                print(type(err).__name__, len(children), err, sep="|")
+"""
+
+
+def test_wrong_places_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    program = tmp_path / "places.py"
+    program.write_text(PLACES)
+    ended = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    lines = [line.split("|") for line in ended.stdout.splitlines()]
+    wanted = [
+        ("RungError", "unknown rung 'cpu' (did you mean 'cores'?)"),
+        ("RungError", "rung 'core:2' takes no such number (did you mean 'cores:2'?)"),
+        ("TrainError", "4 ranks on cores:2: it has 2 cores, and each has one rank; give on='cor"),
+        ("RungError", "unknown rung 'cuda' (did you mean 'gpu'?)"),
+    ]
+    pairs = [pair for pair in wanted for _ in range(2)]
+    pairs[5] = ("ParameterError", "ranks=4, and there are 2 workers, one for each rank")
+    assert len(lines) == len(pairs)
+    for (kind, children, message), (wanted_kind, begin) in zip(lines, pairs, strict=True):
+        assert (kind, children) == (wanted_kind, "0")
+        assert message.startswith(begin)
+    assert [path.name for path in tmp_path.iterdir()] == ["places.py"]
+
+
 def test_other_bad_calls() -> None:
     with pytest.raises(ParameterError, match="give a function"):
         run(7)  # type: ignore[arg-type]
@@ -476,7 +517,7 @@ def test_other_bad_calls() -> None:
         run(environment, on="cores:9999")
     with pytest.raises(RungError, match="unknown rung 'coresx'"):
         run(environment, on="coresx")
-    with pytest.raises(TrainError, match="5 ranks on cores:2: it has 2 workers"):
+    with pytest.raises(TrainError, match="5 ranks on cores:2: it has 2 cores"):
         run(environment, ranks=5)
     if not sc.engine.machine.gpu_count():
         with pytest.raises(RungError, match=r"no GPU is visible: .* asked for 'gpus:2'"):

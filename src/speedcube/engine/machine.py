@@ -13,7 +13,6 @@ from typing import Final
 
 import psutil
 
-
 CPU_LIMIT: Final = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time, and of how many
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Final
@@ -91,7 +92,8 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
     match = _NAME.match(on)
     if match is None:
         raise RungError(
-            f"unknown rung {on!r}; rungs here: {', '.join(available())}; others: 'cores:2', "
+            f"unknown rung {on!r}{_meant(on)}; rungs here: {', '.join(available())}; "
+            "others: 'cores:2', "
             "'gpu:0', 'gpus:0,1', 'cuda-cluster', a Dask Client, 'tcp://host:port', "
             "a scheduler file"
         )
@@ -105,7 +107,31 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
         return Rung(on, "cores", count, reason)
     if kind in ("gpu", "gpus", "cuda-cluster"):
         return _gpu_rung(on, kind, numbers, reason, needs_cupy)
-    raise RungError(f"rung {on!r} takes no such number; rungs here: {', '.join(available())}")
+    raise RungError(
+        f"rung {on!r} takes no such number{_meant(on)}; rungs here: {', '.join(available())}"
+    )
+
+
+_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
+# What other libraries call them; a number after the name stays.
+_ALSO_CALLED: Final = {
+    "cpu": "cores",
+    "cpus": "cores",
+    "core": "cores",
+    "threads": "cores",
+    "processes": "cores",
+    "cuda": "gpu",
+}
+
+
+def _meant(on: str) -> str:
+    """The rung that was probably meant, as a question."""
+    kind, colon, number = on.strip().lower().partition(":")
+    near = _ALSO_CALLED.get(kind) or next(iter(get_close_matches(kind, _KINDS, 1)), None)
+    meant = f"{near}{colon}{number}"
+    if near is None or meant == on or not _NAME.match(meant):
+        return ""
+    return f" (did you mean {meant!r}?)"
 
 
 def _gpu_rung(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Rung:

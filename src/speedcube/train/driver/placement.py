@@ -44,8 +44,7 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
         raise ParameterError(f"ranks={ranks!r}: give a number of processes, 1 or more")
     if backend not in (None, "gloo", "nccl"):
         raise ParameterError(f"backend={backend!r}: 'nccl' for GPUs, 'gloo' for CPUs, or None")
-    if on is None:
-        on = rungs.active_client() or ("gpus" if machine.gpu_count() else "cores")
+    on = _where(on)
     if not rungs.is_name(on):
         return _of_client(on, client_for(on), ranks, backend)
     kind = str(on).partition(":")[0]
@@ -53,16 +52,37 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
         rung = rungs.parse(on, "asked for with on=")
         return _of_client(on, rung.client, ranks, backend)
     gpu = kind in GPU_KINDS
-    rung = _gpus(on) if gpu else _cores(on)
-    numbers = rung.devices if gpu else tuple(range(rung.workers))
+    numbers = _numbers(on)
+    count = _enough_named(on, ranks, numbers, gpu)
     client = local_cluster.client(gpu, max(numbers) + 1)
     _facts(client, worker_addresses(client))
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
-    count = _enough(on, ranks, len(numbers))
     wants_gpu = gpu and backend != "gloo"
     return Site(
         str(on), client, count, numbers, devices, wants_gpu, since(local_cluster.environment(gpu))
     )
+
+
+def named_workers(on: Any) -> int | None:
+    """How many ranks cores or GPUs by name can have; None for a cluster. Nothing is started."""
+    on = _where(on)
+    if not rungs.is_name(on) or str(on).partition(":")[0] == "cuda-cluster":
+        return None
+    return len(_numbers(on))
+
+
+def _where(on: Any) -> Any:
+    """What ``on=None`` means: the active client, else this machine's GPUs, else its cores."""
+    if on is not None:
+        return on
+    return rungs.active_client() or ("gpus" if machine.gpu_count() else "cores")
+
+
+def _numbers(on: str) -> tuple[int, ...]:
+    """The numbers of the GPUs that ``on`` names, or of the workers on its cores."""
+    if on.partition(":")[0] in GPU_KINDS:
+        return _gpus(on).devices
+    return tuple(range(_cores(on).workers))
 
 
 def _cores(on: Any) -> rungs.Rung:
@@ -88,6 +108,18 @@ def _of_client(on: Any, client: Any, ranks: int | None, backend: str | None) -> 
     count = _enough(on, ranks, len(worker_addresses(client)))
     wants = {"nccl": True, "gloo": False, None: None}[backend]
     return Site(f"client {client.scheduler.address}", client, count, wants_gpu=wants)
+
+
+def _enough_named(on: str, asked: int | None, numbers: tuple[int, ...], gpu: bool) -> int:
+    """The number of ranks on cores or GPUs by name; refused before a worker is started."""
+    there = len(numbers)
+    if asked is None or asked <= there:
+        return there if asked is None else asked
+    kind = "gpus" if gpu else "cores"
+    raise TrainError(
+        f"{asked} ranks on {on}: it has {there} {kind}, and each has one rank; give "
+        f"on='{kind}:{asked}' or ranks={there}"
+    )
 
 
 def _enough(on: Any, asked: int | None, there: int) -> int:

@@ -133,6 +133,9 @@ def sweep(
         search.fixed(kwargs),
         checks.target_value(target),
     )
+    there = placement.named_workers(on)
+    if there is not None:
+        checks.ranks_key(parsed, ranks, there)  # before a worker is started
     site = placement.site(on, None, backend)
     options = {
         "on": on if on is None or isinstance(on, str) else site.client,
