@@ -468,7 +468,7 @@ import time
 import psutil
 from speedcube import train
 
-def function():
+def function(x=1):
     train.report({"loss": 1.0})
 
 if __name__ == "__main__":
