@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
+from speedcube.engine.machine import gpu_count
+
 # An ordinary run draws the same examples every time, whoever ran what before. With `-m slow`, or
 # with a seed, examples are new; the seed is shown, and repeats them. No deadline: several tests
 # share the cores, so how long one takes says nothing.
@@ -74,6 +76,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Those of several GPUs are also marked gpu: one GPU is no machine for them."""
+    if item.get_closest_marker("multigpu") and gpu_count() < 2:
+        pytest.skip(f"needs two GPUs; this machine has {gpu_count()}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
