@@ -22,7 +22,7 @@ SOURCE: Final = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first; a module may import its own layer and those below. docs/design.md draws the same.
 LAYERS: Final = (
-    ("__about__", "errors", "exit_codes", "files", "numbers", "dtypes", "ops", "philox"),
+    ("__about__", "early", "errors", "exit_codes", "files", "numbers", "dtypes", "ops", "philox"),
     ("expr",),
     ("plan", "kernel"),
     ("engine",),
@@ -57,8 +57,13 @@ FLOOR: Final = {name: floor for floor, names in enumerate(TRAIN_FLOORS) for name
 
 # (file, imported module) pairs that may import speedcube inside a function, each with its reason.
 LATE_IMPORTS: Final = frozenset(
-    # Loads PyTorch and Triton at its top: for ranks on a GPU that can run it.
-    {("speedcube/petnames/train_function.py", "speedcube.petnames.fast.steps")}
+    {
+        # Loads PyTorch and Triton at its top: for ranks on a GPU that can run it.
+        ("speedcube/petnames/train_function.py", "speedcube.petnames.fast.steps"),
+        # Loads distributed at its top, whose classes it derives from: for who starts a cluster.
+        ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.StartError"),
+        ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.private"),
+    }
 )
 
 Tree: TypeAlias = Mapping[str, str]  # path below src -> source text
@@ -97,9 +102,10 @@ LAZY: Final = (
     "wandb",
     "zarr",
 )
-# Only a rank that has these imports them, late: they load what they need at their top.
-IN_RANKS: Final = tuple(
-    f"speedcube/petnames/fast/{name}.py" for name in ("kernels", "network", "steps")
+# Only a rank or a cluster that has these imports them, late: they load what they need at their top.
+LOADED_LATE: Final = (
+    *(f"speedcube/petnames/fast/{name}.py" for name in ("kernels", "network", "steps")),
+    "speedcube/engine/clusters/private.py",
 )
 TYPE_CHECKING: Final = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 
@@ -201,7 +207,7 @@ def faults(file: str, text: str) -> list[str]:
                 wrong.append(where + broken)
             if in_function and (file, name) not in LATE_IMPORTS:
                 wrong.append(where + f"{name} is imported inside a function: not in LATE_IMPORTS")
-        elif not in_function and not typing_only and file not in IN_RANKS:
+        elif not in_function and not typing_only and file not in LOADED_LATE:
             wrong += [
                 where + f"{lazy} is optional or slow to load: import it inside a function"
                 for lazy in LAZY

@@ -1,5 +1,6 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
+from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)

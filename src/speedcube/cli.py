@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .__about__ import __version__
+from .commands import interrupts
 from .commands.doctor import command as doctor_command
 from .commands.ladder import command as ladder_command
 from .commands.rng import command as rng_command
@@ -16,7 +17,12 @@ from .errors import SpeedcubeError
 from .exit_codes import BAD_USE
 from .petnames import cli as petnames
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=interrupts.Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 app.add_typer(petnames.app, name="petnames")
 
 
@@ -143,5 +149,5 @@ def doctor(
 
 
 def main() -> None:
-    """Entry point of the ``speedcube`` command."""
-    app()
+    """Run the ``speedcube`` command."""
+    interrupts.run(app)

@@ -10,6 +10,16 @@ import contextlib
 import os
 import shutil
 from pathlib import Path
+from typing import Final
+
+# Modes of what a run keeps: nobody else's business, whatever the umask lets others read.
+OWN_FILE: Final = 0o600
+OWN_FOLDER: Final = 0o700
+
+
+def own_file(path: str, flags: int) -> int:
+    """``open``'s opener of files that only their user may read."""
+    return os.open(path, flags, OWN_FILE)
 
 
 def write_whole(

@@ -25,28 +25,23 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 
-class Clusters(list[Any]):
-    """The clusters started so far; ``bokeh`` says whether that package is installed."""
-
-    bokeh = False
-
-    def start(self, CUDA_VISIBLE_DEVICES: list[str], **options: Any) -> Any:
-        """What dask_cuda.LocalCUDACluster does, less the GPUs."""
-        count = len(CUDA_VISIBLE_DEVICES)
-        cluster = distributed.LocalCluster(n_workers=count, threads_per_worker=1, **options)
-        cluster.names = CUDA_VISIBLE_DEVICES
-        self.append(cluster)
-        return cluster
-
-    def find_spec(self, name: str) -> bool:
-        return self.bokeh if name == "bokeh" else True
-
-
 @pytest.fixture
-def clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clusters]:
-    started = Clusters()
-    monkeypatch.setitem(sys.modules, "dask_cuda", SimpleNamespace(LocalCUDACluster=started.start))  # type: ignore[arg-type]
-    monkeypatch.setattr(cuda_cluster, "find_spec", started.find_spec)
+def clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The clusters started so far."""
+    started: list[Any] = []
+
+    class LocalCUDACluster(distributed.LocalCluster):  # type: ignore[misc]
+        """What dask-cuda's does, less the GPUs."""
+
+        def __init__(self, CUDA_VISIBLE_DEVICES: list[str], **options: Any) -> None:
+            count = len(CUDA_VISIBLE_DEVICES)
+            super().__init__(n_workers=count, threads_per_worker=1, **options)
+            self.names = CUDA_VISIBLE_DEVICES
+            started.append(self)
+
+    dask_cuda = SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
+    monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_cluster, "find_spec", lambda name: True)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     before = dict(dask.config.config)
     yield started
@@ -66,7 +61,7 @@ def places() -> set[int]:
 
 
 def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
-    clusters: Clusters, capfd: pytest.CaptureFixture[str]
+    clusters: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with lazy(0, 1), cuda_cluster.block((0, 1)):
         x = da.ones((4, 4), chunks=2)
@@ -74,7 +69,7 @@ def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
         assert x.sum().compute() == 16
         (cluster,) = clusters
         assert cluster.names == ["0", "1"]
-        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
+        assert cluster.scheduler_address.startswith("tls://127.0.0.1:")
         persisted = x.persist()  # on the workers, and Dask's functions find the client
         distributed.wait(persisted)
         assert all(value.done() for value in persisted.dask.values())
@@ -90,13 +85,13 @@ def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
     assert "dashboard" not in capfd.readouterr().err
 
 
-def test_an_exception_closes_the_cluster(clusters: Clusters) -> None:
+def test_an_exception_closes_the_cluster(clusters: list[Any]) -> None:
     with pytest.raises(KeyError), lazy(3), cuda_cluster.block((3,)):
         raise KeyError(places())
     assert [cluster.status.name for cluster in clusters] == ["closed"]
 
 
-def test_workers_do_not_inherit_the_blocks_settings(clusters: Clusters) -> None:
+def test_workers_do_not_inherit_the_blocks_settings(clusters: list[Any]) -> None:
     def settings() -> tuple[Any, ...]:
         return tuple(dask.config.get(k) for k in ("scheduler", "array.backend", "array_plugins"))
 
@@ -109,11 +104,10 @@ def test_workers_do_not_inherit_the_blocks_settings(clusters: Clusters) -> None:
     assert list(answers.values()) == [(None, "cupy", ())]
 
 
-def test_the_dashboard_link_is_printed_where_bokeh_is_installed(
-    clusters: Clusters, capfd: pytest.CaptureFixture[str]
+def test_there_is_a_dashboard_where_it_was_asked_for(
+    clusters: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    clusters.bokeh = True
-    with cuda_cluster.block((0,)):
+    with dask.config.set({"speedcube.dashboard": "127.0.0.1:0"}), cuda_cluster.block((0,)):
         client = cuda_cluster.cuda_client((0,))
         link = client.dashboard_link
         assert cuda_cluster.cuda_client((0,)) is client
@@ -121,7 +115,7 @@ def test_the_dashboard_link_is_printed_where_bokeh_is_installed(
     assert capfd.readouterr().err.count(f"dashboard: {link}") == 1
 
 
-def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: Clusters) -> None:
+def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: list[Any]) -> None:
     with cuda_cluster.block((0, 1)):
         client = cuda_cluster.cuda_client((2,))
         assert rungs.active_client() is None
@@ -145,11 +139,12 @@ _PROGRAM = """
 import sys, types, distributed
 from speedcube.engine.clusters import cuda_cluster
 
-def start(CUDA_VISIBLE_DEVICES, **options):
-    return distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)
+class LocalCUDACluster(distributed.LocalCluster):
+    def __init__(self, CUDA_VISIBLE_DEVICES, **options):
+        super().__init__(n_workers=1, threads_per_worker=1, **options)
 
 if __name__ == "__main__":
-    sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=start)
+    sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
     cuda_cluster.find_spec = lambda name: name != "bokeh"
     import os
     (pid,) = cuda_cluster.cuda_client((0,)).run(os.getpid).values()

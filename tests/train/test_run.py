@@ -561,7 +561,7 @@ def test_versions_that_differ_are_refused_before_the_first_step(
         changed = facts[first] | {"versions": facts[first]["versions"] | {name: "0.0.1"}}
         monkeypatch.setitem(placement._known, first, changed)
         with pytest.raises(
-            TrainError, match=rf"versions of {name} differ: 0\.0\.1 on tcp://.*; {here}"
+            TrainError, match=rf"versions of {name} differ: 0\.0\.1 on tls://.*; {here}"
         ):
             run(environment).results()
     missing = facts[first] | {"versions": facts[first]["versions"] | {"torch": "missing"}}

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import CheckpointError
-from ..files import write_whole
+from ..files import OWN_FILE, write_whole
 from .model import DROPOUT, LAYERS, UNITS, make_model
 from .names.known import Known
 
@@ -71,7 +71,7 @@ def save(directory: Path, weights: bytes, known: Known, facts: Mapping[str, Any]
     files[CARD] = json.dumps(card, indent=1).encode()
     try:
         for name, content in files.items():
-            write_whole(directory / name, content, durable=True)
+            write_whole(directory / name, content, mode=OWN_FILE, durable=True)
     except OSError as err:
         raise CheckpointError(
             f"the model cannot be written to {str(directory)!r}: {err.strerror or err}"

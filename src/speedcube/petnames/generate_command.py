@@ -11,7 +11,7 @@ from rich.columns import Columns
 
 from ..commands import terminal
 from ..commands.terminal import complain
-from ..exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ..exit_codes import BROKEN_PIPE, DONE, FAILED
 from . import card, options
 from .invent import invent
 
@@ -45,17 +45,14 @@ def run(chosen: GenerateOptions) -> int:
     import torch
 
     torch.set_num_threads(1)  # the network is small, and its sums then have one order
-    try:
-        names = invent(
-            chosen.model.network,
-            chosen.model.known,
-            chosen.count,
-            chosen.seed,
-            chosen.temperature,
-            chosen.start,
-        )
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    names = invent(
+        chosen.model.network,
+        chosen.model.known,
+        chosen.count,
+        chosen.seed,
+        chosen.temperature,
+        chosen.start,
+    )
     was_read = terminal.printed(lambda: show(names))
     if len(names) < chosen.count:
         complain(

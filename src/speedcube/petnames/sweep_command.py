@@ -103,7 +103,7 @@ def run(chosen: SweepOptions) -> int:
             held_out=held_out,
         )
     except KeyboardInterrupt:
-        print(f"The same command with --out {chosen.out} continues.", file=sys.stderr)
+        print(f"Interrupted; the same command with --out {chosen.out} continues.", file=sys.stderr)
         return INTERRUPTED
     except ParameterError as err:
         complain("petnames sweep", err)

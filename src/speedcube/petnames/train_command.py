@@ -17,6 +17,7 @@ from ..commands import terminal
 from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ..files import OWN_FILE, write_whole
 from ..numbers import seconds_text
 from . import card, options
 from .names import data, source
@@ -125,7 +126,7 @@ def run(chosen: TrainOptions) -> int:
         complain("petnames train", err)
         return BAD_USE
     try:
-        terminal.write(chosen.out / PLAN, json.dumps(chosen.plan()))
+        write_whole(chosen.out / PLAN, json.dumps(chosen.plan()).encode(), mode=OWN_FILE)
         was_read = terminal.printed(lambda: print(_title(chosen, training, held_out)))
         for row in job:
             if not sys.stderr.isatty():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import DataFileError, ParameterError
-from ..files import write_whole
+from ..files import OWN_FILE, write_whole
 from ..numbers import seconds_text
 from ..train import reports
 from . import card
@@ -91,7 +91,7 @@ class Training:
     def write(self) -> Path:
         """Write ``report.html`` into the directory; its path."""
         path = self.out.absolute() / "report.html"
-        write_whole(path, self.html().encode(), durable=True)
+        write_whole(path, self.html().encode(), mode=OWN_FILE, durable=True)
         return path
 
 

@@ -83,6 +83,7 @@ class Launch:
     call: bytes
     scheduler: tuple[str, Any] | None = None  # address and Security, where futures travel
     path: tuple[str, ...] = ()  # where to import from: the driver's, and before it the worker's
+    store: str = ""  # the file of the store that ranks share; "": rank 0 serves it at ``master``
 
     @property
     def rank(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,7 +23,6 @@ from .result import RungResult
 from .table import UNLIMITED, show
 
 _DASK_GUESS: Final = BUDGET + 1  # seconds; until its rate has been tried
-_LEAVE: Final = 4.0  # seconds that the process may take to end after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,6 @@ def run(request: LadderRequest) -> int:
     if result.rungs:
         written = _written(request.plot, result.plot) and written
     if interrupted:
-        _leave_soon()
         return INTERRUPTED
     if not result.equal_bits or len(so_far.rungs) < len(request.rungs):
         return FAILED
@@ -165,10 +162,3 @@ def _beside_dask(request: LadderRequest, rung: Rung, so_far: Unfinished, console
             so_far.problems.append(f"{rung.name}: plain Dask failed: {_words(err)}")
             return
     so_far.rungs[-1] = so_far.rungs[-1].with_dask(dask)
-
-
-def _leave_soon() -> None:
-    """End the process in any case: Dask's threads finish their chunk first, which may take long."""
-    timer = threading.Timer(_LEAVE, os._exit, (INTERRUPTED,))
-    timer.daemon = True
-    timer.start()

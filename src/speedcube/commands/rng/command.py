@@ -11,7 +11,7 @@ from typing import Final
 from ...engine import rungs
 from ...engine.rungs import Rung
 from ...errors import ParameterError, SpeedcubeError
-from ...exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
+from ...exit_codes import BROKEN_PIPE, DONE, FAILED
 from .. import options, terminal
 from .layouts import Layout, Pieces, dealt, layout
 
@@ -62,8 +62,6 @@ def run(request: RngRequest) -> int:
         if rung.kind == "cuda-cluster":
             rung = rungs.parse(rung.name, rung.reason)
         return _written(request, request.layout(request.seed, rung), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except SpeedcubeError as err:
         terminal.complain("rng", err)
         return FAILED

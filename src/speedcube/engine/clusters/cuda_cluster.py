@@ -19,6 +19,7 @@ from typing import Any, Final
 import dask
 
 from ...errors import RungError
+from . import own
 
 Devices = tuple[int, ...]
 
@@ -72,19 +73,15 @@ def _start(devices: Devices, default: bool) -> Any:
     atexit.unregister(_close_all)
     atexit.register(_close_all)
     with dask.config.set(_FOR_WORKERS):
-        cluster = LocalCUDACluster(
-            CUDA_VISIBLE_DEVICES=device_names(devices),
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        )
+        cluster = own.start(LocalCUDACluster, CUDA_VISIBLE_DEVICES=device_names(devices))
         try:
             client = Client(cluster, set_as_default=default)
             client.wait_for_workers(len(devices))
         except BaseException:
             cluster.close()
             raise
-    if find_spec("bokeh"):
-        print(f"dashboard: {client.dashboard_link}", file=sys.stderr)
+    if cluster.dashboard_link:
+        print(f"dashboard: {cluster.dashboard_link}", file=sys.stderr)
     return client
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import CheckpointError
+from ...files import OWN_FILE, OWN_FOLDER
 
 _LOCK_WAIT: Final = 10.0  # seconds; a killed process that is still in a write holds its lock
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -54,7 +55,7 @@ def write_file(path: Path, blocks: Iterable[bytes | memoryview]) -> tuple[int, s
     digest = hashlib.sha256()
     size = 0
     hashed: list[Future[None]] = []
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN_FILE)
     try:
         with ThreadPoolExecutor(1, "checkpoint") as pool:  # hashes while the disk is busy
             for block in blocks:
@@ -80,12 +81,15 @@ def sync_directory(path: Path) -> None:
 
 
 def make_directories(path: Path) -> None:
-    """Make a directory and the parents that it lacks, all durable."""
+    """Make a directory and the parents that it lacks, all durable; those only their user may enter.
+
+    What was there before keeps its mode.
+    """
     if path.is_dir():
         return
     make_directories(path.parent)
     try:
-        os.mkdir(path)
+        os.mkdir(path, OWN_FOLDER)
     except FileExistsError:  # somebody was faster
         if not path.is_dir():
             raise
@@ -123,7 +127,8 @@ def lock(root: Path, wait: float = _LOCK_WAIT) -> int | None:
     The system lets go of it when its process ends, however that ends; a child made by fork does
     not inherit it. A file system without locks gives a handle that excludes nobody.
     """
-    handle = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    handle = os.open(root / ".lock", flags, OWN_FILE)
     end = time.monotonic() + wait
     while True:
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CheckpointError
+from ...files import OWN_FOLDER
 from . import disk, manifest, names, tensorfile
 from .manifest import Manifest, RankFile
 from .names import Name
@@ -66,7 +67,7 @@ def begin(root: str | Path, step: int) -> Pending:
                 f"another process is writing a checkpoint to {root}: give each job a directory"
             )
         try:
-            os.mkdir(path)
+            os.mkdir(path, OWN_FOLDER)
         except BaseException:
             os.close(held)
             raise

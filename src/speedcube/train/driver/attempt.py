@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import queue
 import sys
@@ -34,10 +33,9 @@ from ..messages import (
     Waits,
 )
 from ..worker import agent
-from . import claims, placement, timeouts
+from . import claims, placement, scheduler, timeouts
 from .failures import STOPPED, Failure, failure_of, root
 from .request import JobRequest
-from .scheduler import ANSWER_SECONDS, LOST, ask_scheduler, lost_text
 from .timeouts import Rank
 
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
@@ -71,13 +69,20 @@ class Attempt:
     def start(self) -> None:
         """Open the rendezvous on rank 0's worker and submit a task for each rank."""
         settings, job, first = self.request.settings, self.request.settings.job, self.places[0]
-        opened = self.client.run(
-            agent.open_rendezvous, job, self.number, first.host, workers=[first.worker]
+        ours = settings.environment is not None  # our own cluster: all ranks are on this machine
+        opened = scheduler.ask_workers(
+            self.client,
+            agent.open_rendezvous,
+            job,
+            self.number,
+            first.host,
+            ours,
+            workers=[first.worker],
         )
-        master = (first.host, opened[first.worker])
+        port, store = opened[first.worker]
         call = self.request.call
         if len(call) > 1 << 20:  # one copy on a worker, from where the others fetch it
-            call = self.client.scatter(call, workers=[first.worker], hash=False)
+            call = scheduler.scatter(self.client, call, first.worker)
         now = time.monotonic()
         for place in self.places:
             launch = Launch(
@@ -86,10 +91,11 @@ class Attempt:
                 place,
                 self.backend,
                 placement.visible_gpus(settings, self.places, place.host),
-                master,
+                (first.host, port),
                 b"",
                 self.scheduler,
                 tuple(sys.path),
+                store,
             )
             self.ranks[place.rank] = Rank(place, now, now)
             future = self.client.submit(
@@ -199,8 +205,8 @@ class Attempt:
             self.failures.append(self._failure(number, Cause.DEATH, outcome.problem))
 
     def _failure(self, rank: int, cause: Cause, text: str) -> Failure:
-        known = self.ranks[rank]
-        return Failure(rank, known.place.host, cause, known.step, time.time(), text)
+        known, place = self.ranks[rank], self.ranks[rank].place
+        return Failure(rank, place.host, cause, known.step, time.time(), text, worker=place.worker)
 
     def _lost(self, rank: Rank) -> None:
         rank.running = False
@@ -211,11 +217,11 @@ class Attempt:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""
         workers = tuple(rank.place.worker for rank in self.ranks.values())
         try:
-            lost, busy = ask_scheduler(
+            lost, busy = scheduler.ask_scheduler(
                 self.client, claims.look, job=self.request.settings.job, workers=workers
             )
-        except LOST as err:
-            self.failures.append(self._failure(0, Cause.SCHEDULER, lost_text(err)))
+        except scheduler.LOST as err:
+            self.failures.append(self._failure(0, Cause.SCHEDULER, scheduler.lost_text(err)))
             return
         self._wait_for(busy, now)
         known = {*self.values, *(failure.rank for failure in self.failures)}
@@ -257,26 +263,23 @@ class Attempt:
     def _stacks(self) -> dict[int, str]:
         """Every rank's stacks; "" for those that do not answer."""
         stacks = {rank: "" for rank in self.ranks}
-        with suppress(*LOST):  # a worker that does not answer must not keep us
+        with suppress(*scheduler.LOST):  # a worker that does not answer must not keep us
             answers = self.client.run(
                 agent.stacks,
                 self.request.settings.job,
                 workers=sorted({rank.place.worker for rank in self.ranks.values()}),
                 on_error="return",
-                callback_timeout=ANSWER_SECONDS,
+                callback_timeout=scheduler.ANSWER_SECONDS,
             )
             for answer in answers.values():
                 stacks.update(answer if isinstance(answer, dict) else {})
         return stacks
 
     def stop(self) -> None:
-        """Kill what still runs; return when it is down, or cannot be reached."""
-        with suppress(*LOST):
-            cancelling = self.client.cancel(self.futures, force=True, asynchronous=True)
-            loop = self.client.loop.asyncio_loop
-            asyncio.run_coroutine_threadsafe(cancelling, loop).result(ANSWER_SECONDS)
+        """Kill what still runs; return when it is down, or its worker is gone."""
+        scheduler.cancel(self.client, self.futures)
         deadline = time.monotonic() + DOWN_SECONDS
-        while time.monotonic() < deadline and any(r.running for r in self.ranks.values()):
+        while time.monotonic() < deadline and scheduler.any_there(self.client, self._up()):
             with suppress(queue.Empty):
                 event = self._read(self.events.get(timeout=0.1))
                 if event is None:
@@ -286,15 +289,12 @@ class Attempt:
                 if not isinstance(event.message, TaskEnded | Alive):
                     self.hear(event)
 
+    def _up(self) -> list[str]:
+        """The workers with a rank that may be running."""
+        return [rank.place.worker for rank in self.ranks.values() if rank.running]
+
     def tell(self, message: StopRequest) -> None:
         """A message for every rank."""
-        for rank in self.ranks.values():
-            with suppress(*LOST):
-                self.client.run(
-                    agent.tell,
-                    self.request.settings.job,
-                    rank.place.rank,
-                    message,
-                    workers=[rank.place.worker],
-                    callback_timeout=ANSWER_SECONDS,
-                )
+        job = self.request.settings.job
+        for place in self.places:
+            scheduler.tell_worker(self.client, place.worker, agent.tell, job, place.rank, message)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import ParameterError
-from ...files import write_whole
+from ...files import OWN_FILE, write_whole
 from ..checkpoint.disk import make_directories
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -92,4 +92,4 @@ def write_run_file(
         "kwargs": {name: brief(value) for name, value in kwargs.items()},
     }
     text = json.dumps(facts, indent=1, default=brief) + "\n"
-    write_whole(folder / "run.json", text.encode())
+    write_whole(folder / "run.json", text.encode(), mode=OWN_FILE)

@@ -62,6 +62,7 @@ class Failure:
     blob: bytes | None = None  # the exception, pickled
     trace: str = ""
     stacks: dict[int, str] = field(default_factory=dict)
+    worker: str = ""  # its address
 
     @property
     def final(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ...files import OWN_FOLDER, own_file
 from ..messages import ANY_TEXT, Chunk
 
 FORGET_BYTES: Final = 32 << 20  # that the scheduler may keep in its log of events
@@ -36,9 +37,10 @@ class Inbox:
 
     def add(self, rank: int, attempt: int, chunk: Chunk) -> Emitted | None:
         """Keep one chunk of a rank; with the last one, what it belongs to."""
-        self._directory.mkdir(parents=True, exist_ok=True)
+        for folder in (self._directory.parent, self._directory):
+            folder.mkdir(OWN_FOLDER, exist_ok=True)
         path = self._directory / f"{attempt}-{rank}-{chunk.number}"
-        with path.open("ab") as file:
+        with open(path, "ab", opener=own_file) as file:
             file.write(chunk.data)
         self._logged += len(chunk.data)
         if not chunk.last:

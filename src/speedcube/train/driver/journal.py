@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ...files import OWN_FOLDER, own_file
 from .. import checkpoint
 from ..events import JobEvent
 from ..messages import Chunk, Log, Ready, Reported, Saved, Started, Waits
@@ -38,7 +39,7 @@ class Journal:
         self.emitted: list[Emitted] = []
         self._trackers, self._forget = trackers, forget
         self._inbox = Inbox(out / "emitted" / job)
-        (out / "logs").mkdir(exist_ok=True)
+        (out / "logs").mkdir(OWN_FOLDER, exist_ok=True)
         self._file = MetricsFile(out / "metrics.jsonl")
 
     def start(self, ranks: int, on: str) -> None:
@@ -67,7 +68,8 @@ class Journal:
             case Chunk() as chunk:
                 self._receive(event, chunk)
             case Log(text):
-                with self.log(event.rank).open("a", encoding="utf-8") as file:
+                log = self.log(event.rank)
+                with open(log, "a", encoding="utf-8", opener=own_file) as file:
                     file.write(text)
             case Saved(step, seconds):
                 self.note("checkpoint", step=step, seconds=seconds)

@@ -6,13 +6,16 @@ import atexit
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...errors import RungError
+from ...engine.clusters import own
+from ...engine.clusters.client import worker_states
+from ...errors import RungError, WorkerError
 
-IGNORE_TERMINAL: Final = "speedcube.train.worker.ignore_terminal"
-START_SECONDS: Final = 60  # for workers to register
+START_SECONDS: Final = 60.0  # for workers to register
+POLL_SECONDS: Final = 0.05
 
 # Clients of the clusters, by whether they are for GPUs; grown to what was asked for and kept.
 _clients: Final[dict[bool, Any]] = {}
@@ -31,9 +34,9 @@ def client(gpu: bool, workers: int) -> Any:
         there = _clients.get(gpu)
         if there is None or there.status != "running":
             there = _start(gpu, workers)
-        if len(there.cluster.workers) < workers:
+        if len(there.cluster.worker_spec) < workers:
             there.cluster.scale(workers)
-        there.wait_for_workers(workers, timeout=START_SECONDS)
+        _wait_for(there, workers)
     return there
 
 
@@ -43,17 +46,34 @@ def _start(gpu: bool, workers: int) -> Any:
     atexit.unregister(close_all)
     atexit.register(close_all)  # before those of distributed, which were registered first
     _environments[gpu] = dict(os.environ)
-    cluster = LocalCluster(
+    cluster = own.start(
+        LocalCluster,
         n_workers=workers,
         threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # None would serve on port 8787 of every address
         memory_limit=0,  # a rank's memory is not its worker's
-        silence_logs=50,
-        preload=[IGNORE_TERMINAL],
+        silence_logs=own.CRITICAL,
     )
-    _clients[gpu] = Client(cluster, set_as_default=False)
+    try:
+        _clients[gpu] = Client(cluster, set_as_default=False)
+    except BaseException:
+        cluster.close()
+        raise
     return _clients[gpu]
+
+
+def _wait_for(client: Any, workers: int) -> None:
+    """Return when workers 0, 1 ... are there: one that died is being replaced."""
+    deadline = time.monotonic() + START_SECONDS
+    wanted = set(range(workers))
+    while missing := wanted - {
+        state["name"] for state in worker_states(client).values() if state["status"] == "running"
+    }:
+        if time.monotonic() > deadline:
+            raise WorkerError(
+                f"{len(missing)} of {workers} workers on this machine did not start within "
+                f"{START_SECONDS:g} s; is there memory left for their processes?"
+            )
+        time.sleep(POLL_SECONDS)
 
 
 def environment(gpu: bool) -> Mapping[str, str]:

@@ -14,15 +14,17 @@ from ...__about__ import __version__
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for, worker_addresses, worker_states
-from ...errors import ParameterError, RungError, TrainError
+from ...errors import ParameterError, RungError, TrainError, WorkerError
 from ..environment import Environment, since
 from ..messages import JobSettings, Place
 from ..worker import agent
 from . import local_cluster
+from .scheduler import LostWorker, ask_workers
 
 CHECKED: Final = ("python", "speedcube", "torch", "cloudpickle", "safetensors")  # equal everywhere
 GPU_KINDS: Final = ("gpu", "gpus")
 MOST_A_CORE: Final = 16  # ranks
+TRIES: Final = 5  # to find all workers of our own cluster alive
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,7 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     gpu = kind in GPU_KINDS
     numbers = _numbers(on)
     count = _enough_named(on, ranks, numbers, gpu)
-    client = local_cluster.client(gpu, max(numbers) + 1)
-    _facts(client, worker_addresses(client))
+    client = _own_client(gpu, max(numbers) + 1)
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
     wants_gpu = gpu and backend != "gloo"
     return Site(
@@ -83,6 +84,18 @@ def _numbers(on: str) -> tuple[int, ...]:
     if on.partition(":")[0] in GPU_KINDS:
         return _gpus(on).devices
     return tuple(range(_cores(on).workers))
+
+
+def _own_client(gpu: bool, workers: int) -> Any:
+    """The client of our own cluster, whose workers have just answered."""
+    for _ in range(TRIES):
+        client = local_cluster.client(gpu, workers)
+        try:
+            _facts(client, sorted(worker_states(client)))
+            return client
+        except LostWorker as err:  # it is being replaced
+            lost = err
+    raise WorkerError(f"workers on this machine die again and again: {lost}") from lost
 
 
 def _cores(on: Any) -> rungs.Rung:
@@ -139,9 +152,9 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     scheduler = client.scheduler.address
     new = [address for address in addresses if (scheduler, address) not in _known]
     if new:
-        for address, fact in client.run(agent.inspect, workers=new).items():
+        for address, fact in ask_workers(client, agent.inspect, workers=new).items():
             _known[scheduler, address] = fact
-        client.run(agent.warm, workers=new)
+        ask_workers(client, agent.warm, workers=new)
     facts = {address: _known[scheduler, address] for address in addresses}
     _check_versions(facts)
     return facts

@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 from ...errors import ParameterError
+from ...files import OWN_FILE
 
 
 class RunLock:
@@ -27,7 +28,7 @@ class RunLock:
     def __init__(self, out: Path) -> None:
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.fdopen(os.open(out / ".lock", flags, 0o666), "r+", errors="replace")
+            self._file = os.fdopen(os.open(out / ".lock", flags, OWN_FILE), "r+", errors="replace")
         except OSError as err:
             raise ParameterError(f"out={str(out)!r} cannot be written: {err.strerror}") from err
         try:

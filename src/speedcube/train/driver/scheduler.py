@@ -1,12 +1,19 @@
-"""Questions of the driver to the Dask scheduler: with a time limit, and once more if need be."""
+"""Questions of the driver to the Dask scheduler and its workers: each has an end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any, Final
 
+from ...errors import WorkerError
+
 ANSWER_SECONDS: Final = 5.0
+WORKERS_SECONDS: Final = 60.0  # to answer: busy ones take long
+LOOK_SECONDS: Final = 0.3  # between two looks at whether they are still there
 LOST: Final = (OSError, TimeoutError, CancelledError)  # what a lost connection raises
 
 
@@ -27,3 +34,84 @@ def ask_scheduler(client: Any, function: Callable[..., Any], /, **arguments: Any
 def lost_text(err: BaseException) -> str:
     """One of `LOST` in words."""
     return f"the connection to the Dask scheduler is lost ({err or type(err).__name__})"
+
+
+class LostWorker(WorkerError):
+    """A worker that went away while it was asked something."""
+
+    def __init__(self, worker: str, how: str) -> None:
+        super().__init__(f"worker {worker} {how}")
+        self.worker, self.how = worker, how
+
+
+def ask_workers(
+    client: Any, function: Callable[..., Any], *arguments: Any, workers: Sequence[str]
+) -> dict[str, Any]:
+    """What ``function`` returns on each of ``workers``; `LostWorker` as soon as one is gone."""
+    asked = client.run(function, *arguments, workers=list(workers), asynchronous=True)
+    answers: dict[str, Any] = with_workers(client, asked, workers)
+    return answers
+
+
+def scatter(client: Any, data: bytes, worker: str) -> Any:
+    """A future of ``data``, which lies on ``worker`` then; `LostWorker` as soon as it is gone."""
+    sending = client.scatter(data, workers=[worker], hash=False, asynchronous=True)
+    return with_workers(client, sending, [worker])
+
+
+def with_workers(client: Any, doing: Coroutine[Any, Any, Any], workers: Sequence[str]) -> Any:
+    """What ``doing`` returns, which needs ``workers``; `LostWorker` as soon as one is gone.
+
+    Dask itself tries for half a minute to connect to a worker that was killed.
+    """
+    asked = asyncio.run_coroutine_threadsafe(doing, client.loop.asyncio_loop)
+    end = time.monotonic() + WORKERS_SECONDS
+    try:
+        while True:
+            with suppress(TimeoutError):
+                return asked.result(LOOK_SECONDS)
+            gone = unknown(client, workers)
+            if gone or asked.done():
+                raise LostWorker((gone or workers)[0], "is gone")
+            if time.monotonic() > end:
+                raise LostWorker(workers[0], f"does not answer within {WORKERS_SECONDS:g} s")
+    except LOST as err:
+        if client.status != "running":
+            raise
+        gone = unknown(client, workers)
+        raise LostWorker((gone or workers)[0], "is gone") from err
+    finally:
+        asked.cancel()
+
+
+def tell_worker(client: Any, worker: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Call ``function`` on ``worker``, which may be gone."""
+    with suppress(*LOST):
+        client.run(function, *arguments, workers=[worker], callback_timeout=ANSWER_SECONDS)
+
+
+def cancel(client: Any, futures: Sequence[Any]) -> None:
+    """Cancel ``futures``; the scheduler may be gone."""
+    with suppress(*LOST):
+        cancelling = client.cancel(futures, force=True, asynchronous=True)
+        loop = client.loop.asyncio_loop
+        asyncio.run_coroutine_threadsafe(cancelling, loop).result(ANSWER_SECONDS)
+
+
+def any_there(client: Any, workers: Sequence[str]) -> bool:
+    """Whether the scheduler is there, and knows one of ``workers``."""
+    try:
+        return bool(workers) and len(unknown(client, workers)) < len(workers)
+    except LOST:
+        return False
+
+
+def unknown(client: Any, workers: Sequence[str]) -> list[str]:
+    """Those of ``workers`` that the scheduler does not know any more; raises one of `LOST`."""
+    lost: list[str] = ask_scheduler(client, _unknown, workers=tuple(workers))
+    return lost
+
+
+def _unknown(workers: tuple[str, ...], dask_scheduler: Any = None) -> list[str]:
+    """Those of ``workers`` that the scheduler does not know any more."""
+    return [worker for worker in workers if worker not in dask_scheduler.workers]

@@ -21,13 +21,14 @@ from .journal import Journal
 from .placement import Site
 from .request import JobRequest
 from .run_lock import RunLock
-from .scheduler import LOST, ask_scheduler, lost_text
+from .scheduler import LOST, LostWorker, ask_scheduler, lost_text
 
 ENDED: Final = ("finished", "failed", "cancelled")
 REPLACE_SECONDS: Final = 60.0  # for a lost worker to come back
 POLL_SECONDS: Final = 0.1
 SHOWN: Final = 1000  # characters of a failure that are shown at once; the exception has all
 CANCEL_SECONDS: Final = 10.0
+TRIES: Final = 5  # to find workers that are there until their ranks start
 
 
 class Supervisor:
@@ -112,7 +113,7 @@ class Supervisor:
             if failure.final or number == self.request.max_restarts:
                 break
             if failure.cause is Cause.WORKER:
-                self._refused.add(self._worker_of(failure.rank))
+                self._refused.add(failure.worker)
             number += 1
             left, most = self._work_left(), self.request.max_restarts
             self.journal.note("restart", number=number, of=most, text=left)
@@ -122,10 +123,6 @@ class Supervisor:
             self.journal.show(what[:SHOWN])
         self.error = error(failure, before, self.request.max_restarts, self._work_left())
         return "cancelled" if cancelled else "failed"
-
-    def _worker_of(self, rank: int) -> str:
-        assert self.attempt is not None
-        return self.attempt.places[rank].worker
 
     def _work_left(self) -> str:
         """What is left of the work, in words."""
@@ -138,11 +135,25 @@ class Supervisor:
         return f"Kept: the checkpoint of step {newest.step} in {self.out}."
 
     def _once(self, number: int) -> Failure | None:
-        """One attempt; its failure, or None with the values in place."""
-        workers = self._claim(first=number == 0)
-        if workers is None:
-            return Failure(0, "", Cause.CANCELLED, 0, time.time())
-        self.restarts = number
+        """One attempt; its failure, or None with the values in place.
+
+        A worker that is lost before any rank was started is none: others are claimed.
+        """
+        lost = None
+        for _ in range(TRIES):
+            workers = self._claim(first=number == 0)
+            if workers is None:
+                return Failure(0, "", Cause.CANCELLED, 0, time.time())
+            self.restarts = number
+            try:
+                return self._attempt(number, workers)
+            except LostWorker as err:
+                lost = err
+                self._refused.add(lost.worker)
+        raise TrainError(f"workers are lost again and again: {lost}. {self._work_left()}")
+
+    def _attempt(self, number: int, workers: tuple[tuple[str, Any], ...]) -> Failure | None:
+        """Ranks on ``workers``, to their end; `LostWorker` where none was started."""
         places, backend = placement.place(self.site, workers)
         client, scheduler = self.site.client, None
         if self.request.needs_scheduler:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from ...errors import DataFileError, TrainError
+from ...files import own_file
 
 Scalar: TypeAlias = bool | int | float | str | None
 Row: TypeAlias = dict[str, Any]
@@ -149,7 +150,7 @@ class MetricsFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115, closed by close()
+        self._file = open(self.path, "ab", buffering=0, opener=own_file)  # noqa: SIM115, closed by close()
         self._mend()
 
     def _mend(self) -> None:

@@ -34,9 +34,9 @@ from ..messages import (
 from ..pickling import dumps
 from . import context
 from .context import Context, Link, Stopped
+from .store import RENDEZVOUS_SECONDS, part, shared
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
-RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
 PEERS_DONE: Final = timedelta(days=30)  # a rank may be done long before the others
 TEXT_LIMIT: Final = 1 << 16  # characters of an exception's text, and of its traceback
 BLOB_LIMIT: Final = 1 << 24  # bytes of an exception that is sent home as itself
@@ -157,23 +157,10 @@ def _rung(launch: Launch) -> str:
 
 
 def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:
-    """Initialise torch.distributed; the store that its ranks share.
-
-    Rank 0 serves the store on a socket that was bound before anybody was told its port.
-    """
+    """Initialise torch.distributed; the store that its ranks share."""
     from torch import distributed as dist
 
-    host, port = launch.master
-    first = launch.rank == 0
-    store = dist.TCPStore(
-        host,
-        port,
-        launch.settings.world_size,
-        is_master=first,
-        timeout=timedelta(seconds=RENDEZVOUS_SECONDS),
-        wait_for_workers=False,
-        master_listen_fd=rendezvous if first else None,
-    )
+    store = shared(launch, rendezvous)
     keywords = {"device_id": device} if "nccl" in launch.backend else {}
     dist.init_process_group(
         launch.backend,
@@ -182,7 +169,7 @@ def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:
         world_size=launch.settings.world_size,
         **keywords,
     )
-    return dist.PrefixStore("speedcube", store)
+    return part(store, "speedcube")
 
 
 def _call(launch: Launch) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -112,11 +111,10 @@ class TrialLoop:
                     self._end(self._running.pop(trial), event.error)
                 else:
                     self._hear(self._running[trial], event)
-        except KeyboardInterrupt:
-            print(
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(
                 f"Interrupted: {self._ended} of {self._settings.trials} trials have ended. The "
-                f"same call with out={str(self._files.out)!r} goes on from here.",
-                file=sys.stderr,
+                f"same call with out={str(self._files.out)!r} goes on from here."
             )
             raise
         finally:

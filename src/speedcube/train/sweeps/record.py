@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import DataFileError, ParameterError
-from ...files import write_whole
+from ...files import OWN_FILE, write_whole
 from ..metrics.rows import MetricsFile, Row, event, read_rows
 from . import space as spaces
 from .packing import Trial
@@ -84,7 +84,9 @@ def directory(out: Path, number: int) -> Path:
 def save(out: Path, settings: SweepSettings) -> None:
     """Write the settings."""
     fields = asdict(settings) | {"space": spaces.to_json(settings.space)}
-    write_whole(out / SETTINGS, json.dumps(fields, indent=1).encode() + b"\n", durable=True)
+    write_whole(
+        out / SETTINGS, json.dumps(fields, indent=1).encode() + b"\n", mode=OWN_FILE, durable=True
+    )
 
 
 def load(out: Path) -> SweepSettings:
@@ -163,7 +165,7 @@ class Record:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self._lock = os.open(out / EVENTS, os.O_RDWR | os.O_CREAT, 0o644)
+        self._lock = os.open(out / EVENTS, os.O_RDWR | os.O_CREAT, OWN_FILE)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

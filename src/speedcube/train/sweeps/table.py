@@ -39,6 +39,6 @@ def _column(values: list[Scalar]) -> list[Any]:
     return values if one else [None if value is None else json.dumps(value) for value in values]
 
 
-def to_parquet(table: Any, path: Path) -> None:
+def to_parquet(table: Any, path: Path, mode: int | None = None) -> None:
     """Write a table; the file is there whole or not at all."""
-    write_whole(path, table.to_parquet(engine="pyarrow", index=False))
+    write_whole(path, table.to_parquet(engine="pyarrow", index=False), mode=mode)

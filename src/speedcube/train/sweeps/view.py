@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...files import write_whole
+from ...files import OWN_FILE, write_whole
 from ..metrics.rows import Row
 from ..reports.plots import save_figure
 from . import figures, record, table
@@ -112,9 +112,9 @@ class Sweep:
 
     def write(self) -> Path:
         """Write ``trials.parquet`` and ``report.html`` into the directory; the latter's path."""
-        self.to_parquet(self.out / "trials.parquet")
+        table.to_parquet(self.dataframe(), self.out / "trials.parquet", OWN_FILE)
         path = self.out / "report.html"
-        write_whole(path, self.html().encode(), durable=True)
+        write_whole(path, self.html().encode(), mode=OWN_FILE, durable=True)
         return path
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -61,6 +62,7 @@ class _Worker:
     """What a worker's process keeps for training."""
 
     rendezvous: dict[tuple[str, int], socket.socket] = field(default_factory=dict)
+    store: tempfile.TemporaryDirectory[str] | None = None  # the last one's directory; one job runs
     running: dict[str, Child] = field(default_factory=dict)  # by job and rank
     devices: defaultdict[str, threading.Lock] = field(  # by worker: threads can be workers, too
         default_factory=lambda: defaultdict(threading.Lock)
@@ -101,14 +103,26 @@ def warm() -> None:
     fork_server()
 
 
-def open_rendezvous(job: str, attempt: int, host: str) -> int:
-    """Bind the socket that rank 0 will serve its store on; its port."""
+def open_rendezvous(
+    job: str, attempt: int, host: str, ours: bool, dask_worker: Any = None
+) -> tuple[int, str]:
+    """Make what the ranks' store will be kept in; a port for it, and a file where it is one.
+
+    On our own cluster it is a file: only this user's processes may enter its directory. Else rank
+    0 serves the store on the socket that is bound here. Nothing listens where it is a file; the
+    port is one for the user's own use.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.bind((host, 0))
+    port = int(listening.getsockname()[1])
+    if ours:
+        listening.close()
+        _here.store = tempfile.TemporaryDirectory(dir=dask_worker.local_directory)
+        return port, f"{_here.store.name}/store"
     listening.listen(1024)
     _here.rendezvous[job, attempt] = listening
-    return int(listening.getsockname()[1])
+    return port, ""
 
 
 async def stacks(job: str) -> dict[int, str]:

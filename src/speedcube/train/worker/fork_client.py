@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import json
 import os
 import signal
@@ -40,6 +41,10 @@ class ForkServer:
                 start_new_session=True,  # Ctrl-C in a terminal is the driver's to handle
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
+            # Until it listens, our end is a SIGIO to it, which ends it: to import PyTorch takes
+            # seconds, in which it would outlive us.
+            fcntl.fcntl(theirs, fcntl.F_SETOWN, self._process.pid)
+            fcntl.fcntl(theirs, fcntl.F_SETFL, fcntl.fcntl(theirs, fcntl.F_GETFL) | os.O_ASYNC)
         self._ready = False
 
     def ready(self, seconds: float) -> bool:

@@ -7,6 +7,7 @@ one socket and ends, with everything it forked, when the other end (the Dask wor
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import gc
 import json
 import os
@@ -41,7 +42,7 @@ def serve(control: socket.socket) -> None:
     children: set[int] = set()
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # orphans of its ranks become its own
     while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 4096, DESCRIPTORS)
+        request, descriptors = _next(control)
         if not request:
             break
         asked = json.loads(request)
@@ -53,6 +54,15 @@ def serve(control: socket.socket) -> None:
             answer = {"status": _reap(asked["pid"], children)}
         control.send(json.dumps(answer).encode())
     _sweep()
+
+
+def _next(control: socket.socket) -> tuple[bytes, list[int]]:
+    """The next request with its descriptors; b"" where the worker is gone."""
+    try:
+        request, descriptors, _, _ = socket.recv_fds(control, 4096, DESCRIPTORS)
+    except ConnectionResetError:  # it left an answer unread
+        return b"", []
+    return request, descriptors
 
 
 def _fork(control: socket.socket, descriptors: list[int]) -> int:
@@ -106,7 +116,10 @@ def _sweep() -> None:
 
 
 def main() -> None:
-    """Load what ranks need, say so, serve."""
+    """Load what ranks need, say so, serve.
+
+    While it loads, the end of the worker is a signal that ends it (`fork_client.ForkServer`).
+    """
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
         for name in (*PRELOADED, RANK_PROCESS):
@@ -114,6 +127,7 @@ def main() -> None:
     except ImportError as err:
         control.send(json.dumps({"error": str(err)}).encode())
         return
+    fcntl.fcntl(control, fcntl.F_SETFL, fcntl.fcntl(control, fcntl.F_GETFL) & ~os.O_ASYNC)
     try:
         control.send(json.dumps({"ready": os.getpid()}).encode())
     except BrokenPipeError:  # the worker has ended meanwhile
