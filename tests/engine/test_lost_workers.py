@@ -14,8 +14,12 @@ from typing import Any, Final
 import dask
 import numpy as np
 import pytest
+from dask._task_spec import TaskRef
 
 import speedcube as sc
+from speedcube.engine.clusters.fingerprint import expected
+from speedcube.engine.clusters.plans import PlanCall
+from speedcube.engine.clusters.submission import Submission
 from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = pytest.mark.cluster
@@ -166,6 +170,33 @@ def test_a_worker_that_is_stopped_while_it_computes(client: Any, wanted: list[by
         finally:
             stop.join()
             os.kill(pid, signal.SIGCONT)
+
+
+def test_what_others_have_given_stays(client: Any) -> None:
+    """``c`` reads ``b``, which has read what the stopped worker holds: nothing is made again."""
+
+    def slow(*values: int) -> int:
+        import time
+
+        time.sleep(2)
+        return sum(values)
+
+    pids = _pids(client)
+    calls = {
+        "a": PlanCall("a", 0, lambda: 3, ()),
+        "b": PlanCall("b", 1, lambda a: a + 4, (TaskRef("a"),)),
+        "c": PlanCall("c", 1, slow, (TaskRef("b"),)),
+    }
+    assert _bits(EXPRESSIONS[3], client)
+    submission = Submission(client, calls, expected())
+    submission.submit([*pids])
+    submission.futures["b"].result()
+    with _stopped(next(iter(pids.values()))):
+        kept = client.sync(submission.kept, [*pids][1:])
+        assert kept == {"b": submission.futures["b"], "c": submission.futures["c"]}
+        submission.submit([*pids][1:], kept)
+        assert submission.futures == kept
+        assert submission.futures["c"].result() == 7
 
 
 def test_a_worker_that_goes_on_in_time(client: Any, wanted: list[bytes]) -> None:

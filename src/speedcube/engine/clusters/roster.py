@@ -147,7 +147,8 @@ async def _took(
         ) from answer
     here, there = expected(answers), Fingerprint(*answer)
     if there != here:
-        raise WorkerError(refusal(str(worker), here, there, await _files(client, worker)))
+        files = await _files(client, worker) if there.sources else {}
+        raise WorkerError(refusal(worker.address, here, there, files))
     _trusted[worker.key[0]][worker.key] = answers
     return None
 

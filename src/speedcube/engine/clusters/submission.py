@@ -63,7 +63,9 @@ class Submission:
                 allow_other_workers=not self.allowed,
             )
         self.times += 1
-        forget(self.client, [future for name, future in old.items() if name not in (kept or {})])
+        for name, future in old.items():
+            if self.futures.get(name) is not future:
+                future.release()  # to cancel it would cancel what is kept of what depends on it
 
     def _missing(self) -> list[str]:
         """The calls that the result needs and no future gives, each after those it needs."""
@@ -84,8 +86,7 @@ class Submission:
         asked = {worker.address: worker for worker in workers}
         held = await self._holders()
         running = await self._running([*asked])
-        done = self.futures[self.last].status == "finished"
-        names = [self.last] if done else [*self.futures]
+        names = self._wanted()
         counts: Counter[str] = Counter()
         for name in names:
             places = {running[name]} if name in running else {*held.get(name, ())}
@@ -94,6 +95,12 @@ class Submission:
             asked[address]: f"{count} of this computation's {len(self.calls)} tasks"
             for address, count in counts.items()
         }
+
+    def _wanted(self) -> set[str]:
+        """The calls that run, and those whose results these, or nobody yet, have read."""
+        open_ = {name for name, future in self.futures.items() if future.status != "finished"}
+        read = {need for name in open_ for need in self.calls[name].needs}
+        return open_ | read & {*self.futures} or {self.last}
 
     async def kept(self, workers: Sequence[str]) -> dict[str, Any]:
         """The futures that need none but ``workers``: held by them, or run there on what they hold.
