@@ -18,6 +18,7 @@ def write_whole(
     *,
     mode: int | None = None,
     durable: bool = False,
+    inside: int | None = None,
 ) -> None:
     """Write ``content`` to ``path``: all of it or, if that fails, the file stays as it was.
 
@@ -32,6 +33,8 @@ def write_whole(
     durable
         Wait until the disk has the content before the name points to it. So a loss of power, too,
         leaves the old file or the new one.
+    inside
+        The handle of a directory that ``path``, a name, is in.
 
     Raises
     ------
@@ -39,17 +42,19 @@ def write_whole(
         The system cannot write there; nothing is left behind.
     """
     draft = Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(draft, flags, mode or 0o666, dir_fd=inside)
     try:
         with open(handle, "wb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(handle)
-        if mode is None:
+        if mode is None and inside is None:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copymode(path, draft)
-        os.replace(draft, path)
+        os.replace(draft, path, src_dir_fd=inside, dst_dir_fd=inside)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=inside)
         raise
