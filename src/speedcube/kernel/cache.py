@@ -8,7 +8,7 @@ without. The directory is ``$SPEEDCUBE_CACHE_DIR``, else ``$XDG_CACHE_HOME/speed
 ``~/.cache/speedcube``; it is created for its owner only, and refused if others may write to it or
 put another in its place (`own_directory`).
 
-The tag is HMAC-SHA256 of version, key and payload with a secret, 32 random bytes that lie in the
+The tag is BLAKE2b of version, key and payload, keyed by a secret: 32 random bytes that lie in the
 directory for its owner only. It tells a process whether this user's speedcube wrote the entry, in
 this directory and under this key: bits that flipped, entries that were copied from elsewhere or
 moved, and what somebody wrote while the directory was open to him have no right tag, however well
@@ -19,9 +19,7 @@ and either can run code anyhow. What has a right tag is checked as an object (`e
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
-import secrets
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,27 +50,35 @@ def content_key(*parts: object) -> bytes:
     return digest.digest()
 
 
-# What makes a kernel's text of its program: the modules of these folders, and a few others. What
-# makes the program (rules, functions, samplers) is left out: the program is part of each key.
-_PRINTERS: Final = {"llvm": ("", "math", "llvm", "llvm/scans"), "cuda": ("", "math", "cuda")}
-_ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/nodes.py", "../expr/space.py")
+# The modules that make a kernel's text of its program, for both printers and for each; a test
+# compares them with what the printers import. What makes the program (rules, functions, samplers)
+# is left out: the program is part of each key.
+_COMMON: Final = (
+    "../dtypes ../philox builder folds ir legal program math/arithmetic math/philox math/positions "
+    "math/stream_coefficients math/streams math/variates"
+)
+_PRINTERS: Final = {
+    "llvm": f"{_COMMON} ../expr/nodes ../expr/space llvm/accumulator llvm/compile llvm/elements "
+    "llvm/emit llvm/exact_sum llvm/folds llvm/function llvm/loops llvm/memory llvm/random "
+    "llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
+    "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
+    "llvm/scans/sums llvm/scans/tree",
+    "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
+    "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
+}
 
 
 @cache
 def generator(printer: str) -> bytes:
     """A key of the printer "llvm" or "cuda" itself: a change of it makes all its kernels anew.
 
-    Of sizes and times of its files: reading them takes as long as loading a kernel.
+    Of sizes and times of its files: reading them, or listing their folders, takes too long.
     """
-    here = os.path.dirname(__file__)
-    states = [os.stat(os.path.join(here, name)) for name in _ALSO]
-    for folder in _PRINTERS[printer]:
-        inside = os.open(os.path.join(here, folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            names = sorted(name for name in os.listdir(inside) if name.endswith(".py"))
-            states += [os.stat(name, dir_fd=inside) for name in names]
-        finally:
-            os.close(inside)
+    here = os.open(os.path.dirname(__file__), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        states = [os.stat(f"{name}.py", dir_fd=here) for name in _PRINTERS[printer].split()]
+    finally:
+        os.close(here)
     return content_key(__version__, [(state.st_size, state.st_mtime_ns) for state in states])
 
 
@@ -139,7 +145,7 @@ class KernelCache:
         raw = self._tried(lambda: files.read(name, MOST))
         if raw is not None:
             payload = raw[_HEADER:]
-            if hmac.compare_digest(raw[:_HEADER], self._header(key, payload)):
+            if raw[:_HEADER] == self._header(key, payload):
                 self.hits += 1
                 return payload
             self.discard(key)
@@ -161,7 +167,9 @@ class KernelCache:
 
     def _header(self, key: bytes, payload: bytes) -> bytes:
         start = MAGIC + VERSION.to_bytes(2, "little") + key
-        return start + hmac.digest(self._secret, start + payload, "sha256")
+        tag = hashlib.blake2b(start, digest_size=32, key=self._secret)
+        tag.update(payload)
+        return start + tag.digest()
 
 
 def _secret(files: OwnDirectory) -> bytes:
@@ -173,7 +181,7 @@ def _secret(files: OwnDirectory) -> bytes:
         known = files.read(SECRET, _SECRET_BYTES)  # somebody was faster
         if known is not None and len(known) == _SECRET_BYTES:
             return known
-        files.write(SECRET, secrets.token_bytes(_SECRET_BYTES), durable=True)
+        files.write(SECRET, os.urandom(_SECRET_BYTES), durable=True)
     # Where there are no locks, another process may have written later: its secret is the one.
     return files.read(SECRET, _SECRET_BYTES) or b""
 

@@ -39,6 +39,8 @@ class NotOurs(OSError):
 class OwnDirectory:
     """The directory ``path``, made (for its owner alone) where there is none.
 
+    The way to it is looked at when this object is made, the directory itself each time it is used.
+
     Raises
     ------
     NotOurs
@@ -51,8 +53,6 @@ class OwnDirectory:
         named = os.path.abspath(path)
         _make(named)
         self.path = Path(_checked(named))
-        with self._opened():
-            pass
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
@@ -145,7 +145,7 @@ def _make(path: str) -> None:
 def _checked(path: str) -> str:
     """``path`` without links; `NotOurs` where somebody else could replace a part of it."""
     here, left, links = "/", deque(path.split("/")), 0
-    _check_parent(here)
+    _check_parent(here, os.lstat(here))
     while left:
         part = left.popleft()
         if part in ("", "."):
@@ -155,7 +155,7 @@ def _checked(path: str) -> str:
         if not stat.S_ISLNK(state.st_mode):
             here = there
             if any(left):
-                _check_parent(here)
+                _check_parent(here, state)
             continue
         links += 1
         if links > _LINKS:
@@ -168,9 +168,8 @@ def _checked(path: str) -> str:
     return here
 
 
-def _check_parent(path: str) -> None:
+def _check_parent(path: str, state: os.stat_result) -> None:
     """`NotOurs` where somebody else could rename what a directory holds."""
-    state = os.stat(path)
     if not _trusted(state.st_uid):
         raise NotOurs(
             errno.EPERM, f"{path}, on the way to it, belongs to another user (uid {state.st_uid})"
