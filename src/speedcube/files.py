@@ -1,15 +1,19 @@
-"""Files written whole: under another name beside their place, then renamed there.
+"""Files written whole: under another name beside their place, then renamed there; read with care.
 
 A reader sees the old file or the new one, each from its first byte to its last. Where writing fails
-or the process is killed, the old one stays.
+or the process is killed, the old one stays. What is read is a regular file, and no larger than
+such a file can be: a pipe would be waited for without end, a device or 8 GiB of nothing read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_whole(
@@ -58,3 +62,32 @@ def write_whole(
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=inside)
         raise
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file, to be read; `OSError` for anything else of that name."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        check_regular(handle)
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a regular file; `OSError` where it has more than ``most``."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content
+
+
+def check_regular(handle: int) -> None:
+    """`OSError` unless ``handle`` is that of a regular file."""
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
