@@ -22,7 +22,19 @@ SOURCE: Final = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first; a module may import its own layer and those below. docs/design.md draws the same.
 LAYERS: Final = (
-    ("__about__", "early", "errors", "exit_codes", "files", "numbers", "dtypes", "ops", "philox"),
+    (
+        "__about__",
+        "early",
+        "errors",
+        "exit_codes",
+        "files",
+        "numbers",
+        "shown",
+        "strict_json",
+        "dtypes",
+        "ops",
+        "philox",
+    ),
     ("expr",),
     ("plan", "kernel"),
     ("engine",),
@@ -38,7 +50,7 @@ ENTRANCES: Final = ("cli", "__main__")
 # printers, which share meaning (the IR, the folds, the streams) and no schedule.
 STRANGERS: Final = ({"plan", "kernel"}, {"kernel/llvm", "kernel/cuda"})
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"__about__", "errors", "files", "numbers", "engine"}
+TRAIN_USES: Final = {"__about__", "errors", "files", "numbers", "shown", "strict_json", "engine"}
 # A part of it alone knows arrays: it turns rows of them into batches.
 DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}

@@ -56,7 +56,7 @@ def test_a_link_is_replaced(tmp_path: Path) -> None:
 def test_what_fails_leaves_the_old_file_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
 ) -> None:
-    def failing(*_: object) -> None:
+    def failing(*_: object, **places: object) -> None:
         raise error
 
     path = tmp_path / "file"
@@ -75,7 +75,11 @@ def test_only_what_is_durable_waits_for_the_disk(
     done: list[str] = []
     sync, replace = os.fsync, os.replace
     monkeypatch.setattr(files.os, "fsync", lambda handle: (done.append("fsync"), sync(handle)))
-    monkeypatch.setattr(files.os, "replace", lambda *names: (done.append("name"), replace(*names)))
+    monkeypatch.setattr(
+        files.os,
+        "replace",
+        lambda *names, **places: (done.append("name"), replace(*names, **places)),
+    )
     write_whole(tmp_path / "file", b"content")
     write_whole(tmp_path / "file", b"content", durable=True)
     assert done == ["name", "fsync", "name"]
@@ -89,7 +93,7 @@ def test_no_directory_no_file(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from speedcube import files
-files.os.replace = lambda *names: os._exit(9)
+files.os.replace = lambda *names, **places: os._exit(9)
 files.write_whole(sys.argv[1], b"new")
 """
 

@@ -23,14 +23,20 @@
         ├── StoppedError                       a job that was asked to stop, and did
         └── NonFiniteError  (also ArithmeticError)  a metric that is NaN or infinite, where asked
 
-Each message says what was asked, what is possible, and what to do.
+Each message says what was asked, what is possible, and what to do. Shown as text, it holds no
+control characters of what it quotes, and no line longer than `shown.LONG`; ``args`` are as given.
 """
 
 from __future__ import annotations
 
+from .shown import lines
+
 
 class SpeedcubeError(Exception):
     """The root of the tree."""
+
+    def __str__(self) -> str:
+        return lines(super().__str__())
 
 
 class ShapeError(SpeedcubeError, ValueError):

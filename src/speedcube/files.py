@@ -1,16 +1,19 @@
-"""Files written whole: under another name beside their place, then renamed there.
+"""Files written whole: under another name beside their place, then renamed there; read with care.
 
 A reader sees the old file or the new one, each from its first byte to its last. Where writing fails
-or the process is killed, the old one stays.
+or the process is killed, the old one stays. What is read is a regular file, and no larger than
+such a file can be: a pipe would be waited for without end, a device or 8 GiB of nothing read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 # Modes of what a run keeps: nobody else's business, whatever the umask lets others read.
 OWN_FILE: Final = 0o600
@@ -28,6 +31,7 @@ def write_whole(
     *,
     mode: int | None = None,
     durable: bool = False,
+    inside: int | None = None,
 ) -> None:
     """Write ``content`` to ``path``: all of it or, if that fails, the file stays as it was.
 
@@ -42,6 +46,8 @@ def write_whole(
     durable
         Wait until the disk has the content before the name points to it. So a loss of power, too,
         leaves the old file or the new one.
+    inside
+        The handle of a directory that ``path``, a name, is in.
 
     Raises
     ------
@@ -49,17 +55,48 @@ def write_whole(
         The system cannot write there; nothing is left behind.
     """
     draft = Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode or 0o666)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(draft, flags, mode or 0o666, dir_fd=inside)
     try:
         with open(handle, "wb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(handle)
-        if mode is None:
+        if mode is None and inside is None:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copymode(path, draft)
-        os.replace(draft, path)
+        os.replace(draft, path, src_dir_fd=inside, dst_dir_fd=inside)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=inside)
         raise
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file, to be read; `OSError` for anything else of that name."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        check_regular(handle)
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a regular file; `OSError` where it has more than ``most``."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content
+
+
+def check_regular(handle: int) -> None:
+    """`OSError` unless ``handle`` is that of a regular file."""
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file")

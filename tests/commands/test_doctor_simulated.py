@@ -334,9 +334,12 @@ def test_a_cache_that_is_a_file_is_broken_if_asked_for(tmp_path: Path, named: bo
 def test_a_cache_that_others_may_write_to_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     cache = host.kernel_cache(tmp_path, {})
-    assert (cache.writable, cache.problem) == (False, "others may write to it (chmod 700 it)")
+    assert (cache.writable, cache.problem) == (
+        False,
+        "others may write to it, so what lies in it may be theirs (delete it)",
+    )
     (finding,) = findings(replace(HEALTHY, cache=cache))
-    assert finding.command == f"chmod 700 {tmp_path}"
+    assert finding.command == f"rm -r {tmp_path}"
 
 
 def test_a_directory_that_cannot_be_written_is_found_by_writing(

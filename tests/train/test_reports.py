@@ -44,8 +44,11 @@ def test_a_runs_directory_becomes_a_figure_and_a_page(tmp_path: Path) -> None:
 
 def test_what_is_no_run_and_no_figure_is_told(tmp_path: Path) -> None:
     assert reports.read_run(tmp_path) == []
-    (tmp_path / "metrics.jsonl").write_text("{}\nloss 0.5\n")
+    (tmp_path / "metrics.jsonl").write_text('{"event": "start", "time": 1}\nloss 0.5\n')
     with pytest.raises(DataFileError, match="line 2: not a JSON object"):
+        reports.read_run(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text('{"event": "start", "time": 1}\n{}\n')
+    with pytest.raises(DataFileError, match="line 2: its step is missing, not an integer"):
         reports.read_run(tmp_path)
     with pytest.raises(ParameterError, match=r"'a\.pdf': a figure is a \.png or a \.svg file"):
         reports.save_figure(reports.curves_figure([], "loss"), "a.pdf")

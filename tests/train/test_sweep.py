@@ -368,7 +368,8 @@ def test_events_cut_at_any_byte_keep_what_was_whole(tmp_path: Path) -> None:
     before = -1
     for cut in range(0, len(whole) + 1, 3):
         (tmp_path / "trials.jsonl").write_bytes(whole[:cut])
-        states = record.states(record.read_events(tmp_path))
+        path = tmp_path / "trials.jsonl"
+        states = record.states(record.read_events(tmp_path), sweep_settings(), path)
         assert list(states) == list(range(len(states)))
         ended = sum(state.status == "finished" for state in states.values())
         assert before <= ended + len(states)

@@ -1,30 +1,43 @@
 """The kernel cache: one file a kernel, checked before it is trusted, never a pickle.
 
-    file ::= magic version key sha256(payload) payload
+    file ::= magic version key tag payload
 
 A damaged entry is deleted and recompiled. Files are written beside their place and renamed there,
 so a reader sees all of one or none. A directory that cannot be written is reported once and done
 without. The directory is ``$SPEEDCUBE_CACHE_DIR``, else ``$XDG_CACHE_HOME/speedcube``, else
-``~/.cache/speedcube``; it is created for its owner only and refused if others may write to it.
+``~/.cache/speedcube``; it is created for its owner only, and refused if others may write to it or
+put another in its place (`own_directory`).
+
+The tag is BLAKE2b of version, key and payload, keyed by a secret: 32 random bytes that lie in the
+directory for its owner only. It tells a process whether this user's speedcube wrote the entry, in
+this directory and under this key: bits that flipped, entries that were copied from elsewhere or
+moved, and what somebody wrote while the directory was open to him have no right tag, however well
+formed. It does not keep out who can read the secret; but that is this user, or the administrator,
+and either can run code anyhow. What has a right tag is checked as an object (`elf`) all the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from ..__about__ import __version__
-from ..files import write_whole
+from ..shown import line
+from .own_directory import OwnDirectory
 
 MAGIC: Final = b"SPEEDCUBE-KERNEL"
-VERSION: Final = 1
+VERSION: Final = 2
+MOST: Final = 16 << 20  # bytes of an entry; a kernel of the longest formulas has 0.2 MB
+SECRET: Final = ".secret"
 _HEADER: Final = len(MAGIC) + 2 + 32 + 32
+_SECRET_BYTES: Final = 32
+_T = TypeVar("_T")
 
 
 def content_key(*parts: object) -> bytes:
@@ -37,24 +50,35 @@ def content_key(*parts: object) -> bytes:
     return digest.digest()
 
 
-# What makes a kernel's text of its program: the modules of these folders, and a few others. What
-# makes the program (rules, functions, samplers) is left out: the program is part of each key.
-_PRINTERS: Final = ("", "llvm", "llvm/scans", "cuda", "math")
-_ALSO: Final = ("../dtypes.py", "../philox.py", "../expr/nodes.py", "../expr/space.py")
+# The modules that make a kernel's text of its program, for both printers and for each; a test
+# compares them with what the printers import. What makes the program (rules, functions, samplers)
+# is left out: the program is part of each key.
+_COMMON: Final = (
+    "../dtypes ../philox builder folds ir legal program math/arithmetic math/philox math/positions "
+    "math/stream_coefficients math/streams math/variates"
+)
+_PRINTERS: Final = {
+    "llvm": f"{_COMMON} ../expr/nodes ../expr/space llvm/accumulator llvm/compile llvm/elements "
+    "llvm/emit llvm/exact_sum llvm/folds llvm/function llvm/loops llvm/memory llvm/random "
+    "llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
+    "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
+    "llvm/scans/sums llvm/scans/tree",
+    "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
+    "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
+}
 
 
 @cache
-def generator() -> bytes:
-    """A key of the printers themselves: a change of theirs makes every kernel anew.
+def generator(printer: str) -> bytes:
+    """A key of the printer "llvm" or "cuda" itself: a change of it makes all its kernels anew.
 
-    Of sizes and times of their files: reading them takes as long as loading a kernel.
+    Of sizes and times of its files: reading them, or listing their folders, takes too long.
     """
-    here = os.path.dirname(__file__)
-    files = [os.path.join(here, name) for name in _ALSO]
-    for folder in _PRINTERS:
-        with os.scandir(os.path.join(here, folder)) as entries:
-            files += [entry.path for entry in entries if entry.name.endswith(".py")]
-    states = [os.stat(file) for file in sorted(files)]
+    here = os.open(os.path.dirname(__file__), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        states = [os.stat(f"{name}.py", dir_fd=here) for name in _PRINTERS[printer].split()]
+    finally:
+        os.close(here)
     return content_key(__version__, [(state.st_size, state.st_mtime_ns) for state in states])
 
 
@@ -69,83 +93,97 @@ def default_directory() -> Path:
 
 @dataclass
 class KernelCache:
-    """Compiled kernels by content key."""
+    """Compiled kernels by content key; ``problem`` says why the directory cannot be used."""
 
     directory: Path
     usable: bool = field(init=False, default=True)
+    problem: str = field(init=False, default="")
     hits: int = field(init=False, default=0)
     misses: int = field(init=False, default=0)
+    _files: OwnDirectory | None = field(init=False, default=None, repr=False)
+    _secret: bytes = field(init=False, default=b"", repr=False)
 
     def __post_init__(self) -> None:
-        try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            problem = self._unsafe()
-        except OSError as err:
-            problem = err.strerror or str(err)
-        if problem:
-            self._give_up(problem)
+        self._tried(self._open)
 
-    def _unsafe(self) -> str | None:
-        state = self.directory.stat()
-        if hasattr(os, "getuid") and state.st_uid != os.getuid():
-            return "it belongs to another user"
-        if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return "others may write to it (chmod 700 it)"
+    def _open(self) -> None:
+        self._files = OwnDirectory(self.directory)
+        self._secret = _secret(self._files)
+
+    def _tried(self, action: Callable[[], _T]) -> _T | None:
+        """What ``action()`` returns; where the system refuses it, the cache is done without."""
+        try:
+            return action()
+        except OSError as err:
+            if self.usable:
+                self.usable, self.problem = False, line(err.strerror or str(err))
+                warnings.warn(self._advice(), RuntimeWarning, stacklevel=5)
         return None
 
-    def _give_up(self, problem: str) -> None:
-        if self.usable:
-            self.usable = False
-            warnings.warn(
-                f"the kernel cache {self.directory} is not used: {problem}. Kernels are compiled "
-                "anew in each process; set SPEEDCUBE_CACHE_DIR to a directory of yours",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+    def _advice(self) -> str:
+        return (
+            f"the kernel cache {line(str(self.directory))} is not used: {self.problem}. Kernels "
+            "are compiled anew in each process; set SPEEDCUBE_CACHE_DIR to a directory of yours "
+            "that nobody else can write to"
+        )
+
+    def name(self, key: bytes) -> str:
+        return f"{key.hex()[:40]}.kernel"
 
     def path(self, key: bytes) -> Path:
-        return self.directory / f"{key.hex()[:40]}.kernel"
+        return self.directory / self.name(key)
 
     def holds(self, key: bytes) -> bool:
         """Whether there is an entry, whole or damaged."""
-        return self.usable and self.path(key).exists()
+        return self.usable and self._files is not None and self._files.holds(self.name(key))
 
     def get(self, key: bytes) -> bytes | None:
-        """The payload stored under ``key``, or None; a damaged entry is removed."""
-        if not self.usable:
+        """The payload stored under ``key``, or None; an entry that is not ours is removed."""
+        files, name = self._files, self.name(key)
+        if not self.usable or files is None:
             return None
-        try:
-            raw = self.path(key).read_bytes()
-        except OSError:
-            self.misses += 1
-            return None
-        payload = raw[_HEADER:]
-        if raw[:_HEADER] != self._header(key, payload):
+        raw = self._tried(lambda: files.read(name, MOST))
+        if raw is not None:
+            payload = raw[_HEADER:]
+            if raw[:_HEADER] == self._header(key, payload):
+                self.hits += 1
+                return payload
             self.discard(key)
-            self.misses += 1
-            return None
-        self.hits += 1
-        return payload
+        self.misses += 1
+        return None
 
     def put(self, key: bytes, payload: bytes) -> None:
         """Store ``payload``; failing to is not an error."""
-        if not self.usable:
-            return
-        try:
-            write_whole(self.path(key), self._header(key, payload) + payload, mode=0o600)
-        except OSError as err:
-            self._give_up(err.strerror or str(err))
+        files, name = self._files, self.name(key)
+        if self.usable and files is not None and len(payload) <= MOST - _HEADER:
+            content = self._header(key, payload) + payload
+            self._tried(lambda: files.write(name, content))
 
     def discard(self, key: bytes) -> None:
         """Remove an entry."""
-        try:
-            self.path(key).unlink(missing_ok=True)
-        except OSError as err:
-            self._give_up(err.strerror or str(err))
+        files, name = self._files, self.name(key)
+        if self.usable and files is not None:
+            self._tried(lambda: files.remove(name))
 
-    @staticmethod
-    def _header(key: bytes, payload: bytes) -> bytes:
-        return MAGIC + VERSION.to_bytes(2, "little") + key + hashlib.sha256(payload).digest()
+    def _header(self, key: bytes, payload: bytes) -> bytes:
+        start = MAGIC + VERSION.to_bytes(2, "little") + key
+        tag = hashlib.blake2b(start, digest_size=32, key=self._secret)
+        tag.update(payload)
+        return start + tag.digest()
+
+
+def _secret(files: OwnDirectory) -> bytes:
+    """The secret of a cache's directory, made by the first who needs it."""
+    known = files.read(SECRET, _SECRET_BYTES)
+    if known is not None and len(known) == _SECRET_BYTES:
+        return known
+    with files.locked():
+        known = files.read(SECRET, _SECRET_BYTES)  # somebody was faster
+        if known is not None and len(known) == _SECRET_BYTES:
+            return known
+        files.write(SECRET, os.urandom(_SECRET_BYTES), durable=True)
+    # Where there are no locks, another process may have written later: its secret is the one.
+    return files.read(SECRET, _SECRET_BYTES) or b""
 
 
 @cache

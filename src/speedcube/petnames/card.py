@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from .. import strict_json
 from ..__about__ import __version__
 from ..errors import CheckpointError
-from ..files import OWN_FILE, write_whole
+from ..files import OWN_FILE, read_regular, write_whole
 from .model import DROPOUT, LAYERS, UNITS, make_model
 from .names.known import Known
 
@@ -101,8 +102,8 @@ def load(directory: Path) -> Model:
 def _card(directory: Path) -> dict[str, Any]:
     raw = _read(directory, CARD, "the training that made it has not finished")
     try:
-        card = json.loads(raw)
-    except (ValueError, RecursionError) as err:
+        card = strict_json.parse(raw)
+    except strict_json.NotStrictError as err:
         raise _damaged(directory, CARD, f"it is not JSON ({err})") from err
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise _damaged(directory, CARD, f"it is no card of schema {SCHEMA}")
@@ -120,15 +121,11 @@ def _content(directory: Path, name: str, card: Mapping[str, Any]) -> bytes:
 
 def _read(directory: Path, name: str, if_missing: str) -> bytes:
     try:
-        with open(directory / name, "rb") as file:
-            content = file.read(_MAX_FILE + 1)
+        return read_regular(directory / name, _MAX_FILE)
     except FileNotFoundError as err:
         raise _damaged(directory, name, f"it is missing: {if_missing}") from err
     except OSError as err:
         raise _damaged(directory, name, err.strerror or str(err)) from err
-    if len(content) > _MAX_FILE:
-        raise _damaged(directory, name, f"it has more than {_MAX_FILE:,} bytes")
-    return content
 
 
 def _network(directory: Path, content: bytes) -> torch.nn.Module:

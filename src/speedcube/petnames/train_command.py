@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sys
 import time
@@ -12,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from .. import train
+from .. import strict_json, train
 from ..commands import terminal
 from ..commands.terminal import complain
 from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
-from ..files import OWN_FILE, write_whole
+from ..files import OWN_FILE, read_regular, write_whole
 from ..numbers import seconds_text
 from . import card, options
 from .names import data, source
@@ -26,6 +27,7 @@ from .train_function import Hyperparameters, fit
 from .training_report import PLAN
 
 BATCH: Final = 1024
+_MOST_PLAN: Final = 1 << 20  # bytes of the file
 _LEAST_STEPS: Final = 64  # an epoch of the sample would be four steps of the usual batch
 
 
@@ -96,7 +98,8 @@ def _check_plan(chosen: TrainOptions) -> None:
     """`ParameterError` where ``out`` holds another training than this one."""
     path = chosen.out / PLAN
     try:
-        plan = json.loads(path.read_text()) if path.exists() else chosen.plan()
+        known = os.path.lexists(path)
+        plan = strict_json.parse(read_regular(path, _MOST_PLAN)) if known else chosen.plan()
     except (OSError, ValueError):
         plan = None
     if plan != chosen.plan():

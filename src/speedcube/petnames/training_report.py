@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from .. import strict_json
 from ..errors import DataFileError, ParameterError
-from ..files import OWN_FILE, write_whole
+from ..files import OWN_FILE, read_regular, write_whole
 from ..numbers import seconds_text
+from ..shown import line
 from ..train import reports
 from . import card
 
 PLAN: Final = "petnames.json"  # what a directory is trained for, from the start of the training
+_MOST_FACTS: Final = 16 << 20  # bytes
 LOSSES: Final = {"loss": "training", "validation_loss": "validation"}
 
 
@@ -30,7 +33,7 @@ class Training:
     @classmethod
     def read(cls, out: Path, target: float | None) -> Training:
         """The training in ``out``; `ParameterError` where there is none with an epoch behind it."""
-        if not (out / PLAN).is_file():
+        if not os.path.lexists(out / PLAN):
             raise ParameterError(
                 f"{str(out)!r} holds no sweep and no training: name a directory that speedcube "
                 "petnames train or sweep wrote"
@@ -38,6 +41,14 @@ class Training:
         training = cls(out, _facts(out), reports.points(reports.read_run(out)), target)
         if not training.ends():
             raise ParameterError(f"{str(out)!r} holds a training whose first epoch has not ended")
+        for point, _ in training.ends():
+            for name in ("epoch", "loss"):
+                value = point.metrics.get(name)
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    raise DataFileError(
+                        f"{line(out / 'metrics.jsonl')}: step {point.step} has a validation loss "
+                        f"and no number as its {name}"
+                    )
         return training
 
     def ends(self) -> list[tuple[reports.Point, float]]:
@@ -99,11 +110,16 @@ def _facts(out: Path) -> dict[str, Any]:
     """What the card says, or the plan where there is none yet; `DataFileError` if neither."""
     path = out / card.CARD if (out / card.CARD).is_file() else out / PLAN
     try:
-        facts = json.loads(path.read_bytes())
-        if not isinstance(facts["settings"]["epochs"], int):
-            raise TypeError("its epochs are no number")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as err:
-        raise DataFileError(f"{path} is not what a training has written: {err!r}") from err
+        facts = strict_json.parse(read_regular(path, _MOST_FACTS))
+    except OSError as err:
+        raise DataFileError(f"{line(path)} cannot be used: {err.strerror or err}") from err
+    except strict_json.NotStrictError as err:
+        raise DataFileError(f"{line(path)} is not what a training has written: {err}") from err
+    settings = facts.get("settings") if isinstance(facts, dict) else None
+    if not isinstance(settings, dict) or type(settings.get("epochs")) is not int:
+        raise DataFileError(
+            f"{line(path)} is not what a training has written: its settings have no epochs"
+        )
     return dict(facts)
 
 

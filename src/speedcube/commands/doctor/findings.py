@@ -202,8 +202,8 @@ def _cache(facts: Facts) -> Iterator[Finding]:
             "each process compiles its kernels anew"
         )
         command = 'export SPEEDCUBE_CACHE_DIR="$(mktemp -d)"'
-        if "chmod 700" in cache.problem:
-            command = f"chmod 700 {quote(cache.directory)}"
+        if "(delete it)" in cache.problem:
+            command = f"rm -r {quote(cache.directory)}"
         elif cache.named:
             command = "unset SPEEDCUBE_CACHE_DIR"
         yield Finding(BROKEN if cache.named else WARNING, "cache", text, command)

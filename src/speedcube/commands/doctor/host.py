@@ -114,12 +114,11 @@ def _cannot_use(directory: Path) -> str:
     """Why the cache's own checks, or a write, refuse an existing ``directory``, or nothing."""
     if not directory.is_dir():
         return "it is not a directory"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        usable = KernelCache(directory).usable
-    if not usable:
-        text = str(caught[-1].message) if caught else "it is not usable"
-        return text.partition(" is not used: ")[2].partition(". Kernels are")[0] or text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = KernelCache(directory).problem
+    if problem:
+        return problem
     try:
         # Permissions alone miss a full or read-only disk.
         with tempfile.TemporaryFile(dir=directory) as file:

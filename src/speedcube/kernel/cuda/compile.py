@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from ...errors import KernelError
+from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..program import Program
 from .loops import CudaLoops
@@ -62,6 +64,30 @@ def source(program: Program) -> str:
     return CudaLoops(program).emit()
 
 
+def _loaded(cubin: bytes) -> Any:
+    """A cubin as a module on the current device."""
+    import cupy
+
+    with _lock:
+        module = cupy.cuda.function.Module()
+        module.load(cubin)
+    return module
+
+
+def _stored(key: bytes, store: KernelCache) -> Any:
+    """The module from the cache, or None; an entry that cannot be loaded is removed."""
+    from cupy_backends.cuda.api.driver import CUDADriverError
+
+    cubin = store.get(key)
+    if cubin is None:
+        return None
+    if elf.fault(cubin, elf.CUBIN) is None:
+        with suppress(CUDADriverError):
+            return _loaded(cubin)
+    store.discard(key)
+    return None
+
+
 def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
@@ -71,17 +97,16 @@ def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
         # The runtime's version, not NVRTC's: asking that one loads it, for nothing where the
         # kernel is in the cache.
         version = cupy.cuda.runtime.runtimeGetVersion()
-        key = content_key("nvrtc", version, generator(), architecture, OPTIONS, program)
+        key = content_key("nvrtc", version, generator("cuda"), architecture, OPTIONS, program)
         with _lock:
             mine = _compiling[key]
         with mine:
-            cubin = store.get(key)
-            if cubin is None:
+            module = _stored(key, store)
+            if module is None:
                 cubin = compile_cubin(source(program), architecture)
                 store.put(key, cubin)
+                module = _loaded(cubin)
         with _lock:
-            module = cupy.cuda.function.Module()
-            module.load(cubin)
             function = module.get_function("kernel")
             fit = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
                 function.ptr, THREADS, 0

@@ -6,6 +6,7 @@ import ctypes
 import platform
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
@@ -14,6 +15,7 @@ from typing import Any, Final
 import llvmlite.binding as llvm
 
 from ...errors import KernelError
+from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..program import Program, Scan
 from .loops import Loops
@@ -125,14 +127,6 @@ def load_object(machine_code: bytes) -> NativeKernel:
     return NativeKernel(_SIGNATURE(memory["kernel"]), memory)
 
 
-_OBJECT_MAGICS: Final = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
-
-
-def _is_object(code: bytes) -> bool:
-    """Whether ``code`` begins as an object file does: LLVM aborts the process on other bytes."""
-    return len(code) > 64 and code[:4] in _OBJECT_MAGICS
-
-
 @lru_cache(maxsize=64)
 def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
@@ -144,7 +138,7 @@ def source(program: Program | Scan, target: str, style: Style) -> str:
 def _key(program: Program | Scan, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm.llvm_version_info
-    return content_key("llvm", version, generator(), target, FEATURES[target], style, program)
+    return content_key("llvm", version, generator("llvm"), target, FEATURES[target], style, program)
 
 
 def is_stored(program: Program | Scan, target: str, style: Style, store: KernelCache) -> bool:
@@ -155,16 +149,17 @@ def is_stored(program: Program | Scan, target: str, style: Style, store: KernelC
 def load(
     program: Program | Scan, target: str, style: Style, store: KernelCache
 ) -> NativeKernel | None:
-    """The kernel from the cache, or None; an entry that cannot be loaded is removed."""
+    """The kernel from the cache, or None; an entry that cannot be loaded is removed.
+
+    LLVM's linker ends the process where an object is damaged, so none is given to it unchecked.
+    """
     key = _key(program, target, style)
     machine_code = store.get(key)
     if machine_code is None:
         return None
-    try:
-        if _is_object(machine_code):
+    if elf.fault(machine_code, elf.NATIVE) is None:
+        with suppress(RuntimeError, KernelError):
             return load_object(machine_code)
-    except (RuntimeError, KernelError):
-        pass
     store.discard(key)
     return None
 
@@ -172,5 +167,6 @@ def load(
 def build(program: Program | Scan, target: str, style: Style, store: KernelCache) -> NativeKernel:
     """The kernel, compiled and put into the cache."""
     machine_code = compile_object(source(program, target, style), target)
-    store.put(_key(program, target, style), machine_code)
+    if elf.fault(machine_code, elf.NATIVE) is None:  # else no process would take it from there
+        store.put(_key(program, target, style), machine_code)
     return load_object(machine_code)

@@ -3,7 +3,8 @@
     <url's key>.json      {"url": ..., "sha256": ...}
     <sha256>.csv          the bytes
 
-below ``data`` of the directory that the kernel cache is in. To fetch anew, delete them.
+below ``data`` of the directory that the kernel cache is in, and read with the same care: what
+others may have written there is not used. To fetch anew, delete them.
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ import contextlib
 import hashlib
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Final
 
+from ... import strict_json
 from ...__about__ import __version__
 from ...errors import DataFileError
-from ...files import write_whole
 from ...kernel.cache import default_directory
+from ...kernel.own_directory import OwnDirectory
 
 MAX_BYTES: Final = 64 << 20  # the portal's file has 4 MB
 ANSWER: Final = 20.0  # seconds without a byte
 WHOLE: Final = 120.0  # seconds for all bytes
 _BLOCK: Final = 1 << 16
+_MOST_INDEX: Final = 1 << 20  # bytes; URLs may be long
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 def directory() -> Path:
@@ -35,14 +40,16 @@ def directory() -> Path:
 
 
 def cached(url: str) -> bytes | None:
-    """What was kept of ``url``, or None where that is nothing or damaged."""
+    """What was kept of ``url``, or None where that is nothing, damaged or another user's."""
     try:
-        index = json.loads(_index(url).read_bytes())
-        sha256 = index["sha256"]
-        content = (directory() / f"{sha256}.csv").read_bytes()
-    except (OSError, ValueError, KeyError, TypeError):
+        files = OwnDirectory(directory())
+        index = strict_json.parse(files.read(_index(url), _MOST_INDEX) or b"")
+        if not isinstance(index, dict) or not _SHA256.fullmatch(str(index.get("sha256"))):
+            return None
+        content = files.read(f"{index['sha256']}.csv", MAX_BYTES)
+    except (OSError, ValueError):
         return None
-    whole = hashlib.sha256(content).hexdigest() == sha256
+    whole = content is not None and hashlib.sha256(content).hexdigest() == index["sha256"]
     return content if whole and index.get("url") == url else None
 
 
@@ -50,14 +57,13 @@ def keep(url: str, content: bytes) -> None:
     """Keep ``content`` of ``url`` for the next time; failing to is not an error."""
     sha256 = hashlib.sha256(content).hexdigest()
     with contextlib.suppress(OSError):
-        directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(directory() / f"{sha256}.csv", content, mode=0o600)
-        index = json.dumps({"url": url, "sha256": sha256})
-        write_whole(_index(url), index.encode(), mode=0o600)
+        files = OwnDirectory(directory())
+        files.write(f"{sha256}.csv", content)
+        files.write(_index(url), json.dumps({"url": url, "sha256": sha256}).encode())
 
 
-def _index(url: str) -> Path:
-    return directory() / f"{hashlib.sha256(url.encode()).hexdigest()[:40]}.json"
+def _index(url: str) -> str:
+    return f"{hashlib.sha256(url.encode('utf-8', 'replace')).hexdigest()[:40]}.json"
 
 
 def download(url: str) -> bytes:

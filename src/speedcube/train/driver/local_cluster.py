@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...engine.clusters import own
-from ...engine.clusters.client import worker_states
+from ...engine.clusters.roster import worker_states
 from ...errors import RungError, WorkerError
 
 START_SECONDS: Final = 60.0  # for workers to register

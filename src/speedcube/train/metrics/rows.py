@@ -14,19 +14,23 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import os
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from ... import strict_json
 from ...errors import DataFileError, TrainError
-from ...files import own_file
+from ...files import OWN_FILE, check_regular, open_regular
+from ...shown import line as shown
 
 Scalar: TypeAlias = bool | int | float | str | None
 Row: TypeAlias = dict[str, Any]
 
 _INT64: Final = range(-(2**63), 2**64)  # the integers that messages between processes can hold
+_MOST_LINE: Final = 1 << 26  # bytes
+_BLOCK: Final = 1 << 16
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -150,16 +154,25 @@ class MetricsFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file = open(self.path, "ab", buffering=0, opener=own_file)  # noqa: SIM115, closed by close()
-        self._mend()
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            handle = os.open(self.path, flags, OWN_FILE)
+        except OSError as err:
+            raise _unreadable(path, err) from err
+        self._file = open(handle, "ab", buffering=0)  # noqa: SIM115, closed by close()
+        try:
+            check_regular(handle)
+            self._mend()
+        except (OSError, DataFileError) as err:
+            self._file.close()
+            raise (_unreadable(path, err) if isinstance(err, OSError) else err) from err
 
     def _mend(self) -> None:
-        with open(self.path, "rb") as file:
-            (last,) = deque(file, maxlen=1) or [b"\n"]
-        if last.endswith(b"\n"):
+        last = _last_line(self._file.fileno(), self.path)
+        if last.endswith(b"\n") or not last:
             return
         if _parsed(last) is None:
-            self._file.truncate(self.path.stat().st_size - len(last))
+            self._file.truncate(os.fstat(self._file.fileno()).st_size - len(last))
         else:
             self._file.write(b"\n")
 
@@ -185,49 +198,95 @@ class MetricsFile:
         self.close()
 
 
-def read_rows(path: str | Path) -> list[Row]:
+def read_rows(path: str | Path, check: Callable[[Row], None] = lambda row: None) -> list[Row]:
     """Return the rows and events of a file that `MetricsFile` wrote, or is writing.
 
     The strings "NaN", "Infinity" and "-Infinity" become floats again. A last line that is not
-    finished is left out.
+    finished is left out: a job that was killed leaves one.
 
     Raises
     ------
     DataFileError
-        A line that is no JSON object, with its number.
+        A line that is no JSON object, or for which ``check`` raises ValueError: with its number and
+        the reason. A file that cannot be read.
     """
     rows = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            parsed = _parsed(line)
-            if parsed is None and line.endswith(b"\n"):
-                raise DataFileError(
-                    f"{path}, line {number}: not a JSON object; "
-                    "remove the line, or take the file as the job wrote it"
-                )
-            if parsed is not None:
-                rows.append(parsed)
+    try:
+        with open_regular(path) as file:
+            number = 0
+            while text := file.readline(_MOST_LINE):
+                number += 1
+                if len(text) == _MOST_LINE:
+                    raise _damaged(path, number, f"longer than {_MOST_LINE:,} bytes")
+                try:
+                    row = _object(text)
+                    check(row)
+                except strict_json.NotStrictError as err:
+                    if text.endswith(b"\n"):
+                        raise _damaged(path, number, f"not a JSON object ({err})") from None
+                except ValueError as err:
+                    raise _damaged(path, number, str(err)) from None
+                else:
+                    rows.append(_replaced(row, _number))
+    except OSError as err:
+        raise _unreadable(path, err) from err
     return rows
+
+
+def _damaged(path: str | Path, number: int, reason: str) -> DataFileError:
+    return DataFileError(
+        f"{shown(path)}, line {number}: {reason}; "
+        "remove the line, or take the file as the job wrote it"
+    )
+
+
+def _unreadable(path: str | Path, err: OSError) -> DataFileError:
+    return DataFileError(f"{shown(path)} cannot be used: {err.strerror or err}")
+
+
+def _last_line(handle: int, path: Path) -> bytes:
+    """The last line of a file, of which no more is read than that."""
+    at, tail = os.fstat(handle).st_size, b""
+    while at > 0 and b"\n" not in tail[:-1]:
+        if len(tail) > _MOST_LINE:
+            raise DataFileError(f"{shown(path)}: its last line is longer than {_MOST_LINE:,} bytes")
+        size = min(_BLOCK + len(tail), at)
+        at -= size
+        tail = os.pread(handle, size, at) + tail
+    return tail[tail.rfind(b"\n", 0, -1) + 1 :]
 
 
 def _parsed(line: bytes) -> Row | None:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        return _object(line)
+    except strict_json.NotStrictError:
         return None
-    return _replaced(value, _number) if isinstance(value, dict) else None
+
+
+def _object(line: bytes) -> Row:
+    value = strict_json.parse(line)
+    if not isinstance(value, dict):
+        raise strict_json.NotStrictError(f"it is a {type(value).__name__}")
+    return value
 
 
 def _replaced(value: Any, change: Callable[[Any], Any]) -> Any:
     """``value`` with ``change`` applied to what its dicts and lists hold."""
     if isinstance(value, dict):
-        return {key: _replaced(inner, change) for key, inner in value.items()}
+        return {_whole(key): _replaced(inner, change) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_replaced(inner, change) for inner in value]
     return change(value)
 
 
+def _whole(text: str) -> str:
+    """``text`` without halves of characters, such as a file's name may have."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def _word(value: Any) -> Any:
+    if isinstance(value, str):
+        return _whole(value)
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

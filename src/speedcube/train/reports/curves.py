@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ..metrics.checked import check_row
 from ..metrics.rows import Row, Scalar, read_rows
 
 NEW: Final = ("start", "restart")  # events after which ranks begin anew, or from a checkpoint
@@ -35,10 +36,10 @@ def read_run(out: str | os.PathLike[str]) -> list[Row]:
     Raises
     ------
     DataFileError
-        A line of its metrics.jsonl that is no row.
+        A line of its metrics.jsonl that is no row, or another thing of that name.
     """
     path = Path(out) / "metrics.jsonl"
-    return read_rows(path) if path.exists() else []
+    return read_rows(path, check_row) if os.path.lexists(path) else []
 
 
 def points(rows: Iterable[Row]) -> list[Point]:

@@ -17,6 +17,7 @@ COLOURS: Final = tuple(f"C{k}" for k in range(10))  # matplotlib's own
 DASHES: Final = ("-", "--", ":")  # the second and third ten curves have the colours again
 MOST_NAMED: Final = len(COLOURS) * len(DASHES)  # curves that a legend can tell apart
 NAME_HEIGHT: Final = 0.16  # inches of one in a legend
+LARGEST: Final = 1e100  # that matplotlib can put on an axis, with room for what it adds
 FAR: Final = 100.0  # times the least value, above which the axis is logarithmic
 
 
@@ -38,9 +39,12 @@ def curves_figure(named: Sequence[tuple[str, Series]], up: str, target: float | 
     left, right = figure.subplots(1, 2, sharey=True)
     for place, (name, curve) in enumerate(named):
         points, values = [point for point, _ in curve], [_drawable(value) for _, value in curve]
-        across = [float(point.metrics["epoch"] or 0) if epochs else point.step for point in points]
+        across = [
+            _drawable(float(point.metrics["epoch"] or 0) if epochs else point.step)
+            for point in points
+        ]
         left.plot(across, values, label=_plain(name), **look_of(place))
-        right.plot([point.seconds for point in points], values, **look_of(place))
+        right.plot([_drawable(point.seconds) for point in points], values, **look_of(place))
     left.set_xlabel("epoch" if epochs else "step")
     right.set_xlabel("seconds of training")
     left.set_ylabel(_plain(up))
@@ -74,13 +78,13 @@ def look_of(place: int) -> dict[str, Any]:
 
 
 def _drawable(value: float) -> float:
-    """``value``, or NaN, where a curve breaks."""
-    return value if math.isfinite(value) else math.nan
+    """``value``, or NaN, where a curve breaks: of what is too large to be drawn, too."""
+    return value if abs(value) < LARGEST else math.nan
 
 
 def _far_apart(values: Iterable[float]) -> bool:
     """Whether one curve that diverged would press all others flat on a linear axis."""
-    drawn = [value for value in values if math.isfinite(value)]
+    drawn = [value for value in values if abs(value) < LARGEST]
     return bool(drawn) and 0 < FAR * min(drawn) < max(drawn)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...errors import ParameterError
 from ..driver import run as launch
-from . import search
+from . import record
 from . import space as spaces
 from .space import RANKS, Space
 
@@ -22,12 +22,12 @@ PACKAGES: Final = ("optuna", "pandas", "pyarrow", "matplotlib")
 def words(method: Any, metric: Any, direction: Any) -> None:
     """`ParameterError` unless the method and the direction are known and the metric has a name."""
     for name, value, known in (
-        ("method", method, search.METHODS),
-        ("direction", direction, search.DIRECTIONS),
+        ("method", method, record.METHODS),
+        ("direction", direction, record.DIRECTIONS),
     ):
         if value not in known:
             raise ParameterError(f"{name}={value!r}: give {' or '.join(map(repr, known))}")
-    if not isinstance(metric, str) or not metric:
+    if not isinstance(metric, str) or not metric or spaces.SURROGATES.search(metric):
         raise ParameterError(f"metric={metric!r}: give a name that the function reports")
 
 

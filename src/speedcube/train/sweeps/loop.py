@@ -99,7 +99,9 @@ class TrialLoop:
 
     def run(self) -> None:
         """Run to the end; whatever ends it early cancels the trials that run."""
-        self._resume(record.states(record.read_events(self._files.out)))
+        out = self._files.out
+        events = record.read_events(out)
+        self._resume(record.states(events, self._settings, out / record.EVENTS))
         self._files.session(self._workers)
         try:
             while True:

@@ -22,8 +22,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ... import strict_json
 from ...errors import DataFileError, ParameterError
-from ...files import OWN_FILE, write_whole
+from ...files import OWN_FILE, read_regular, write_whole
+from ...shown import line as shown
+from ..metrics import checked
 from ..metrics.rows import MetricsFile, Row, event, read_rows
 from . import space as spaces
 from .packing import Trial
@@ -60,18 +63,10 @@ class SweepSettings:
         return self.target is not None and (value == self.target or self.better(value, self.target))
 
 
-TYPES: Final = {
-    "name": str,
-    "space": dict,
-    "method": str,
-    "trials": int,
-    "metric": str,
-    "direction": str,
-    "prune": str | None,
-    "seed": int,
-    "fixed": dict,
-    "target": float | None,
-}
+METHODS: Final = ("grid", "random", "tpe")
+DIRECTIONS: Final = ("minimize", "maximize")
+STATUSES: Final = ("finished", "pruned", "failed", "running")
+_MOST_SETTINGS: Final = 64 << 20  # bytes of the file
 # What may change when a sweep is resumed.
 FREE: Final = ("trials", "target")
 
@@ -100,18 +95,40 @@ def load(out: Path) -> SweepSettings:
         Its settings cannot be read.
     """
     path = out / SETTINGS
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise ParameterError(f"{str(out)!r} holds no sweep: there is no {SETTINGS} in it")
     try:
-        fields = json.loads(path.read_bytes())
-        if fields["format"] != 1:
-            raise ValueError(f"its format is {fields['format']!r}, and this version reads 1")
-        for name, kinds in TYPES.items():
-            if not isinstance(fields[name], kinds):
-                raise TypeError(f"{name} is {fields[name]!r}")
-        return SweepSettings(**fields | {"space": spaces.from_json(fields["space"])})
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as err:
-        raise DataFileError(f"{path} is not what a sweep has written: {err!r}") from err
+        fields = strict_json.parse(read_regular(path, _MOST_SETTINGS))
+        return _settings(fields)
+    except OSError as err:
+        raise DataFileError(f"{shown(path)} cannot be used: {err.strerror or err}") from err
+    except ValueError as err:
+        raise DataFileError(f"{shown(path)} is not what a sweep has written: {err}") from err
+
+
+def _settings(fields: Any) -> SweepSettings:
+    """What a file of settings says; `ValueError`, with the reason, where it is none."""
+    if type(fields) is not dict:
+        raise ValueError(f"it is a {type(fields).__name__}")
+    if fields.get("format") != 1:
+        raise ValueError(f"its format is {fields.get('format')!r:.40}, and this version reads 1")
+    unknown = sorted(fields.keys() ^ SweepSettings.__dataclass_fields__.keys())
+    if unknown:
+        raise ValueError(f"it lacks, or should not have, {shown(', '.join(unknown))}")
+    for name in ("name", "metric"):
+        checked.text(fields, name)
+    checked.text(fields, "method", METHODS)
+    checked.text(fields, "direction", DIRECTIONS)
+    checked.count(fields, "trials")
+    if type(fields["seed"]) is not int or fields["seed"] < 0:
+        raise ValueError(f"its seed is {fields['seed']!r:.40}")
+    if fields["prune"] is not None:
+        checked.text(fields, "prune")
+    if fields["target"] is not None:
+        checked.number(fields, "target")
+    if type(fields["fixed"]) is not dict or type(fields["space"]) is not dict:
+        raise ValueError("its space or its fixed arguments are no object")
+    return SweepSettings(**fields | {"space": spaces.from_json(fields["space"])})
 
 
 def check_same(out: Path, old: SweepSettings, new: SweepSettings) -> None:
@@ -138,26 +155,43 @@ class State:
         return State(self.trial, "running") if self.status == "failed" else self
 
 
-def states(events: Sequence[Row]) -> dict[int, State]:
-    """The trials that have started, by number."""
+def states(events: Sequence[Row], settings: SweepSettings, path: Path) -> dict[int, State]:
+    """The trials that have started, by number; ``path`` held the events, one a line."""
     by_number: dict[int, State] = {}
-    for line in events:
+    for number, line in enumerate(events, 1):
         try:
-            if line["event"] == "start":
-                trial = Trial(line["trial"], line["params"], line["ranks"])
-                by_number[trial.number] = State(trial, "running")
-            elif line["event"] == "end":
-                known = by_number[line["trial"]].trial
-                by_number[known.number] = State(known, line["status"], line["error"])
-        except (KeyError, TypeError) as err:
-            raise DataFileError(f"{EVENTS} is not what a sweep has written: {line}") from err
+            _take(by_number, line, settings)
+        except ValueError as err:
+            raise DataFileError(
+                f"{shown(path)}, line {number}: {err}; take the file as the sweep wrote it"
+            ) from None
     return by_number
+
+
+def _take(by_number: dict[int, State], line: Row, settings: SweepSettings) -> None:
+    kind = checked.text(line, "event")
+    checked.number(line, "time")
+    if kind == "session":
+        checked.count(line, "workers", 1)
+    elif kind == "start":
+        number, ranks = checked.count(line, "trial"), checked.count(line, "ranks", 1)
+        params = dict(checked.scalars(line, "params"))
+        spaces.check_params(settings.space, params)
+        by_number[number] = State(Trial(number, params, ranks), "running")
+    elif kind == "end":
+        number, status = checked.count(line, "trial"), checked.text(line, "status", STATUSES)
+        if number not in by_number:
+            raise ValueError(f"trial {number} ends, and never began")
+        error = line.get("error")
+        if error is not None:
+            checked.text(line, "error")
+        by_number[number] = State(by_number[number].trial, status, error)
 
 
 def read_events(out: Path) -> list[Row]:
     """The events of a sweep's directory so far."""
     path = out / EVENTS
-    return read_rows(path) if path.exists() else []
+    return read_rows(path) if os.path.lexists(path) else []
 
 
 class Record:
@@ -165,7 +199,13 @@ class Record:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self._lock = os.open(out / EVENTS, os.O_RDWR | os.O_CREAT, OWN_FILE)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            self._lock = os.open(out / EVENTS, flags, OWN_FILE)
+        except OSError as err:
+            raise DataFileError(
+                f"{shown(out / EVENTS)} cannot be used: {err.strerror or err}"
+            ) from err
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -173,7 +213,11 @@ class Record:
             raise ParameterError(
                 f"another process runs the sweep in {str(out)!r}; wait for it, or give another out="
             ) from None
-        self._file = MetricsFile(out / EVENTS)
+        try:
+            self._file = MetricsFile(out / EVENTS)
+        except BaseException:
+            os.close(self._lock)
+            raise
 
     def session(self, workers: int) -> None:
         self._write(event("session", workers=workers))

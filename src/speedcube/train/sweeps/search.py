@@ -14,18 +14,17 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import ParameterError
+from ..metrics.rows import Scalar
 from . import space as spaces
 from .packing import Trial
 from .record import SweepSettings
 from .space import Params, Range
 
-METHODS: Final = ("grid", "random", "tpe")
 PRUNERS: Final = {
     "median": "MedianPruner",
     "successive-halving": "SuccessiveHalvingPruner",
     "hyperband": "HyperbandPruner",
 }
-DIRECTIONS: Final = ("minimize", "maximize")
 
 
 def pruner(asked: Any) -> Any:
@@ -165,9 +164,14 @@ def _quiet() -> Iterator[None]:
 
 def fixed(arguments: Mapping[str, Any]) -> Params:
     """The fixed arguments as a sweep's files keep them: scalars, or the name of a type."""
-    return {
-        name: value
-        if value is None or isinstance(value, bool | int | float | str)
-        else (f"<{type(value).__name__}>")
-        for name, value in arguments.items()
-    }
+    return {name: _kept(value) for name, value in arguments.items()}
+
+
+def _kept(value: Any) -> Scalar:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # no number of JSON
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return f"<{type(value).__name__}>"

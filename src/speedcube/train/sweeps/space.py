@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Final, TypeAlias
 
 from ...errors import ParameterError
+from ...shown import line as shown
 from ..metrics.rows import Scalar
 
 Params: TypeAlias = dict[str, Scalar]
 
 RANKS: Final = ("gpus", "ranks")  # the keys that say how many ranks a trial has
 MOST_TRIALS: Final = 100_000
+INTEGERS: Final = range(-(2**63), 2**63)
+SURROGATES: Final = re.compile("[\ud800-\udfff]")
 NUMBERS: Final = ("NaN", "Infinity", "-Infinity")  # what these words mean in files of rows
 
 
@@ -37,7 +41,9 @@ class Range:
 
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
-            if isinstance(end, bool) or not isinstance(end, Real) or not math.isfinite(end):
+            wide = isinstance(end, Integral) and int(end) not in INTEGERS
+            real = isinstance(end, Real) and not isinstance(end, bool)
+            if not real or wide or not math.isfinite(end):
                 raise ParameterError(f"{self}: both ends are finite numbers, not {end!r}")
         if not self.low < self.high:
             raise ParameterError(f"{self}: the low end has to be below the high end")
@@ -111,11 +117,13 @@ def _range(name: str, ends: tuple[Any, ...]) -> Range:
 def _choice(name: str, value: Any) -> Scalar:
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()  # a scalar of NumPy's
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in INTEGERS:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    if isinstance(value, str) and value not in NUMBERS:
+    if isinstance(value, str) and value not in NUMBERS and not SURROGATES.search(value):
         return value
     raise ParameterError(
         f"{name!r} has the choice {value!r}: choices are finite numbers, strings (other than "
@@ -174,8 +182,26 @@ def to_json(space: Space) -> dict[str, Any]:
     }
 
 
+def check_params(space: Space, params: Params) -> None:
+    """`ValueError`, with the name, unless ``params`` are a trial's of ``space``."""
+    if params.keys() != space.keys():
+        raise ValueError(f"its params are {shown(', '.join(params))}, not {', '.join(space)}")
+    for name, axis in space.items():
+        value = params[name]
+        if isinstance(axis, Range):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            holds = number and axis.low <= value <= axis.high  # type: ignore[operator]
+        else:
+            holds = any(type(value) is type(one) and value == one for one in axis)
+        if not holds:
+            raise ValueError(f"its {name} is {shown(repr(value), 40)}, which the sweep has not")
+
+
 def from_json(space: Mapping[str, Any]) -> Space:
-    """The space that `to_json` wrote."""
-    return parse(
-        {k: Range(**axis) if isinstance(axis, dict) else axis for k, axis in space.items()}
-    )
+    """The space that `to_json` wrote; `ValueError` where it did not."""
+    known = {"low", "high", "log"}
+    for name, axis in space.items():
+        whole = type(axis) is list or (type(axis) is dict and axis.keys() == known)
+        if not whole or (type(axis) is dict and type(axis["log"]) is not bool):
+            raise ValueError(f"its space holds {shown(name)} as {shown(repr(axis), 40)}")
+    return parse({k: Range(**axis) if type(axis) is dict else axis for k, axis in space.items()})

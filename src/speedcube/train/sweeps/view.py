@@ -40,7 +40,7 @@ class Sweep:
         settings = record.load(self.out)
         self.settings = settings if target is None else replace(settings, target=float(target))
         self._events = record.read_events(self.out)
-        states = record.states(self._events)
+        states = record.states(self._events, settings, self.out / record.EVENTS)
         self._trials = [
             traced(self.out, self.settings, states[number]) for number in sorted(states)
         ]
@@ -133,6 +133,6 @@ def _sessions(events: Sequence[Row], trials: Sequence[Traced]) -> list[tuple[flo
     times = [line["time"] for line in events] + [time for t in trials for time in t.times]
     ends = [start for start, _ in starts[1:]] + [float("inf")]
     return [
-        (start, max(time for time in times if start <= time < end), workers)
+        (start, max((time for time in times if start <= time < end), default=start), workers)
         for (start, workers), end in zip(starts, ends, strict=True)
     ]
