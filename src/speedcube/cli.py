@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,12 +18,39 @@ from .commands.verify import command as verify_command
 from .errors import SpeedcubeError
 from .exit_codes import BAD_USE
 from .petnames import cli as petnames
+from .shown import lines
+
+
+class Root(interrupts.Commands):
+    """The commands; what is wrong with their words is told without what steers a terminal.
+
+    A name that a shell puts there for ``*`` may be a file's that somebody else made.
+    """
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _told():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told():
+            return super().invoke(ctx)
+
+
+# Of click, or of the copy of it that newer versions of typer have.
+_UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as err:
+        vars(err)["message"] = lines(vars(err)["message"])
+        raise
+
 
 app = typer.Typer(
-    cls=interrupts.Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    cls=Root, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 app.add_typer(petnames.app, name="petnames")
 

@@ -23,6 +23,11 @@ def line(text: object, most: int = LINE) -> str:
     return shortened(_SUSPECT.sub(_visible, str(text)), most)
 
 
+def quoted(text: object, most: int = LINE) -> str:
+    """``text`` as Python writes it, in quotation marks."""
+    return shortened(repr(str(text)), most)
+
+
 def lines(text: object, most: int = LONG) -> str:
     """``text`` with its lines and tabs, each line of about ``most`` characters."""
     whole = str(text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ParameterError
 from ..files import write_whole
+from ..shown import lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,9 +41,19 @@ def printed(show: Callable[[], None]) -> bool:
     return True
 
 
+def say(text: object) -> None:
+    """``text`` on the standard output stream, whoever wrote parts of it."""
+    print(lines(text))
+
+
+def tell(text: object) -> None:
+    """``text`` on the standard error stream, whoever wrote parts of it."""
+    print(lines(text), file=sys.stderr)
+
+
 def complain(program: str, message: object) -> None:
     """``message`` of the command ``program`` on the standard error stream."""
-    print(f"speedcube {program}: {message}", file=sys.stderr)
+    tell(f"speedcube {program}: {message}")
 
 
 def check_output(option: str, path: str | Path) -> None:

@@ -26,6 +26,7 @@ from .. import strict_json
 from ..__about__ import __version__
 from ..errors import CheckpointError
 from ..files import OWN_FILE, read_regular, write_whole
+from ..shown import line
 from .model import DROPOUT, LAYERS, UNITS, make_model
 from .names.known import Known
 
@@ -191,7 +192,7 @@ GPUs and Dask" (2021).
     speedcube petnames generate --model DIR
 
 ## Data
-{data["names"]:,} names ({data["distinct"]:,} different) from {data["origin"]}, SHA-256
+{data["names"]:,} names ({data["distinct"]:,} different) from {line(data["origin"])}, SHA-256
 `{data["sha256"]}`, in {data["training_rows"]:,} rows for training and {data["validation_rows"]:,}
 for validation. One different name in ten is held out, with all its occurrences
 (`zlib.crc32(name) % 10 == 0`).

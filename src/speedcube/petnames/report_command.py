@@ -24,7 +24,7 @@ def run(out: str | None, target: float | None, curves: str | None, times: str | 
     except OSError as err:
         complain("petnames report", f"nothing can be written: {err}")
         return BAD_USE
-    return DONE if terminal.printed(lambda: print(summary)) else BROKEN_PIPE
+    return DONE if terminal.printed(lambda: terminal.say(summary)) else BROKEN_PIPE
 
 
 def written(where: Path, target: float | None, curves: str | None, times: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -103,7 +102,7 @@ def run(chosen: SweepOptions) -> int:
             held_out=held_out,
         )
     except KeyboardInterrupt:
-        print(f"Interrupted; the same command with --out {chosen.out} continues.", file=sys.stderr)
+        terminal.tell(f"Interrupted; the same command with --out {chosen.out} continues.")
         return INTERRUPTED
     except ParameterError as err:
         complain("petnames sweep", err)
@@ -111,7 +110,7 @@ def run(chosen: SweepOptions) -> int:
     except SpeedcubeError as err:
         complain("petnames sweep", err)
         return FAILED
-    was_read = terminal.printed(lambda: print(verdict(done)))
+    was_read = terminal.printed(lambda: terminal.say(verdict(done)))
     return _code(done) if was_read else BROKEN_PIPE
 
 

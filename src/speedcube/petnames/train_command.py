@@ -20,6 +20,7 @@ from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from ..files import OWN_FILE, read_regular, write_whole
 from ..numbers import seconds_text
+from ..shown import line
 from . import card, options
 from .names import data, source
 from .names.known import Known
@@ -130,7 +131,7 @@ def run(chosen: TrainOptions) -> int:
         return BAD_USE
     try:
         write_whole(chosen.out / PLAN, json.dumps(chosen.plan()).encode(), mode=OWN_FILE)
-        was_read = terminal.printed(lambda: print(_title(chosen, training, held_out)))
+        was_read = terminal.printed(lambda: terminal.say(_title(chosen, training, held_out)))
         for row in job:
             if not sys.stderr.isatty():
                 show = partial(print, _line(row, chosen.hyperparameters.epochs))
@@ -139,12 +140,12 @@ def run(chosen: TrainOptions) -> int:
         facts = _facts(chosen, job.rows(), results, time.time() - began)
         card.save(chosen.out, results[0]["weights"], Known.of(chosen.names.names), facts)
     except KeyboardInterrupt:
-        print(f"Interrupted; the same command with --out {chosen.out} continues.", file=sys.stderr)
+        terminal.tell(f"Interrupted; the same command with --out {chosen.out} continues.")
         return INTERRUPTED
     except SpeedcubeError as err:
         complain("petnames train", err)
         return FAILED
-    was_read = terminal.printed(lambda: print(_verdict(chosen, facts))) and was_read
+    was_read = terminal.printed(lambda: terminal.say(_verdict(chosen, facts))) and was_read
     return DONE if was_read else BROKEN_PIPE
 
 
@@ -153,7 +154,7 @@ def _title(chosen: TrainOptions, training: Sequence[str], held_out: Sequence[str
     each = " a rank" if how.batch_per_rank else ""
     return (
         f"{len(training):,} names to train on, {len(held_out):,} held out, "
-        f"from {chosen.names.origin}; "
+        f"from {line(chosen.names.origin)}; "
         f"{how.epochs} epochs, batches of {how.batch:,} rows{each}"
     )
 

@@ -69,7 +69,7 @@ def run(request: VerifyRequest) -> int:
 def _write(path: str) -> int:
     digests, arrays = hashes("core")
     terminal.write(path, written(digests, arrays))
-    print(f"{len(digests)} hashes of {VERSION}, computed on core, written to {path}")
+    terminal.say(f"{len(digests)} hashes of {VERSION}, computed on core, written to {path}")
     return DONE
 
 

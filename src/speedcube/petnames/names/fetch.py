@@ -25,6 +25,7 @@ from ...__about__ import __version__
 from ...errors import DataFileError
 from ...kernel.cache import default_directory
 from ...kernel.own_directory import OwnDirectory
+from ...shown import line, quoted
 
 MAX_BYTES: Final = 64 << 20  # the portal's file has 4 MB
 ANSWER: Final = 20.0  # seconds without a byte
@@ -69,7 +70,7 @@ def _index(url: str) -> str:
 def download(url: str) -> bytes:
     """The bytes at the http or https ``url``; `DataFileError` where there are none, or too many."""
     if not url.lower().startswith(("http://", "https://")):
-        raise DataFileError(f"{url!r} cannot be fetched: only http and https URLs can")
+        raise DataFileError(f"{quoted(url)} cannot be fetched: only http and https URLs can")
     try:
         asked = urllib.request.Request(url, headers={"User-Agent": f"speedcube/{__version__}"})
         with urllib.request.urlopen(asked, timeout=ANSWER) as answer:
@@ -80,7 +81,7 @@ def download(url: str) -> bytes:
         reason = getattr(err.reason, "strerror", None) or str(err.reason)
     except (OSError, http.client.HTTPException, ValueError) as err:
         reason = str(err) or type(err).__name__
-    raise DataFileError(f"{url!r} cannot be fetched: {reason}")
+    raise DataFileError(f"{quoted(url)} cannot be fetched: {line(reason)}")
 
 
 def _body(answer: http.client.HTTPResponse) -> bytes:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ...errors import DataFileError
+from ...shown import quoted
 
 MAX_SIZE: Final = 1 << 20  # bytes of one line, characters of one field
 # Letters of the spellings, the portal's first; a file may have columns of several.
@@ -47,9 +48,9 @@ def read_file(path: str | Path) -> NamesFile:
     """The names in the file ``path``; `DataFileError` where it cannot be read or understood."""
     try:
         with open(path, "rb") as file:
-            return read(file, repr(str(path)))
+            return read(file, quoted(path))
     except OSError as err:
-        raise DataFileError(f"{str(path)!r} cannot be read: {err.strerror or err}") from err
+        raise DataFileError(f"{quoted(path)} cannot be read: {err.strerror or err}") from err
 
 
 def read_bytes(content: bytes, name: str) -> NamesFile:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import DataFileError
+from ...shown import line, quoted
 from . import data, fetch, reader
 
 PORTAL: Final = "https://data.seattle.gov/api/views/jguv-t9rb/rows.csv?accessType=DOWNLOAD"
@@ -52,7 +53,7 @@ def sample() -> CleanNames:
 def _fetched(url: str) -> CleanNames:
     known = fetch.cached(url)
     content = fetch.download(url) if known is None else known
-    names = _clean(url, reader.read_bytes(content, url))
+    names = _clean(url, reader.read_bytes(content, line(url)))
     if known is None:  # kept only now that it is known to be good
         fetch.keep(url, content)
     return names
@@ -63,7 +64,7 @@ def _clean(origin: str, table: reader.NamesFile) -> CleanNames:
     training, held_out = data.split(names)
     if not training or not held_out:
         raise DataFileError(
-            f"{origin!r} holds {len(names)} names of a-z, hyphen, full stop and space, of which "
-            f"{len(held_out)} are held out for validation; there must be names on both sides"
+            f"{quoted(origin)} holds {len(names)} names of a-z, hyphen, full stop and space, of "
+            f"which {len(held_out)} are held out for validation; there must be names on both sides"
         )
     return CleanNames(origin, names, table.sha256)

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from ...shown import lines
 from .rows import Row
 from .summary import Summary
 
@@ -131,4 +132,4 @@ class Progress:
     def _print(self, line: str) -> None:
         from rich.text import Text
 
-        self._console.print(Text(line), soft_wrap=True)
+        self._console.print(Text(lines(line)), soft_wrap=True)

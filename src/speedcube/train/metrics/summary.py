@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from ...numbers import duration_text, value_text
+from ...shown import line
 from .rows import Row, Scalar
 from .steps import Ranks, StepCollector
 
@@ -120,7 +121,8 @@ class Summary:
         table.add_column(justify="right", no_wrap=True)
         table.add_column(style="dim")
         for cells in self.values():
-            table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
+            shown = (Text(line(cell), no_wrap=True, overflow="ellipsis") for cell in cells)
+            table.add_row(*shown)
         return Group(Text(f"{self.name}, {ranks}: {self.heading()}", style="bold"), table)
 
 

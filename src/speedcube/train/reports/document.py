@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, Final
 
 from ...numbers import value_text
+from ...shown import line, lines
 from ..metrics.rows import Scalar
 from . import plots
 
@@ -38,20 +39,20 @@ def html_page(title: str, parts: Iterable[str]) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(title)}</h1>",
+        f"<title>{escape(line(title))}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(line(title))}</h1>",
     ]
     return "\n".join([*head, *parts, "</body></html>"]) + "\n"
 
 
 def heading(words: str) -> str:
     """The title of a section."""
-    return f"<h2>{escape(words)}</h2>"
+    return f"<h2>{escape(line(words))}</h2>"
 
 
 def paragraph(words: str) -> str:
     """A paragraph of plain words."""
-    return f"<p>{escape(words)}</p>"
+    return f"<p>{escape(lines(words))}</p>"
 
 
 def table(
@@ -78,7 +79,7 @@ def table(
 def facts(values: Mapping[str, Any]) -> str:
     """A table of names and what they are."""
     rows = "".join(
-        f"<tr><th>{escape(clean(name))}</th><td>{escape(clean(str(value)))}</td></tr>"
+        f"<tr><th>{escape(line(name))}</th><td>{escape(lines(value))}</td></tr>"
         for name, value in values.items()
     )
     return f"<table>{rows}</table>"
@@ -101,13 +102,8 @@ def _class(name: str) -> str:
 
 
 def text(value: Scalar) -> str:
-    """A value as people read it, its lines kept, without what HTML forbids."""
-    return clean(value_text(value) if isinstance(value, float) else str(value))
-
-
-def clean(text: str) -> str:
-    """``text`` without the control characters that HTML forbids."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """A value as people read it, its lines kept, without control characters."""
+    return lines(value_text(value) if isinstance(value, float) else value)
 
 
 def drawing(figure: Any, prefix: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ParameterError
+from ...shown import lines
 from ..driver import placement
 from ..driver import run as launch
 from ..driver.directory import default_name, run_directory
@@ -191,7 +192,7 @@ def _run(
 
     def say(text: str) -> None:
         if shown:
-            print(text, file=sys.stderr)
+            print(lines(text), file=sys.stderr)
 
     with Record(where) as files:
         if (where / record.SETTINGS).exists():

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from ...errors import TrainError
+from ...shown import LONG, line
 from ..metrics.rows import Row
 from ..metrics.steps import Ranks, StepCollector, merged
 from .mlflow import MLflow
@@ -129,7 +130,8 @@ class Trackers:
         self._threads = [thread for thread in self._threads if not thread.failure]
         for thread in failed:
             warnings.warn(
-                f"the tracker {thread.name} {thread.failure}; metrics.jsonl has every row",
+                f"the tracker {line(thread.name)} {line(thread.failure, LONG)}; "
+                "metrics.jsonl has every row",
                 RuntimeWarning,
                 stacklevel=3,
             )
