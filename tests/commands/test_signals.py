@@ -68,9 +68,14 @@ def interrupted(
         stderr=subprocess.PIPE,
         text=True,
         cwd=where,
-        env={**os.environ, "TMPDIR": str(temporary), "MARK": str(where), "SPEEDCUBE_CACHE_DIR": ""},
+        env={
+            **os.environ,
+            "TMPDIR": str(temporary),
+            "MARK": str(where),
+            "SPEEDCUBE_CACHE_DIR": str(where / "kernels"),
+        },
         start_new_session=True,
-        # A run of the tests in the background of a script ignores SIGINT, and so would its children.
+        # Tests in the background of a script ignore SIGINT, and so would their children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
