@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,7 +134,7 @@ def test_a_rank_tells_when_it_saves(
 
     settings = JobSettings("job", 1, "out")
     launch = Launch(settings, 0, rank().place, "gloo", (), ("", 0), b"")
-    here = context.Context(launch, Link())  # type: ignore[arg-type]
+    here = context.Context(launch, Link(), peers=SimpleNamespace())  # type: ignore[arg-type]
     monkeypatch.setitem(vars(here), "saver", Saver())
     monkeypatch.setattr(context, "_context", here)
     with pytest.raises(CheckpointError) if error else nullcontext():

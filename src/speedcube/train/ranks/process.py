@@ -34,6 +34,7 @@ from ..messages import (
 from ..pickling import dumps
 from . import context
 from .context import Context, Link, Stopped
+from .peers import Peers
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
@@ -80,12 +81,16 @@ def _run(launch: Launch, link: Link, rendezvous: int | None) -> int:
         _prepare(launch)
         here.device = _device(launch)
         here.store = _join(launch, here.device, rendezvous)
+        here.peers = Peers(here.store.clone(), launch.rank)
+        if launch.settings.world_size > 1:
+            here.peers.start()
         function, args, kwargs = _call(launch)
         context.enter(here)
         link.send(Ready(time.time()))
         here.started = time.monotonic()
         with rungs.running_on(_rung(launch)):
             value = function(*args, **kwargs)
+        here.peers.leave()
         link.send(Returned(_packed(value)))
     except Stopped as stop:
         link.send(Failed(stop.cause, here.step, stop.text))
