@@ -17,6 +17,7 @@ from ...engine.clusters.client import client_for, worker_addresses, worker_state
 from ...errors import ParameterError, RungError, TrainError
 from ..environment import Environment, since
 from ..messages import JobSettings, Place
+from ..patience import machine as machine_name
 from ..worker import agent
 from . import local_cluster
 
@@ -113,6 +114,12 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     facts = {address: _known[scheduler, address] for address in addresses}
     _check_versions(facts)
     return facts
+
+
+def process(client: Any, address: str) -> int | None:
+    """The number of a worker's process; None where it cannot be seen from here."""
+    there, pid = _known[client.scheduler.address, address]["process"]
+    return int(pid) if there == machine_name() else None
 
 
 def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
