@@ -35,9 +35,9 @@ class Vitals:
     """What the machine has given a process so far."""
 
     stopped: bool  # by a signal, or a debugger
-    blocked: bool  # a thread waits for a disk
+    wants: bool  # a thread wants a CPU, which it has or not, or waits for a disk
     ran: float  # seconds of CPU time
-    waited: dict[str, float]  # seconds for a CPU, by thread
+    waited: dict[str, float]  # seconds for a CPU that it got in the end, by thread
 
     def since(self, before: Vitals) -> float:
         """Seconds that it ran or waited for a CPU, all threads together."""
@@ -60,7 +60,7 @@ def vitals(pid: int) -> Vitals | None:
             states.add(_stat(f"/proc/{pid}/task/{task}/stat")[0])
             delay = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[1]
             waited[task] = int(delay) / 1e9
-    return Vitals(state in "Tt", "D" in states, ran, waited)
+    return Vitals(state in "Tt", not states.isdisjoint("DR"), ran, waited)
 
 
 def _stat(path: str) -> tuple[str, float]:
@@ -106,6 +106,6 @@ class Silence:
         self._last = now
         if now is None or now.stopped:
             return False
-        if now.blocked:
+        if now.wants:
             return True
         return before is not None and now.since(before) >= self._share * seconds
