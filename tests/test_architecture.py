@@ -58,7 +58,7 @@ DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}
 # Inside ``train``, lowest first: what crosses processes, then rank, worker, driver, many jobs.
 TRAIN_FLOORS: Final = (
     ("environment", "pickling", "checkpoint", "metrics"),
-    ("events", "messages", "reports", "trackers"),
+    ("events", "messages", "patience", "reports", "trackers"),
     ("ranks",),
     ("worker", "data"),
     ("driver",),

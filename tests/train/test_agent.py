@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +42,7 @@ class Child:
     """A rank that has ended; while its status is asked for, it says ``late``."""
 
     def __init__(self, late: list[FromRank]) -> None:
+        self.pid = os.getpid()
         self.late, self.pending = late, list[FromRank]()
         self.channel = self
 
@@ -57,9 +59,6 @@ class Child:
     def end(self) -> str:
         return "ended with exit code 0"
 
-    def cpu_seconds(self) -> float:
-        return 0.0
-
     def output(self) -> str:
         return ""
 
@@ -75,7 +74,7 @@ def watched(late: list[FromRank]) -> tuple[Outcome, list[FromAgent]]:
 def test_a_value_that_came_while_the_status_was_asked_for_counts() -> None:
     outcome, said = watched([Beat(3), Returned(b"value")])
     assert outcome == Outcome(1, b"value")
-    assert said == [Done()]
+    assert said == [Done(5)]
 
 
 def test_a_failure_that_came_while_the_status_was_asked_for_is_the_cause() -> None:

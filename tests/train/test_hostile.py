@@ -19,7 +19,7 @@ from distributed import Client, Event, LocalCluster, get_client
 
 from speedcube import train
 from speedcube.errors import RungError, SchedulerError, TrainError
-from speedcube.train.driver import attempt
+from speedcube.train.driver import timeouts
 from speedcube.train.metrics.rows import read_rows
 from speedcube.train.ranks.process import SILENT_SECONDS, TEXT_LIMIT
 from speedcube.train.worker import agent
@@ -63,7 +63,7 @@ def test_a_worker_that_computes_something_else_is_waited_for(client: Client) -> 
     job = run(train.rank, on=client)
     while not events(job, "waits"):
         time.sleep(0.1)
-    assert not job.wait(attempt.AGENT_SECONDS + 1), "longer than an agent may be silent"
+    assert not job.wait(timeouts.AGENT_SECONDS + 1), "longer than an agent may be silent"
     Event("over", client=client).set()
     assert job.results() == [0, 1]
     (event,) = events(job, "waits")

@@ -46,7 +46,7 @@ SAMPLES: list[FromAgent] = [
     Alive(),
     Started(4711),
     Log("printed\n"),
-    Done(),
+    Done(500),
     Down(),
     Ready(1763741234.5),
     Reported(ROW),
@@ -117,7 +117,7 @@ def attempt_of(number: int) -> Attempt:
     request = JobRequest("job", JobSettings("job", 1, "out"), b"", False, 0, None)
     place = Place(0, "tcp://w", "host", 0, 1)
     attempt = Attempt(None, request, number, [place], "gloo", None, lambda event: None, bool)
-    attempt.ranks[0] = Rank(place, 0.0, 0.0)
+    attempt.ranks[0] = Rank(place, 0.0)
     return attempt
 
 

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="training needs speedcube[train]")
 from speedcube.errors import CheckpointError  # noqa: E402
 from speedcube.train import checkpoint  # noqa: E402
 from speedcube.train.ranks import saving  # noqa: E402
+from speedcube.train.ranks.peers import Peers, Wait  # noqa: E402
 from speedcube.train.ranks.saving import Saver  # noqa: E402
 
 
@@ -29,7 +30,7 @@ class Job:
             for _ in roots
         ]
         self.ranks = [
-            Saver(store, root, rank, size, 2)
+            Saver(store, root, rank, size, 2, Peers(store.clone(), rank))
             for rank, (store, root) in enumerate(zip(stores, roots, strict=True))
         ]
 
@@ -119,42 +120,45 @@ def test_a_rank_that_cannot_save_keeps_no_other_waiting(
     assert [saved[0].of(rank).value for rank in range(3)] == ([0, 1, 2] if per_rank else [0, 0, 0])
 
 
-def test_ranks_that_are_not_at_one_step_are_told_at_once(tmp_path: Path) -> None:
-    ends = Job(tmp_path, tmp_path).each(
-        lambda rank: rank.save(4, 0, False, {}), lambda rank: rank.save(5, 0, False, {})
-    )
-    assert ends[0].startswith(
-        "rank 0 saves a checkpoint at step 4 with per_rank=False, rank 1 at step 5 with "
-        "per_rank=False: every rank has to call report(..., checkpoint=...) at the same steps"
-    )
-    assert ends[1] == f"rank 0: {ends[0]}"
+def test_ranks_that_do_not_agree_on_per_rank_are_told_at_once(tmp_path: Path) -> None:
     ends = Job(tmp_path, tmp_path).each(
         lambda rank: rank.save(4, 0, True, {}), lambda rank: rank.save(4, 0, False, {})
     )
-    assert "with per_rank=True, rank 1 at step 4 with per_rank=False" in ends[1]
+    assert ends[0].startswith(
+        "rank 0 saves a checkpoint at step 4 with per_rank=True, rank 1 with per_rank=False: "
+        "every rank has to call report(..., checkpoint=..., per_rank=True) at the same steps"
+    )
+    assert ends[1] == f"rank 0: {ends[0]}"
 
 
 def test_a_rank_that_writes_for_long_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[tuple[str, float]] = []
-    plain = Saver._heard
+    plain = Saver._answer
 
-    def heard(self: Saver, name: str, rank: int, seconds: float) -> bytes:
-        waited.append((name, seconds))
-        return plain(self, name, rank, seconds)
+    def answer(self: Saver, wait: Wait, seconds: float) -> bytes:
+        waited.append((wait.answer, seconds))
+        return plain(self, wait, seconds)
 
-    monkeypatch.setattr(Saver, "_heard", heard)
+    monkeypatch.setattr(Saver, "_answer", answer)
     Job(tmp_path, tmp_path).all(lambda rank: rank.save(1, rank.rank, True, {}))
-    assert sorted(waited) == [("begun", 600), ("file/1", 3600), ("kept", 4200), ("part/1", 600)]
+    assert sorted(waited) == [
+        ("begun/1", 600),
+        ("file/1/1", 3600),
+        ("kept/1", 4200),
+        ("part/1/1", 600),
+    ]
 
 
 def test_who_does_not_come_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "PEER_SECONDS", 0.2)
-    ends = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 0, False, {}), lambda rank: None)
-    assert ends[0].startswith(
-        "rank 1 was not heard of within 0.2 s: every rank has to call report("
-    )
+    monkeypatch.setattr(saving, "ALONE_SECONDS", 0.2)
+    ends = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 0, True, {}), lambda rank: None)
+    assert ends[0].startswith("rank 0 saves a checkpoint at step 1 with per_rank=True, but rank 1 ")
+    alone = Job(tmp_path, tmp_path).each(lambda rank: rank.save(1, 7, False, {}), lambda rank: None)
+    assert alone[0].value == 7, "whoever is not needed is left out"
+    assert alone[0].rng(1) is None
 
 
 def test_what_was_told_does_not_pile_up(tmp_path: Path) -> None:

@@ -217,7 +217,9 @@ class Log:
 
 @dataclass(frozen=True)
 class Done:
-    """The function has returned; its process waits for its peers."""
+    """The function has returned so many bytes; its process waits for its peers."""
+
+    value_bytes: int = 0
 
 
 @dataclass(frozen=True)

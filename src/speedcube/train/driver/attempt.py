@@ -32,16 +32,17 @@ from ..messages import (
     TaskEnded,
     Waits,
 )
+from ..patience import BUSY, Silence
 from ..worker import agent
 from . import claims, placement, scheduler, timeouts
 from .failures import STOPPED, Failure, failure_of, root
 from .request import JobRequest
 from .timeouts import Rank
+from .words import behind
 
 GRACE_SECONDS: Final = 0.3  # after a failure, for the one that caused it to arrive
 STOP_SECONDS: Final = 5.0  # after a rank has stopped, for the others to reach the same step
 WORKER_SECONDS: Final = 0.5  # between two looks at the workers
-AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
 DOWN_SECONDS: Final = 5.0  # for ranks to be killed
 PRIORITY: Final = 100  # above tasks that wait for the same worker
 
@@ -97,7 +98,8 @@ class Attempt:
                 tuple(sys.path),
                 store,
             )
-            self.ranks[place.rank] = Rank(place, now, now)
+            silence = Silence(placement.process(self.client, place.worker), BUSY)
+            self.ranks[place.rank] = Rank(place, now, silence)
             future = self.client.submit(
                 agent.run_rank,
                 launch,
@@ -165,8 +167,9 @@ class Attempt:
         return read
 
     def _handle(self, event: JobEvent) -> None:
-        rank = self.ranks[event.rank]
-        rank.alive, rank.heard = time.monotonic(), True
+        rank, now = self.ranks[event.rank], time.monotonic()
+        rank.silence.heard()
+        rank.heard = True
         match event.message:
             case TaskEnded(future):
                 self._ended(rank, future)
@@ -175,16 +178,16 @@ class Attempt:
                 return
             case Down():
                 rank.running = False
-            case Done():
-                rank.done = True
+            case Done(value_bytes):
+                rank.done, rank.value_bytes = True, value_bytes
             case Ready():
-                rank.ready, rank.since = True, rank.alive
+                rank.ready, rank.since = True, now
             case Saving(begins):
-                rank.saving, rank.since = begins, rank.alive
+                rank.saving, rank.since = begins, now
             case Reported(row):
                 if rank.reported:
-                    self.durations.append(rank.alive - rank.since)
-                rank.step, rank.reported, rank.since = row["step"], True, rank.alive
+                    self.durations.append(now - rank.since)
+                rank.step, rank.reported, rank.since = row["step"], True, now
             case Failed() as failed:
                 self.failures.append(failure_of(failed, rank.place, rank.step, event.time))
         self.hear(event)
@@ -217,13 +220,16 @@ class Attempt:
         """Are the scheduler, the workers and the agents there, and do the steps go on?"""
         workers = tuple(rank.place.worker for rank in self.ranks.values())
         try:
-            lost, busy = scheduler.ask_scheduler(
+            lost, busy, lately = scheduler.ask_scheduler(
                 self.client, claims.look, job=self.request.settings.job, workers=workers
             )
         except scheduler.LOST as err:
             self.failures.append(self._failure(0, Cause.SCHEDULER, scheduler.lost_text(err)))
             return
         self._wait_for(busy, now)
+        for rank in self.ranks.values():
+            if not rank.heard and rank.place.worker in lately:
+                rank.silence.heard()  # the worker lives, and is on its way to the agent
         known = {*self.values, *(failure.rank for failure in self.failures)}
         for number, rank in self.ranks.items():
             worker = rank.place.worker
@@ -231,8 +237,8 @@ class Attempt:
                 continue
             if worker in lost:
                 self._lost(rank)
-            elif now - rank.alive > AGENT_SECONDS:
-                text = f"its worker {worker} gave no sign of life for {AGENT_SECONDS:g} s"
+            elif rank.silence.seconds() > (seconds := rank.patience(self.request.call)):
+                text = f"its worker {worker} gave no sign of life for {seconds:g} s"
                 self.failures.append(self._failure(number, Cause.SILENT, text))
         if not self.failures:
             self._look_at_steps(now)
@@ -243,7 +249,7 @@ class Attempt:
         if not waiting:
             return
         for rank in waiting:
-            rank.alive = now
+            rank.silence.heard()
         for rank in self.ranks.values():
             if not rank.ready:  # those that wait for these
                 rank.since = now
@@ -257,23 +263,12 @@ class Attempt:
         late = timeouts.overdue(self.ranks.values(), now, self.request.step_timeout, self.durations)
         if late is not None:
             rank, text = late
-            failure = self._failure(rank.place.rank, Cause.HUNG, text)
-            self.failures.append(replace(failure, stacks=self._stacks()))
-
-    def _stacks(self) -> dict[int, str]:
-        """Every rank's stacks; "" for those that do not answer."""
-        stacks = {rank: "" for rank in self.ranks}
-        with suppress(*scheduler.LOST):  # a worker that does not answer must not keep us
-            answers = self.client.run(
-                agent.stacks,
-                self.request.settings.job,
-                workers=sorted({rank.place.worker for rank in self.ranks.values()}),
-                on_error="return",
-                callback_timeout=scheduler.ANSWER_SECONDS,
-            )
-            for answer in answers.values():
-                stacks.update(answer if isinstance(answer, dict) else {})
-        return stacks
+            workers = sorted({known.place.worker for known in self.ranks.values()})
+            answers = scheduler.ask_for_stacks(self.client, self.request.settings.job, workers)
+            stacks = dict.fromkeys(self.ranks, "") | answers
+            peers = (r.place.rank for r in self.ranks.values() if r.step == rank.step)
+            number = behind(stacks, rank.place.rank, {*peers})
+            self.failures.append(replace(self._failure(number, Cause.HUNG, text), stacks=stacks))
 
     def stop(self) -> None:
         """Kill what still runs; return when it is down, or its worker is gone."""

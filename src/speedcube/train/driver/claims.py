@@ -7,9 +7,12 @@ in the queue of clients that are gone are dropped at the next call.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+LATELY_SECONDS: Final = 3.0  # workers tell their scheduler every half second that they live
 
 
 @dataclass
@@ -125,11 +128,15 @@ def forget(topic: str, dask_scheduler: Any = None) -> None:
 
 def look(
     job: str, workers: tuple[str, ...], dask_scheduler: Any = None
-) -> tuple[list[str], list[str]]:
-    """Those of ``workers`` that the scheduler has lost; those busy with what is not ``job``'s."""
+) -> tuple[list[str], list[str], list[str]]:
+    """Of ``workers`` those that the scheduler has lost; that are busy with what is not ``job``'s;
+    that it has heard of lately.
+    """
     known = dask_scheduler.workers
     gone = [worker for worker in workers if worker not in known]
-    return gone, [w for w in workers if w in known and _occupied(known[w], job)]
+    busy = [w for w in workers if w in known and _occupied(known[w], job)]
+    lately = time.time() - LATELY_SECONDS
+    return gone, busy, [w for w in workers if w in known and known[w].last_seen > lately]
 
 
 def _occupied(state: Any, job: str) -> bool:

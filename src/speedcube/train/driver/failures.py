@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ...errors import NonFiniteError, RankError, StoppedError, TrainError
 from ..messages import Cause, Failed, Place
+from . import words
 
 # Words in the exceptions of ranks whose peer went away.
 CONSEQUENCES: Final = (
@@ -70,6 +71,11 @@ class Failure:
         return NATURES[self.cause].final
 
     @property
+    def of_rank(self) -> bool:
+        """Whether a rank failed, and not what holds the job together."""
+        return NATURES[self.cause].of_rank
+
+    @property
     def consequence(self) -> bool:
         """Whether this may be what another rank's failure did to this one."""
         words = f"{self.name} {self.text}".lower()
@@ -109,11 +115,16 @@ def root(failures: Sequence[Failure]) -> Failure:
 
 
 def error(
-    failure: Failure, before: Sequence[Failure], restarts: int, work_left: str
+    failure: Failure,
+    before: Sequence[Failure],
+    restarts: int,
+    work_left: str,
+    last_lines: str = "",
 ) -> BaseException:
     """What the caller gets: the rank's own exception where it can be had, with notes.
 
-    ``work_left`` says what of the job's work is left, as a sentence.
+    ``work_left`` says what of the job's work is left, as a sentence; ``last_lines`` are of the
+    rank's log.
     """
     if failure.cause is Cause.NONFINITE:
         return NonFiniteError(f"{failure.text}; every rank stopped there. {work_left}")
@@ -124,15 +135,14 @@ def error(
     tries = f"after {len(before)} of {restarts} restarts. " if restarts else ""
     text = f"{failure.sentence()}. {tries}{work_left}"
     if failure.stacks:
-        text += "\n" + "\n".join(
-            f"--- stack of rank {rank} ---\n{stack or '(none: the process does not answer)'}"
-            for rank, stack in sorted(failure.stacks.items())
-        )
+        text += f"\n{words.report(failure.stacks, failure.rank)}"
     if failure.cause is Cause.CANCELLED:
         return TrainError(text)
     raised = _exception(failure)
     if raised is None:
-        return RankError(text + (f"\n{failure.trace}" if failure.trace else ""))
+        if last_lines:
+            text += f"\n--- last lines of rank {failure.rank}'s log ---\n{last_lines}"
+        return RankError(text + (f"\n--- traceback ---\n{failure.trace}" if failure.trace else ""))
     raised.add_note(text)
     raised.add_note(f"--- traceback of rank {failure.rank} ---\n{failure.trace}")
     return raised

@@ -16,6 +16,7 @@ from ..messages import Chunk, Log, Ready, Reported, Saved, Started, Waits
 from ..metrics.progress import Progress
 from ..metrics.rows import MetricsFile, Row
 from ..trackers import Trackers
+from . import words
 from .inbox import Emitted, Inbox
 
 
@@ -39,6 +40,7 @@ class Journal:
         self.emitted: list[Emitted] = []
         self._trackers, self._forget = trackers, forget
         self._inbox = Inbox(out / "emitted" / job)
+        self._before: dict[int, int] = {}  # bytes of logs
         (out / "logs").mkdir(OWN_FOLDER, exist_ok=True)
         self._file = MetricsFile(out / "metrics.jsonl")
 
@@ -58,6 +60,15 @@ class Journal:
     def log(self, rank: int) -> Path:
         """The file of what a rank prints."""
         return self.out / "logs" / f"rank-{rank}.log"
+
+    def begin(self, ranks: int) -> None:
+        """An attempt begins: what is in the logs is of those before."""
+        logs = [self.log(rank) for rank in range(ranks)]
+        self._before = {rank: log.stat().st_size for rank, log in enumerate(logs) if log.exists()}
+
+    def last_lines(self, rank: int, but: str = "") -> str:
+        """The last lines that a rank printed in this attempt, before the text ``but``."""
+        return words.last_lines(self.log(rank), self._before.get(rank, 0), but)
 
     def hear(self, event: JobEvent) -> None:
         """What ranks say, in order, on the job's thread."""

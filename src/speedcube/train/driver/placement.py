@@ -18,6 +18,7 @@ from ...engine.clusters.roster import checked_workers, worker_addresses, worker_
 from ...errors import ParameterError, RungError, TrainError, WorkerError
 from ..environment import Environment, since
 from ..messages import JobSettings, Place
+from ..patience import machine as machine_name
 from ..worker import agent
 from . import local_cluster
 from .scheduler import LostWorker, ask_workers
@@ -160,6 +161,12 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     facts = {address: asked.get(address) or _known[keys[address]] for address in addresses}
     _check_versions(facts)
     return facts
+
+
+def process(client: Any, address: str) -> int | None:
+    """The number of a worker's process; None where it cannot be seen from here."""
+    there, pid = _known[client.scheduler.address, address]["process"]
+    return int(pid) if there == machine_name() else None
 
 
 def _check_versions(facts: dict[str, dict[str, Any]]) -> None:

@@ -121,7 +121,13 @@ class Supervisor:
         cancelled = failure.cause is Cause.CANCELLED
         if not cancelled:
             self.journal.show(what[:SHOWN])
-        self.error = error(failure, before, self.request.max_restarts, self._work_left())
+        self.error = error(
+            failure,
+            before,
+            self.request.max_restarts,
+            self._work_left(),
+            self.journal.last_lines(failure.rank, failure.trace) if failure.of_rank else "",
+        )
         return "cancelled" if cancelled else "failed"
 
     def _work_left(self) -> str:
@@ -169,6 +175,7 @@ class Supervisor:
             self.cancelled.is_set,
         )
         self.status = "running"
+        self.journal.begin(len(places))
         try:
             attempt.start()
             failure = attempt.watch()

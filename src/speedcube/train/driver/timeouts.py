@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..messages import Place
+from ..patience import BUSY, Silence
 
+AGENT_SECONDS: Final = 6.0  # without a sign of life of an agent, its worker is stopped
+TRANSFER: Final = 20_000_000  # bytes a second that travel at least
 FIRST_STEP_SECONDS: Final = 600.0  # also to start, however short the user's steps are
 LEAST_STEP_SECONDS: Final = 30.0
 SAVE_SECONDS: Final = 4500.0  # more than ranks wait for each other in a checkpoint
@@ -20,8 +23,8 @@ class Rank:
     """What the driver knows of a rank; times are of its own monotonic clock."""
 
     place: Place
-    alive: float  # when its agent last said anything
     since: float  # when what it does now began: its start, its first step, a later one
+    silence: Silence = field(default_factory=lambda: Silence(None, BUSY))  # of its agent
     running: bool = True  # its process may exist
     heard: bool = False  # its agent has said something
     ready: bool = False  # its function was called
@@ -29,10 +32,15 @@ class Rank:
     saving: bool = False  # it waits for a checkpoint to be durable
     done: bool = False
     step: int = 0
+    value_bytes: int = 0  # of what its function returned, which is on its way
+
+    def patience(self, call: bytes) -> float:
+        """Seconds that its agent may be silent: more while ``call``, or its value, travels."""
+        travels = self.value_bytes if self.heard else len(call)
+        return AGENT_SECONDS + travels // TRANSFER
 
     def forgive(self, seconds: float) -> None:
         """Leave out time in which the driver could not listen."""
-        self.alive += seconds
         self.since += seconds
 
 

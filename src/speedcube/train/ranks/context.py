@@ -28,7 +28,7 @@ from ..messages import (
     ToRank,
 )
 from ..metrics import rows
-from . import rng
+from . import agreement, rng
 from .saving import Saver
 
 Link: TypeAlias = Channel[FromRank, ToRank]
@@ -53,6 +53,7 @@ class Context:
     link: Link
     device: Any = None
     store: Any = None
+    peers: Any = None  # `Peers`, once the ranks have met
     step: int = 0
     started: float = field(default_factory=time.monotonic)
     stop: str = ""  # why the driver asks this job to stop
@@ -67,7 +68,9 @@ class Context:
         """What saves and takes this rank's checkpoints together with the other ranks."""
         settings = self.launch.settings
         root = Path(settings.out) / "checkpoints"
-        return Saver(self.store, root, self.launch.rank, settings.world_size, settings.keep)
+        return Saver(
+            self.store, root, self.launch.rank, settings.world_size, settings.keep, self.peers
+        )
 
 
 _context: Context | None = None
@@ -124,7 +127,7 @@ def latest() -> Checkpoint | None:
     when it was saved, so call it after the model is made and before the loop starts.
     """
     here = current()
-    newest = here.saver.newest()
+    newest = here.saver.newest(here.step)
     if newest is None:
         return None
     here.step = newest.step
@@ -142,11 +145,12 @@ def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = 
     metrics
         Names and values: numbers, strings, bools, None; tensors and NumPy scalars of one element.
     checkpoint
-        Any nesting of dicts, lists, tensors, NumPy arrays and JSON scalars. Every rank has to pass
-        one at the same step. Rank 0's is kept, beside every rank's generator states.
+        Any nesting of dicts, lists, tensors, NumPy arrays and JSON scalars. Rank 0's is kept,
+        beside the generator states of every rank that passes one at the same step; rank 0 alone
+        may report one, too.
     per_rank
-        Keep each rank's own ``checkpoint``; the same on every rank. The run's directory must then
-        be one that all hosts share.
+        Keep each rank's own ``checkpoint``: every rank has to pass one at the same step, with
+        this. The run's directory must then be one that all hosts share.
 
     Raises
     ------
@@ -171,31 +175,23 @@ def report(metrics: dict[str, Any], checkpoint: Any = None, *, per_rank: bool = 
     here.link.send(Reported(row))
     if stopped is not None:
         raise stopped
-    if checkpoint is not None:
-        _save(here, checkpoint, per_rank, row["metrics"])
+    try:
+        if checkpoint is not None:
+            _save(here, checkpoint, per_rank, row["metrics"])
+    finally:
+        here.peers.passed = here.step
 
 
 def _agree(here: Context, metrics: dict[str, Any]) -> Stopped | None:
     """What ends every rank at this step; None where none has a reason."""
-    from torch import distributed as dist
-
     mine = _reason(here, metrics)
-    size = here.launch.settings.world_size
-    if size == 1:
+    if here.launch.settings.world_size == 1:
         return mine
-    import torch
-
-    flag = torch.tensor([size - here.launch.rank if mine else 0])
-    if dist.get_backend() == "nccl":
-        flag = flag.to(here.device)
-    dist.all_reduce(flag, op=dist.ReduceOp.MAX)
-    speaker = size - int(flag.item())
-    if speaker == size:
+    reason = json.dumps([mine.cause.value, mine.text]) if mine is not None else ""
+    agreed = agreement.agree(here.store, here.peers, here.launch, here.step, reason)
+    if not agreed:
         return None
-    key = f"stop/{here.launch.attempt}/{here.step}"
-    if mine is not None and speaker == here.launch.rank:
-        here.store.set(key, json.dumps([mine.cause.value, mine.text]))
-    cause, text = json.loads(here.store.get(key))
+    cause, text = json.loads(agreed)
     return Stopped(Cause(cause), text)
 
 

@@ -21,7 +21,6 @@ import psutil
 from ...engine import rungs
 from ...errors import TrainError
 from ..messages import (
-    AWAY_SECONDS,
     BEAT_SECONDS,
     Beat,
     Cause,
@@ -31,10 +30,12 @@ from ..messages import (
     Ready,
     Returned,
 )
+from ..patience import BUSY, Silence
 from ..pickling import dumps
-from . import context
+from . import context, group
 from .context import Context, Link, Stopped
-from .store import RENDEZVOUS_SECONDS, part, shared
+from .peers import Peers
+from .store import RENDEZVOUS_SECONDS
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 PEERS_DONE: Final = timedelta(days=30)  # a rank may be done long before the others
@@ -79,13 +80,17 @@ def _run(launch: Launch, link: Link, rendezvous: int | None) -> int:
     try:
         _prepare(launch)
         here.device = _device(launch)
-        here.store = _join(launch, here.device, rendezvous)
+        here.store = group.join(launch, here.device, rendezvous)
+        here.peers = Peers(here.store.clone(), launch.rank)
+        if launch.settings.world_size > 1:
+            here.peers.start()
         function, args, kwargs = _call(launch)
         context.enter(here)
         link.send(Ready(time.time()))
         here.started = time.monotonic()
         with rungs.running_on(_rung(launch)):
             value = function(*args, **kwargs)
+        here.peers.leave()
         link.send(Returned(_packed(value)))
     except Stopped as stop:
         link.send(Failed(stop.cause, here.step, stop.text))
@@ -156,22 +161,6 @@ def _rung(launch: Launch) -> str:
     return f"gpu:{_gpu(launch.place.device)}"
 
 
-def _join(launch: Launch, device: Any, rendezvous: int | None) -> Any:
-    """Initialise torch.distributed; the store that its ranks share."""
-    from torch import distributed as dist
-
-    store = shared(launch, rendezvous)
-    keywords = {"device_id": device} if "nccl" in launch.backend else {}
-    dist.init_process_group(
-        launch.backend,
-        store=dist.PrefixStore("group", store),
-        rank=launch.rank,
-        world_size=launch.settings.world_size,
-        **keywords,
-    )
-    return part(store, "speedcube")
-
-
 def _call(launch: Launch) -> Any:
     """The function and its arguments; futures among them find their scheduler."""
     if launch.scheduler is not None:
@@ -184,23 +173,24 @@ def _call(launch: Launch) -> Any:
 
 def _beat(here: Context) -> None:
     """Tell the agent that this process lives; end it where the agent does not."""
-    heard = seen = time.monotonic()
+    silence = Silence(_worker(), BUSY)
     with suppress(OSError, EOFError):
-        while True:
+        while silence.seconds() <= SILENT_SECONDS:
             here.link.send(Beat(here.step))
             wake = time.monotonic() + BEAT_SECONDS
             while (left := wake - time.monotonic()) > 0:
                 message = here.link.receive(left)
                 if message is not None:
-                    heard = time.monotonic()
+                    silence.heard()
                     here.hear(message)
-            now = time.monotonic()
-            if now - seen > BEAT_SECONDS + AWAY_SECONDS:  # stopped itself: the agent may be well
-                heard += now - seen
-            seen = now
-            if now - heard > SILENT_SECONDS:
-                break
     os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+def _worker() -> int | None:
+    """The process of the agent: the parent of the fork server, which is the parent of this one."""
+    with suppress(psutil.Error):
+        return int(psutil.Process(os.getppid()).ppid())
+    return None
 
 
 def _packed(value: Any) -> bytes:

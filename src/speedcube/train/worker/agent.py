@@ -20,11 +20,10 @@ from importlib import metadata
 from typing import Any, Final, assert_never
 
 from ...__about__ import __version__
-from ...engine import machine
+from ...engine import machine as hardware
 from ...errors import TrainError
 from ..events import JobEvent, to_event
 from ..messages import (
-    AWAY_SECONDS,
     Alive,
     Beat,
     Cause,
@@ -48,6 +47,7 @@ from ..messages import (
     StopRequest,
     ToRank,
 )
+from ..patience import ANY, Silence, machine
 from .fork_client import Child, fork_server
 
 POLL_SECONDS: Final = 0.1
@@ -92,9 +92,10 @@ def inspect() -> dict[str, Any]:
         "versions": {name: version(name) for name in ("torch", "cloudpickle", "safetensors")}
         | {"speedcube": __version__},
         "devices": visible.split(",") if visible else None,
-        "cores": machine.cores(),
-        "gpus": machine.gpu_count(),
+        "cores": hardware.cores(),
+        "gpus": hardware.gpu_count(),
         "one_gpu": "dask_cuda" in sys.modules,
+        "process": (machine(), os.getpid()),
     }
 
 
@@ -200,6 +201,8 @@ class _Agent:
             child.kill_and_wait()
             del _here.running[key]
             self._relay_output(child)
+            if self.sent >= LOG_LIMIT and (self.ended is None or self.ended.value is None):
+                self.say(Log(f"[its last lines:]\n{child.last_output()}"))
             child.close()
 
     def cancelled(self) -> bool:
@@ -209,19 +212,15 @@ class _Agent:
     def _watch(self, child: Child) -> Outcome:
         """Relay until the rank has ended, is silent, or nobody wants it any more."""
         rank = self.launch.rank
-        heard = beat = seen = time.monotonic()
-        used = child.cpu_seconds()
+        beat = time.monotonic()
+        silence = Silence(child.pid, ANY)
         while not self.cancelled():
             message = _next(child.channel, POLL_SECONDS)
             ended = message is None and child.status() is not None
             if ended:  # to ask for its status took time, in which it may have said its last
                 message = _next(child.channel, 0)
-            now = time.monotonic()
-            if now - seen > AWAY_SECONDS:  # stopped, and the rank, perhaps, too
-                heard += now - seen
-            seen = now
             if message is not None:
-                heard = now
+                silence.heard()
                 outcome = self._handle(child, message)
                 if outcome is not None:
                     return outcome
@@ -230,17 +229,14 @@ class _Agent:
                     return self.ended
                 self.say(Failed(Cause.DEATH, self.step, child.end()))
                 return Outcome(rank, None, child.end())
-            if now - beat > ALIVE_SECONDS:
-                beat = now
+            if time.monotonic() - beat > ALIVE_SECONDS:
+                beat = time.monotonic()
                 self.say(Alive())
                 self._relay_output(child)
-            if now - heard > SILENT_SECONDS:
-                before, used = used, child.cpu_seconds()
-                if used is None or before is None or used - before < 0.01:
-                    text = f"no heartbeat for {SILENT_SECONDS:g} s and no CPU time used: stopped"
-                    self.say(Failed(Cause.SILENT, self.step, text))
-                    return Outcome(rank, None, text)
-                heard = now  # busy, with the interpreter locked: it lives
+            if silence.seconds() > SILENT_SECONDS:
+                text = f"no heartbeat for {SILENT_SECONDS:g} s and no CPU time used: stopped"
+                self.say(Failed(Cause.SILENT, self.step, text))
+                return Outcome(rank, None, text)
         return Outcome(rank, None, "cancelled")
 
     def _handle(self, child: Child, message: FromRank) -> Outcome | None:
@@ -253,7 +249,7 @@ class _Agent:
                     child.channel.send(Heard())
             case Returned(value):
                 self.ended = Outcome(rank, value)
-                self.say(Done())
+                self.say(Done(len(value)))
             case Failed(cause, _, text):
                 self.say(message)
                 outcome = Outcome(rank, None, text)

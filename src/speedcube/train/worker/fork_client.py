@@ -16,10 +16,9 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-import psutil
-
 from ...errors import TrainError
 from ..messages import Channel, FromRank, ToRank
+from ..patience import ANY, LOOK_SECONDS, Silence
 
 FORK_SERVER: Final = "speedcube.train.worker.fork_server"
 ANSWER_SECONDS: Final = 10
@@ -65,7 +64,7 @@ class ForkServer:
                     f"the fork server of this worker cannot start: {answer['error']}; every worker "
                     "needs PyTorch (pip install speedcube[train])"
                 )
-            self._control.settimeout(ANSWER_SECONDS)
+            self._control.settimeout(LOOK_SECONDS)
             self._ready = True
             return True
 
@@ -73,7 +72,7 @@ class ForkServer:
         with self._lock:
             try:
                 socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
-                answer = self._control.recv(4096)
+                answer = self._answer()
             except OSError as err:
                 self.close()
                 raise TrainError(f"the fork server of this worker does not answer: {err}") from err
@@ -81,6 +80,16 @@ class ForkServer:
             self.close()
             raise TrainError("the fork server of this worker was killed")
         return json.loads(answer)
+
+    def _answer(self) -> bytes:
+        """What it says next; `TimeoutError` where it is stopped, or does nothing."""
+        silence = Silence(self._process.pid, ANY)
+        while True:
+            try:
+                return self._control.recv(4096)
+            except TimeoutError:
+                if silence.seconds() > ANSWER_SECONDS:
+                    raise
 
     def fork(self, descriptors: list[int]) -> int:
         """The process id of a new child with copies of ``descriptors``."""
@@ -132,6 +141,7 @@ class Child:
             self.pid = self._server.fork(descriptors)
         self.channel: Channel[ToRank, FromRank] = Channel(ours.detach())
         self._status: int | None = None
+        self._dropping: threading.Thread | None = None
 
     def status(self) -> int | None:
         """The wait status, or None while it runs."""
@@ -164,26 +174,28 @@ class Child:
         while self.status() is None and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def cpu_seconds(self) -> float | None:
-        """CPU time it has used, or None where it is stopped or gone."""
-        try:
-            process = psutil.Process(self.pid)
-            if process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
-                return None
-            times = process.cpu_times()
-        except psutil.Error:
-            return None
-        return float(times.user + times.system)
-
     def output(self, limit: int = 1 << 16) -> str:
         """What it printed since the last call, at most ``limit`` bytes."""
         printed = os.pread(self._output.fileno(), limit, self._read)
         self._read += len(printed)
         return self._decoder.decode(printed)
 
+    def last_output(self, limit: int = 1 << 13) -> str:
+        """The end of what it printed, whether that was read before or dropped."""
+        size = os.fstat(self._output.fileno()).st_size
+        raw = os.pread(self._output.fileno(), limit, max(0, size - limit))
+        return raw.lstrip(b"\0").decode(errors="replace")
+
     def drop_output(self) -> None:
-        """Give back the disk space of what it printed, which nobody will read."""
-        os.ftruncate(self._output.fileno(), 0)
+        """Give back the disk space of what it printed, which nobody will read.
+
+        On a thread of its own: the file system lets nobody cut a file while a process is in the
+        middle of one long write to it.
+        """
+        if self._dropping is None or not self._dropping.is_alive():
+            handle = os.dup(self._output.fileno())
+            self._dropping = threading.Thread(target=_empty, args=(handle,), daemon=True)
+            self._dropping.start()
 
     def stacks(self) -> str:
         """What `ask_for_stacks` made it write since the last call."""
@@ -200,3 +212,10 @@ class Child:
         self.channel.close()
         self._output.close()
         self._stacks.close()
+
+
+def _empty(handle: int) -> None:
+    try:
+        os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)
