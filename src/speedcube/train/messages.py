@@ -54,6 +54,7 @@ class Place:
     local_world_size: int
     device: str | None = None
     threads: int = 1  # of PyTorch, on a CPU
+    process: int | None = None  # the worker's, where the driver can see it
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Attempt:
                 tuple(sys.path),
                 store,
             )
-            silence = Silence(placement.process(self.client, place.worker), BUSY)
+            silence = Silence(place.process, BUSY)
             self.ranks[place.rank] = Rank(place, now, silence)
             future = self.client.submit(
                 agent.run_rank,

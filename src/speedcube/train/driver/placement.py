@@ -163,12 +163,6 @@ def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def process(client: Any, address: str) -> int | None:
-    """The number of a worker's process; None where it cannot be seen from here."""
-    there, pid = _known[client.scheduler.address, address]["process"]
-    return int(pid) if there == machine_name() else None
-
-
 def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
     """Refuse what would fail, or train differently, at some later step."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -210,7 +204,9 @@ def place(site: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place]
             # By its place among all workers of the host: another job there gets other GPUs.
             device = _device(site, chosen[address], fact, there.index(address))
             threads = max(1, fact["cores"] // len(there))
-            places.append(Place(0, address, host, k, len(mine), device, threads))
+            seen_from, number = fact["process"]
+            process = int(number) if seen_from == machine_name() else None
+            places.append(Place(0, address, host, k, len(mine), device, threads, process))
     have = all(p.device for p in places)
     gpu = have if site.wants_gpu is None else site.wants_gpu
     if gpu and not have:

@@ -7,17 +7,18 @@ report would take its own next operation for this one, and compute with its numb
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from ...errors import TrainError
 from ..messages import Launch
 from .peers import Absent, Peers, Wait
+from .store import Steps
 
 STEP_SECONDS: Final = timedelta(days=30)  # the driver knows how long a step may take
 _DONE: Final = b"+"
 
 
-def agree(store: Any, peers: Peers, launch: Launch, step: int, reason: str) -> str:
+def agree(steps: Steps, peers: Peers, launch: Launch, step: int, reason: str) -> str:
     """The reason of the first rank that has one, "" where none has; the same in every rank.
 
     Raises
@@ -28,12 +29,13 @@ def agree(store: Any, peers: Peers, launch: Launch, step: int, reason: str) -> s
     rank, size = launch.rank, launch.settings.world_size
     words = {other: f"said/{step}/{other}" for other in range(size)}
     answer = f"agreed/{step}"
+    store, own = steps.at(step)
     store.set(words[rank], _DONE + reason.encode())
     if store.add(f"count/{step}", 1) == size:
         said = [word[1:] for word in store.multi_get([*words.values()])]
         store.set(answer, _DONE + next(filter(None, said), b""))
     try:
-        wait = Wait(f"its report {step}", step, words, answer)
+        wait = Wait(f"its report {step}", step, words, answer, own)
         agreed = peers.answer(store, wait, STEP_SECONDS)
     except Absent as err:
         raise TrainError(

@@ -53,6 +53,7 @@ class Context:
     link: Link
     device: Any = None
     store: Any = None
+    steps: Any = None  # `Steps` of that store
     peers: Any = None  # `Peers`, once the ranks have met
     step: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -188,7 +189,7 @@ def _agree(here: Context, metrics: dict[str, Any]) -> Stopped | None:
     if here.launch.settings.world_size == 1:
         return mine
     reason = json.dumps([mine.cause.value, mine.text]) if mine is not None else ""
-    agreed = agreement.agree(here.store, here.peers, here.launch, here.step, reason)
+    agreed = agreement.agree(here.steps, here.peers, here.launch, here.step, reason)
     if not agreed:
         return None
     cause, text = json.loads(agreed)

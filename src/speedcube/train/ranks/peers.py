@@ -1,9 +1,10 @@
 """Where the other ranks are, so that no rank waits for one that will not come.
 
-Each rank posts in the store, a few times a second, how far it is. While a rank waits for a word
-of another, its witness, a thread with a connection of its own, reads where that one is. Whoever
-has returned, is past the step, or has gone on to an operation that waits for this rank, does not
-come: then the witness writes so where the word would stand, and the waiting ends.
+Each rank has a witness, a thread with a connection of its own to the store. While a rank waits
+for a word of another, its witness asks all where they are, a few times a second, and theirs post
+it. Whoever has returned, is past the step, or has gone on to an operation that waits for this
+rank, does not come: then the witness writes so where the word would stand, and the waiting ends.
+A store in a file keeps all that is ever written, so nothing is posted unasked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-PERIOD: Final = 0.2  # seconds between two looks
+PERIOD: Final = 0.15  # seconds between two looks
+ASKED: Final = "asked"  # the key of the newest question, a new value each time
 IDLE_SHARE: Final = 0.05  # of the time: a main thread that runs for less waits for something
 ABSENT: Final = b"?"  # begins what a witness writes
 
@@ -47,6 +49,7 @@ class Wait:
     step: int
     words: Mapping[int, str]  # the key of what a rank has to say
     answer: str
+    store: Any = None  # where the keys are, if not in the store of `Peers`
 
 
 class Absent(Exception):
@@ -65,7 +68,8 @@ class Peers:
         self.returned = False
         self._store, self._rank = store, rank
         self._wait: Wait | None = None
-        self._looked: tuple[Wait, dict[int, int]] | None = None  # posts of others at the first look
+        self._looked: tuple[Wait, dict[int, list[int]]] | None = None  # posts of others since
+        self._asked = b""  # the newest question that was answered
         self._wake = threading.Event()
 
     def start(self) -> None:
@@ -107,32 +111,43 @@ class Peers:
                 last, begun, posts = begun, _begun(), posts + 1
                 idle = not woken and last == begun and ran - before < IDLE_SHARE * PERIOD
                 wait = self._wait
-                here = Where(
-                    posts,
-                    self.passed,
-                    self.joined,
-                    self.saved,
-                    self.returned,
-                    idle,
-                    begun,
-                    wait.place if wait is not None else "",
-                )
-                self._store.set(f"at/{self._rank}", json.dumps(asdict(here)))
+                if wait is not None:
+                    self._store.set(ASKED, f"{self._rank} {posts}")
+                if woken or self._is_asked():
+                    here = Where(
+                        posts,
+                        self.passed,
+                        self.joined,
+                        self.saved,
+                        self.returned,
+                        idle,
+                        begun,
+                        wait.place if wait is not None else "",
+                    )
+                    self._store.set(f"at/{self._rank}", json.dumps(asdict(here)))
                 if wait is not None:
                     self._look(wait, begun)
+
+    def _is_asked(self) -> bool:
+        """Whether a rank has asked where the others are since the last answer."""
+        newest = self._store.get(ASKED) if self._store.check([ASKED]) else b""
+        before, self._asked = self._asked, newest
+        return bool(newest != before)
 
     def _look(self, wait: Wait, begun: Mapping[str, int]) -> None:
         """Tell the waiting thread of a rank that does not come."""
         there = {rank: self.where(rank) for rank in wait.words if rank != self._rank}
         if self._looked is None or self._looked[0] is not wait:
-            self._looked = wait, {rank: where.posts for rank, where in there.items()}
-        first = self._looked[1]
+            self._looked = wait, {rank: [] for rank in there}
         for rank, where in there.items():
-            fresh = where.posts > first[rank] + 1  # said since this rank waits
-            why = _absence(where, wait, begun, fresh)
-            if why and not self._store.check([wait.words[rank]]):  # said before it goes on
+            posts = self._looked[1][rank]
+            posts += [where.posts] * (where.posts not in posts)
+            # The first is older than the question, the next may tell of a time before the wait.
+            why = _absence(where, wait, begun, fresh=len(posts) > 2)
+            store = self._store if wait.store is None else wait.store
+            if why and not store.check([wait.words[rank]]):  # said before it goes on
                 told = ABSENT + json.dumps([rank, why]).encode()
-                self._store.compare_set(wait.answer, "", told.decode())
+                store.compare_set(wait.answer, "", told.decode())
                 return
 
 

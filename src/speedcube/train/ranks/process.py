@@ -35,7 +35,7 @@ from ..pickling import dumps
 from . import context, group
 from .context import Context, Link, Stopped
 from .peers import Peers
-from .store import RENDEZVOUS_SECONDS
+from .store import RENDEZVOUS_SECONDS, Steps
 
 SILENT_SECONDS: Final = 6.0  # without an answer from the agent a rank ends itself
 PEERS_DONE: Final = timedelta(days=30)  # a rank may be done long before the others
@@ -81,6 +81,7 @@ def _run(launch: Launch, link: Link, rendezvous: int | None) -> int:
         _prepare(launch)
         here.device = _device(launch)
         here.store = group.join(launch, here.device, rendezvous)
+        here.steps = Steps(launch, here.store)
         here.peers = Peers(here.store.clone(), launch.rank)
         if launch.settings.world_size > 1:
             here.peers.start()

@@ -10,11 +10,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from ..messages import Launch
 
 RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
+STEPS: Final = 4096  # in one file
 POLLS: Final = (0.0005, 0.05)  # seconds between two looks into the file: at first, after a while
 
 
@@ -46,6 +48,35 @@ def part(store: Any, name: str) -> Any:
 
     prefixed = dist.PrefixStore(name, store)
     return Polled(prefixed) if isinstance(store, dist.FileStore) else prefixed
+
+
+class Steps:
+    """The store of what ranks agree on at each step: of a few thousand steps, then another.
+
+    A store in a file grows with all that is written, and a job may have millions of steps.
+    """
+
+    def __init__(self, launch: Launch, store: Any) -> None:
+        self._launch = launch
+        self._number, self._store = 0, store
+
+    def at(self, step: int) -> tuple[Any, Any]:
+        """The store for ``step``, in which all ranks are or to which they come.
+
+        Again, or None, where a witness can use a connection of its own to the ranks' first store.
+        """
+        number = step // STEPS if self._launch.store else 0
+        if number != self._number:
+            from torch import distributed as dist
+
+            self._number = number
+            name = f"{self._launch.store}-{number}"
+            store = dist.FileStore(name, -1)
+            store.set_timeout(timedelta(seconds=RENDEZVOUS_SECONDS))
+            self._store = part(store, "steps")
+            if self._launch.rank == 0 and number > 1:  # nobody is in there any more
+                Path(f"{self._launch.store}-{number - 2}").unlink(missing_ok=True)
+        return self._store, self._store if number else None
 
 
 @dataclass(frozen=True)
