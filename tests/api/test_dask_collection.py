@@ -297,7 +297,7 @@ def test_a_cluster_without_workers() -> None:
         distributed.Client(empty, set_as_default=False) as client_,
         pytest.raises(WorkerError, match="has no workers; start some, then compute again"),
     ):
-        ARRAYS["sum"]().compute(on=client_)
+        ARRAYS["sum"]().compute(on=client_, worker_timeout=1)
 
 
 @pytest.mark.cluster

@@ -117,9 +117,9 @@ def test_a_scheduler_that_does_not_answer() -> None:
 
 def test_a_worker_without_the_package(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from speedcube import __about__
-    from speedcube.engine.clusters import client as cluster
+    from speedcube.engine.clusters import roster
 
     monkeypatch.setattr(__about__, "__version__", "99")
-    monkeypatch.setattr(cluster, "_checked", set())
+    monkeypatch.setattr(roster, "_trusted", {})
     with pytest.raises(sc.errors.WorkerError, match=r"has speedcube 0\.1\.0; this process has 99"):
         _normal(10).sum().compute(on=client)

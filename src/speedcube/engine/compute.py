@@ -21,8 +21,11 @@ from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from . import machine
-from .clusters.client import worker_addresses
-from .clusters.plans import graph_of, run_on
+from .clusters.fingerprint import expected
+from .clusters.losses import reported
+from .clusters.plans import How, graph_of
+from .clusters.roster import worker_addresses
+from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
@@ -78,8 +81,10 @@ def compute(
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
     if rung.kind == "client":
-        ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
-        return run_on(rung.client, plan, root.shape, ready)
+        with reported(rung.client):
+            ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
+        workers = rung.addresses or worker_addresses(rung.client)
+        return run_on(rung.client, plan, root.shape, ready, workers)
     get = _get(rung)
     leave_on_gpu = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
@@ -121,7 +126,8 @@ def collection_graph(root: Expr, name: str) -> dict[Any, Any]:
     """
     client = active_client()
     workers = len(worker_addresses(client)) if client is not None else machine.cores()
-    threads = None if client is not None else 1
     plan = make_plan(root, Resources("Dask", workers, shared=False), "a Dask collection", TILE)
     ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
-    return graph_of(plan, root.shape, ready, name, None if client is not None else False, threads)
+    if client is None:
+        return graph_of(plan, root.shape, ready, name, How(False, 1), None)
+    return graph_of(plan, root.shape, ready, name, How(), expected())

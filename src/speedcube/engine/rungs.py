@@ -18,8 +18,9 @@ from .. import dtypes
 from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
 from . import machine
-from .clusters.client import client_for, names_file, worker_addresses
+from .clusters.client import client_for, names_file
 from .clusters.cuda_cluster import cuda_client
+from .clusters.roster import worker_addresses
 
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 
@@ -37,6 +38,7 @@ class Rung:
     reason: str
     devices: tuple[int, ...] = ()
     client: Any = None
+    addresses: tuple[str, ...] = ()  # of the client's workers
 
 
 _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
@@ -193,9 +195,9 @@ def active_client() -> Any:
 
 def _client_rung(where: Any, reason: str) -> Rung:
     client = client_for(where)
-    workers = len(worker_addresses(client))
+    workers = tuple(worker_addresses(client))
     name = f"client {client.scheduler.address}"
-    return Rung(name, "client", workers, reason, client=client)
+    return Rung(name, "client", len(workers), reason, client=client, addresses=workers)
 
 
 # Seconds for a float64 normal in an exact sum on one core, by SIMD level; a float32 one takes half.

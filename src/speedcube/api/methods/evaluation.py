@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ...engine import compute as engine
+from ...engine.clusters.patience import waiting
 from ...engine.explain import Explanation
 from ...engine.explain import explain as explanation
 from ...engine.rungs import with_threads
@@ -12,6 +13,8 @@ from ...plan.plan import Plan
 from ..stored import leaf_of
 from .lazy import A, Lazy
 from .numpy_protocol import check_keywords
+
+_OTHERS: Final = "num_workers, optimize_graph, worker_timeout"
 
 
 def compute(
@@ -21,6 +24,7 @@ def compute(
     scheduler: Any = None,
     to: str = "numpy",
     num_workers: int | None = None,
+    worker_timeout: float | str | None = None,
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> Any:
@@ -31,12 +35,18 @@ def compute(
     active Client, Dask's configured scheduler, or the rung predicted to be fastest.
 
     ``num_workers`` is Dask's word for the threads of the rung ``cores``; other rungs go
-    without. ``optimize_graph`` is taken because Dask's collections take it, and changes
-    nothing: the graph is made as it should be. `UnsupportedError` for any other keyword.
+    without. ``worker_timeout`` is how many seconds a computation on a Dask cluster waits for a
+    worker that gives no sign of life before others do its part (60; Dask's setting
+    ``speedcube.worker-timeout``). ``optimize_graph`` is taken because Dask's collections take
+    it, and changes nothing: the graph is made as it should be. `UnsupportedError` for any other
+    keyword.
     """
-    check_keywords("compute", unknown, "on, scheduler, to, num_workers, optimize_graph")
-    where = _where(self, on, scheduler, num_workers)
-    return engine.compute(self._expr, *where, self._gpu, to, self._plans)
+    check_keywords(
+        "compute", unknown, "on, scheduler, to, num_workers, optimize_graph, worker_timeout"
+    )
+    with waiting(worker_timeout):
+        where = _where(self, on, scheduler, num_workers)
+        return engine.compute(self._expr, *where, self._gpu, to, self._plans)
 
 
 def persist(
@@ -45,6 +55,7 @@ def persist(
     *,
     scheduler: Any = None,
     num_workers: int | None = None,
+    worker_timeout: float | str | None = None,
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> A:
@@ -52,9 +63,11 @@ def persist(
 
     Where, and what the keywords mean: as in `compute`.
     """
-    check_keywords("persist", unknown, "on, scheduler, num_workers, optimize_graph")
-    where = _where(self, on, scheduler, num_workers)
-    values = engine.compute(self._expr, *where, self._gpu, engine.ResultMemory.OF_RUNG, self._plans)
+    check_keywords("persist", unknown, f"on, scheduler, {_OTHERS}")
+    to = engine.ResultMemory.OF_RUNG
+    with waiting(worker_timeout):
+        where = _where(self, on, scheduler, num_workers)
+        values = engine.compute(self._expr, *where, self._gpu, to, self._plans)
     return self._rebuilt(*leaf_of(values))
 
 

@@ -1,7 +1,4 @@
-"""A Dask client of whatever names one: a cluster object, an address or a scheduler file.
-
-The client's workers must have this package in this version; that is asked once for each worker.
-"""
+"""A Dask client of whatever names one: a cluster object, an address or a scheduler file."""
 
 from __future__ import annotations
 
@@ -9,14 +6,17 @@ import asyncio
 import json
 import os
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from ... import __about__
-from ...errors import SchedulerError, WorkerError
+from ...errors import SchedulerError
+from .losses import address_of, closed, lost
 
 CONNECT_SECONDS: Final = 5
+CLOSE_SECONDS: Final = 1
 
 
 def client_for(where: Any) -> Any:
@@ -38,13 +38,20 @@ def client_for(where: Any) -> Any:
 
 
 def _usable(client: Any) -> Any:
-    if client.status == "closed":
-        raise SchedulerError(f"{client} is closed; make a new Client")
+    if client.status in ("closing", "closed"):
+        raise closed(client)
     if client.asynchronous:
         raise SchedulerError(
             f"{client} is asynchronous: give a Client made without asynchronous=True, or the "
             f"address {client.scheduler.address!r}, from a thread (asyncio.to_thread)"
         )
+    deadline = time.monotonic() + CONNECT_SECONDS
+    while client.status == "connecting":  # again: it has lost its scheduler, which may come back
+        if time.monotonic() > deadline:
+            raise lost(client, address_of(client))
+        time.sleep(0.02)
+    if client.status != "running":
+        raise closed(client)
     return client
 
 
@@ -66,8 +73,12 @@ def _connect(**where: Any) -> Any:
     ((option, value),) = where.items()
     name = str(getattr(value, "scheduler_address", value))
     known = _clients.get(name)
-    if known is not None and known.status == "running":
-        return known
+    if known is not None:
+        if known.status == "running":
+            return known
+        _clients.pop(name, None)
+        with suppress(Exception):  # it has lost its scheduler: it would go on looking for it
+            known.close(timeout=CLOSE_SECONDS)
     try:
         if isinstance(value, str):
             address = value if option == "address" else _address_in(value)
@@ -133,46 +144,3 @@ def _cause(err: BaseException | None) -> str:
         texts.append(str(err))
         err = err.__cause__ or err.__context__
     return next(filter(None, texts), "no answer")
-
-
-def worker_states(client: Any) -> dict[str, Any]:
-    """What the scheduler says of each worker, by address."""
-    # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
-    # programs replace it to get more than five.
-    states: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
-    return states
-
-
-def worker_addresses(client: Any) -> list[str]:
-    """Addresses of the client's workers, checked for this package; `WorkerError` without any."""
-    addresses = sorted(worker_states(client))
-    if not addresses:
-        raise WorkerError(f"{client} has no workers; start some, then compute again")
-    _check_versions(client, tuple(addresses))
-    return addresses
-
-
-_checked: set[tuple[str, ...]] = set()
-
-
-def _check_versions(client: Any, workers: tuple[str, ...]) -> None:
-    if workers in _checked:
-        return
-
-    def version() -> str:  # nested, so that it is sent by value to workers without the package
-        from importlib import import_module
-
-        try:
-            return str(import_module("speedcube.__about__").__version__)
-        except ImportError:
-            return "missing"
-
-    for address, installed in client.run(version, workers=list(workers)).items():
-        if installed != __about__.__version__:
-            missing = installed == "missing"
-            state = "does not have speedcube" if missing else f"has speedcube {installed}"
-            raise WorkerError(
-                f"worker {address} {state}; this process has {__about__.__version__}: install "
-                "that version on every worker (client.upload_file is not enough)"
-            )
-    _checked.add(workers)

@@ -1,8 +1,10 @@
-"""A plan as tasks of a Dask cluster: one for each part and one that joins them, on any `Client`."""
+"""A plan as calls: one for each part and one that joins them; each stands on its own."""
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dask._task_spec import Task, TaskRef
@@ -11,7 +13,7 @@ from ...expr.nodes import Reduced
 from ...plan.plan import Plan
 from ...plan.stages import Stage
 from ..shared_lines import carries, merged_products, shared_lines
-from .client import worker_addresses
+from .fingerprint import Fingerprint, guarded
 from .remote import (
     carry_part,
     chain_parts,
@@ -23,98 +25,89 @@ from .remote import (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class PlanCall:
+    """What a task calls; an argument that is a `TaskRef` stands for another call's result.
+
+    ``worker`` counts the workers: each is to have its share.
+    """
+
+    name: str
+    worker: int
+    function: Any
+    arguments: tuple[Any, ...]
+
+    @property
+    def needs(self) -> list[str]:
+        """The names of the calls whose results this one reads."""
+        return [str(one.key) for one in self.arguments if isinstance(one, TaskRef)]
+
+
+@dataclass(frozen=True)
+class How:
+    """How parts run: on a GPU (None: where the worker has one), on how many threads (None: all)."""
+
+    gpu: bool | None = None
+    threads: int | None = None
+
+
+def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> list[PlanCall]:
+    """The calls of ``plan``, each after those that it needs; the last gives the result."""
+    ready = dict(ready)
+    calls: list[PlanCall] = []
+    for k, stage in enumerate(plan.stages):
+        calls += _stage(f"{name}-{k}", stage, ready, how)
+        if stage.source is not None:
+            ready[id(stage.source)] = TaskRef(f"{name}-{k}")
+    return calls
+
+
 def graph_of(
     plan: Plan,
     shape: tuple[int, ...],
     ready: dict[int, Any],
     name: str,
-    gpu: bool | None = None,
-    threads: int | None = None,
+    how: How,
+    here: Fingerprint | None,
 ) -> dict[Any, Any]:
-    """Tasks of ``plan`` that can run anywhere; the result is task ``name``."""
-    tasks: dict[Any, Any] = {}
-    key = name
-    for k, stage in enumerate(plan.stages):
-        key = f"{name}-{k}"
-        _stage(tasks, key, stage, ready, gpu, threads)
-        if stage.source is not None:
-            ready[id(stage.source)] = TaskRef(key)
-    tasks[name] = Task(name, final_shape, shape, TaskRef(key))
+    """Tasks of ``plan`` that can run anywhere; the result is task ``name``.
+
+    They compare their process with the fingerprint ``here``, if there is one.
+    """
+    calls = calls_of(plan, ready, name, how)
+    tasks: dict[Any, Any] = {
+        call.name: Task(call.name, function_of(call, here), *call.arguments) for call in calls
+    }
+    tasks[name] = Task(name, final_shape, shape, TaskRef(calls[-1].name))
     return tasks
 
 
-def _stage(
-    tasks: dict[Any, Any],
-    key: str,
-    stage: Stage,
-    ready: dict[int, Any],
-    gpu: bool | None,
-    threads: int | None,
-) -> None:
+def function_of(call: PlanCall, here: Fingerprint | None) -> Any:
+    """The function of ``call`` for a process that has to be as ``here`` says."""
+    return call.function if here is None else partial(guarded, here, call.function)
+
+
+def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
     arrays = [ready[id(need)] for need in stage.needs]
     if stage.join == "one":
         part = sent_part(stage, stage.parts[0])
-        tasks[key] = Task(key, run_part, part, gpu, threads, *arrays)
+        yield PlanCall(key, 0, run_part, (part, how.gpu, how.threads, *arrays))
         return
     sent = [sent_part(stage, part) for part in stage.parts]
-    folds = [sent_part(*stage.folded(k)) for k in range(len(sent))]
     names = [f"{key}-part-{k}" for k in range(len(sent))]
-    for name, part in zip(names, folds, strict=True):
-        tasks[name] = Task(name, run_part, part, gpu, threads, *arrays)
+    for k, name in enumerate(names):
+        fold = sent_part(*stage.folded(k))
+        yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
+    parts = [TaskRef(name) for name in names]
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(
-            before, carries, shared_lines(stage), *(TaskRef(name) for name in names)
-        )
-        names = [f"{key}-carried-{k}" for k in range(len(sent))]
-        for name, part in zip(names, sent, strict=True):
-            tasks[name] = Task(name, carry_part, part, gpu, threads, TaskRef(before), *arrays)
-    function, arguments = _joining(stage)
-    tasks[key] = Task(key, function, *arguments, *(TaskRef(name) for name in names))
-
-
-def run_on(client: Any, plan: Plan, shape: tuple[int, ...], ready: dict[int, Any]) -> Any:
-    """The result of ``plan`` from ``client``'s workers: one part on each."""
-    workers = worker_addresses(client)
-    name = f"speedcube-{uuid.uuid4().hex}"
-    futures: list[Any] = []
-
-    def submit(key: str, worker: int, function: Any, *arguments: Any) -> Any:
-        where = [workers[worker % len(workers)]]
-        future = client.submit(
-            function, *arguments, key=key, pure=False, workers=where, allow_other_workers=True
-        )
-        futures.append(future)
-        return future
-
-    try:
-        for k, stage in enumerate(plan.stages):
-            future = _submit_stage(submit, f"{name}-{k}", stage, ready)
-            if stage.source is not None:
-                ready[id(stage.source)] = future
-        return final_shape(shape, future.result())
-    except BaseException:
-        client.cancel(futures)
-        raise
-
-
-def _submit_stage(submit: Any, key: str, stage: Stage, ready: dict[int, Any]) -> Any:
-    arrays = [ready[id(need)] for need in stage.needs]
-    sent = [sent_part(stage, part) for part in stage.parts]
-    parts = [
-        submit(f"{key}-part-{k}", k, run_part, sent_part(*stage.folded(k)), None, None, *arrays)
-        for k in range(len(sent))
-    ]
-    if stage.join == "carry":
-        before = submit(f"{key}-before", 0, carries, shared_lines(stage), *parts)
-        parts = [
-            submit(f"{key}-carried-{k}", k, carry_part, part, None, None, before, *arrays)
-            for k, part in enumerate(sent)
-        ]
-    if stage.join == "one":
-        return parts[0]
-    function, arguments = _joining(stage)
-    return submit(key, 0, function, *arguments, *parts)
+        yield PlanCall(before, 0, carries, (shared_lines(stage), *parts))
+        parts = [TaskRef(f"{key}-carried-{k}") for k in range(len(sent))]
+        for k, part in enumerate(sent):
+            arguments = (part, how.gpu, how.threads, TaskRef(before), *arrays)
+            yield PlanCall(str(parts[k].key), k, carry_part, arguments)
+    function, first = _joining(stage)
+    yield PlanCall(key, 0, function, (*first, *parts))
 
 
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:

@@ -13,7 +13,8 @@ import cloudpickle
 from ...__about__ import __version__
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
-from ...engine.clusters.client import client_for, worker_addresses, worker_states
+from ...engine.clusters.client import client_for
+from ...engine.clusters.roster import checked_workers, worker_addresses, worker_states
 from ...errors import ParameterError, RungError, TrainError
 from ..environment import Environment, since
 from ..messages import JobSettings, Place
@@ -56,7 +57,7 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     rung = _gpus(on) if gpu else _cores(on)
     numbers = rung.devices if gpu else tuple(range(rung.workers))
     client = local_cluster.client(gpu, max(numbers) + 1)
-    _facts(client, worker_addresses(client))
+    _facts(client, worker_addresses(client, answers=False))
     devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
     count = _enough(on, ranks, len(numbers))
     wants_gpu = gpu and backend != "gloo"
@@ -85,7 +86,7 @@ def _gpus(on: str) -> rungs.Rung:
 
 
 def _of_client(on: Any, client: Any, ranks: int | None, backend: str | None) -> Site:
-    count = _enough(on, ranks, len(worker_addresses(client)))
+    count = _enough(on, ranks, len(worker_addresses(client, answers=False)))
     wants = {"nccl": True, "gloo": False, None: None}[backend]
     return Site(f"client {client.scheduler.address}", client, count, wants_gpu=wants)
 
@@ -99,18 +100,19 @@ def _enough(on: Any, asked: int | None, there: int) -> int:
     return there if asked is None else asked
 
 
-_known: Final[dict[tuple[str, str], dict[str, Any]]] = {}
+_known: Final[dict[tuple[str, ...], dict[str, Any]]] = {}
 
 
 def _facts(client: Any, addresses: list[str]) -> dict[str, dict[str, Any]]:
     """What each worker has, asked once; `TrainError` where versions differ."""
-    scheduler = client.scheduler.address
-    new = [address for address in addresses if (scheduler, address) not in _known]
+    # Their files are compared here. A worker that was started again has another key.
+    keys = {worker.address: worker.key for worker in checked_workers(client, answers=False)}
+    new = [address for address in addresses if keys.get(address) not in _known]
+    asked = client.run(agent.inspect, workers=new) if new else {}
     if new:
-        for address, fact in client.run(agent.inspect, workers=new).items():
-            _known[scheduler, address] = fact
         client.run(agent.warm, workers=new)
-    facts = {address: _known[scheduler, address] for address in addresses}
+    _known.update((keys[address], fact) for address, fact in asked.items() if address in keys)
+    facts = {address: asked.get(address) or _known[keys[address]] for address in addresses}
     _check_versions(facts)
     return facts
 

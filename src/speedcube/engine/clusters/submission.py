@@ -1,0 +1,230 @@
+"""A plan on a Dask client's workers, whatever becomes of them while it is computed.
+
+Tasks of a worker that dies run elsewhere: Dask sees to that. A worker that is stopped is still
+there for Dask. What it was to give is then computed by others, under names of its own; what
+others have given stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from dask._task_spec import TaskRef
+
+from ...errors import WorkerError
+from ...plan.plan import Plan
+from .fingerprint import Fingerprint, expected
+from .losses import forget, none_left, on_loop, reported
+from .patience import SAY, Listed, interval
+from .plans import How, PlanCall, calls_of, function_of
+from .remote import final_shape
+from .roster import worker_addresses
+from .watch import Watch, alive
+
+
+@dataclass
+class Submission:
+    """The calls of a plan as tasks on a client's workers, as often as it takes."""
+
+    client: Any
+    calls: dict[str, PlanCall]
+    here: Fingerprint
+    futures: dict[str, Any] = field(default_factory=dict)  # by the call's name
+    times: int = 0
+    allowed: frozenset[str] = frozenset()  # the only workers that may run them; empty: all
+    meant: frozenset[str] = frozenset()  # the workers that they were made for
+    seen: frozenset[Listed] = frozenset()  # the workers at the last look
+
+    @property
+    def last(self) -> str:
+        return next(reversed(self.calls))
+
+    def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
+        """Make tasks of the calls, but for those that ``kept`` futures give the result of.
+
+        At first each has a worker of its own, and Dask moves those of a worker that dies. Later
+        there are workers that Dask takes for alive: only ``workers`` may run them then.
+        """
+        old, self.futures = self.futures, dict(kept or {})
+        self.allowed = frozenset(workers) if self.times else frozenset()
+        for name in self._missing():
+            call = self.calls[name]
+            where = list(workers) if self.allowed else [workers[call.worker % len(workers)]]
+            self.futures[name] = self.client.submit(
+                function_of(call, self.here),
+                *(self.futures[a.key] if isinstance(a, TaskRef) else a for a in call.arguments),
+                key=f"{name}-again-{self.times}" if self.times else name,
+                pure=False,
+                workers=where,
+                allow_other_workers=not self.allowed,
+            )
+        self.meant, self.seen = frozenset(workers), frozenset()
+        self.times += 1
+        for name, future in old.items():
+            if self.futures.get(name) is not future:
+                future.release()  # to cancel it would cancel what is kept of what depends on it
+
+    def _missing(self) -> list[str]:
+        """The calls that the result needs and no future gives, each after those it needs."""
+        needed, open_ = set[str](), [self.last]
+        while open_:
+            name = open_.pop()
+            if name not in self.futures and name not in needed:
+                needed.add(name)
+                open_ += self.calls[name].needs
+        return [name for name in self.calls if name in needed]
+
+    def is_left_by(self, there: Sequence[Listed]) -> bool:
+        """Whether all workers that it was made for, or that were last seen, have gone.
+
+        A task that had no worker at all for a moment keeps its wish for one that has gone, and Dask
+        does not give it to those that come later.
+        """
+        before, self.seen = self.seen, frozenset(there)
+        gone = not self.meant & {worker.address for worker in there}
+        return gone or bool(before and not before & self.seen)
+
+    def failed(self) -> bool:
+        """Whether a task raised something."""
+        return any(future.status == "error" for future in self.futures.values())
+
+    async def awaited(self, workers: Iterable[Listed]) -> dict[Listed, str]:
+        """Which of ``workers`` run tasks of this or hold a result that is needed, in words."""
+        asked = {worker.address: worker for worker in workers}
+        held = await self._holders()
+        running = await self._running([*asked])
+        names = self._wanted()
+        counts: Counter[str] = Counter()
+        for name in names:
+            places = {running[name]} if name in running else {*held.get(name, ())}
+            counts.update(places & {*asked})
+        return {
+            asked[address]: f"{count} of this computation's {len(self.calls)} tasks"
+            for address, count in counts.items()
+        }
+
+    def _wanted(self) -> set[str]:
+        """The calls that run, and those whose results these, or nobody yet, have read."""
+        open_ = {name for name, future in self.futures.items() if future.status != "finished"}
+        read = {need for name in open_ for need in self.calls[name].needs}
+        return open_ | read & {*self.futures} or {self.last}
+
+    async def kept(self, workers: Sequence[str]) -> dict[str, Any]:
+        """The futures that need none but ``workers``: held by them, or run there on what they hold.
+
+        A task that reads what another worker holds may be waiting for that for ever.
+        """
+        here = {*workers}
+        held, running = await self._holders(), await self._running(workers)
+        kept: dict[str, Any] = {}
+        for name, future in self.futures.items():
+            if future.status == "finished":
+                keep = bool(here & {*held.get(name, ())})
+            else:
+                needs = self.calls[name].needs
+                safe = all(n in kept and here >= {*held.get(n, ())} for n in needs)
+                keep = future.status == "pending" and name in running and safe
+            if keep:
+                kept[name] = future
+        return kept
+
+    async def _holders(self) -> dict[str, Sequence[str]]:
+        """The addresses of those that hold a result, by the call's name."""
+        names = {future.key: name for name, future in self.futures.items()}
+        held = await self.client.who_has([*self.futures.values()])
+        return {names[key]: places for key, places in held.items() if key in names}
+
+    async def _running(self, workers: Sequence[str]) -> dict[str, str]:
+        """The address of the one of ``workers`` that runs a call, by the call's name."""
+        names = {future.key: name for name, future in self.futures.items()}
+        processing = await self.client.processing(workers=list(workers))
+        return {
+            names[key]: address
+            for address, keys in processing.items()
+            for key in keys
+            if key in names
+        }
+
+
+def run_on(
+    client: Any,
+    plan: Plan,
+    shape: tuple[int, ...],
+    ready: dict[int, Any],
+    workers: Sequence[str],
+) -> Any:
+    """The result of ``plan`` from ``client``'s ``workers``: one part on each."""
+    calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How())
+    submission = Submission(client, {call.name: call for call in calls}, expected())
+    watch = Watch(client)
+    try:
+        with reported(client, submission.failed):
+            submission.submit(workers)
+            while (result := on_loop(client, lambda: _waited(watch, submission))) is None:
+                others = worker_addresses(client)
+                kept = on_loop(client, partial(submission.kept, others))
+                submission.submit(others, kept)
+            return final_shape(shape, result[0])
+    except BaseException as err:
+        forget(client, [*submission.futures.values()])
+        if isinstance(err, Exception) and submission.failed():
+            _blame(client, err)
+        raise
+
+
+def _blame(client: Any, err: Exception) -> None:
+    """Raise what is wrong with a worker that joined since, if that is why a task failed."""
+    try:
+        worker_addresses(client)
+    except WorkerError as wrong:
+        raise wrong from err
+
+
+async def _waited(watch: Watch, submission: Submission) -> tuple[Any] | None:
+    """The result, in a tuple; None where tasks have to be given to other workers."""
+    task = asyncio.ensure_future(submission.futures[submission.last].result())
+    workers = 0
+    try:
+        while True:
+            await asyncio.wait({task}, timeout=interval(workers))
+            if task.done():
+                return (task.result(),)
+            there, silent = await watch.look()
+            workers = len(there)
+            if await _is_stuck(watch, submission, there, silent) and not task.done():
+                return None
+    finally:
+        task.cancel()
+
+
+async def _is_stuck(
+    watch: Watch, submission: Submission, there: list[Listed], silent: dict[Listed, float]
+) -> bool:
+    """Whether to go on without workers that are there no more, or silent; says what it waits for.
+
+    `WorkerError` where there are no others.
+    """
+    empty = watch.silence.empty
+    if empty >= watch.limit:
+        raise none_left(watch.client, watch.limit, there)
+    if empty >= SAY:
+        watch.sayings.say(
+            f"{watch.client} has no workers left: waiting for one, {watch.limit:g} s in all "
+            "(worker_timeout=)",
+            "no workers",
+        )
+    if there and submission.is_left_by(there):
+        return True
+    suspects = {one: seconds for one, seconds in silent.items() if one in alive(there)}
+    if not suspects:
+        return False
+    given_up = await watch.hopeless(suspects, await submission.awaited(suspects))
+    if given_up and not {*alive(there)} - {*silent}:
+        raise none_left(watch.client, watch.limit, there)
+    return bool(given_up)

@@ -1,0 +1,114 @@
+"""A look, now and then, at a scheduler and its workers, for those who wait for them.
+
+A worker is done without when nothing was heard of it for the time that users give, and its
+process, seen by its nanny, used no time of a processor: one that is only busy is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .losses import standing
+from .patience import Listed, Sayings, Silence, WorkerKey, worker_timeout
+
+_NANNY: Final = 3.0  # seconds that a nanny has for its answer
+_WINDOW: Final = 5.0  # seconds in which a busy process uses some processor time
+_USED: Final = 0.02  # seconds of it
+
+# Those that were done without, with their last sign of life.
+_given_up: Final[dict[WorkerKey, float]] = {}
+
+
+def alive(workers: Iterable[Listed]) -> list[Listed]:
+    """Those of ``workers`` that were not given up, or have been heard of since."""
+    return [one for one in workers if _given_up.get(one.key) != one.last_seen]
+
+
+@dataclass
+class Watch:
+    """What one computation has seen of its scheduler and its workers, and has said of it."""
+
+    client: Any
+    limit: float = field(default_factory=worker_timeout)
+    sayings: Sayings = field(default_factory=Sayings)
+    silence: Silence = field(default_factory=Silence)
+    began: float = field(default_factory=time.monotonic)
+    _looked: float = field(default_factory=time.monotonic)
+    # Of silent workers: since when, the processor time then, whether it used some lately.
+    _used: dict[WorkerKey, tuple[float, float, bool]] = field(default_factory=dict)
+
+    async def look(self) -> tuple[list[Listed], dict[Listed, float]]:
+        """The workers that the scheduler lists, and for how long the silent ones have been so."""
+        scheduler, states = await identity(self)
+        there = [
+            Listed(address, (scheduler, address, s["local_directory"]), s["name"], s["last_seen"])
+            for address, s in sorted(states.items())
+        ]
+        now = time.monotonic()
+        passed, self._looked = now - self._looked, now
+        return there, self.silence.after(passed, there)
+
+    async def hopeless(
+        self, silent: Mapping[Listed, float], awaited: Mapping[Listed, str]
+    ) -> list[Listed]:
+        """Those of ``silent`` to go on without, where something is ``awaited`` of them."""
+        given_up = []
+        for worker, seconds in silent.items():
+            if worker not in awaited:
+                continue
+            busy = await self._is_busy(worker)
+            if busy or seconds < self.limit:
+                self._say(worker, seconds, awaited[worker], busy)
+            else:
+                given_up.append(worker)
+        _given_up.update((worker.key, worker.last_seen) for worker in given_up)
+        return given_up
+
+    def _say(self, worker: Listed, seconds: float, awaited: str, busy: bool) -> None:
+        why = "its process is busy" if busy else "it is stopped, or cut off"
+        then = "" if busy else f"; after {self.limit:g} s without it (worker_timeout=)"
+        text = f"no sign of life from worker {worker} for {seconds:.0f} s: {why}"
+        self.sayings.say(f"{text}; waiting for {awaited}{then}", worker.key, busy)
+
+    async def _is_busy(self, worker: Listed) -> bool:
+        """Whether the worker's process has used processor time lately; its nanny can see that."""
+        used = await self._used_by(worker)
+        if used is None:
+            return False
+        now = time.monotonic()
+        at, before, busy = self._used.get(worker.key, (now, used, False))
+        if now - at >= _WINDOW:
+            at, before, busy = now, used, used - before > _USED
+        else:
+            busy = busy or used - before > _USED
+        self._used[worker.key] = (at, before, busy)
+        return busy
+
+    async def _used_by(self, worker: Listed) -> float | None:
+        """Seconds of processor time of the worker's process; None where nobody can tell."""
+
+        def used(dask_worker: Any) -> float | None:  # sent by value to the nanny
+            import psutil
+
+            process = psutil.Process(dask_worker.pid)
+            return None if process.status() == "stopped" else sum(process.cpu_times()[:2])
+
+        question = self.client.run(used, workers=[worker.address], nanny=True, on_error="return")
+        try:
+            (answer,) = (await asyncio.wait_for(question, _NANNY)).values()
+        except Exception:  # no nanny, or none that answers
+            return None
+        return answer if isinstance(answer, float) else None
+
+
+async def identity(watch: Watch) -> tuple[str, dict[str, Any]]:
+    """The scheduler's name for itself, and what it says of each worker, by address."""
+    # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
+    # programs replace it to get more than five.
+    question = watch.client.scheduler.identity(n_workers=-1)
+    found = await standing(watch.client, question, watch.limit, watch.sayings)
+    return found["id"], found["workers"]
