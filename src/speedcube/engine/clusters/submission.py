@@ -38,6 +38,8 @@ class Submission:
     futures: dict[str, Any] = field(default_factory=dict)  # by the call's name
     times: int = 0
     allowed: frozenset[str] = frozenset()  # the only workers that may run them; empty: all
+    meant: frozenset[str] = frozenset()  # the workers that they were made for
+    seen: frozenset[Listed] = frozenset()  # the workers at the last look
 
     @property
     def last(self) -> str:
@@ -62,6 +64,7 @@ class Submission:
                 workers=where,
                 allow_other_workers=not self.allowed,
             )
+        self.meant, self.seen = frozenset(workers), frozenset()
         self.times += 1
         for name, future in old.items():
             if self.futures.get(name) is not future:
@@ -76,6 +79,16 @@ class Submission:
                 needed.add(name)
                 open_ += self.calls[name].needs
         return [name for name in self.calls if name in needed]
+
+    def is_left_by(self, there: Sequence[Listed]) -> bool:
+        """Whether all workers that it was made for, or that were last seen, have gone.
+
+        A task that had no worker at all for a moment keeps its wish for one that has gone, and Dask
+        does not give it to those that come later.
+        """
+        before, self.seen = self.seen, frozenset(there)
+        gone = not self.meant & {worker.address for worker in there}
+        return gone or bool(before and not before & self.seen)
 
     def failed(self) -> bool:
         """Whether a task raised something."""
@@ -206,7 +219,7 @@ async def _is_stuck(
             "(worker_timeout=)",
             "no workers",
         )
-    if there and submission.allowed and not submission.allowed & {one.address for one in there}:
+    if there and submission.is_left_by(there):
         return True
     suspects = {one: seconds for one, seconds in silent.items() if one in alive(there)}
     if not suspects:
