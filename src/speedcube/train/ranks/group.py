@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ...errors import ParameterError
 from ..messages import Launch
+from .peers import GROUPS
 from .store import part, shared
 
 _ABSENT: Final = (None, -1, "undefined")  # PyTorch's words for "as it is"
@@ -62,8 +63,16 @@ def _replace_init(launch: Launch, device: Any, store: Any) -> None:
         elif timeout is not None:
             distributed_c10d._set_pg_timeout(timeout)
 
+    destroy = dist.destroy_process_group
+
+    @functools.wraps(destroy)
+    def destroy_process_group(*args: Any, **kwargs: Any) -> None:
+        with GROUPS:
+            destroy(*args, **kwargs)
+
     for module in (dist, distributed_c10d):
         module.init_process_group = init_process_group
+        module.destroy_process_group = destroy_process_group
 
 
 def check(launch: Launch, device: Any, asked: dict[str, Any]) -> None:
