@@ -198,7 +198,7 @@ def test_ctrl_c_ends_it_quietly() -> None:
     with endless() as process:
         assert process.stderr is not None
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == b"speedcube: interrupted\n"
         assert process.wait(60) == 130
 
 

