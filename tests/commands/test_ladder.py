@@ -341,7 +341,7 @@ def test_dask_that_fails_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_output_that_fails_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(climb, "write", full)
@@ -357,7 +357,7 @@ def test_files_are_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.Monke
     file.chmod(0o640)
     link.symlink_to(file)
 
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:

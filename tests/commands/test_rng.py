@@ -25,6 +25,7 @@ from speedcube.commands.rng import command as writing
 from speedcube.commands.rng import layouts
 from speedcube.engine import rungs
 from speedcube.philox import derive_key, philox4x32
+from speedcube.shown import quoted
 
 SEED = 20261121
 Words = NDArray[np.uint64]
@@ -247,6 +248,7 @@ LAYOUT = (
     "is none of rows, columns, seeds, calls and interleaved:K, like interleaved:8192, "
     "with K streams from 1 to 1048576"
 )
+LONG = f"interleaved:{'9' * 5000}"
 BAD = {
     "--layout=diagonal": f"--layout 'diagonal' {LAYOUT}",
     "--layout=": f"--layout '' {LAYOUT}",
@@ -256,7 +258,7 @@ BAD = {
     "--layout=interleaved:1048577": f"--layout 'interleaved:1048577' {LAYOUT}",
     "--layout=interleaved:8 ": f"--layout 'interleaved:8 ' {LAYOUT}",
     "--layout=interleaved:1e3": f"--layout 'interleaved:1e3' {LAYOUT}",
-    f"--layout=interleaved:{'9' * 5000}": f"--layout 'interleaved:{'9' * 5000}' {LAYOUT}",
+    f"--layout={LONG}": f"--layout {quoted(LONG)} {LAYOUT}",
     "--layout=interleaved:\u0663": f"--layout 'interleaved:\u0663' {LAYOUT}",
     "--layout=rows:2": f"--layout 'rows:2' {LAYOUT}",
     "--bits=16": "--bits 16: words have 32 or 64 bits",

@@ -18,7 +18,11 @@ import speedcube as sc
 from speedcube.engine.clusters.client import _clients as clients
 from speedcube.errors import SchedulerError
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.usefixtures("dask_drops_sockets"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
 distributed = pytest.importorskip("distributed")
 
 AT_ONCE = 4.0  # seconds; the loss itself takes milliseconds, the rest is for a busy machine

@@ -22,7 +22,11 @@ from speedcube.engine.clusters.plans import PlanCall
 from speedcube.engine.clusters.submission import Submission
 from speedcube.errors import ParameterError, WorkerError
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.usefixtures("dask_drops_sockets"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
 distributed = pytest.importorskip("distributed")
 
 WORKERS: Final = 4

@@ -181,7 +181,7 @@ def test_a_plain_cluster_lets_the_stranger_in() -> None:
 def test_what_a_run_keeps_is_its_users_alone(tmp_path: Path) -> None:
     def saving() -> None:
         print("a line")
-        train.emit("topic", "name", "text")
+        train.emit("name.txt", "text")
         train.report({"loss": 1.0}, checkpoint={"a": 1})
 
     before = os.umask(0)

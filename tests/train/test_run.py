@@ -534,7 +534,7 @@ def test_other_bad_calls() -> None:
 def test_two_jobs_of_one_host_get_different_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """By arithmetic alone: plain workers on a host with GPUs, of which each job has some."""
     workers = [f"tcp://h:{k}" for k in range(4)]
-    fact = {"cores": 8, "gpus": 4, "devices": None, "one_gpu": False}
+    fact = {"cores": 8, "gpus": 4, "devices": None, "one_gpu": False, "process": ("", 1)}
     monkeypatch.setattr(placement, "_facts", lambda client, there: dict.fromkeys(there, fact))
     monkeypatch.setattr(placement, "_by_host", lambda client: {"h": workers})
     site = placement.Site("here", None, 2)

@@ -114,6 +114,7 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
     )
 
 
+_ALIKE: Final = 0.75  # of 1, the least that is a slip of the pen
 _KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 # What other libraries call them; a number after the name stays.
 _ALSO_CALLED: Final = {
@@ -129,7 +130,7 @@ _ALSO_CALLED: Final = {
 def _meant(on: str) -> str:
     """The rung that was probably meant, as a question."""
     kind, colon, number = on.strip().lower().partition(":")
-    near = _ALSO_CALLED.get(kind) or next(iter(get_close_matches(kind, _KINDS, 1)), None)
+    near = _ALSO_CALLED.get(kind) or next(iter(get_close_matches(kind, _KINDS, 1, _ALIKE)), None)
     meant = f"{near}{colon}{number}"
     if near is None or meant == on or not _NAME.match(meant):
         return ""

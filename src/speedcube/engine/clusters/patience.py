@@ -83,7 +83,7 @@ def interval(workers: int) -> float:
 
 
 @dataclass
-class Silence:
+class Quiet:
     """For how long workers have been silent while this looked."""
 
     _seen: dict[WorkerKey, tuple[float, float]] = field(default_factory=dict)

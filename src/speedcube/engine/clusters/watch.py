@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .losses import standing
-from .patience import Listed, Sayings, Silence, WorkerKey, worker_timeout
+from .patience import Listed, Quiet, Sayings, WorkerKey, worker_timeout
 
 _NANNY: Final = 3.0  # seconds that a nanny has for its answer
 _WINDOW: Final = 5.0  # seconds in which a busy process uses some processor time
@@ -35,7 +35,7 @@ class Watch:
     client: Any
     limit: float = field(default_factory=worker_timeout)
     sayings: Sayings = field(default_factory=Sayings)
-    silence: Silence = field(default_factory=Silence)
+    silence: Quiet = field(default_factory=Quiet)
     began: float = field(default_factory=time.monotonic)
     _looked: float = field(default_factory=time.monotonic)
     # Of silent workers: since when, the processor time then, whether it used some lately.

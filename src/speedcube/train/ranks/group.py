@@ -13,9 +13,12 @@ from typing import Any, Final
 
 from ...errors import ParameterError
 from ..messages import Launch
-from .peers import GROUPS
 from .store import part, shared
 
+# Groups that were closed, kept to the end of the process. Whoever drops the last reference to one
+# of gloo's, a model perhaps, waits for its threads with the interpreter locked. One of those may
+# wait for the interpreter, to drop what it holds of Python's: then both wait for ever.
+_destroyed: Final[list[Any]] = []
 _ABSENT: Final = (None, -1, "undefined")  # PyTorch's words for "as it is"
 
 
@@ -67,8 +70,8 @@ def _replace_init(launch: Launch, device: Any, store: Any) -> None:
 
     @functools.wraps(destroy)
     def destroy_process_group(*args: Any, **kwargs: Any) -> None:
-        with GROUPS:
-            destroy(*args, **kwargs)
+        _destroyed.extend(distributed_c10d._world.pg_map)
+        destroy(*args, **kwargs)
 
     for module in (dist, distributed_c10d):
         module.init_process_group = init_process_group

@@ -21,8 +21,6 @@ from typing import Any, Final
 PERIOD: Final = 0.15  # seconds between two looks
 ASKED: Final = "asked"  # the key of the newest question, a new value each time
 IDLE_SHARE: Final = 0.05  # of the time: a main thread that runs for less waits for something
-# Held while groups are looked at or destroyed: a witness must not be the last to hold one.
-GROUPS: Final = threading.Lock()
 ABSENT: Final = b"?"  # begins what a witness writes
 
 
@@ -174,11 +172,6 @@ def _absence(there: Where, wait: Wait, begun: Mapping[str, int], fresh: bool) ->
 
 def _begun() -> dict[str, int]:
     """How many operations this rank has begun in each group of ranks."""
-    with GROUPS:
-        return _counted()
-
-
-def _counted() -> dict[str, int]:
     from torch.distributed import distributed_c10d as groups
 
     counts = {}
