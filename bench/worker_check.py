@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,13 @@ def measured() -> dict[str, float]:
     return {"first": first, "computation": computation, "check": check}
 
 
-def _in_turn(trees: dict[str, str], rounds: int) -> dict[str, list[dict[str, float]]]:
+def in_turn(trees: dict[str, str], rounds: int, file: str) -> dict[str, list[dict[str, float]]]:
+    """What ``file --one`` prints last, in a process of its own for each tree, in turn."""
     found: dict[str, list[dict[str, float]]] = {name: [] for name in trees}
     for _ in range(rounds):
         for name, source in trees.items():
             run = subprocess.run(
-                [sys.executable, __file__, "--one"],
+                [sys.executable, file, "--one"],
                 env={**os.environ, "PYTHONPATH": source},
                 capture_output=True,
                 text=True,
@@ -69,26 +71,27 @@ def _in_turn(trees: dict[str, str], rounds: int) -> dict[str, list[dict[str, flo
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before")
-    parser.add_argument("--rounds", type=int, default=6)
+def run(one: Callable[[], dict[str, float]], doc: str, note: str, file: str, rounds: int) -> None:
+    """The command line of a script that compares two trees by ``one()`` of each."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--before", help="the src of another tree, measured in turn with this one")
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--json")
     parser.add_argument("--one", action="store_true", help="measure this process's tree once")
     chosen = parser.parse_args()
     if chosen.one:
-        print(json.dumps(measured()))
+        print(json.dumps(one()))
         return
     trees = {"before": chosen.before} if chosen.before else {}
-    trees["now"] = str(Path(__file__).resolve().parents[1] / "src")
-    found = _in_turn(trees, chosen.rounds)
+    trees["now"] = str(Path(file).resolve().parents[1] / "src")
+    found = in_turn(trees, chosen.rounds, file)
     summary = {
         name: {key: round(statistics.median(one[key] for one in runs), 3) for key in runs[0]}
         for name, runs in found.items()
     }
     content = {
-        "note": "milliseconds on a warm Client of two worker processes, but for the first",
-        "command": "python bench/worker_check.py --before SRC --json FILE",
+        "note": note,
+        "command": f"python bench/{Path(file).name} --before SRC --json FILE",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
@@ -100,5 +103,7 @@ def main() -> None:
         Path(chosen.json).write_text(json.dumps(content, indent=1) + "\n")
 
 
+NOTE = "milliseconds on a warm Client of two worker processes, but for the first"
+
 if __name__ == "__main__":
-    main()
+    run(measured, __doc__ or "", NOTE, __file__, 6)
