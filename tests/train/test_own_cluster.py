@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,12 @@ def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
 
 def workers() -> list[psutil.Process]:
     """The processes of our cluster's workers, ready or not."""
-    return [p for p in psutil.Process().children() if "--multiprocessing-fork" in p.cmdline()]
+    found = []
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            if "--multiprocessing-fork" in process.cmdline():
+                found.append(process)
+    return found
 
 
 def kill(count: int) -> None:

@@ -6,6 +6,7 @@ that takes too long, ends the process at once. Workers and ranks end with it in 
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -39,14 +40,17 @@ class Commands(TyperGroup):
 def run(app: Callable[[], object]) -> NoReturn:
     """Run ``app()`` to the end of this process."""
     speedcube_command.listen()
-    _answer(speedcube_command.leave, _interrupt)
     code: Any = 0
     try:
-        app()
-    except SystemExit as done:
-        code = done.code
-    finally:
+        _answer(speedcube_command.leave, _interrupt)
+        try:
+            app()
+        except SystemExit as done:
+            code = done.code
         _answer(_interrupt, speedcube_command.leave)  # what is left to do raises nothing
+    except KeyboardInterrupt:  # outside of any command: in what reads the command line
+        print(f"speedcube: {_ending()[1]}", file=sys.stderr)
+        code = INTERRUPTED
     if code == INTERRUPTED:
         code, _ = _ending()
         _leave_soon(code)
@@ -62,6 +66,7 @@ def _answer(before: Any, after: Any) -> None:
 
 def _interrupt(number: int, frame: object) -> None:
     _answer(_interrupt, _at_once)
+    logging.disable()  # connections that break from now on are no news
     _received.append(number)
     raise KeyboardInterrupt
 

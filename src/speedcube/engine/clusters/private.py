@@ -6,6 +6,7 @@ Loads distributed at its top, so `own.start` imports it late.
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing.resource_tracker
 import signal
 import tempfile
@@ -43,7 +44,12 @@ class PrivateScheduler(Scheduler):
 
 
 class PrivateWorker(Worker):
-    """Serves no pages."""
+    """Serves no pages, and leaves no temporary file where it is killed: a key may be in one."""
+
+    def __init__(self, *args: Any, local_directory: str | None = None, **options: Any) -> None:
+        tempfile.tempdir = local_directory  # the cluster removes it
+        logging.getLogger("distributed").setLevel(CRITICAL)
+        super().__init__(*args, local_directory=local_directory, **options)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Nothing."""

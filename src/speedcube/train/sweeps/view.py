@@ -131,7 +131,7 @@ def _sessions(events: Sequence[Row], trials: Sequence[Traced]) -> list[tuple[flo
     """Start, last sign of life and workers of each session."""
     starts = [(line["time"], line["workers"]) for line in events if line["event"] == "session"]
     times = [line["time"] for line in events] + [time for t in trials for time in t.times]
-    ends = [start for start, _ in starts[1:]] + [float("inf")]
+    ends = [*(start for start, _ in starts), float("inf")][1:]  # as many: there may be none
     return [
         (start, max((time for time in times if start <= time < end), default=start), workers)
         for (start, workers), end in zip(starts, ends, strict=True)
