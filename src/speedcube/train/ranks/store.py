@@ -17,7 +17,7 @@ from ..messages import Launch
 
 RENDEZVOUS_SECONDS: Final = 1800  # for peers, whose workers may be busy: as PyTorch waits
 STEPS: Final = 4096  # in one file
-POLLS: Final = (0.0005, 0.05)  # seconds between two looks into the file: at first, after a while
+POLLS: Final = (0.0001, 0.05)  # seconds between two looks into the file: at first, after a while
 
 
 def shared(launch: Launch, rendezvous: int | None) -> Any:
