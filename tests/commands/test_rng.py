@@ -25,7 +25,6 @@ from speedcube.commands.rng import command as writing
 from speedcube.commands.rng import layouts
 from speedcube.engine import rungs
 from speedcube.philox import derive_key, philox4x32
-from speedcube.shown import quoted
 
 SEED = 20261121
 Words = NDArray[np.uint64]
@@ -258,7 +257,7 @@ BAD = {
     "--layout=interleaved:1048577": f"--layout 'interleaved:1048577' {LAYOUT}",
     "--layout=interleaved:8 ": f"--layout 'interleaved:8 ' {LAYOUT}",
     "--layout=interleaved:1e3": f"--layout 'interleaved:1e3' {LAYOUT}",
-    f"--layout={LONG}": f"--layout {quoted(LONG)} {LAYOUT}",
+    f"--layout={LONG}": "--layout 'interleaved:99999",
     "--layout=interleaved:\u0663": f"--layout 'interleaved:\u0663' {LAYOUT}",
     "--layout=rows:2": f"--layout 'rows:2' {LAYOUT}",
     "--bits=16": "--bits 16: words have 32 or 64 bits",
@@ -280,6 +279,7 @@ def test_bad_use_is_one_clear_line(option: str) -> None:
     assert done.stderr.startswith(f"speedcube rng: {BAD[option]}")
     assert done.stderr.endswith("\n")
     assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 400
 
 
 @pytest.mark.parametrize("option", ["--bits=many", "--bytes=1.5", "--seed=x", "--colour=red"])
