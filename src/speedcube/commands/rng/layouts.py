@@ -27,6 +27,7 @@ from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole
 from ...philox import derive_key, philox4x32
+from ...shown import quoted
 
 Pieces: TypeAlias = Iterator[NDArray[np.uint64]]
 Layout: TypeAlias = Callable[[int, Rung], Pieces]
@@ -89,7 +90,7 @@ def layout(name: str) -> Layout:
     streams = int(match[1]) if match else 0
     if not 1 <= streams <= MOST_STREAMS:
         raise ParameterError(
-            f"--layout {name!r} is none of {', '.join(PLAIN)} and interleaved:K, like "
+            f"--layout {quoted(name)} is none of {', '.join(PLAIN)} and interleaved:K, like "
             f"interleaved:8192, with K streams from 1 to {MOST_STREAMS}"
         )
     return partial(interleaved, streams=streams)
