@@ -168,8 +168,8 @@ def test_a_damaged_file_of_a_sweep_is_named(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
-def test_many_damages_of_a_sweep(tmp_path: Path, name: str) -> None:
-    seed = random.SystemRandom().randrange(1 << 30)
+def test_many_damages_of_a_sweep(tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
+    seed = int(request.config.getoption("hypothesis_seed"))  # new with -m slow, and shown
     out, rng = sweep_directory(tmp_path / "sweep"), random.Random(seed)
     contents = {each: (out / each).read_bytes() for each in FILES}
     for number in range(400):

@@ -276,7 +276,8 @@ def test_kills_at_any_moment(delay: float, again: int, tmp_path: Path) -> None:
     job = run(tmp_path / "job", 3, max_restarts=again)
     assert job.results() == [0, 1]
     killer.join()
-    assert run(tmp_path / "after").results() == [0, 1]
+    # The last kill may be this very moment: then it is this job's first failure.
+    assert run(tmp_path / "after", max_restarts=1).results() == [0, 1]
 
 
 def test_a_stopped_worker_does_not_hold_up_the_end(capfd: pytest.CaptureFixture[str]) -> None:

@@ -152,4 +152,5 @@ def draw(figure: Any, file: Any, **options: Any) -> None:
     look = {"svg.fonttype": "none", "svg.hashsalt": "speedcube"}
     with matplotlib.rc_context(look), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # signs that the font lacks
+        warnings.simplefilter("ignore", RuntimeWarning)  # axes of numbers near the largest
         figure.savefig(file, dpi=130, **options)
