@@ -135,9 +135,11 @@ def test_damaged_objects_end_no_process(store: KernelCache) -> None:
 
 
 @pytest.mark.slow
-def test_many_damaged_objects_end_no_process(store: KernelCache) -> None:
+def test_many_damaged_objects_end_no_process(
+    store: KernelCache, request: pytest.FixtureRequest
+) -> None:
     _fill(store)
-    seed = random.SystemRandom().randrange(1 << 30)
+    seed = int(request.config.getoption("hypothesis_seed"))  # new with -m slow, and shown
     print(f"python {MUTANTS} {store.directory} {seed} 60000")
     _link(store.directory, seed, 60_000)
 

@@ -112,8 +112,8 @@ def times_figure(
     axes.set_xlabel(across)
     axes.set_ylabel("seconds of training")
     axes.set_title(_plain(title), fontsize=9)
-    axes.margins(y=0.25)
-    axes.set_ylim(bottom=0)
+    top = 1.25 * max([0.0, *seconds, *ideal])
+    axes.set_ylim(0, min(max(top, 1e-6), 1e300))  # an axis of no length cannot be drawn
     axes.legend(fontsize=8)
     return figure
 
