@@ -24,7 +24,7 @@ def parse(raw: bytes | str) -> Any:
     """
     try:
         text = raw if isinstance(raw, str) else raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        value = json.loads(text, object_pairs_hook=members, parse_constant=constant)
         _check((value,), 0)
         if "\\u" in text or text is raw:  # else there was nothing to make a surrogate of
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -44,14 +44,16 @@ def parse(raw: bytes | str) -> Any:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these keys and values: json's ``object_pairs_hook``."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
         raise NotStrictError("an object has a key twice")
-    return members
+    return found
 
 
-def _constant(name: str) -> float:
+def constant(name: str) -> float:
+    """Refuse NaN and infinities: json's ``parse_constant``."""
     raise NotStrictError(f"{name} is no JSON")
 
 

@@ -7,6 +7,7 @@ import math
 from typing import Any, Final
 
 from ...errors import CheckpointError
+from ...strict_json import constant, members
 
 # Python needs up to about 100 bytes for a value, so this many stay below 400 MB.
 MOST_VALUES: Final = 4_000_000
@@ -28,8 +29,8 @@ def parse(text: bytes | str, what: str) -> Any:
             raise CheckpointError(f"{what} holds more than {MOST_VALUES} values")
         return json.loads(
             text,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
+            object_pairs_hook=members,
+            parse_constant=constant,
             parse_float=_finite,
         )
     except RecursionError:
@@ -55,17 +56,6 @@ def count(value: Any, what: str, least: int = 0) -> int:
     if type(value) is not int or not least <= value < 2**63:
         raise CheckpointError(f"{what} is no integer of at least {least}: {value!r:.80}")
     return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("an object has a key twice")
-    return members
-
-
-def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _finite(digits: str) -> float:
