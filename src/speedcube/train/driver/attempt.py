@@ -196,11 +196,11 @@ class Attempt:
         """The task of a rank has ended, in one of Dask's ways."""
         number = rank.place.rank
         failed = any(failure.rank == number for failure in self.failures)
-        if future.status != "finished":
+        outcome: Outcome | None = scheduler.fetch(self.client, future, rank.place.worker)
+        if outcome is None:
             if not failed:
                 self._lost(rank)
             return
-        outcome: Outcome = future.result()
         if outcome.value is not None:
             rank.running = False
             self.values[number] = outcome.value

@@ -193,11 +193,17 @@ def _check_versions(facts: dict[str, dict[str, Any]]) -> None:
 
 
 def place(site: Site, workers: tuple[tuple[str, Any], ...]) -> tuple[list[Place], str]:
-    """The ranks on ``workers`` (address, name), host by host, and the backend of their group."""
+    """The ranks on ``workers`` (address, name), host by host, and the backend of their group.
+
+    `LostWorker` where one is gone.
+    """
     facts = _facts(site.client, [address for address, _ in workers])
     chosen = dict(workers)
     places = []
-    for host, there in _by_host(site.client).items():
+    hosts = _by_host(site.client)
+    for gone in chosen.keys() - {address for there in hosts.values() for address in there}:
+        raise LostWorker(gone, "is gone")
+    for host, there in hosts.items():
         mine = [address for address in there if address in chosen]
         for k, address in enumerate(mine):
             fact = facts[address]

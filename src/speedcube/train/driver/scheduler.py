@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, Final
 
@@ -75,43 +76,72 @@ class LostWorker(WorkerError):
 
 
 def ask_workers(
-    client: Any, function: Callable[..., Any], *arguments: Any, workers: Sequence[str]
+    client: Any, function: Callable[..., Any], *arguments: Any, workers: Iterable[str]
 ) -> dict[str, Any]:
     """What ``function`` returns on each of ``workers``; `LostWorker` as soon as one is gone."""
-    asked = client.run(function, *arguments, workers=list(workers), asynchronous=True)
-    answers: dict[str, Any] = with_workers(client, asked, workers)
-    return answers
+
+    async def ask(worker: str) -> Any:
+        answers = await client.run(function, *arguments, workers=[worker], asynchronous=True)
+        return answers[worker]
+
+    return with_workers(client, {worker: ask(worker) for worker in workers})
 
 
 def scatter(client: Any, data: bytes, worker: str) -> Any:
     """A future of ``data``, which lies on ``worker`` then; `LostWorker` as soon as it is gone."""
     sending = client.scatter(data, workers=[worker], hash=False, asynchronous=True)
-    return with_workers(client, sending, [worker])
+    return with_workers(client, {worker: sending})[worker]
 
 
-def with_workers(client: Any, doing: Coroutine[Any, Any, Any], workers: Sequence[str]) -> Any:
-    """What ``doing`` returns, which needs ``workers``; `LostWorker` as soon as one is gone.
+def fetch(client: Any, future: Any, worker: str) -> Any:
+    """The value of a task that has ended on ``worker``; None where it failed, or that is gone.
+
+    A value goes with its worker, and Dask would wait for ever to compute it there again.
+    """
+    if future.status != "finished":
+        return None
+    fetching = client.gather(future, errors="skip", asynchronous=True)  # raised, it is logged, too
+    with suppress(LostWorker, *LOST):
+        return with_workers(client, {worker: fetching}, math.inf)[worker]  # it may be large
+    return None
+
+
+def with_workers(
+    client: Any, doing: Mapping[str, Coroutine[Any, Any, Any]], seconds: float = WORKERS_SECONDS
+) -> dict[str, Any]:
+    """What each worker's coroutine returns; `LostWorker`, with its name, as soon as one is gone.
 
     Dask itself tries for half a minute to connect to a worker that was killed.
     """
-    asked = asyncio.run_coroutine_threadsafe(doing, client.loop.asyncio_loop)
-    end = time.monotonic() + WORKERS_SECONDS
+    loop, end = client.loop.asyncio_loop, time.monotonic() + seconds
+    asked = {worker: asyncio.run_coroutine_threadsafe(it, loop) for worker, it in doing.items()}
     try:
         while True:
-            with suppress(TimeoutError):
-                return asked.result(LOOK_SECONDS)
-            gone = unknown(client, workers)
-            if gone or asked.done():
-                raise LostWorker((gone or workers)[0], "is gone")
+            done, waits = wait(asked.values(), LOOK_SECONDS, FIRST_EXCEPTION)
+            answers = {
+                worker: _answer(client, worker, asked[worker])
+                for worker in asked
+                if asked[worker] in done
+            }
+            if not waits:
+                return answers
+            late = [worker for worker in asked if worker not in answers]
+            for gone in unknown(client, late):
+                raise LostWorker(gone, "is gone")
             if time.monotonic() > end:
-                raise LostWorker(workers[0], f"does not answer within {WORKERS_SECONDS:g} s")
+                raise LostWorker(late[0], f"does not answer within {seconds:g} s")
+    finally:
+        for question in asked.values():
+            question.cancel()
+
+
+def _answer(client: Any, worker: str, question: Future[Any]) -> Any:
+    try:
+        return question.result()
     except LOST as err:
         if client.status != "running":
             raise
-        gone = unknown(client, workers)
-        raise LostWorker((gone or workers)[0], "is gone") from err
-    finally:
-        asked.cancel()
+        raise LostWorker(worker, "is gone") from err
 
 
 def tell_worker(client: Any, worker: str, function: Callable[..., Any], *arguments: Any) -> None:
