@@ -52,7 +52,7 @@ def plan_for(
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
-        resources = Resources(rung.name, rung.workers)
+        resources = Resources(rung.name, rung.workers, memory=machine.free_memory() // 4)
         known[key] = make_plan(root, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
     return known[key], rung

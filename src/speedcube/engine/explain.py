@@ -10,7 +10,18 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.analysis import analyse
-from ..expr.nodes import Const, Expr, Leaf, Random, Reduced, Scanned, Staged, c_strides, walk
+from ..expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Random,
+    Reduced,
+    Scanned,
+    Staged,
+    StageResult,
+    c_strides,
+    walk,
+)
 from ..expr.reductions import factors
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
@@ -87,12 +98,12 @@ def _short(text: str, most: int = _NODE) -> str:
 def _steps(plan: Plan, number: int) -> Iterator[Step]:
     """The steps of one stage: its sources, operations, and reduction."""
     stage = plan.stages[number]
-    stage_of = {id(s.source): k for k, s in enumerate(plan.stages)}
+    stage_of = {id(s.result): k for k, s in enumerate(plan.stages)}
     roots = factors(stage.root) if stage.op == "dot" else (stage.root,)
     nodes = {id(node): node for root in roots for node in walk(root)}
     for node in nodes.values():
         if isinstance(node, Leaf):
-            yield _source(number, node, stage_of)
+            yield _source(number, node, plan, stage_of)
             if not _is_whole(node):
                 yield Step(number, places(node), laws.VIEW, "positions are mapped, nothing copied")
         else:
@@ -103,11 +114,12 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
         yield Step(number, f"{stage.op} over axes {stage.source.axes}", law, how)
 
 
-def _source(number: int, leaf: Leaf, stage_of: dict[int, int]) -> Step:
+def _source(number: int, leaf: Leaf, plan: Plan, stage_of: dict[int, int]) -> Step:
     source = leaf.source
     law, how = laws.SOURCES[type(source)]
-    if isinstance(source, (Reduced, Scanned)):
-        return Step(number, f"{source.op} of stage {stage_of[id(source)]}", law, how)
+    if isinstance(source, StageResult):
+        made = stage_of[id(source)]
+        return Step(number, f"{plan.stages[made].op or 'values'} of stage {made}", law, how)
     if isinstance(source, Random):
         how += f", {laws.DISTRIBUTIONS[source.distribution]}"
     return Step(number, _short(source_text(source)), law, how)

@@ -47,10 +47,10 @@ def build_graph(
     for k, stage in enumerate(plan.stages):
         key = f"{token}-{k}"
         last = k == len(plan.stages) - 1
-        place = devices[0] if devices and leave_on_gpu and last else None
+        stays = leave_on_gpu if last else stage.source is None and len(devices) == 1
+        place = devices[0] if devices and stays else None
         _stage_tasks(tasks, key, stage, workers, ready, place)
-        if stage.source is not None:
-            ready[id(stage.source)] = TaskRef(key)
+        ready[id(stage.result)] = TaskRef(key)
     return Graph(tasks, key, stop)
 
 

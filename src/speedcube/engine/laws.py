@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..expr.nodes import Const, Deferred, Position, Random, Reduced, Scanned, Source, Stored
+from ..expr.nodes import Const, Deferred, Position, Random, Source, StageResult, Stored
 from ..ops import ELEMENTARY, SAMPLERS
 
 POSITION, BITS, EXACT = "position law", "bits law", "exact-sum law"
@@ -99,6 +99,5 @@ SOURCES: Final[dict[type[Source], tuple[str, str]]] = {
     Stored: (BITS, "read as it lies in memory, every bit"),
     Deferred: (NOT_COVERED, "computed by Dask, with its own order and rounding, which may follow "
                "its chunks; what is made of it is covered"),
-    Reduced: (BITS, "read as that stage left it"),
-    Scanned: (BITS, "read as that stage left it"),
+    StageResult: (BITS, "read as that stage left it"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..expr.nodes import Deferred, Reduced, Scanned, Staged
+from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, scan
 from .boxes import Stop
@@ -39,6 +39,13 @@ class Destination:
             if self._array is None:
                 self._array = self._make()
             return self._array
+
+    def take(self) -> Any:
+        """The array, of which this keeps nothing: it goes when nobody needs it any more."""
+        array = self.array()
+        with self._lock:
+            self._array = None
+        return array
 
     def _make(self) -> Any:
         if self.device is None:
@@ -212,7 +219,7 @@ def part_width(stage: Stage, part: Part) -> int:
     return part.stop - part.start + (stage.source.initial and begins)
 
 
-Needs: TypeAlias = Sequence[Staged | Deferred]
+Needs: TypeAlias = Sequence[StageResult | Deferred]
 
 
 def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
@@ -228,7 +235,7 @@ def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
 def run_joined(
     worker: Worker, stage: Stage, part: Part, out: Destination, needs: Needs, *arrays: Any
 ) -> Any:
-    """Task: a part whose results are its own; gives the whole destination."""
+    """Task: a part whose results are its own; gives the destination if there is no other part."""
     inputs = inputs_of(needs, arrays)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
@@ -238,7 +245,7 @@ def run_joined(
         return worker.reduced(stage, part, inputs, stage.shape)
     else:
         worker.reduce(stage, part, out, inputs)
-    return out.array()
+    return out.take() if stage.join == "one" else None
 
 
 def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
@@ -261,7 +268,7 @@ def run_carried(
 
 def joined(out: Destination, *parts: Any) -> Any:
     """Task: the destination, once every part has been written."""
-    return out.array()
+    return out.take()
 
 
 def merged(stage: Stage, *records: Array) -> Array:

@@ -8,6 +8,7 @@ from ..ops import SAMPLERS
 from . import views
 from .build import elementwise
 from .nodes import Const, Expr, Leaf, Map, Position, Shape, Source, const, countable, memory
+from .push import in_place
 from .views import Affine, Axis
 
 
@@ -53,7 +54,7 @@ def _read(root: Expr, axis: int, inner: int, index: Expr) -> Expr:
             return at
         return gathered(node.source, *_extent(node), at)
 
-    return views.rebuild(root, index.shape, leaf)
+    return views.rebuild(in_place(root), index.shape, leaf)
 
 
 def _extent(leaf: Leaf) -> tuple[int, int]:

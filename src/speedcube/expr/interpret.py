@@ -26,9 +26,10 @@ from .nodes import (
     Position,
     Random,
     Reduced,
-    Scanned,
     Source,
     Stored,
+    below,
+    memories,
 )
 from .reductions import factors
 
@@ -47,25 +48,37 @@ def positions(leaf: Leaf) -> NDArray[np.int64]:
 
 
 def interpret(root: Expr, draw: Draw) -> Array:
-    """The elements of ``root``."""
+    """The elements of ``root``, and on the way those of every expression that is read below it."""
     done: dict[int, Array] = {}
+    nodes = below(root)
+    gathers = memories(nodes)
+    for node in nodes:
+        if isinstance(node, Leaf):
+            if id(node) not in gathers:
+                done[id(node)] = _leaf(node, done, draw)
+        elif isinstance(node, Map):
+            done[id(node)] = _map(node, done, draw)
+        elif isinstance(node, Reduced):
+            done[id(node)] = _reduction(node, done, draw)
+        else:
+            done[id(node)] = scans.scanned(node, done[id(node.arg)])
+    return done[id(root)]
 
-    def visit(node: Expr) -> Array:
-        if id(node) not in done:
-            done[id(node)] = (
-                _leaf(node, draw) if isinstance(node, Leaf) else _map(node, visit, draw)
-            )
-        return done[id(node)]
 
-    return visit(root)
+def _reduction(source: Reduced, done: dict[int, Array], draw: Draw) -> Array:
+    if source.op != "dot":
+        return _reduced(source, done[id(source.arg)])
+    x, y = (done[id(f)] if id(f) in done else interpret(f, draw) for f in factors(source.arg))
+    return _dot(source, x, y)
 
 
-def _map(node: Map, visit: Callable[[Expr], Array], draw: Draw) -> Array:
+def _map(node: Map, done: dict[int, Array], draw: Draw) -> Array:
     if node.op == "gather":
         base = node.args[1]
         assert isinstance(base, Leaf)
-        return _gathered(draw, base.source, *(visit(node.args[k]) for k in (0, 2, 3)))
-    args = [visit(arg) for arg in node.args]
+        index, first, last = (done[id(node.args[k])] for k in (0, 2, 3))
+        return _gathered(base.source, index, first, last, done, draw)
+    args = [done[id(arg)] for arg in node.args]
     if node.op in SAMPLERS:
         return samplers.MEANING[node.op](*args)
     with np.errstate(all="ignore"):
@@ -75,40 +88,38 @@ def _map(node: Map, visit: Callable[[Expr], Array], draw: Draw) -> Array:
         return np.asarray(OPS[node.op].numpy(*held)).astype(node.dtype, copy=False)
 
 
-def _gathered(draw: Draw, source: Source, index: Array, first: Array, last: Array) -> Array:
+def _gathered(
+    source: Source, index: Array, first: Array, last: Array, done: dict[int, Array], draw: Draw
+) -> Array:
     """What ``source`` has at ``index``; ``first`` and ``last`` are the same everywhere."""
     index = np.clip(index, first, last)
     if not isinstance(source, Stored) or not index.size:
-        return _read(source, index, draw) if index.size else np.empty(index.shape, source.dtype)
+        return (
+            _read(source, index, done, draw) if index.size else np.empty(index.shape, source.dtype)
+        )
     low, high = int(first.flat[0]), int(last.flat[0])
     window = Leaf(source, (high - low + 1,), low, (1,))
     return np.asarray(_stored(window, source)[index - low])
 
 
-def _leaf(leaf: Leaf, draw: Draw) -> Array:
+def _leaf(leaf: Leaf, done: dict[int, Array], draw: Draw) -> Array:
     source = leaf.source
     if isinstance(source, Const):
         return np.full(leaf.shape, source.value, source.dtype)
     if isinstance(source, Stored):
         return _stored(leaf, source)
-    return _read(source, positions(leaf), draw)
+    return _read(source, positions(leaf), done, draw)
 
 
-def _read(source: Source, at: Array, draw: Draw) -> Array:
+def _read(source: Source, at: Array, done: dict[int, Array], draw: Draw) -> Array:
     """What ``source`` has at the positions ``at``."""
     if isinstance(source, Position):
         return at
     if isinstance(source, Random):
         return draw(source, at)
-    if isinstance(source, Reduced):
-        if source.op == "dot":
-            x, y = (interpret(factor, draw) for factor in factors(source.arg))
-            return _dot(source, x, y).reshape(-1)[at]
-        return _reduced(source, interpret(source.arg, draw)).reshape(-1)[at]
-    if isinstance(source, Scanned):
-        return scans.scanned(source, interpret(source.arg, draw)).reshape(-1)[at]
-    assert isinstance(source, Deferred)
-    return np.asarray(source.collection.compute()).reshape(-1)[at]
+    if isinstance(source, Deferred):
+        return np.asarray(source.collection.compute()).reshape(-1)[at]
+    return done[id(source)].reshape(-1)[at]
 
 
 def _stored(leaf: Leaf, source: Stored) -> Array:

@@ -1,4 +1,4 @@
-"""The expression: two kinds of node over seven kinds of source.
+"""The expression: two kinds of node over eight kinds of source, and a ninth in plans.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
@@ -9,14 +9,18 @@
              | Deferred(collection)                     an array another library will hand over
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
              | Scanned(op, arg, lines, dtype)           running sums or products, the same
+             | Expr                                     another expression's elements, in C order
+             | StageResult(shape, dtype)                in a plan: what one of its stages gives
 
-A view never appears as a node: it changes the offset and strides of the leaves it reaches
-(`views.py`), so slices are pushed down to the sources by construction.
+A view is a leaf. Of a source it changes the offset and strides; of a `Map` it is a leaf whose
+source is that map, so that nothing is copied however often a map is read, and in however many
+ways. The plan decides whether the map is made once, or again where it is read (`plan/cuts.py`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -153,14 +157,27 @@ class Scanned:
         return math.prod(self.arg.shape[-self.lines :])
 
 
+@dataclass(frozen=True, eq=False)
+class StageResult:
+    """What a stage of a plan leaves in memory for others; its elements are in C order."""
+
+    shape: Shape
+    dtype: str
+
+
 # What is computed to memory by a stage of its own, where something else reads it.
 Staged: TypeAlias = Reduced | Scanned
-Source: TypeAlias = Const | Position | Random | Stored | Deferred | Staged
+Source: TypeAlias = (
+    "Const | Position | Random | Stored | Deferred | Staged | StageResult | Leaf | Map"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """``source`` seen through an affine map: element i reads position ``offset + strides . i``."""
+    """``source`` seen through an affine map: element i reads position ``offset + strides . i``.
+
+    Of an expression the positions are those of its elements in C order.
+    """
 
     source: Source
     shape: Shape
@@ -187,6 +204,7 @@ class Map:
 
 
 Expr: TypeAlias = Leaf | Map
+Node: TypeAlias = Expr | Staged
 
 
 def c_strides(shape: Shape) -> tuple[int, ...]:
@@ -220,9 +238,24 @@ def const(value: bool | int | float, dtype: str, shape: Shape = ()) -> Leaf:
     return Leaf(Const(value, dtypes.check(dtype)), shape, 0, (0,) * len(shape))
 
 
+def is_whole(leaf: Leaf) -> bool:
+    """Whether ``leaf`` reads the positions 0, 1, 2 ... in order."""
+    return leaf.offset == 0 and all(
+        stride == straight or extent == 1
+        for stride, straight, extent in zip(
+            leaf.strides, c_strides(leaf.shape), leaf.shape, strict=True
+        )
+    )
+
+
 def leaves(root: Expr) -> list[Leaf]:
     """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
     return [node for node in walk(root) if isinstance(node, Leaf)]
+
+
+def memories(nodes: Iterable[object]) -> frozenset[int]:
+    """Of ``nodes`` the ids of the leaves that gathers read at positions of their own."""
+    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op == "gather")
 
 
 def walk(root: Expr) -> list[Expr]:
@@ -239,3 +272,28 @@ def walk(root: Expr) -> list[Expr]:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
     return list(done.values())
+
+
+def below(root: Node) -> list[Node]:
+    """``root`` and every node that it needs, those that sources need too; each after its own."""
+    done: dict[int, Node] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, visited = stack.pop()
+        if id(node) in done:
+            continue
+        if visited:
+            done[id(node)] = node
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(_children(node)))
+    return list(done.values())
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Map):
+        return node.args
+    if isinstance(node, Leaf):
+        source = node.source
+        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned)) else ()
+    return (node.arg,)

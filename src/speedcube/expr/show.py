@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from .nodes import Const, Deferred, Expr, Leaf, Position, Random, Reduced, Scanned, Source, Stored
+from .nodes import (
+    Const,
+    Deferred,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Random,
+    Reduced,
+    Scanned,
+    Source,
+    StageResult,
+    Stored,
+)
 from .reductions import factors
 
 _INFIX = {
@@ -49,6 +62,8 @@ def _leaf(leaf: Leaf, depth: int) -> str:
 
 def source_text(source: Source, depth: int = 8) -> str:
     """A source without the positions that are read."""
+    if isinstance(source, (Leaf, Map)):
+        return show(source, depth - 1) if depth else "..."
     if isinstance(source, Const):
         return f"{source.value!r}"
     if isinstance(source, Reduced):
@@ -65,7 +80,7 @@ def source_text(source: Source, depth: int = 8) -> str:
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)
         return f"{source.distribution}({values})"
-    names = {Position: "position", Stored: "stored", Deferred: "dask"}
+    names = {Position: "position", Stored: "stored", Deferred: "dask", StageResult: "kept"}
     return names[type(source)]
 
 

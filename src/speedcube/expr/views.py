@@ -1,8 +1,9 @@
-"""Views: affine changes of index, pushed to the leaves as they are asked for.
+"""Views: affine changes of index, recorded in a leaf.
 
 Every view is an `Affine`: index i of the new array reads index ``offset + matrix . i`` of the old
-one. A leaf takes it into its own offset and strides; a `Map` hands it to its arguments. Reshape is
-affine where NumPy would not copy, which is always so for a freshly made source.
+one. A leaf takes it into its own offset and strides. A `Map` becomes the source of a new leaf:
+O(1), however large it is. `push` hands a view to a map's arguments instead, for the plan
+(`push.py`). Reshape is affine where NumPy would not copy; elsewhere it is a new source, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import AxisError, ShapeError
-from .nodes import Expr, Leaf, Map, Shape, countable
+from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -40,53 +41,61 @@ class Affine:
 
 def apply(root: Expr, change: Affine) -> Expr:
     """``root`` seen through ``change``."""
+    if change == _identity(root.shape):
+        return root
+    return through(root if isinstance(root, Leaf) else whole(root, root.shape), change)
 
-    def leaf(node: Leaf) -> Leaf:
-        strides = [0] * len(change.shape)
-        offset = node.offset
-        for stride, axis in zip(node.strides, change.axes, strict=True):
-            offset += stride * axis.start
-            if axis.source is not None:
-                strides[axis.source] += stride * axis.step
-        return Leaf(node.source, change.shape, offset, tuple(strides))
 
-    return rebuild(root, change.shape, leaf)
+def through(leaf: Leaf, change: Affine) -> Leaf:
+    """``leaf`` seen through ``change``."""
+    strides = [0] * len(change.shape)
+    offset = leaf.offset
+    for stride, axis in zip(leaf.strides, change.axes, strict=True):
+        offset += stride * axis.start
+        if axis.source is not None:
+            strides[axis.source] += stride * axis.step
+    return Leaf(leaf.source, change.shape, offset, tuple(strides))
+
+
+def _identity(shape: Shape) -> Affine:
+    return Affine(shape, tuple(Axis(k, 0, 1) for k in range(len(shape))))
 
 
 def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
     """``root`` with every leaf replaced; a node shared by two parents stays shared."""
     done: dict[int, Expr] = {}
-
-    def visit(node: Expr) -> Expr:
-        if id(node) not in done:
-            done[id(node)] = (
-                leaf(node)
-                if isinstance(node, Leaf)
-                else Map(node.op, tuple(map(visit, node.args)), shape, node.dtype)
-            )
-        return done[id(node)]
-
-    return visit(root)
+    for node in walk(root):
+        done[id(node)] = (
+            leaf(node)
+            if isinstance(node, Leaf)
+            else Map(node.op, tuple(done[id(arg)] for arg in node.args), shape, node.dtype)
+        )
+    return done[id(root)]
 
 
 def index(root: Expr, item: Any) -> Expr:
     """Basic indexing: integers, slices of any step, ``None`` and ``...``."""
+    return apply(root, indexed(root.shape, item))
+
+
+def indexed(old: Shape, item: Any) -> Affine:
+    """What ``item`` does to the indices of an array of shape ``old``."""
     items: tuple[Any, ...] = item if isinstance(item, tuple) else (item,)
-    items = _expand_ellipsis(items, len(root.shape))
+    items = _expand_ellipsis(items, len(old))
     shape: list[int] = []
     axes: list[Axis] = []
     for entry in items:
         if entry is None:
             shape.append(1)
             continue
-        axis, extent = len(axes), root.shape[len(axes)]
+        axis, extent = len(axes), old[len(axes)]
         if isinstance(entry, slice):
             start, stop, step = _slice_indices(entry, extent)
             axes.append(Axis(len(shape), start, step))
             shape.append(len(range(start, stop, step)))
         else:
             axes.append(Axis(None, _integer_index(entry, extent, axis), 0))
-    return apply(root, Affine(tuple(shape), tuple(axes)))
+    return Affine(tuple(shape), tuple(axes))
 
 
 def _expand_ellipsis(items: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
@@ -160,18 +169,21 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def reshape(root: Expr, shape: Shape) -> Expr:
-    """``root``, its elements in C order, in ``shape``; `ShapeError` where that is not affine."""
+    """``root``, its elements in C order, in ``shape``: a view, or a new source of its elements."""
     if shape == root.shape:
         return root
+    strides = reshaped(root, shape) if isinstance(root, Leaf) else None
+    if strides is None:
+        return whole(root, shape)
+    assert isinstance(root, Leaf)
+    return Leaf(root.source, shape, root.offset, strides)
 
-    def leaf(node: Leaf) -> Leaf:
-        return Leaf(node.source, shape, node.offset, _reshaped(node, shape))
 
-    return rebuild(root, shape, leaf)
+def reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...] | None:
+    """Strides of ``leaf`` in ``shape``, None where there are none.
 
-
-def _reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...]:
-    """Strides of ``leaf`` in ``shape``: axes are grouped by product; a group must be even."""
+    Axes are grouped by product; a group must be even.
+    """
     if math.prod(shape) == 0:
         return (0,) * len(shape)
     old = [(n, s) for n, s in zip(leaf.shape, leaf.strides, strict=True) if n != 1]
@@ -190,10 +202,7 @@ def _reshaped(leaf: Leaf, shape: Shape) -> tuple[int, ...]:
                 want *= shape[new[j]]
         for a, b in zip(old[i0:i], old[i0 + 1 : i + 1], strict=True):
             if a[1] != b[1] * b[0]:
-                raise ShapeError(
-                    f"reshape of {leaf.shape} to {shape} is not a view here (the array is sliced, "
-                    "transposed or broadcast); reshape first, or .persist() it"
-                )
+                return None
         stride = old[i][1]
         for k in reversed(new[j0 : j + 1]):
             strides[k] = stride

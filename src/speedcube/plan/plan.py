@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from .. import dtypes
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Scanned, Staged, whole
+from ..expr.nodes import Deferred, Expr, Scanned
+from .cuts import KEPT, requests_of
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
@@ -15,12 +19,14 @@ from .stages import WORKER_OVERHEAD, Stage, make_stage
 class Resources:
     """Where a plan runs, as far as planning cares.
 
-    ``shared``: workers write into one result array.
+    ``shared``: workers write into one result array. ``memory``: bytes that a stage may keep for
+    others; what is larger is computed again where it is read.
     """
 
     name: str
     workers: int
     shared: bool = True
+    memory: int = KEPT
 
 
 class PrettyPrinter(Protocol):
@@ -58,6 +64,8 @@ class Plan:
             lines.append(
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
                 f"{_count(len(stage.parts), 'part')}, {stage.join}"
+                + f": {stage.why}"
+                * (len(self.stages) > 1)
             )
         return "\n".join(lines)
 
@@ -71,59 +79,45 @@ def _count(number: int, noun: str) -> str:
 
 def make_plan(root: Expr, resources: Resources, reason: str, tile: int) -> Plan:
     """The plan of ``root`` on ``resources``."""
-    stages: list[Stage] = []
-    deferred: list[Deferred] = []
-    _collect(root, resources.workers, stages, deferred, {})
-    tasks = sum(_tasks(s) for s in stages) + len(deferred)
-    peak = max(_stage_bytes(s, resources) for s in stages)
+    stages = tuple(
+        replace(make_stage(one.root, one.source, resources.workers), result=one.result, why=one.why)
+        for one in requests_of(root, resources.memory)
+    )
+    deferred = {
+        id(need): need for stage in stages for need in stage.needs if isinstance(need, Deferred)
+    }
     return Plan(
         resources.name,
         reason,
         resources.workers,
-        tuple(stages),
-        tuple(deferred),
-        tasks,
+        stages,
+        tuple(deferred.values()),
+        sum(_tasks(s) for s in stages) + len(deferred),
         sum(-(-math.prod(s.root.shape) // tile) for s in stages),
         sum(math.prod(s.root.shape) for s in stages),
-        peak,
+        max(_peaks(stages, resources)),
         stages[-1].result_bytes,
     )
 
 
-def _collect(
-    root: Expr,
-    workers: int,
-    stages: list[Stage],
-    deferred: list[Deferred],
-    seen: dict[int, bool],
-) -> None:
-    """Stages below ``root`` first, then its own."""
-    source = _own_source(root)
-    stage = make_stage(root if source is None else source.arg, source, workers)
-    for need in stage.needs:
-        if id(need) in seen:
-            continue
-        seen[id(need)] = True
-        if isinstance(need, Deferred):
-            deferred.append(need)
-        else:
-            _collect(whole(need, need.shape), workers, stages, deferred, seen)
-    stages.append(stage)
+def _peaks(stages: tuple[Stage, ...], resources: Resources) -> Iterator[int]:
+    """Bytes of a worker in each of ``stages``, with those kept for later ones."""
+    last = {id(need): k for k, stage in enumerate(stages) for need in stage.needs}
+    ends: dict[int, int] = defaultdict(int)  # bytes by the last stage that reads them
+    for stage in stages:
+        if id(stage.result) in last:
+            ends[last[id(stage.result)]] += stage.result_bytes
+    kept = 0
+    for k, stage in enumerate(stages):
+        read = sum(math.prod(n.shape) * dtypes.itemsize(n.dtype) for n in stage.needs)
+        yield _stage_bytes(stage, resources) + max(0, kept - read)
+        kept += stage.result_bytes * (id(stage.result) in last) - ends[k]
 
 
 def _tasks(stage: Stage) -> int:
     """A task a part, twice where parts carry on; one that joins them, one that carries."""
     parts = len(stage.parts)
     return {"one": parts, "carry": 2 * parts + 2}.get(stage.join, parts + 1)
-
-
-def _own_source(root: Expr) -> Staged | None:
-    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
-    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
-        return None
-    same = whole(root.source, root.source.shape)
-    as_it_is = (root.shape, root.offset, root.strides) == (same.shape, same.offset, same.strides)
-    return root.source if as_it_is else None
 
 
 def _stage_bytes(stage: Stage, resources: Resources) -> int:

@@ -15,9 +15,20 @@ from functools import cached_property
 from itertools import pairwise
 
 from .. import dtypes
-from ..errors import ShapeError
 from ..expr import views
-from ..expr.nodes import Deferred, Expr, Leaf, Position, Reduced, Scanned, Staged, c_strides, leaves
+from ..expr.nodes import (
+    Deferred,
+    Expr,
+    Leaf,
+    Position,
+    Reduced,
+    Scanned,
+    Staged,
+    StageResult,
+    c_strides,
+    leaves,
+)
+from ..expr.push import push, push_shape
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -46,6 +57,7 @@ class Stage:
     ``merge`` of records; ``carry``, where each part goes on where the one before it in its line
     ends. A scan's parts that share a line begin at multiples of ``block`` elements of it.
     ``totals`` are stages that give each part's sum, where sums are exact in any order.
+    ``result`` is what other stages read this one's by, ``why`` the reason that it is one.
     """
 
     root: Expr
@@ -55,6 +67,8 @@ class Stage:
     join: str
     block: int = 0
     totals: tuple[Stage, ...] = ()
+    result: StageResult | None = None
+    why: str = ""
 
     def folded(self, number: int) -> tuple[Stage, Part]:
         """What gives the record of a part that shares a line: its total, or the part itself."""
@@ -88,12 +102,12 @@ class Stage:
         return isinstance(self.source, Scanned) or self.op == "prod"
 
     @cached_property
-    def needs(self) -> tuple[Staged | Deferred, ...]:
+    def needs(self) -> tuple[StageResult | Deferred, ...]:
         """Sources that must be in memory before this stage runs."""
         sources = {
             id(leaf.source): leaf.source
             for leaf in leaves(self.root)
-            if isinstance(leaf.source, (Reduced, Scanned, Deferred))
+            if isinstance(leaf.source, (StageResult, Deferred))
         }
         return tuple(sources.values())
 
@@ -140,7 +154,8 @@ def _sliced(
     for start, stop in pairwise(bounds):
         item = (slice(None),) * axis + (slice(start, stop),)
         cut = tuple(_leaf_at(leaf, item) for leaf in extra)
-        parts.append(Part(views.index(root, item), cut, axis, start, stop))
+        sliced = push(root, views.indexed(root.shape, item))
+        parts.append(Part(sliced, cut, axis, start, stop))
     return Stage(root, source, axes, tuple(parts), join)
 
 
@@ -189,14 +204,14 @@ def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
 def _totals(root: Expr, source: Staged, parts: list[Part]) -> tuple[Stage, ...]:
     """A sum for each part; none where the lines of ``root`` cannot be sliced."""
     length = source.count
-    try:
-        lines = views.reshape(root, (math.prod(root.shape) // length, length))
-    except ShapeError:
+    lines = push_shape(root, (math.prod(root.shape) // length, length))
+    if lines is None:
         return ()
     totals = []
     for part in parts:
         line, place = divmod(part.start, length)
-        elements = views.index(lines, (line, slice(place, place + part.stop - part.start)))
+        item = line, slice(place, place + part.stop - part.start)
+        elements = push(lines, views.indexed(lines.shape, item))
         total = Reduced("sum", elements, (0,), False, elements.dtype)
         totals.append(Stage(elements, total, (0,), (Part(elements, (), None, 0, 0),), "merge"))
     return tuple(totals)

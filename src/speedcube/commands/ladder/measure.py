@@ -14,7 +14,8 @@ import numpy as np
 from ...api.array import Array
 from ...engine import rungs
 from ...engine.rungs import Rung
-from ...expr.nodes import Const, Expr, Position, Reduced, Scanned, leaves
+from ...expr.nodes import Const, Expr, Position, StageResult, leaves
+from ...plan.cuts import requests_of
 from .result import RungResult
 
 _REPEATS: Final = 3  # timed runs where the user gives no number
@@ -73,10 +74,9 @@ def _bits(value: Any) -> str:
 
 def source_points(root: Expr) -> int:
     """Elements of sources (random or stored) that ``root`` reads, repeats not counted."""
-    total, sums = 0, {}
-    for leaf in leaves(root):
-        if isinstance(leaf.source, Reduced | Scanned):
-            sums[id(leaf.source)] = leaf.source.arg
-        elif not isinstance(leaf.source, Const | Position):
-            total += math.prod(n for n, s in zip(leaf.shape, leaf.strides, strict=True) if s)
-    return total + sum(map(source_points, sums.values()))
+    reading = [leaf for one in requests_of(root) for leaf in leaves(one.root)]
+    return sum(
+        math.prod(n for n, s in zip(leaf.shape, leaf.strides, strict=True) if s)
+        for leaf in reading
+        if not isinstance(leaf.source, Const | Position | StageResult)
+    )

@@ -57,8 +57,7 @@ def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> list[Pla
     calls: list[PlanCall] = []
     for k, stage in enumerate(plan.stages):
         calls += _stage(f"{name}-{k}", stage, ready, how)
-        if stage.source is not None:
-            ready[id(stage.source)] = TaskRef(f"{name}-{k}")
+        ready[id(stage.result)] = TaskRef(f"{name}-{k}")
     return calls
 
 

@@ -13,7 +13,7 @@ from ... import dtypes
 from ...errors import KernelError
 from ...expr.analysis import analyse
 from ...expr.bounds import FINITE16, Bounds
-from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
+from ...expr.nodes import Expr, Leaf, Map, Position, Random, memories, walk
 from ...expr.reductions import factors
 from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS
@@ -41,7 +41,7 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     parameters = Parameters()
-    codes = _leaf_codes(space, tiling, parameters, _memories(root))
+    codes = _leaf_codes(space, tiling, parameters, memories(walk(root)))
     b = Builder()
     roots = factors(root) if reduction == "dot" else (root,)
     values = elements(b, roots, space, parameters)
@@ -50,12 +50,6 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
     return Lowered(program, parameters.array())
-
-
-def _memories(root: Expr) -> frozenset[int]:
-    """The leaves that gathers read at positions of their own."""
-    gathers = (n for n in walk(root) if isinstance(n, Map) and n.op == "gather")
-    return frozenset(id(node.args[1]) for node in gathers)
 
 
 def _leaf_codes(

@@ -1,0 +1,170 @@
+"""Views of maps, handed to their arguments: what the plan does where a map is not kept.
+
+A leaf reads positions ``offset + strides . i`` of an expression in C order. Where these are indices
+``start + matrix . i`` (`places`), each leaf below the expression takes them into its own strides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from .nodes import Const, Expr, Leaf, Map, Shape, Source, below, c_strides, is_whole, memories, walk
+from .views import Affine, rebuild, reshaped, through
+
+LONG: Final = 250  # nodes of an expression that is not repeated for each view of it
+Matrix: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+class Nodes:
+    """Expressions in which no two nodes are the same operation of the same arguments."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Expr] = {}
+        self._alive: list[object] = []  # what is known by its id
+
+    def leaf(self, leaf: Leaf, memory: bool = False) -> Leaf:
+        """The leaf that reads what ``leaf`` does; a gather's ``memory`` is no other's."""
+        key = (*self._source(leaf.source), leaf.shape, leaf.offset, leaf.strides, memory)
+        one = self._known.setdefault(key, leaf)
+        assert isinstance(one, Leaf)
+        return one
+
+    def _source(self, source: Source) -> tuple[object, ...]:
+        if isinstance(source, Const):  # 0.0 is not -0.0 here, nor 1 True
+            return Const, source.dtype, type(source.value), repr(source.value)
+        self._alive.append(source)
+        return (id(source),)
+
+    def map(self, node: Map) -> Map:
+        """The map that does what ``node`` does."""
+        key = (node.op, tuple(map(id, node.args)), node.shape, node.dtype)
+        one = self._known.setdefault(key, node)
+        assert isinstance(one, Map)
+        return one
+
+    def rebuilt(self, root: Expr, shape: Shape, leaf: Callable[[Leaf], Leaf | None]) -> Expr | None:
+        """``root`` with every leaf replaced; None where one cannot be."""
+        done: dict[int, Expr] = {}
+        nodes = walk(root)
+        gathers = memories(nodes)
+        for node in nodes:
+            if isinstance(node, Leaf):
+                new = leaf(node)
+                if new is None:
+                    return None
+                done[id(node)] = self.leaf(new, id(node) in gathers)
+            else:
+                args = tuple(done[id(arg)] for arg in node.args)
+                done[id(node)] = self.map(Map(node.op, args, shape, node.dtype))
+        return done[id(root)]
+
+    def can_push(self, root: Expr, leaf: Leaf) -> bool:
+        """Whether `pushed` gives something."""
+        return places(leaf, root.shape) is not None or self.pushed(root, leaf) is not None
+
+    def pushed(self, root: Expr, leaf: Leaf) -> Expr | None:
+        """The elements of ``root`` that ``leaf`` reads of it; None where no leaf below can.
+
+        Its source is ``root``, or has its shape.
+        """
+        where = places(leaf, root.shape)
+        if where is not None:
+            return self.rebuilt(root, leaf.shape, lambda one: _moved(one, leaf.shape, *where))
+        if is_whole(leaf) and math.prod(leaf.shape) == math.prod(root.shape):
+            return self.rebuilt(root, leaf.shape, lambda one: _in_shape(one, leaf.shape))
+        flat = (math.prod(root.shape),)
+        line = self.rebuilt(root, flat, lambda one: _in_shape(one, flat))
+        if line is None:
+            return None
+        start, matrix = (leaf.offset,), (leaf.strides,)
+        return self.rebuilt(line, leaf.shape, lambda one: _moved(one, leaf.shape, start, matrix))
+
+
+def push(root: Expr, change: Affine) -> Expr:
+    """``root`` seen through ``change``, which each leaf takes into its strides."""
+    return rebuild(root, change.shape, lambda leaf: through(leaf, change))
+
+
+def push_shape(root: Expr, shape: Shape) -> Expr | None:
+    """``root`` in ``shape``, which each leaf takes into its strides; None where one cannot."""
+    return Nodes().rebuilt(root, shape, lambda leaf: _in_shape(leaf, shape))
+
+
+def in_place(root: Expr) -> Expr:
+    """``root`` without views of maps, for who reads leaves at other places than in order.
+
+    Those that would make it long stay, and those that no leaf below can take.
+    """
+    if not any(isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf)) for n in walk(root)):
+        return root
+    nodes, done = Nodes(), dict[int, Expr]()
+    for node in below(root):
+        if isinstance(node, Map):
+            args = tuple(done[id(arg)] for arg in node.args)
+            done[id(node)] = nodes.map(Map(node.op, args, node.shape, node.dtype))
+        elif isinstance(node, Leaf):
+            inner = done.get(id(node.source))
+            short = inner is not None and len(walk(inner)) < LONG
+            done[id(node)] = (nodes.pushed(inner, node) if inner and short else None) or node
+    return done[id(root)]
+
+
+def _moved(leaf: Leaf, shape: Shape, start: tuple[int, ...], matrix: Matrix) -> Leaf:
+    """``leaf`` at the indices ``start + matrix . i``."""
+    offset = leaf.offset + sum(s * at for s, at in zip(leaf.strides, start, strict=True))
+    strides = tuple(
+        sum(s * row[k] for s, row in zip(leaf.strides, matrix, strict=True))
+        for k in range(len(shape))
+    )
+    return Leaf(leaf.source, shape, offset, strides)
+
+
+def _in_shape(leaf: Leaf, shape: Shape) -> Leaf | None:
+    strides = reshaped(leaf, shape)
+    return None if strides is None else Leaf(leaf.source, shape, leaf.offset, strides)
+
+
+def places(leaf: Leaf, shape: Shape) -> tuple[tuple[int, ...], Matrix] | None:
+    """The indices of an array of ``shape`` that ``leaf`` reads, as ``start + matrix . i``.
+
+    None where its positions are none: a step that carries from one axis into the next.
+    """
+    if 0 in leaf.shape or 0 in shape:
+        return (0,) * len(shape), ((0,) * len(leaf.shape),) * len(shape)
+    straight = c_strides(shape)
+    start, rest = [], leaf.offset
+    for stride in straight:
+        at, rest = divmod(rest, stride)
+        start.append(at)
+    columns = [
+        _steps(stride, extent, straight, shape)
+        for stride, extent in zip(leaf.strides, leaf.shape, strict=True)
+    ]
+    matrix = tuple(tuple(column[a] for column in columns) for a in range(len(shape)))
+    for at, row, extent in zip(start, matrix, shape, strict=True):
+        reach = [step * (n - 1) for step, n in zip(row, leaf.shape, strict=True)]
+        if at + sum(min(0, r) for r in reach) < 0 or at + sum(max(0, r) for r in reach) >= extent:
+            return None
+    return tuple(start), matrix
+
+
+def _steps(stride: int, extent: int, straight: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
+    """A step of ``stride`` positions as steps along each axis, taken ``extent - 1`` times."""
+    if extent == 1 or stride == 0:
+        return (0,) * len(shape)
+    steps = []
+    for one, size in zip(straight, shape, strict=True):
+        most = (size - 1) // (extent - 1)
+        step = max(-most, min(most, _nearest(stride, one)))
+        stride -= step * one
+        steps.append(step)
+    if stride:
+        steps[-1] += stride  # out of bounds, which is seen there
+    return tuple(steps)
+
+
+def _nearest(number: int, divisor: int) -> int:
+    """The whole number nearest to ``number / divisor``."""
+    return (2 * number + divisor) // (2 * divisor)

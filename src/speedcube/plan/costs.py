@@ -1,0 +1,78 @@
+"""What it costs to compute an element, and to keep one: nanoseconds on one core, measured.
+
+They decide where an expression is cut (`cuts.py`), never what is computed. Measured on a core of
+an AMD EPYC with AVX-512, in float64 on arrays of `10**7` elements; other machines differ by a
+factor, the choices by little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from .. import dtypes
+from ..expr.nodes import Const, Expr, Leaf, Position, Random, StageResult, walk
+from ..ops import ELEMENTARY, SAMPLERS
+
+ARITHMETIC: Final = 0.15  # an operation of a few instructions, on vectors
+DIVISION: Final = 0.6
+FUNCTION: Final = 2.0  # exp, sin ...
+SAMPLER: Final = 30.0  # draws until one is accepted
+RANDOM: Final = 2.0
+LOAD: Final = 0.1  # of a byte from memory; what others have just read lies in the cache
+STORE: Final = 0.2  # of a byte; its cache line is read before
+CACHED: Final = 0.03  # of a byte that lies in the cache
+LAUNCH: Final = 60_000.0  # of a stage, however small
+CACHE: Final = 1 << 20  # bytes: what one core has for itself
+
+# What makes a kernel long to compile, and the most of it that one kernel has: 0.3 s.
+HEAVY: Final = 4
+MOST: Final = 256
+
+_SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gather"))
+
+
+def of_node(node: Expr) -> float:
+    """Nanoseconds for an element of ``node`` alone."""
+    if isinstance(node, Leaf):
+        source = node.source
+        if isinstance(source, Const | Position):
+            return 0.0
+        if isinstance(source, Random):
+            return RANDOM
+        return CACHED * dtypes.itemsize(node.dtype)
+    if node.op in SAMPLERS:
+        return SAMPLER
+    if node.op in ELEMENTARY:
+        return FUNCTION
+    return DIVISION if node.op in _SLOW else ARITHMETIC
+
+
+def of_element(root: Expr) -> float:
+    """Nanoseconds for an element of ``root``; nothing where it is made of constants."""
+    nodes = walk(root)
+    if all(isinstance(n.source, Const) for n in nodes if isinstance(n, Leaf)):
+        return 0.0
+    return sum(map(of_node, nodes))
+
+
+def weight(node: Expr) -> int:
+    """How much ``node`` alone adds to a kernel."""
+    if isinstance(node, Leaf):
+        return 0
+    return HEAVY if node.op in ELEMENTARY or node.op in SAMPLERS else 1
+
+
+def of_keeping(size: int, itemsize: int, reads: int) -> float:
+    """Nanoseconds to store ``size`` elements, and to read ``reads`` of them."""
+    stored = size * itemsize
+    each = STORE + LOAD if stored > CACHE else 2 * CACHED
+    return LAUNCH + each * stored + CACHED * reads * itemsize
+
+
+def is_drawn(root: Expr) -> bool:
+    """Whether random numbers are drawn for ``root``, and none of its values lie in memory."""
+    sources = [n.source for n in walk(root) if isinstance(n, Leaf)]
+    drawn = any(isinstance(source, Random) for source in sources)
+    kept = any(isinstance(s, StageResult) and math.prod(s.shape) > 1 for s in sources)
+    return drawn and not kept

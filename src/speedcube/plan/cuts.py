@@ -1,0 +1,207 @@
+"""Where an expression is cut: what is made once and kept, and what again wherever it is read.
+
+The nodes below a root are visited once, sources before what reads them. Each becomes an expression
+over sources that are there before a kernel runs. A reduction or a scan that something reads is a
+request of its own. So is a map that is read through views where that is cheaper than to compute it
+again at each of them (`costs.py`), where its elements cannot be computed in the readers' order, and
+where a kernel would become too long to compile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from .. import dtypes
+from ..expr.nodes import (
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Reduced,
+    Scanned,
+    Staged,
+    StageResult,
+    below,
+    is_whole,
+    memories,
+    whole,
+)
+from ..expr.push import Nodes
+from . import costs
+
+KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
+_DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What one stage is to make: ``root`` itself, or what ``source`` makes of it."""
+
+    root: Expr
+    source: Staged | None
+    result: StageResult
+    why: str
+
+
+def requests_of(root: Expr, memory: int = KEPT) -> list[Request]:
+    """The stages of ``root``, each after those it reads; the last one's result is ``root``.
+
+    None of them keeps more than ``memory`` bytes for others.
+    """
+    source = own_source(root)
+    nodes = below(root if source is None else source)
+    cutter = _Cutter(memory, readers_of(nodes), memories(nodes))
+    for node in nodes:
+        cutter.visit(node)
+    if source is None:
+        cutter.request(cutter.emitted[id(root)], None, "the result")
+    return cutter.requests
+
+
+def own_source(root: Expr) -> Staged | None:
+    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
+        return None
+    return root.source if root.shape == root.source.shape and is_whole(root) else None
+
+
+Readers: TypeAlias = dict[int, list[Leaf]]
+
+
+def readers_of(nodes: Iterable[Node]) -> Readers:
+    """For each expression that is a source, by its id, the different leaves that read it."""
+    found: dict[int, dict[object, Leaf]] = {}
+    for node in nodes:
+        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf)):
+            key = node.shape, node.offset, node.strides
+            found.setdefault(id(node.source), {})[key] = node
+    return {number: list(leaves.values()) for number, leaves in found.items()}
+
+
+@dataclass
+class _Cutter:
+    memory: int
+    readers: Readers
+    gathers: frozenset[int]  # the leaves that gathers read at positions of their own
+    requests: list[Request] = field(default_factory=list)
+    emitted: dict[int, Expr] = field(default_factory=dict)  # what becomes of each node
+    results: dict[int, StageResult] = field(default_factory=dict)  # of sources that are kept
+    kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
+    weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
+    nodes: Nodes = field(default_factory=Nodes)
+
+    def visit(self, node: Node) -> None:
+        """Emit ``node``, whose children have been."""
+        if isinstance(node, Leaf):
+            self.emitted[id(node)] = self._leaf(node)
+        elif isinstance(node, Map):
+            self.emitted[id(node)] = self._map(node)
+        else:
+            arg = self.emitted[id(node.arg)]
+            why = f"a {node.op} is read whole" if isinstance(node, Reduced) else f"a {node.op}"
+            self.results[id(node)] = self.request(arg, replace(node, arg=arg), why)
+
+    def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
+        """One more stage; what it leaves."""
+        made: Expr | Staged = root if source is None else source
+        result = StageResult(made.shape, made.dtype)
+        self.requests.append(Request(root, source, result, why))
+        return result
+
+    def _leaf(self, leaf: Leaf) -> Expr:
+        source = leaf.source
+        if isinstance(source, (Reduced, Scanned)):
+            return self._of(self.results[id(source)], leaf)
+        if not isinstance(source, (Map, Leaf)):
+            return self.nodes.leaf(leaf, id(leaf) in self.gathers)
+        if id(source) not in self.kept:
+            self.kept[id(source)] = self._is_kept(source)
+        if self.kept[id(source)]:
+            return self._read(source, leaf)
+        inline = self.nodes.pushed(self.emitted[id(source)], leaf)
+        assert inline is not None
+        return inline
+
+    def _of(self, kept: StageResult, leaf: Leaf) -> Leaf:
+        """``leaf``, of what a stage leaves."""
+        read = Leaf(kept, leaf.shape, leaf.offset, leaf.strides)
+        return self.nodes.leaf(read, id(leaf) in self.gathers)
+
+    def _read(self, source: Expr, leaf: Leaf) -> Leaf:
+        """``leaf`` of the kept elements of ``source``."""
+        root = self.emitted[id(source)]
+        if id(root) not in self.results:
+            self.results[id(root)] = self.request(root, None, self._why(source))
+        return self._of(self.results[id(root)], leaf)
+
+    def _why(self, source: Expr) -> str:
+        ways = len(self.readers[id(source)])
+        return f"read in {ways} ways" if ways > 1 else "cannot be computed in the reader's order"
+
+    def _is_kept(self, source: Expr) -> bool:
+        """Whether the elements of ``source`` are made once for all that read them."""
+        root, readers = self.emitted[id(source)], self.readers[id(source)]
+        if any(id(leaf) in self.gathers for leaf in readers):
+            return True
+        if not all(self.nodes.can_push(root, leaf) for leaf in readers):
+            return True
+        size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
+        if size * itemsize > self.memory:
+            return False
+        each = costs.of_element(root)
+        reads = sum(math.prod(leaf.shape) for leaf in readers)
+        once = each * size + costs.of_keeping(size, itemsize, reads)
+        if costs.is_drawn(root):
+            once *= _DRAWN
+        return once < each * reads
+
+    def _map(self, node: Map) -> Expr:
+        args = [self.emitted[id(arg)] for arg in node.args]
+        own = costs.weight(node)
+        total = own + sum(map(self._weight, args))
+        while total > costs.MOST:
+            total = own + self._together(args)
+            place = max(range(len(args)), key=lambda k: self._weight(args[k]))
+            if total <= costs.MOST or not self._fits(args[place]):
+                break
+            args[place] = self._cut(args[place])
+            total = own + sum(map(self._weight, args))
+        same = all(a is b for a, b in zip(args, node.args, strict=True))
+        one = self.nodes.map(node if same else Map(node.op, tuple(args), node.shape, node.dtype))
+        self.weights[id(one)] = min(total, self.weights.get(id(one), total))
+        return one
+
+    def _fits(self, root: Expr) -> bool:
+        return math.prod(root.shape) * dtypes.itemsize(root.dtype) <= self.memory
+
+    def _cut(self, root: Expr) -> Leaf:
+        """What is left in a kernel of ``root``, for which it has no room."""
+        if id(root) not in self.results:
+            why = "its reader's kernel is long enough"
+            self.results[id(root)] = self.request(root, None, why)
+        return self.nodes.leaf(whole(self.results[id(root)], root.shape))
+
+    def _weight(self, root: Expr) -> int:
+        """How much ``root`` adds to a kernel, at most."""
+        if isinstance(root, Leaf):
+            return 0
+        if id(root) not in self.weights:
+            self.weights[id(root)] = self._together([root])
+        return self.weights[id(root)]
+
+    def _together(self, roots: list[Expr]) -> int:
+        """How much ``roots`` add to a kernel, what they share once."""
+        seen: dict[int, Expr] = {}
+        stack = list(roots)
+        total = 0
+        while stack and total <= costs.MOST:
+            node = stack.pop()
+            if id(node) in seen or isinstance(node, Leaf):
+                continue
+            seen[id(node)] = node
+            total += costs.weight(node)
+            stack.extend(node.args)
+        return total
