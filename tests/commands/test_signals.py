@@ -182,5 +182,5 @@ def test_a_users_program_gets_one_keyboard_interrupt(when: When, tmp_path: Path)
     command = (sys.executable, "program.py")
     code, lines, left = interrupted(command, signal.SIGINT, when, tmp_path)
     assert (code, left) == (-signal.SIGINT, [])
-    assert [line for line in lines if "Traceback" in line] == lines[:1]
+    assert [line for line in lines if "Traceback" in line] == lines[:1], "\n".join(lines)
     assert lines[-1] == "KeyboardInterrupt"

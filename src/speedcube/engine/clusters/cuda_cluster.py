@@ -70,8 +70,8 @@ def _start(devices: Devices, default: bool) -> Any:
     from distributed import Client
 
     # Functions run at exit in the reverse order: ours has to come before those of distributed.
-    atexit.unregister(_close_all)
-    atexit.register(_close_all)
+    atexit.unregister(_at_exit)
+    atexit.register(_at_exit)
     with dask.config.set(_FOR_WORKERS):
         cluster = own.start(LocalCUDACluster, CUDA_VISIBLE_DEVICES=device_names(devices))
         try:
@@ -99,6 +99,11 @@ def _close(client: Any) -> None:
     with dask.config.set(scheduler=None):  # a default client's end changes it
         client.close()
     cluster.close()
+
+
+def _at_exit() -> None:
+    own.end_quietly()
+    _close_all()
 
 
 def _close_all() -> None:

@@ -8,6 +8,7 @@ Its dashboard, which knows no certificates, is off unless Dask's setting ``speed
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sys
@@ -52,6 +53,11 @@ def start(base: type, **options: Any) -> Any:
     except StartError as err:
         again = IMPORTED_AGAIN in err.exit_codes
         raise WorkerError(_NO_GUARD if again else f"no worker could start: {err}") from None
+
+
+def end_quietly() -> None:
+    """Where a program ends: Dask tells of each connection whose other end went first."""
+    logging.getLogger("distributed").setLevel(CRITICAL)
 
 
 def _refuse_second_import() -> None:

@@ -43,8 +43,8 @@ def client(gpu: bool, workers: int) -> Any:
 def _start(gpu: bool, workers: int) -> Any:
     from distributed import Client, LocalCluster
 
-    atexit.unregister(close_all)
-    atexit.register(close_all)  # before those of distributed, which were registered first
+    atexit.unregister(_at_exit)
+    atexit.register(_at_exit)  # before those of distributed, which were registered first
     _environments[gpu] = dict(os.environ)
     cluster = own.start(
         LocalCluster,
@@ -79,6 +79,11 @@ def _wait_for(client: Any, workers: int) -> None:
 def environment(gpu: bool) -> Mapping[str, str]:
     """The environment variables that the cluster's processes began with."""
     return _environments[gpu]
+
+
+def _at_exit() -> None:
+    own.end_quietly()
+    close_all()
 
 
 def close_all() -> None:
