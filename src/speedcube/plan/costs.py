@@ -1,8 +1,8 @@
 """What it costs to compute an element, and to keep one: nanoseconds on one core, measured.
 
-They decide where an expression is cut (`cuts.py`), never what is computed. Measured on a core of
-an AMD EPYC with AVX-512, in float64 on arrays of `10**7` elements; other machines differ by a
-factor, the choices by little.
+They decide where an expression is cut (`cuts.py`), never what is computed. Measured by
+`bench/costs.py` on a core of an AMD EPYC with AVX-512, in float64 on arrays of `10**7` elements;
+other machines differ by a factor, the choices by little.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .. import dtypes
 from ..expr.nodes import Const, Expr, Leaf, Position, Random, StageResult, walk
 from ..ops import ELEMENTARY, SAMPLERS
 
-ARITHMETIC: Final = 0.15  # an operation of a few instructions, on vectors
-DIVISION: Final = 0.6
-FUNCTION: Final = 2.0  # exp, sin ...
-SAMPLER: Final = 30.0  # draws until one is accepted
-RANDOM: Final = 2.0
-LOAD: Final = 0.1  # of a byte from memory; what others have just read lies in the cache
+ARITHMETIC: Final = 0.03  # an operation of a few instructions, on vectors
+DIVISION: Final = 0.1
+FUNCTION: Final = 0.8  # exp, sin ...
+SAMPLER: Final = 8.0  # draws until one is accepted
+RANDOM: Final = 0.8
+LOAD: Final = 0.04  # of a byte from memory; what others have just read lies in the cache
 STORE: Final = 0.2  # of a byte; its cache line is read before
-CACHED: Final = 0.03  # of a byte that lies in the cache
+CACHED: Final = 0.01  # of a byte that lies in the cache
 LAUNCH: Final = 60_000.0  # of a stage, however small
 CACHE: Final = 1 << 20  # bytes: what one core has for itself
 
@@ -63,11 +63,17 @@ def weight(node: Expr) -> int:
     return HEAVY if node.op in ELEMENTARY or node.op in SAMPLERS else 1
 
 
-def of_keeping(size: int, itemsize: int, reads: int) -> float:
-    """Nanoseconds to store ``size`` elements, and to read ``reads`` of them."""
+def reads(leaf: Leaf) -> int:
+    """How many elements ``leaf`` computes of an expression: one for all that repeat it."""
+    size = math.prod(leaf.shape)
+    return size if any(leaf.strides) else min(size, 1)
+
+
+def of_keeping(size: int, itemsize: int, read: int) -> float:
+    """Nanoseconds to store ``size`` elements, and to read ``read`` of them."""
     stored = size * itemsize
     each = STORE + LOAD if stored > CACHE else 2 * CACHED
-    return LAUNCH + each * stored + CACHED * reads * itemsize
+    return LAUNCH + each * stored + CACHED * read * itemsize
 
 
 def is_drawn(root: Expr) -> bool:

@@ -101,8 +101,7 @@ class _Cutter:
             self.emitted[id(node)] = self._map(node)
         else:
             arg = self.emitted[id(node.arg)]
-            why = f"a {node.op} is read whole" if isinstance(node, Reduced) else f"a {node.op}"
-            self.results[id(node)] = self.request(arg, replace(node, arg=arg), why)
+            self.results[id(node)] = self.request(arg, replace(node, arg=arg), f"a {node.op}")
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
         """One more stage; what it leaves."""
@@ -138,8 +137,10 @@ class _Cutter:
         return self._of(self.results[id(root)], leaf)
 
     def _why(self, source: Expr) -> str:
-        ways = len(self.readers[id(source)])
-        return f"read in {ways} ways" if ways > 1 else "cannot be computed in the reader's order"
+        root, readers = self.emitted[id(source)], self.readers[id(source)]
+        if not all(self.nodes.can_push(root, leaf) for leaf in readers):
+            return "cannot be computed in the reader's order"
+        return f"read in {len(readers)} ways" if len(readers) > 1 else "read again and again"
 
     def _is_kept(self, source: Expr) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
@@ -152,7 +153,7 @@ class _Cutter:
         if size * itemsize > self.memory:
             return False
         each = costs.of_element(root)
-        reads = sum(math.prod(leaf.shape) for leaf in readers)
+        reads = sum(costs.reads(leaf) for leaf in readers)
         once = each * size + costs.of_keeping(size, itemsize, reads)
         if costs.is_drawn(root):
             once *= _DRAWN

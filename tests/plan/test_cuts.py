@@ -1,0 +1,241 @@
+"""Where expressions are cut: programs stay linear, and every choice has the same bits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.expr.interpret import interpret
+from speedcube.expr.nodes import Expr, Leaf, Map, below
+from speedcube.expr.push import Nodes, places
+from speedcube.kernel.lower.reference import draw
+from speedcube.plan import costs, cuts
+from speedcube.plan.cuts import requests_of
+
+DATA = np.random.default_rng(3).normal(size=(60, 50))
+
+
+def line(u: Any) -> Any:
+    return (u[:-2] + u[1:-1] * 2 + u[2:]) * 0.25
+
+
+def heat(u: Any) -> Any:
+    inner = u[1:-1, 1:-1]
+    around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+    return inner + (around - inner * 4) * 0.1
+
+
+def repeated(step: Any, u: Any, times: int) -> Any:
+    for _ in range(times):
+        u = step(u)
+    return u
+
+
+def whys(array: sc.Array) -> list[str]:
+    return [stage.why for stage in array.plan(on="core").stages]
+
+
+# A program is a graph ----------------------------------------------------------------------------
+
+
+def test_a_step_adds_the_same_nodes_whatever_came_before() -> None:
+    u = sc.asarray(np.arange(5000.0))
+    sizes = [len(below(repeated(line, u, times)._expr)) for times in (1, 2, 3, 50, 1000)]
+    each = sizes[1] - sizes[0]
+    assert [size - sizes[0] for size in sizes] == [each * (n - 1) for n in (1, 2, 3, 50, 1000)]
+
+
+@pytest.mark.parametrize(("step", "times", "shape"), [(line, 200, (5000,)), (heat, 20, (90, 80))])
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_many_steps_have_numpys_bits(step: Any, times: int, shape: Any, rung: str) -> None:
+    data = np.random.default_rng(1).normal(size=shape)
+    result = repeated(step, sc.asarray(data), times).compute(on=rung)
+    assert_same_bits(result, repeated(step, data, times))
+
+
+def test_a_thousand_steps_and_ten_thousand_operations_are_planned() -> None:
+    u = repeated(line, sc.asarray(np.arange(3000.0)), 1000)
+    assert_same_bits(u.compute(on="core"), repeated(line, np.arange(3000.0), 1000))
+    x = sc.asarray(np.linspace(-1.0, 1.0, 7))
+    y, z = x, np.linspace(-1.0, 1.0, 7)
+    for k in range(5000):
+        y, z = y * 0.999 + k, z * 0.999 + k
+    assert len(y.plan(on="core").stages) < 60
+    assert_same_bits(y.compute(on="core"), z)
+
+
+def test_no_kernel_is_longer_than_is_quick_to_compile() -> None:
+    x = sc.asarray(DATA)
+    programs = [repeated(line, x, 12).sum(), repeated(lambda u: np.exp(-u) * 0.5, x, 300)]
+    doubled = repeated(lambda u: u * u, x, 300)  # 300 operations, 2**300 paths
+    for array in (*programs, doubled):
+        stages = array.plan(on="core").stages
+        for stage in stages:
+            nodes = {id(n): n for n in below(stage.root)}
+            assert sum(map(costs.weight, nodes.values())) <= costs.MOST
+    assert len(doubled.plan(on="core").stages) == 2
+    assert "its reader's kernel is long enough" in whys(doubled)
+
+
+# What is kept, and what is made again ------------------------------------------------------------
+
+
+def test_what_is_cheap_is_made_again_and_what_is_dear_is_kept() -> None:
+    x = sc.asarray(np.ones(4_000_000))
+    cheap, dear = x * 2, np.exp(np.sin(x))
+    assert whys(cheap[2:] - cheap[1:-1] + cheap[:-2]) == ["the result"]
+    assert whys(dear[2:] - dear[1:-1] + dear[:-2]) == ["read in 3 ways", "the result"]
+    assert whys(dear[::2] + 1) == ["the result"], "one reader, of half of it"
+
+
+def test_a_small_value_that_everything_reads_is_made_once() -> None:
+    rows, columns = sc.asarray(np.ones(3000)), sc.asarray(np.ones((2000, 3000)))
+    why = ["read again and again", "the result"]
+    assert whys(np.exp(rows)[None, :] * columns) == why
+
+
+def test_a_number_made_of_a_reduction_is_no_stage_of_its_own() -> None:
+    x = sc.asarray(np.ones((2000, 300)))
+    assert whys(x - x.sum() / 7) == ["a sum", "the result"]
+
+
+def test_random_numbers_are_drawn_again_where_keeping_them_does_not_pay_twice() -> None:
+    x = sc.random.default_rng(1).normal(size=10_000_000) * 2
+    assert whys(x[1:] - x[:-1]) == ["the result"]
+
+
+def test_what_does_not_fit_is_made_again() -> None:
+    x = np.exp(sc.random.default_rng(1).normal(size=(10**6, 10**6)))
+    every = x[:, ::1000]
+    total = (every[2:] - every[1:-1] + every[:-2]).sum()
+    assert whys(total) == ["a sum"]
+
+
+def test_a_copy_is_kept_where_its_order_needs_it() -> None:
+    turned = sc.asarray(DATA).T.reshape(-1)
+    assert whys(turned * 2) == ["cannot be computed in the reader's order", "the result"]
+    assert_same_bits((turned * 2).compute(), DATA.T.reshape(-1) * 2)
+    doubled = (sc.asarray(DATA) * 2)[:, ::2]
+    assert_same_bits(doubled.reshape(-1)[::3].compute(), (DATA * 2)[:, ::2].reshape(-1)[::3])
+
+
+def test_what_two_read_in_the_same_way_is_one_node() -> None:
+    y = sc.asarray(DATA) * 2
+    (one,) = requests_of((y[1:] + y[1:] * y[:-1])._expr)
+    maps = [node for node in below(one.root) if isinstance(node, Map)]
+    assert len(maps) == 4, "two products of 2, one of both, one sum"
+
+
+def test_intermediates_are_counted_while_they_are_needed() -> None:
+    u = sc.asarray(np.ones(1 << 20))
+    peak = {n: repeated(line, u, n).plan(on="core").peak_bytes for n in (1, 20, 40)}
+    assert len(whys(repeated(line, u, 40))) > 10
+    assert peak[20] - peak[1] <= 2 * (8 << 20)
+    assert peak[40] == peak[20], "those before the last are gone"
+
+
+# Same bits, whatever is chosen -------------------------------------------------------------------
+
+OPERATIONS = {
+    "add": lambda a, b: a + b,
+    "multiply": lambda a, b: a * b,
+    "difference": lambda a, b: np.abs(a - b),
+    "where": lambda a, b: np.where(a < b, a, b * 0.5),
+    "exp": lambda a, b: np.exp(-np.abs(a)) + b,
+    "centred": lambda a, b: a - b.max(axis=0),
+}
+VIEWS = {
+    "shift": lambda a: a[1:, :-1],
+    "back": lambda a: a[::-1],
+    "every other": lambda a: a[:, ::2],
+    "turned": lambda a: a.T,
+    "flat": lambda a: a.reshape(-1)[1:].reshape(-1, 1),
+    "row": lambda a: a[:1],
+    "running": lambda a: np.cumsum(a, axis=1),
+    "same": lambda a: a,
+}
+
+
+def program(choices: list[tuple[str, str, str, int, int]], data: Any) -> Any:
+    """Arrays made one after the other, each of two before it, cut to what both have."""
+    arrays = [data]
+    for name, left, right, i, j in choices:
+        a, b = VIEWS[left](arrays[i % len(arrays)]), VIEWS[right](arrays[j % len(arrays)])
+        rows, columns = (min(m, n) for m, n in zip(a.shape, b.shape, strict=True))
+        if rows and columns:
+            arrays.append(OPERATIONS[name](a[:rows, :columns], b[:rows, :columns]))
+    return arrays[-1]
+
+
+CHOICES = st.lists(
+    st.tuples(
+        st.sampled_from(sorted(OPERATIONS)),
+        st.sampled_from(sorted(VIEWS)),
+        st.sampled_from(sorted(VIEWS)),
+        st.integers(0, 5),
+        st.integers(0, 5),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(CHOICES, st.sampled_from(["float64", "float32", "float16"]))
+def test_every_choice_gives_the_interpreters_bits(choices: Any, dtype: str) -> None:
+    data = DATA[:9, :7].astype(dtype)
+    array = program(choices, sc.asarray(data))
+    chosen = array.compute(on="core")
+    kept, again = (_computed(array._expr, keep) for keep in (True, False))
+    assert_same_bits(chosen, kept)
+    assert_same_bits(chosen, again)
+    if not any(name == "exp" or "running" in (a, b) for name, a, b, *_ in choices):
+        assert_same_bits(chosen, interpret(array._expr, draw))
+
+
+def _computed(expr: Expr, keep: bool) -> Any:
+    """``expr`` with every map that is read through views kept, or none that need not be."""
+
+    def choose(cutter: Any, source: Expr) -> bool:
+        readers = cutter.readers[id(source)]
+        root = cutter.emitted[id(source)]
+        return keep or not all(cutter.nodes.can_push(root, leaf) for leaf in readers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts._Cutter, "_is_kept", choose)
+        return sc.Array(expr).compute(on="core")
+
+
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    st.data(),
+)
+def test_places_are_those_that_a_leaf_reads(shape: list[int], data: st.DataObject) -> None:
+    """Any leaf over an array: its places, or none, never others."""
+    size = math.prod(shape)
+    extents = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    strides = tuple(data.draw(st.integers(-size, size)) for _ in extents)
+    low = sum(min(0, s * (n - 1)) for s, n in zip(strides, extents, strict=True))
+    high = sum(max(0, s * (n - 1)) for s, n in zip(strides, extents, strict=True))
+    if high - low >= size:
+        return
+    offset = data.draw(st.integers(-low, size - 1 - high))
+    whole = np.arange(size).reshape(shape)
+    source = sc.asarray(whole)._expr
+    leaf = Leaf(source, extents, offset, strides)
+    grid = np.indices(extents).reshape(len(extents), -1)
+    read = offset + np.array(strides) @ grid
+    where = places(leaf, tuple(shape))
+    if where is not None:
+        start, matrix = where
+        indices = np.array(start)[:, None] + np.array(matrix) @ grid
+        assert np.array_equal(whole[tuple(indices)], read)
+    pushed = Nodes().pushed(source, leaf)
+    assert pushed is not None, "stored data that lie in order can be read anyhow"
+    assert np.array_equal(interpret(pushed, draw).reshape(-1), read)
