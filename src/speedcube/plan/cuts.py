@@ -149,9 +149,11 @@ class _Cutter:
             return True
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return True
-        size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
-        if size * itemsize > self.memory:
+        if not self._fits(root):
             return False
+        if self._weight(root) * len(readers) > costs.MOST:
+            return True
+        size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
         each = costs.of_element(root)
         reads = sum(costs.reads(leaf) for leaf in readers)
         once = each * size + costs.of_keeping(size, itemsize, reads)
