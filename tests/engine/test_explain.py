@@ -36,7 +36,7 @@ def test_every_operation_and_reduction_has_a_row() -> None:
 
 
 def test_every_source_and_distribution_has_a_row() -> None:
-    assert set(laws.SOURCES) == set(get_args(nodes.Source))
+    assert set(laws.SOURCES) == set(get_args(nodes.Read))
     named = {name for name, _ in streams._FLOAT} | set(streams._INTEGER)
     assert set(laws.DISTRIBUTIONS) == named
 

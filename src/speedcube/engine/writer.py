@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
-from ..expr.nodes import Expr, whole
+from ..errors import UnsupportedError
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, whole
+from ..expr.push import in_place
+from ..expr.views import rebuild
 from ..plan.stages import make_stage
 from . import cpu, gpu
 from .boxes import Stop
@@ -18,17 +22,30 @@ class Writer:
     """Stores ``root`` whenever it is called: lowered and compiled once, on the thread that calls.
 
     ``device`` is a GPU's number, or None for the CPU. Reductions and Dask arrays that ``root``
-    reads are computed when the writer is made. On a GPU a call returns at once: its kernel waits
+    reads are computed when the writer is made; `UnsupportedError` where it needs a copy. On a GPU a call returns at once: its kernel waits
     its turn on CuPy's current stream. Threads may share a writer.
     """
 
     def __init__(self, root: Expr, device: int | None = None) -> None:
-        stage = make_stage(root, None, 1)
+        on = "cores" if device is None else f"gpu:{device}"
+        results: dict[int, tuple[StageResult, Any]] = {}
+
+        def leaf(node: Leaf) -> Leaf:
+            source = node.source
+            if isinstance(source, (Leaf, Map)):
+                raise UnsupportedError("a reshape that copies cannot be part of a batch's kernel")
+            if not isinstance(source, (Reduced, Scanned, Deferred)):
+                return node
+            if id(source) not in results:
+                result = StageResult(source.shape, source.dtype)
+                results[id(source)] = result, compute(whole(source, source.shape), on)
+            return Leaf(results[id(source)][0], node.shape, node.offset, node.strides)
+
+        stage = make_stage(rebuild(in_place(root, sys.maxsize), root.shape, leaf), None, 1)
         self.prepared = prepare(stage, stage.parts[0], None)
         self.device = device
-        on = "cores" if device is None else f"gpu:{device}"
-        values = [compute(whole(need, need.shape), on) for need in stage.needs]
-        self.ready = inputs_of(stage.needs, values)
+        values = dict(results.values())
+        self.ready = inputs_of(stage.needs, [values[need] for need in stage.needs])
         self.launcher: gpu.Launcher | None = None
         self.lock = threading.Lock()
 

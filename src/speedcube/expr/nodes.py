@@ -167,9 +167,6 @@ class StageResult:
 
 # What is computed to memory by a stage of its own, where something else reads it.
 Staged: TypeAlias = Reduced | Scanned
-Source: TypeAlias = (
-    "Const | Position | Random | Stored | Deferred | Staged | StageResult | Leaf | Map"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +202,9 @@ class Map:
 
 Expr: TypeAlias = Leaf | Map
 Node: TypeAlias = Expr | Staged
+# What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
+Read: TypeAlias = Const | Position | Random | Stored | Deferred | StageResult
+Source: TypeAlias = Read | Staged | Expr
 
 
 def c_strides(shape: Shape) -> tuple[int, ...]:

@@ -92,10 +92,10 @@ def push_shape(root: Expr, shape: Shape) -> Expr | None:
     return Nodes().rebuilt(root, shape, lambda leaf: _in_shape(leaf, shape))
 
 
-def in_place(root: Expr) -> Expr:
+def in_place(root: Expr, most: int = LONG) -> Expr:
     """``root`` without views of maps, for who reads leaves at other places than in order.
 
-    Those that would make it long stay, and those that no leaf below can take.
+    Those of more than ``most`` nodes stay, and those that no leaf below can take.
     """
     if not any(isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf)) for n in walk(root)):
         return root
@@ -106,7 +106,7 @@ def in_place(root: Expr) -> Expr:
             done[id(node)] = nodes.map(Map(node.op, args, node.shape, node.dtype))
         elif isinstance(node, Leaf):
             inner = done.get(id(node.source))
-            short = inner is not None and len(walk(inner)) < LONG
+            short = inner is not None and len(walk(inner)) <= most
             done[id(node)] = (nodes.pushed(inner, node) if inner and short else None) or node
     return done[id(root)]
 

@@ -10,8 +10,19 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...expr import space
-from ...expr.interpret import interpret
-from ...expr.nodes import Deferred, Expr, Random, Reduced, Scanned, Source, Stored, whole
+from ...expr.interpret import interpret, positions
+from ...expr.nodes import (
+    Deferred,
+    Expr,
+    Leaf,
+    Map,
+    Random,
+    Reduced,
+    Scanned,
+    Source,
+    Stored,
+    whole,
+)
 from ...expr.span import spanned
 from ...philox import round_keys
 from ..evaluate import evaluate
@@ -48,6 +59,8 @@ def _memory(source: Source) -> Array:
     """What lies at each position, those below 0 at the end; nothing where no memory is read."""
     if isinstance(source, Stored):
         return _around(np.asarray(source.buffer)).view(dtypes.stored(source.dtype))
+    if isinstance(source, (Leaf, Map)):
+        return elements(source).view(dtypes.stored(source.dtype)).reshape(-1)
     if isinstance(source, (Reduced, Scanned, Deferred)):
         values = interpret(whole(source, source.shape), draw)
         return values.view(dtypes.stored(source.dtype)).reshape(-1)
@@ -61,6 +74,13 @@ def _around(array: Array) -> Array:
     return np.roll(spanned(array)[0].view(array.dtype), first)
 
 
+def _read(leaf: Leaf) -> Array:
+    """The elements of ``leaf``; those of an expression by its kernel, too."""
+    if isinstance(leaf.source, (Leaf, Map)):
+        return np.asarray(elements(leaf.source).reshape(-1)[positions(leaf)])
+    return interpret(leaf, draw)
+
+
 def elements(root: Expr) -> Array:
     """The elements of ``root``; reductions that it reads are NumPy's, with NumPy's rounding."""
     if math.prod(root.shape) == 0:
@@ -72,7 +92,7 @@ def elements(root: Expr) -> Array:
         if code.kind == "memory":
             inputs[f"memory{k}"] = _memory(leaf.source)
         else:
-            inputs[f"leaf{k}"] = interpret(leaf, draw).view(dtypes.stored(leaf.dtype))
+            inputs[f"leaf{k}"] = _read(leaf).view(dtypes.stored(leaf.dtype))
     values = evaluate(lowered.program.element, inputs, lowered.params)["x"]
     whole = np.broadcast_to(values, root.shape).astype(dtypes.stored(root.dtype), copy=False)
     return whole.view(root.dtype)
