@@ -22,8 +22,9 @@ class Writer:
     """Stores ``root`` whenever it is called: lowered and compiled once, on the thread that calls.
 
     ``device`` is a GPU's number, or None for the CPU. Reductions and Dask arrays that ``root``
-    reads are computed when the writer is made; `UnsupportedError` where it needs a copy. On a GPU a call returns at once: its kernel waits
-    its turn on CuPy's current stream. Threads may share a writer.
+    reads are computed when the writer is made; `UnsupportedError` where it needs a copy. On a GPU a
+    call returns at once: its kernel waits its turn on CuPy's current stream. Threads may share a
+    writer.
     """
 
     def __init__(self, root: Expr, device: int | None = None) -> None:
@@ -44,8 +45,8 @@ class Writer:
         stage = make_stage(rebuild(in_place(root, sys.maxsize), root.shape, leaf), None, 1)
         self.prepared = prepare(stage, stage.parts[0], None)
         self.device = device
-        values = dict(results.values())
-        self.ready = inputs_of(stage.needs, [values[need] for need in stage.needs])
+        values = {id(result): value for result, value in results.values()}
+        self.ready = inputs_of(stage.needs, [values[id(need)] for need in stage.needs])
         self.launcher: gpu.Launcher | None = None
         self.lock = threading.Lock()
 
