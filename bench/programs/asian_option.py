@@ -6,7 +6,7 @@ DRAWS = True
 
 
 def data(scale):
-    return (90_000 * scale,)
+    return (60_000 * scale,)
 
 
 def run(paths):

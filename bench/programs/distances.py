@@ -5,7 +5,7 @@ import numpy as np
 
 def data(scale):
     rng = np.random.default_rng(1)
-    return rng.standard_normal((9000 * scale, 3)), rng.standard_normal((1500, 3))
+    return rng.standard_normal((6000 * scale, 3)), rng.standard_normal((1500, 3))
 
 
 def run(a, b):

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    return (np.random.default_rng(1).standard_normal((8000 * scale, 8000)),)
+    return (np.random.default_rng(1).standard_normal((6000 * scale, 6000)),)
 
 
 def run(x):

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    return (np.random.default_rng(1).standard_normal((2_000_000 * scale, 20)) * 2 + 3,)
+    return (np.random.default_rng(1).standard_normal((1_000_000 * scale, 20)) * 2 + 3,)
 
 
 def run(table):
