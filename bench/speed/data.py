@@ -82,6 +82,8 @@ class Arrays:
         kind = (shape, row.dtype, row.layout, row.values)
         if kind != self.kind:
             self.kind, self.held = kind, {}
+            if hasattr(self.xp, "get_default_memory_pool"):  # CuPy keeps what was freed
+                self.xp.get_default_memory_pool().free_all_blocks()
         for name in names - self.held.keys():
             self.held[name] = array(self.xp, name, row, shape)
         return {name: self.held[name] for name in sorted(names)}

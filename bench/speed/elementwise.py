@@ -79,7 +79,7 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
     ("square", "float64", "strided", ("x + 1", "x + y")),
     ("square", "float64", "reversed", ("x + 1", "x + y")),
     ("thousand", "float64", "normal", (
-        "x + 1", "(x * 2 + y).sum()", "x.max()", "np.exp(x / 30)", "x.cumsum()",
+        "x + 1", "(x * 2 + y).sum()", "x.max()", "np.exp(x / 30)", "x.cumsum(axis=0)",
     )),
     ("sheet", "float64", "normal", ("x.mean(axis=0)", "x - x.mean(axis=0)", "x.std(axis=1)")),
 )  # fmt: skip

@@ -19,7 +19,7 @@ CHAINS: Final[tuple[tuple[str, str, str, int | Shape | str | None], ...]] = (
     ("normal(10, 1, shape)", ".sum(axis=1)", "points", 1),
     ("normal(10, 1, shape)", ".mean(axis=0)", "climate", 0),
     ("normal(10, 1, shape)", "[::2, ::2].sum()", "square", None),
-    ("normal(10, 1, shape)", ".cumsum()", "line", ""),
+    ("normal(10, 1, shape)", ".cumsum(axis=0)", "line", ""),
     ("normal(10, 1, shape)", "", "square", ""),
     ("normal(10, 1, shape)", ".sum()", "thousand", None),
     ("random(shape)", "", "square", ""),

@@ -105,21 +105,23 @@ def collected(compute: Callable[..., Any]) -> Callable[[Callable[[], Any]], Any]
 
 def ours(rung: str) -> Library:
     """speedcube on ``rung``; on a GPU its results stay there, as CuPy's do."""
-    names = Names("speedcube")
+    names, on_gpu = Names("speedcube"), rung.startswith("gpu")
     together = getattr(sc, "compute", dask.compute)
 
     def run(text: Callable[[], Any]) -> Any:
         with sc.on(rung):
             value = text()
-            if isinstance(value, tuple):
+            if isinstance(value, tuple) and not on_gpu:
                 return together(*value)
+            if isinstance(value, tuple):
+                return tuple(each.compute(to="cupy") for each in value)
             if not isinstance(value, sc.Array):
                 return value
-            return value.compute(to="cupy") if rung.startswith("gpu") else value.compute()
+            return value.compute(to="cupy") if on_gpu else value.compute()
 
     if rung == "core":
         return Library(names, sc.asarray, run, OF_A_CORE)
-    return Library(names, sc.asarray, waiting(run) if rung.startswith("gpu") else run)
+    return Library(names, sc.asarray, waiting(run) if on_gpu else run)
 
 
 def waiting(run: Callable[[Callable[[], Any]], Any]) -> Callable[[Callable[[], Any]], Any]:
@@ -155,8 +157,17 @@ def cupys() -> Library:
 THEIRS: Final[dict[str, Callable[[], Library]]] = {"numpy": numpys, "dask": dasks, "cupy": cupys}
 
 
-def on_host(value: Any) -> Any:
-    """A result as NumPy's array, or a tuple of them."""
+def result_of(value: Any) -> Any:
+    """NumPy's or CuPy's array of a result, or a tuple of them."""
     if isinstance(value, (tuple, list)):
-        return tuple(on_host(each) for each in value)
-    return np.asarray(value.get() if hasattr(value, "get") else value)
+        return tuple(result_of(each) for each in value)
+    return value if hasattr(value, "get") else np.asarray(value)
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or CuPy where an array lies on a GPU: it is compared where it is."""
+    return importlib.import_module("cupy") if hasattr(array, "get") else np
+
+
+def on_host(array: Any) -> Any:
+    return array.get() if hasattr(array, "get") else array

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .libraries import Library, on_host
+from .libraries import Library, module_of, on_host, result_of
 
 Told = Callable[[dict[str, Any]], None]
 Text = Callable[[], Any]
@@ -41,11 +41,12 @@ def timed(library: Library, text: Text, calls: int = 1) -> tuple[float, Any]:
 
 
 def bits(value: Any) -> str:
-    """A hash of the results' dtypes, shapes and bytes."""
+    """A hash of the results' dtypes, shapes and bytes; on a GPU of a million even steps of them."""
     digest = hashlib.sha256()
     for each in value if isinstance(value, tuple) else (value,):
         digest.update(f"{each.dtype.str}{each.shape}".encode())
-        digest.update(np.ascontiguousarray(each).data)
+        step = 1 if isinstance(each, np.ndarray) else max(1, each.size // 1_000_000)
+        digest.update(np.ascontiguousarray(on_host(each.ravel()[::step])).data)
     return digest.hexdigest()[:16]
 
 
@@ -61,7 +62,7 @@ def wrong(ours: Any, theirs: Any, chance: bool, dtype: str = "float64") -> str |
     if ours.shape != theirs.shape:
         return f"shape {ours.shape} instead of {theirs.shape}"
     if chance:
-        a, b = (float(np.mean(each, dtype=np.float64)) for each in (ours, theirs))
+        a, b = (float(each.mean(dtype=np.float64)) for each in (ours, theirs))
         return None if abs(a - b) <= BY_CHANCE * max(abs(b), 1e-3) else f"{a} instead of {b}"
     floats = [t for t in (ours.dtype, theirs.dtype, np.dtype(dtype)) if t.kind == "f"]
     inexact = ours.dtype.kind == "f" and min(floats, key=lambda t: t.itemsize)
@@ -71,20 +72,22 @@ def wrong(ours: Any, theirs: Any, chance: bool, dtype: str = "float64") -> str |
 
 def close(ours: Any, theirs: Any, apart: float) -> bool:
     """A block at a time, which stays in the cache; ``apart`` is also of the largest magnitude."""
-    a, b = np.ravel(ours), np.ravel(theirs)
-    blocks = [slice(k, k + BLOCK) for k in range(0, a.size, BLOCK)]
-    if all(np.array_equal(a[block], b[block]) for block in blocks):
+    xp = module_of(theirs)
+    a, b = xp.asarray(ours).ravel(), theirs.ravel()
+    length = BLOCK if xp is np else 1000 * BLOCK
+    blocks = [slice(k, k + length) for k in range(0, a.size, length)]
+    if all(xp.array_equal(a[block], b[block]) for block in blocks):
         return True
-    finite = (np.abs(b[block][np.isfinite(b[block])]) for block in blocks)
-    scale = max(float(np.max(each, initial=0)) for each in finite)
+    finite = (xp.abs(b[block][xp.isfinite(b[block])]) for block in blocks)
+    scale = max(float(each.max()) if each.size else 0.0 for each in finite)
     return all(
-        np.allclose(a[block], b[block], rtol=apart, atol=apart * scale, equal_nan=True)
+        xp.allclose(a[block], b[block], rtol=apart, atol=apart * scale, equal_nan=True)
         for block in blocks
     )
 
 
 def farthest(ours: Any, theirs: Any) -> str:
-    a, b = ours.astype(np.float64), theirs.astype(np.float64)
+    a, b = (on_host(each).astype(np.float64) for each in (ours, theirs))
     off = np.where(np.isnan(a) & np.isnan(b), 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf))
     place = np.unravel_index(int(np.argmax(off)), a.shape)
     return f"{a[place]} instead of {b[place]} at {tuple(int(k) for k in place)}"
@@ -111,11 +114,11 @@ def measured(
     except Exception as error:  # the row is recorded with it
         tell({"error": one_line(error)})
         return
-    result = on_host(our_value)
+    result = result_of(our_value)
     tell({"first": {"ours": our_first, "theirs": their_first}, "bits": bits(result)})
     del our_value
     if their_first:
-        fault = wrong(result, on_host(their_value), chance, dtype)
+        fault = wrong(result, result_of(their_value), chance, dtype)
         if fault:
             tell({"wrong": fault})
             return

@@ -71,6 +71,8 @@ def finished(known: dict[str, Any], limit: float) -> dict[str, Any]:
     their_time = known.pop("their time", None)
     if "not ended within" in known and their_time:
         known["at most"] = their_time / limit
+    elif "not ended within" in known and "why" not in known:  # theirs comes first
+        return {"why": f"the other did not end within {limit:g} s"}
     return known
 
 

@@ -83,7 +83,7 @@ def test_numpy_runs_every_text() -> None:
         shape = data.shape_of(row, "core")
         arrays = held.of(row, set("xyij") & set(compile(text, "", "eval").co_names), shape)
         names = {"np": library.names, "shape": shape, "n": shape[0], **arrays}
-        value = libraries.on_host(eval(text, names))
+        value = libraries.result_of(eval(text, names))
         assert value is not None, row.name
 
 
@@ -198,6 +198,8 @@ def serve(connection: Any) -> None:
         if kind == "silence":
             connection.send({"their time": 0.001})
             time.sleep(600)
+        if kind == "nothing":
+            time.sleep(600)
         if kind == "death":
             os._exit(3)
         connection.send({"name": name})
@@ -213,6 +215,9 @@ def test_no_row_holds_the_others_up() -> None:
         assert silent == {"not ended within": 0.2, "at most": pytest.approx(0.005)}
         again = runner.measure(("answer", "d", "core"), 30.0)
         assert again["pid"] != first["pid"]
+        assert runner.measure(("nothing", "c", "core"), 0.2) == {
+            "why": "the other did not end within 0.2 s"
+        }
         dead = runner.measure(("death", "e", "core"), 30.0)
         assert dead == {"error": "the process ended with exit code 3"}
         process = runner.process
