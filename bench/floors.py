@@ -1,9 +1,10 @@
 """Every operation beside NumPy on one core, Dask's threads on two, and CuPy on a GPU; 17 programs.
 
-python bench/floors.py [--gpu] [--only WORD] [--json FILE] [--page]. The rows are those of
-bench/speed/table.py, the programs those of bench/programs/. Figures are the other's time over ours,
-the median of pairs measured in turn. Each is measured in a process that is ended where it takes too
-long. --page writes docs/speed.md from measurements/floors/ and measures nothing.
+python bench/floors.py [--gpu] [--only WORD] [--part K/N] [--json FILE] [--page]. The rows are those
+of bench/speed/table.py, the programs those of bench/programs/. Figures are the other's time over
+ours, the median of pairs measured in turn. Each is measured in a process that is ended where it
+takes too long. --page writes docs/speed.md from measurements/floors/ (baseline-*.json and, where a
+row is in them, now-*.json) and measures nothing.
 """
 
 from __future__ import annotations
@@ -44,10 +45,18 @@ def asked(columns: tuple[str, ...], only: str) -> Iterator[Asked]:
                 yield "program", name, column
 
 
-def measured(columns: tuple[str, ...], only: str) -> dict[str, Any]:
+def part_of(every: list[Asked], part: str) -> list[Asked]:
+    """Part ``K/N``: a stretch, so that rows of the same data stay together."""
+    k, n = (int(number) for number in part.split("/"))
+    if not 1 <= k <= n:
+        raise SystemExit(f"--part {part}: K/N is one of N parts, K from 1 to N")
+    return every[len(every) * (k - 1) // n : len(every) * k // n]
+
+
+def measured(every: list[Asked]) -> dict[str, Any]:
     """By kind, name and column what `speed.run` found."""
     found: dict[str, Any] = {"row": {}, "program": {}}
-    for (kind, name, column), result in everything(asked(columns, only), LIMIT):
+    for (kind, name, column), result in everything(every, LIMIT):
         found[kind].setdefault(name, {})[column] = result
         shown = {k: v for k, v in result.items() if k in page.TOLD}
         print(f"{column:5s} {name}: {page.shown(result)} {shown or ''}", flush=True)
@@ -60,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true", help="beside CuPy, and not on the CPU")
     parser.add_argument("--only", default="", help="rows and programs whose name contains this")
+    parser.add_argument("--part", default="1/1", help="K/N: of N parts of them the K-th")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", action="store_true", help="write docs/speed.md")
     options = parser.parse_args()
@@ -68,7 +78,7 @@ def main() -> None:
         return
     columns = ("gpu",) if options.gpu else ON_CPU
     load, start = os.getloadavg(), datetime.now(UTC)
-    found = measured(columns, options.only)
+    found = measured(part_of(list(asked(columns, options.only)), options.part))
     whole = {
         "schema": 1,
         "date": start.isoformat(timespec="seconds"),

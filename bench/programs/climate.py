@@ -5,7 +5,7 @@ import numpy as np
 
 def data(scale):
     rng = np.random.default_rng(1)
-    weather = rng.standard_normal((480, 180, 360 * scale), dtype="float32")
+    weather = rng.standard_normal((480, 180, 360 * scale), dtype=np.float32)
     return (weather * 8 + 15,)
 
 

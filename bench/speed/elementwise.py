@@ -80,11 +80,13 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
     ("square", "float64", "reversed", ("x + 1", "x + y")),
     ("thousand", "float64", "normal", (
         "x + 1", "(x * 2 + y).sum()", "x.max()", "np.exp(x / 30)", "x.cumsum(axis=0)",
+        "np.asarray([1.0, 2.0, 4.0]).sum()",
     )),
     ("sheet", "float64", "normal", ("x.mean(axis=0)", "x - x.mean(axis=0)", "x.std(axis=1)")),
 )  # fmt: skip
 LAYOUTS: Final = ("transposed", "strided", "reversed")
-TERMS: Final = {"(x * 2 + y).sum()": 1000, "x.std(axis=1)": 100,
+TERMS: Final = {"np.asarray([1.0, 2.0, 4.0]).sum()": 3, "(x * 2 + y).sum()": 1000,
+                "x.std(axis=1)": 100,
                 "x.mean(axis=0)": 10, "x - x.mean(axis=0)": 10}  # fmt: skip
 SMALL: Final = ("thousand", "sheet")
 

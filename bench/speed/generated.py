@@ -49,7 +49,6 @@ CREATED: Final[tuple[tuple[str, str, int], ...]] = (
     ("np.eye(n).sum(axis=0)", "square", 2000),
     ("np.ones(shape).sum(axis=1)", "square", 2000),
     ("np.full(shape, 2.5)", "square", 0),
-    ("np.asarray([1.0, 2.0, 4.0]).sum()", "thousand", 3),
 )
 
 

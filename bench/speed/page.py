@@ -90,15 +90,24 @@ def together(all_judged: Judged) -> str:
         text += line(f"geometric mean of the {kind} rows", least, *cells)
     cells = (count_text(all_judged, column) for column in COLUMNS)
     text += line("rows below their floor", 0, *cells)
-    ratios = {
-        column: [each[column].ratio or 0.0 for each in all_judged.programs.values()
-                 if each[column].text not in ("", "-")]
-        for column in COLUMNS
-    }  # fmt: skip
-    least = (at_least(min(r), PROGRAM_FLOOR) if r else "" for r in ratios.values())
-    text += line("the slowest program", PROGRAM_FLOOR, *least)
-    middle = (at_least(statistics.median(r), MIDDLE_FLOOR) if r else "" for r in ratios.values())
-    return text + line("the program in the middle", MIDDLE_FLOOR, *middle) + "\n"
+    text += line("the slowest program", PROGRAM_FLOOR, *map(slowest, ran(all_judged)))
+    middles = (statistics.median(v.ratio or 0.0 for v in each) if each else None
+               for each in ran(all_judged))  # fmt: skip
+    cells = (at_least(middle, MIDDLE_FLOOR) for middle in middles)
+    return text + line("the program in the middle", MIDDLE_FLOOR, *cells) + "\n"
+
+
+def ran(all_judged: Judged) -> list[list[Verdict]]:
+    """The programs of each column that have something to be beside."""
+    every = all_judged.programs.values()
+    return [[each[c] for each in every if each[c].text not in ("", "-")] for c in COLUMNS]
+
+
+def slowest(programs: list[Verdict]) -> str:
+    failing = sum(each.ratio is None for each in programs)
+    if failing:
+        return f"**{failing} fail**"
+    return at_least(min((v.ratio for v in programs if v.ratio), default=None), PROGRAM_FLOOR)
 
 
 def count_text(all_judged: Judged, column: str) -> str:
@@ -165,16 +174,21 @@ def shielded(text: str) -> str:
 
 def sources_text(whole: Measured) -> str:
     text = heads("column", "measured by", "on", "in")
-    for column, (name, report) in whole["from"].items():
-        machine = report["machine"]
-        versions = ", ".join(f"{lib} {machine[lib]}" for lib in ("numpy", "dask", "cupy")
-                             if lib in machine)  # fmt: skip
-        load = f"load {report['load']['before'][0]:.1f} to {report['load']['after'][0]:.1f}"
-        device = machine.get("gpu") or (
-            f"{machine['processor']}, {machine['cores']} cores, {machine['simd']} kernels"
-        )
-        text += line(BESIDE[column], f"`{report['command']}`, {report['date'][:10]}",
-                     f"{device}; {versions}; {load}", f"[{name}](../{FOLDER}/{name})")  # fmt: skip
+    for column, reports in whole["from"].items():
+        for name, report in reports:
+            machine = report["machine"]
+            libraries = (lib for lib in ("numpy", "dask", "cupy") if lib in machine)
+            versions = ", ".join(f"{library} {machine[library]}" for library in libraries)
+            load = " to ".join(f"{report['load'][when][0]:.1f}" for when in ("before", "after"))
+            device = machine.get("gpu") or (
+                f"{machine['processor']}, {machine['cores']} cores, {machine['simd']} kernels"
+            )
+            text += line(
+                BESIDE[column],
+                f"`{report['command']}`, {report['date'][:10]}",
+                f"{device}; {versions}; load {load}",
+                f"[{name}](../{FOLDER}/{name})",
+            )
     return text + "\n"
 
 

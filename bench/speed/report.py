@@ -34,7 +34,7 @@ def merged(reports: list[tuple[str, Measured]]) -> Measured:
     whole: Measured = {"rows": {}, "programs": {}, "from": {}}
     for name, report in reports:
         for column in report["columns"]:
-            whole["from"][column] = (name, report)
+            whole["from"].setdefault(column, []).append((name, report))
         for kind in ("rows", "programs"):
             for each, columns in report[kind].items():
                 whole[kind].setdefault(each, {}).update(columns)

@@ -21,7 +21,7 @@ NO_OPERATIONS: Final = {
     "from_npy": "a door: the data are a file",
     "ladder": "a program",
     "on": "where it runs",
-    "random": "a module: its generators are rows of their own",
+    "random": "a module: bench/draws.py has every method, some are rows here, too",
 }
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import floors
 import numpy as np
 import pytest
 from speed import data, libraries, measure, one, page, programs, report, rows, run, table, verdict
@@ -226,6 +227,18 @@ def test_no_row_holds_the_others_up() -> None:
     assert runner.process is None
 
 
+def test_parts_are_all_of_it_in_order() -> None:
+    every = [("row", str(k), "core") for k in range(10)]
+    parts = [floors.part_of(every, f"{k}/3") for k in (1, 2, 3)]
+    assert [each for part in parts for each in part] == every
+    assert max(map(len, parts)) == 4
+    with pytest.raises(SystemExit, match="K from 1 to N"):
+        floors.part_of(every, "4/3")
+    asked = list(floors.asked(rows.ON_CPU, ""))
+    assert len(asked) == 2 * len(table.ROWS) + len(programs.names())
+    assert {name for _, name, _ in floors.asked(("gpu",), "")} == {name for _, name, _ in asked}
+
+
 # Programs -----------------------------------------------------------------------------------------
 
 
@@ -279,6 +292,7 @@ def test_every_row_stands_on_the_page_and_those_that_fall_short_in_bold() -> Non
     assert "| rows below their floor | 0 | **1 of" in text
     assert "| `blur` | one core beside NumPy | E: (a) / b |" in text
     assert text.count("**0.01**") == 1
+    assert "| the slowest program | 1.0 | **1 fail** |  |  |" in text
 
 
 def test_reports_are_written_short_and_read_again() -> None:
