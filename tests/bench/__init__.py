@@ -1,0 +1,1 @@
+"""Tests of what bench/ is made of; figures themselves are no tests."""
