@@ -41,7 +41,7 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     parameters = Parameters()
-    codes = _leaf_codes(space, tiling, parameters, _memories(root))
+    codes = leaf_codes(space, tiling, parameters, memory_leaves(root))
     b = Builder()
     roots = factors(root) if reduction == "dot" else (root,)
     values = elements(b, roots, space, parameters)
@@ -52,13 +52,13 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
     return Lowered(program, parameters.array())
 
 
-def _memories(root: Expr) -> frozenset[int]:
+def memory_leaves(root: Expr) -> frozenset[int]:
     """The leaves that gathers read at positions of their own."""
     gathers = (n for n in walk(root) if isinstance(n, Map) and n.op == "gather")
     return frozenset(id(node.args[1]) for node in gathers)
 
 
-def _leaf_codes(
+def leaf_codes(
     space: Space, tiling: Tiling, parameters: Parameters, memories: frozenset[int]
 ) -> tuple[LeafCode, ...]:
     codes: list[LeafCode] = []
