@@ -9,7 +9,7 @@ from ...expr.space import TILE
 from ..program import Program
 
 BUFFER: Final = 2 * TILE + 256  # elements in a buffer: a tile and a segment beyond each end
-MANY_WORDS: Final = 6  # of a sum that the kernel finishes itself (`many/sums.py`)
+MANY_WORDS: Final = 7  # of a sum that the kernel finishes itself (`many/sums.py`)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 17  # elements of a row; beyond, a record costs little beside them
+SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
 PROBES: Final = 4  # rows from which units come first
 # What an element costs, in vectors' steps: of memory in a row, and gathered; the end of a row.
 _GATHERED, _ROW_END = 4.0, 40.0
@@ -92,7 +93,8 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     b.output("x", cast(b, value, "float64"))
     result = source.dtype if source.dtype == "float32" else "float64"
     odd = source.dtype in ("float32", "float16")
-    many = Many(source.op, layout.rows, odd, value.type == "float32", _numbers(source, parameters))
+    whole, deep = value.type == "float32", source.count > SHALLOW
+    many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters))
     unit = layout.rows or space.out_strides[-1] == 1
     sink = Sink("many", result, unit_stride=unit, many=many)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)

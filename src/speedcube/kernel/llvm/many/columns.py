@@ -15,7 +15,7 @@ from ..elements import Tile
 from ..random import generate
 from .finish import Finish
 from .nest import ManyNest
-from .sums import OUTSIDE, SLOTS
+from .sums import OUTSIDE, TAKEN
 
 
 def rows_at_once(program: Program) -> int:
@@ -82,9 +82,8 @@ class ColumnLoops(ManyNest):
     def probe(self, at: list[str], count: str, rows: str, step: str) -> None:
         """Units from the largest magnitudes of every ``step``-th row; nothing summed yet."""
         t, sums = self.text, self.sums
-        zero = "zeroinitializer"
         with t.loop(0, count, t.lanes) as j:
-            sums.store(0, "left", j, zero)
+            sums.store(0, "left", j, "zeroinitializer")
         with t.loop(0, rows, step) as r:
 
             def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
@@ -93,7 +92,7 @@ class ColumnLoops(ManyNest):
             self.elements.element_loop(self.row(at, count, r), look)
         with t.loop(0, count, t.lanes) as j:
             for k, unit in enumerate(sums.units(sums.load(0, "left", j))):
-                for name, value in zip(SLOTS, (unit, *sums.start(unit)), strict=False):
+                for name, value in {"unit": unit, **sums.start(unit)}.items():
                     sums.store(k, name, j, value)
 
     def take(self, at: list[str], count: str, rows: list[str]) -> None:
@@ -109,18 +108,16 @@ class ColumnLoops(ManyNest):
             self.add(tiles, whole, mask)
 
     def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
-        t, d, sums = self.text, self.d, self.sums
-        names = SLOTS[1:5]
+        t, sums = self.text, self.sums
         taken = []
         for k in range(self.many.sums):
-            total, rest, left, out = (sums.load(k, name, j) for name in names)
-            taken.append(sums.variables(sums.load(k, "unit", j), (total, rest, left, out)))
+            words = {name: sums.load(k, name, j) for name in TAKEN}
+            taken.append(sums.variables(sums.load(k, "unit", j), words))
         for tile in tiles:
             sums.add(taken, self.elements.element(tile, j, mask)["x"])
         for k, one in enumerate(taken):
-            values = [t.load(d.double, one.total), t.load(d.double, one.rest)]
-            values += [t.load(d.word, one.left), t.load(d.word, one.out)]
-            for name, value in zip(names, values, strict=True):
+            values = {name: t.load(sums.kind(name), place) for name, place in one.places()}
+            for name, value in values.items():
                 sums.store(k, name, j, value)
 
     def outside(self, count: str) -> str:

@@ -73,14 +73,21 @@ class Finish:
         """Sum ``k``: what its total and rest say."""
         d, zero = self.d, self.d.constant(0.0)
         unit, total, rest = (self.sums.load(k, name, j) for name in ("unit", "total", "rest"))
-        bound = d.choose(exact, zero, d.mul(unit, self.error))
-        if not self.many.rows:
-            if self.many.fine:
-                rest = d.sub(rest, self.sums.rest_of_nothing(unit))
-            return Near(*d.two_sum(d.sub(total, unit), rest), bound)
-        high, low = d.two_sum(total, self.sums.load(k, "low", j))
-        rest, lost = d.two_sum(low, rest)
-        return Near(*d.two_sum(high, rest), d.add(bound, d.size(lost)))
+        bound, lost = d.mul(unit, self.error), zero
+        if self.many.fine and not self.many.rows:
+            rest = d.sub(rest, self.sums.rest_of_nothing(unit))
+        if self.many.rows:
+            high, low = d.two_sum(total, self.sums.load(k, "low", j))
+            rest, lost = d.two_sum(low, rest)
+        else:
+            high = d.sub(total, unit)
+        value, tail = d.two_sum(high, rest)
+        if self.many.fine and self.many.deep:
+            bound = d.mul(bound, d.parameter(self.many.parameter + 5))
+            tail, more = d.two_sum(tail, self.sums.load(k, "deep", j))
+            lost = d.add(d.size(lost), d.size(more))
+        bound = d.choose(exact, zero, bound)
+        return Near(value, tail, d.mul(d.add(bound, d.size(lost)), d.constant(_SLACK)))
 
     # Operations ----------------------------------------------------------------------------
 
@@ -152,7 +159,27 @@ class Finish:
         certain = d.both(certain, d.either(usual, zero_itself))
         if self.many.op in ("var", "std"):
             certain = d.both(certain, d.is_("ge", value, zero))
-        return self._odd(value, tail, ends, certain) if self.many.odd else (value, certain)
+        if not self.many.odd:
+            return value, certain
+        odd, certain = self._odd(value, tail, ends, certain)
+        if self.sums.elements.program.sink.dtype == "float64":  # float16 is rounded later
+            return odd, certain
+        same = d.both(usual, self._same_single(*(d.add(value, end) for end in ends)))
+        return d.choose(certain, odd, value), d.either(certain, same)
+
+    def _same_single(self, a: str, b: str) -> str:
+        """Where all between ``a`` and ``b`` is the same as float32: neither is a tie there."""
+        d, t = self.d, self.sums.text
+        v = t.vector("float")
+        x, y = (t.op(f"fptrunc {d.double} {end} to {v}") for end in (a, b))
+        same = t.op(f"fcmp oeq {v} {x}, {y}")
+        return d.both(same, *(self._untied(d.bits(end)) for end in (a, b)))
+
+    def _untied(self, bits: str) -> str:
+        """Where a double is no tie of float32's or float16's."""
+        d = self.d
+        low = d.words("and", bits, d.splat_bits((1 << 28) - 1))
+        return self.sums.text.op(f"icmp ne {d.word} {low}, zeroinitializer")
 
     def _odd(self, value: str, tail: str, ends: tuple[str, str], certain: str) -> tuple[str, str]:
         """Rounded to odd: an even value gives way to its neighbour on the side of the tail.
@@ -164,12 +191,10 @@ class Finish:
         bits = d.bits(value)
         above, below = d.is_("gt", ends[1], zero), d.is_("lt", ends[0], zero)
         known = d.either(above, below, d.is_("eq", tail, ends[0]))
-        low = d.words("and", bits, d.splat_bits((1 << 28) - 1))  # zero in ties of float32
-        untied = t.op(f"icmp ne {d.word} {low}, zeroinitializer")
         upwards = d.words("or", d.words("ashr", bits, d.splat_bits(63)), d.splat_bits(1))
         turn = t.op(f"sext {d.one} {below} to {d.word}")
         step = d.words("sub", d.words("xor", upwards, turn), turn)
         even = d.words("sub", d.words("and", bits, d.splat_bits(1)), d.splat_bits(1))
         moved = d.of_bits(d.words("add", bits, d.words("and", step, even)))
         odd = d.choose(d.either(above, below), moved, value)
-        return odd, d.both(certain, d.either(known, untied))
+        return odd, d.both(certain, d.either(known, self._untied(bits)))

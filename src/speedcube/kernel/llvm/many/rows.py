@@ -7,6 +7,7 @@ row that they do not fit later on is left to others.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ....expr.space import TILE
@@ -15,7 +16,7 @@ from ..random import generate
 from ..text import masked
 from .finish import Finish
 from .nest import ManyNest
-from .sums import SLOTS, Taken
+from .sums import SLOTS, TAKEN, Taken
 
 BATCH: Final = 512  # rows that are finished at once
 SHORT: Final = 12  # instructions of a body that may as well be run twice
@@ -45,7 +46,7 @@ class RowLoops(ManyNest):
         zero = "zeroinitializer"
         begun = t.variable("i1", "false", "begun")
         units = [t.variable(d.double, zero, "unit") for _ in range(self.many.sums)]
-        taken = [self.sums.variables(unit, (zero, zero, zero, zero)) for unit in units]
+        taken = [self.sums.variables(unit, dict.fromkeys(TAKEN, zero)) for unit in units]
         with t.loop(word(2), word(3)) as r:
             at = self.decompose(r, bases, program.kept, program.reduced)
             step = t.variable("i64", word(4), "j")
@@ -93,10 +94,9 @@ class RowLoops(ManyNest):
             most = t.splat("i64", t.call("i64", name, d.word, t.load(d.word, largest)))
             for unit, one, value in zip(units, taken, sums.units(most), strict=True):
                 t.store(d.double, value, unit)
-                kinds = (d.double, d.double, d.word, d.word)
-                places = (one.total, one.rest, one.left, one.out)
-                for kind, place, word in zip(kinds, places, sums.start(value), strict=True):
-                    t.store(kind, word, place)
+                words = sums.start(value)
+                for name, place in one.places():
+                    t.store(sums.kind(name), words[name], place)
             t.store("i1", "true", begun)
 
         first = t.op(f"xor i1 {t.load('i1', begun)}, true")
@@ -122,7 +122,7 @@ class RowLoops(ManyNest):
     def held(self, unit: str, one: Taken) -> Taken:
         """The sums with their unit read."""
         value = self.text.load(self.d.double, unit)
-        return Taken(value, one.total, one.rest, one.left, one.out)
+        return replace(one, unit=value)
 
     def waiting(self, j: str) -> str:
         """Where element j of a tile waits: behind the batch's words in one of their buffers."""
@@ -150,6 +150,7 @@ class RowLoops(ManyNest):
             "total": self.in_steps(t.i64("sub", count, low), step),
             "low": self.in_steps(low, step),
             "rest": self.sum_of_lanes(rest),
+            "deep": self.sum_of_lanes(t.load(d.double, one.deep)),
             "left": self.lanes("i64", "or", t.load(d.word, one.left)),
             "out": self.lanes("i64", "or", t.load(d.word, one.out)),
         }

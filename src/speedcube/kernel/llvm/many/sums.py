@@ -3,9 +3,11 @@
 Of a sum there are four words besides its unit M, `1.5 * 2**k`. ``total`` begins at M; while it
 stays in M's binade, adding x rounds x to a step of that binade, and what was rounded away is
 ``x - ((total + x) - total)``, exactly. That goes to ``rest``. A fine rest begins at a unit of its
-own, so near that it cannot leave its binade, and is added to in the same way; else it is an
-ordinary sum. With n terms its error is below ``n**2 * 2**-53`` steps of the total, and nothing at
-all where ``left`` is zero: the bits of everything that was rounded away and is not in a fine rest.
+own, so near that it cannot leave its binade, and is added to in the same way (what that rounds
+away goes to ``deep``, where there are many terms); else it is an ordinary sum. With n terms the
+error of the last of these is below ``n**2 * 2**-53`` steps of the one before, and nothing at all
+where ``left`` is zero: the bits of everything that was rounded away, but for what is in a fine
+rest.
 ``out`` has the bits in which a total differed from M: a total that left its binade shows there.
 """
 
@@ -23,8 +25,9 @@ INFINITY = 0x7FF << 52
 NO_UNIT = INFINITY  # nothing is certain that was added to it
 # Squares need exponents whose double is in range, with room: those of a variance's elements.
 LEAST_SQUARED, MOST_SQUARED = 623, 1400
-SLOTS = ("unit", "total", "rest", "left", "out", "low")
-_DOUBLES = ("unit", "total", "rest", "low")
+SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
+TAKEN = SLOTS[1:6]
+_WORDS = ("left", "out")
 assert len(SLOTS) == MANY_WORDS
 
 
@@ -35,8 +38,13 @@ class Taken:
     unit: str
     total: str
     rest: str
+    deep: str
     left: str
     out: str
+
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Each word's name, and the variable that holds it."""
+        return tuple((name, getattr(self, name)) for name in TAKEN)
 
 
 class Sums:
@@ -56,12 +64,10 @@ class Sums:
         return self.text.at(self.elements.buffer(buffer), j)
 
     def load(self, sum_: int, name: str, j: str) -> str:
-        kind = self.d.double if name in _DOUBLES else self.d.word
-        return self.text.load(kind, self.slot(sum_, name, j), 8)
+        return self.text.load(self.kind(name), self.slot(sum_, name, j), 8)
 
     def store(self, sum_: int, name: str, j: str, value: str) -> None:
-        kind = self.d.double if name in _DOUBLES else self.d.word
-        self.text.store(kind, value, self.slot(sum_, name, j), 8)
+        self.text.store(self.kind(name), value, self.slot(sum_, name, j), 8)
 
     # Units ---------------------------------------------------------------------------------
 
@@ -91,10 +97,10 @@ class Sums:
             units.append(d.of_bits(self._choose(nan, d.splat_bits(0x7FF8 << 48), bits)))
         return units
 
-    def start(self, unit: str) -> tuple[str, str, str, str]:
-        """A sum of nothing: total, rest, left, out."""
-        zero = "zeroinitializer"
-        return unit, self.rest_of_nothing(unit) if self.many.fine else zero, zero, zero
+    def start(self, unit: str) -> dict[str, str]:
+        """A sum of nothing."""
+        rest = {"rest": self.rest_of_nothing(unit)} if self.many.fine else {}
+        return dict.fromkeys(TAKEN, "zeroinitializer") | {"total": unit} | rest
 
     def rest_of_nothing(self, unit: str) -> str:
         """What a fine rest begins at."""
@@ -112,12 +118,14 @@ class Sums:
 
     # Adding --------------------------------------------------------------------------------
 
-    def variables(self, unit: str, words: tuple[str, str, str, str]) -> Taken:
-        """A vector of sums in variables, which hold ``words`` now: total, rest, left, out."""
-        t, d = self.text, self.d
-        kinds = (d.double, d.double, d.word, d.word)
-        names = (t.variable(kind, x, "sum") for kind, x in zip(kinds, words, strict=True))
-        return Taken(unit, *names)
+    def variables(self, unit: str, words: dict[str, str]) -> Taken:
+        """A vector of sums in variables, which hold ``words`` now."""
+        places = {name: self.text.variable(self.kind(name), words[name], name) for name in TAKEN}
+        return Taken(unit, **places)
+
+    def kind(self, name: str) -> str:
+        """The type of a vector of words ``name``."""
+        return self.d.word if name in _WORDS else self.d.double
 
     def add(self, taken: list[Taken], x: str) -> None:
         """Add a vector of elements to the sums, and their squares to the second ones."""
@@ -137,7 +145,10 @@ class Sums:
         rest = t.load(d.double, to.rest)
         if self.many.fine:
             sum_ = d.add(rest, lost)
-            self._note(to.left, d.bits(d.sub(lost, d.sub(sum_, rest))))
+            lost = d.sub(lost, d.sub(sum_, rest))
+            self._note(to.left, d.bits(lost))
+            if self.many.deep:
+                t.store(d.double, d.add(t.load(d.double, to.deep), lost), to.deep)
         else:
             self._note(to.left, d.bits(lost))
             if error is not None:
