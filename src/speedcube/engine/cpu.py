@@ -233,14 +233,20 @@ def run_records(
 
 
 def run_finished(
-    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, out: Any = None
 ) -> tuple[Array, Array]:
-    """The results that the part's kernel finishes, and the places of those that it could not."""
+    """The results that the part's kernel finishes, and the places of those that it could not.
+
+    In ``out``, if they can be made there.
+    """
     space, sink = prepared.space, prepared.program.sink
     assert sink.many is not None
     kept = (n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced)
-    results, failures = np.empty(math.prod(kept), sink.dtype), 0
-    address = _address(results)
+    if isinstance(out, np.ndarray) and out.dtype == sink.dtype and out.flags.c_contiguous:
+        results = out.reshape(-1)
+    else:
+        results = np.empty(math.prod(kept), sink.dtype)
+    address, failures = _address(results), 0
     with calling(prepared, inputs) as call:
         for box in result_boxes(prepared.loops, 0 if sink.many.rows else prepared.tiling.rows):
             if stop.is_set():
