@@ -48,6 +48,23 @@ def column_boxes(loops: tuple[int, int, int], limit: int) -> Iterator[Box]:
                 yield o, min(o + columns, kept), r, r + 1, j, min(j + TILE, steps)
 
 
+def result_boxes(loops: tuple[int, int, int], tile: int, limit: int = CALL) -> Iterator[Box]:
+    """Boxes of about ``limit`` elements, each with all elements of its results.
+
+    The steps are results, too, ``tile`` of them side by side; 0: they are elements of a result.
+    """
+    kept, reduced, steps = loops
+    if reduced * steps <= limit or not tile:
+        step = max(1, limit // (reduced * steps))
+        for o in range(0, kept, step):
+            yield o, min(o + step, kept), 0, reduced, 0, steps
+        return
+    step = max(1, limit // (reduced * tile)) * tile
+    for o in range(kept):
+        for j in range(0, steps, step):
+            yield o, o + 1, 0, reduced, j, min(j + step, steps)
+
+
 def span_boxes(
     loops: tuple[int, int, int], per_step: int, start: int, stop: int, limit: int
 ) -> Iterator[tuple[int, int, Box]]:

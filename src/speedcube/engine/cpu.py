@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,11 @@ from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.integers import carry
 from ..kernel.folds import FOLDS
+from ..kernel.llvm.many.nest import SENTINEL
 from ..kernel.llvm.scratch import scratch_bytes
 from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program
-from .boxes import CALL, Box, Stop, boxes, column_boxes, span_boxes
+from .boxes import CALL, Box, Stop, boxes, column_boxes, result_boxes, span_boxes
 from .prepare import Prepared, geometry, tables
 from .tiers import Tiers, tiers
 
@@ -156,6 +158,10 @@ class Caller:
         self.geometry[:6] = box
         self.function(*self.arguments, out)
 
+    def failures(self) -> int:
+        """Results that the last call left to others (`kernel/llvm/many`)."""
+        return int(self.geometry[0])
+
 
 @contextmanager
 def calling(prepared: Prepared, inputs: Mapping[int, Array]) -> Iterator[Caller]:
@@ -224,6 +230,51 @@ def run_records(
             if call is not None:
                 _fold(call, (count, reduced, steps), first, records, stop)
             consume(first, records)
+
+
+def run_finished(
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, out: Any = None
+) -> tuple[Array, Array]:
+    """The results that the part's kernel finishes, and the places of those that it could not.
+
+    In ``out``, if they can be made there.
+    """
+    space, sink = prepared.space, prepared.program.sink
+    assert sink.many is not None
+    kept = (n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced)
+    if isinstance(out, np.ndarray) and out.dtype == sink.dtype and out.flags.c_contiguous:
+        results = out.reshape(-1)
+    else:
+        results = np.empty(math.prod(kept), sink.dtype)
+    address, failures = _address(results), 0
+    with calling(prepared, inputs) as call:
+        for box in result_boxes(prepared.loops, 0 if sink.many.rows else prepared.tiling.rows):
+            if stop.is_set():
+                break
+            call(box, address)
+            failures += call.failures()
+    if not failures:
+        return results, np.empty(0, np.int64)
+    bits = results.view(f"uint{8 * results.itemsize}")
+    return results, np.flatnonzero(bits == SENTINEL[sink.dtype])
+
+
+def run_some(
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, wanted: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Kept positions of ``wanted`` (which rise) and their records, some at a time."""
+    _, reduced, steps = prepared.loops
+    with calling(prepared, inputs) as call:
+        for first in range(0, len(wanted), RECORDS):
+            places = wanted[first : first + RECORDS]
+            records = initial_records(prepared.program, len(places))
+            ends = np.flatnonzero(np.diff(places, append=-1) != 1) + 1  # of runs side by side
+            start = 0
+            for end in ends.tolist():
+                loops = (end - start, reduced, steps)
+                _fold(call, loops, int(places[start]), records[start:end], stop)
+                start = end
+            yield places, records
 
 
 def _fold(

@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.lower.lower import lower
+from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
 
@@ -48,7 +50,7 @@ class Prepared:
         return self.loops[0] > 1 and "strided" in modes
 
 
-_memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared]] = weakref.WeakKeyDictionary()
+_memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared | None]] = weakref.WeakKeyDictionary()
 
 
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
@@ -57,9 +59,10 @@ def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Pr
     # A scan's elements are stored, in C order, before they are taken.
     axes, op = ((), None) if stage.is_scan else (stage.axes, stage.op)
     key = (axes, op, out_strides)
-    if key not in known:
-        known[key] = _prepare(part, axes, op, out_strides)
-    return known[key]
+    prepared = known.get(key)
+    if prepared is None:
+        prepared = known[key] = _prepare(part, axes, op, out_strides)
+    return prepared
 
 
 def _prepare(
@@ -69,15 +72,39 @@ def _prepare(
     tiling = tile(space)
     reduction = None if op is None else KERNEL_REDUCTION[op]
     lowered = lower(part.root, space, tiling, reduction)
-    outer = list(zip(space.extents, space.reduced, strict=True))[: tiling.first]
+    loops = _loops(space, tiling)
+    return Prepared(space, tiling, lowered.program, lowered.params, loops)
+
+
+def _loops(space: Space, tiling: Tiling) -> tuple[int, int, int]:
+    """Kept and reduced positions outside of the tile loop, and its steps."""
     kept = reduced = 1
-    for extent, is_reduced in outer:
+    for extent, is_reduced in zip(
+        space.extents[: tiling.first], space.reduced[: tiling.first], strict=True
+    ):
         if is_reduced:
             reduced *= extent
         else:
             kept *= extent
-    loops = (kept, reduced, space.extents[tiling.first])
-    return Prepared(space, tiling, lowered.program, lowered.params, loops)
+    return kept, reduced, space.extents[tiling.first]
+
+
+def prepare_many(stage: Stage, part: Part) -> Prepared | None:
+    """``part`` of ``stage`` with results that its kernel finishes; None where it has records."""
+    known = _memo.setdefault(part, {})
+    if "many" not in known:
+        source = stage.source
+        assert isinstance(source, Reduced)
+        space = build(part.root, stage.axes, part.extra, None, reduction=True)
+        layout = layout_of(space, source)
+        known["many"] = None if layout is None else _prepare_many(part.root, layout, source)
+    return known["many"]
+
+
+def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:
+    lowered = lower_many(root, layout, source)
+    space, tiling = layout.space, layout.tiling
+    return Prepared(space, tiling, lowered.program, lowered.params, _loops(space, tiling))
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, scan
 from .boxes import Stop
-from .prepare import Prepared, prepare
+from .prepare import Prepared, prepare, prepare_many
 from .results import merge, values
 from .shared_lines import merged_products, shared_lines
 
@@ -102,17 +102,21 @@ class Worker:
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
         share = _share(stage, part, out.array())
-        results = self.reduced(stage, part, inputs, share.shape)
+        results = self.reduced(stage, part, inputs, share.shape, share)
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
-        else:
+        elif not np.may_share_memory(results, share):
             share[...] = results
 
-    def reduced(self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...]) -> Array:
-        """The part's finished results."""
+    def reduced(
+        self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...], out: Any = None
+    ) -> Array:
+        """The part's finished results, in ``out`` if that is where they can be made."""
         if stage.op == "prod":
             return self.products(stage, part, inputs).reshape(shape)
         assert isinstance(stage.source, Reduced)
+        if self.device is None and (many := prepare_many(stage, part)) is not None:
+            return self.finished(stage, part, many, inputs, out).reshape(shape)
         source, prepared = stage.source, prepare(stage, part, None)
         flat = np.empty(math.prod(shape), stage.dtype)
 
@@ -124,6 +128,17 @@ class Worker:
         elif flat.size:
             self.records(prepared, inputs, finish)
         return flat.reshape(shape)
+
+    def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Array:
+        """The part's results, by a kernel that finishes them; by records where it could not."""
+        assert isinstance(stage.source, Reduced)
+        results, failed = cpu.run_finished(many, inputs, self.stop, out)
+        if len(failed):
+            rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
+            for places, records in rest:
+                results[places] = values(stage.source, records)
+        with np.errstate(over="ignore"):
+            return results.astype(stage.dtype, copy=False)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""

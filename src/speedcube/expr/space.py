@@ -121,6 +121,24 @@ def _merge(loops: list[_Loop]) -> list[_Loop]:
     return merged
 
 
+def with_lanes(space: Space, lane: int) -> Space:
+    """``space`` with loop ``lane`` as the last, that of the lanes."""
+    order = [k for k in range(len(space.extents)) if k != lane] + [lane]
+
+    def ordered(strides: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(strides[k] for k in order)
+
+    return Space(
+        ordered(space.extents),
+        tuple(space.reduced[k] for k in order),
+        space.leaves,
+        space.offsets,
+        tuple(ordered(strides) for strides in space.strides),
+        space.out_offset,
+        ordered(space.out_strides),
+    )
+
+
 TILE = 1024  # elements in a tile: its values fit in L1 several times over
 
 

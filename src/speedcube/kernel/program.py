@@ -1,7 +1,7 @@
 """A kernel before it is printed: leaves to fetch, a body for one element, a sink for its outputs.
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
-    Sink    ::= store | isum | min | argmin | exact(Term*)
+    Sink    ::= store | isum | min | argmin | exact(Term*) | many
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -76,13 +76,43 @@ class Term:
 
 
 @dataclass(frozen=True)
+class Many:
+    """Exact sums that the kernel finishes itself, each with a certificate (`lower/many.py`).
+
+    ``op`` is sum, mean, var or std. ``rows``: the tile loop walks along the elements of a result,
+    else across results. ``odd``: results are rounded to odd, to be rounded once more. ``whole``:
+    squares fit a double, as those of float32 do. ``deep``: there are so many terms that what fine
+    rests lose is summed, too. ``parameter`` is the first of six: the number of
+    terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
+    exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
+    """
+
+    op: str
+    rows: bool
+    odd: bool
+    whole: bool
+    deep: bool
+    parameter: int
+
+    @property
+    def sums(self) -> int:
+        return 2 if self.op in ("var", "std") else 1
+
+    @property
+    def fine(self) -> bool:
+        """Whether rests are sums that cannot round: of float64 a fourth may end in a tie."""
+        return self.sums == 1 and not self.whole
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where the element's outputs go."""
 
     kind: str
     dtype: str = "float64"
     terms: tuple[Term, ...] = ()
-    unit_stride: bool = True  # store: the result is contiguous along the lane loop
+    unit_stride: bool = True  # store, many: the result is contiguous along the lane loop
+    many: Many | None = None
 
     @cached_property
     def groups(self) -> int:
@@ -93,7 +123,7 @@ class Sink:
         """8-byte words of one result record (0: elements are stored directly)."""
         if self.kind in FOLDS:
             return len(FOLDS[self.kind].outputs)
-        return {"store": 0, "exact": LIMBS * self.groups}[self.kind]
+        return {"store": 0, "many": 0, "exact": LIMBS * self.groups}[self.kind]
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,10 @@ def _stage_bytes(stage: Stage, resources: Resources) -> int:
     result = -(-stage.result_bytes // share)
     if isinstance(stage.source, Scanned) and stage.parts[0].axis:  # lines, before they lie apart
         result += -(-stage.result_bytes // len(stage.parts))
+    if isinstance(stage.source, Reduced) and stage.dtype == "float16":
+        result *= 5  # float64 first
+    elif stage.op == "prod":
+        result *= 4  # block by block, then in a row, then a part of the whole
     inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
     return WORKER_OVERHEAD + result + inputs
 

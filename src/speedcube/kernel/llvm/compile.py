@@ -19,6 +19,8 @@ from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..program import Program, Scan
 from .loops import Loops
+from .many.columns import ColumnLoops
+from .many.rows import RowLoops
 from .scans.emit import emit_scan
 from .simd import FEATURES
 
@@ -132,7 +134,9 @@ def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
     if isinstance(program, Scan):
         return emit_scan(program, style.lanes)
-    return Loops(program, style.lanes, style.rolled, style.permuted).emit()
+    many = program.sink.many
+    loops = Loops if many is None else RowLoops if many.rows else ColumnLoops
+    return loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
 def _key(program: Program | Scan, target: str, style: Style) -> bytes:

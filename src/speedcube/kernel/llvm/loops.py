@@ -24,8 +24,8 @@ from .sinks import sink_of
 from .text import SCALAR
 
 
-class Loops:
-    """Emits one kernel of vectors of ``lanes`` elements (`Elements` has the other two)."""
+class Nest:
+    """What emits a kernel of vectors of ``lanes`` elements (`Elements` has the other two)."""
 
     def __init__(
         self, program: Program, lanes: int, rolled: bool = False, permuted: int = 16
@@ -33,6 +33,44 @@ class Loops:
         self.program = program
         self.elements = Elements(program, lanes, rolled, permuted)
         self.text = self.elements.text
+
+    def emit(self) -> str:
+        """The whole function."""
+        raise NotImplementedError
+
+    def decompose(self, index: str, bases: list[str], first: int, loops: int) -> list[str]:
+        """Positions at linear ``index`` of ``loops`` outer loops from ``first``."""
+        t = self.text
+        for k in reversed(range(first, first + loops)):
+            if k == first:
+                digit = index
+            else:
+                extent = self.elements.word(HEADER + k)
+                digit, index = t.i64("srem", index, extent), t.i64("sdiv", index, extent)
+            bases = [
+                t.i64("add", base, t.i64("mul", digit, self.elements.leaf_word(leaf, 1 + k)))
+                for leaf, base in enumerate(bases)
+            ]
+        return bases
+
+    def aligned_rows(self, at: list[str], rows: str) -> str:
+        """Rows to take so that the next tile starts at a segment of the first segment leaf."""
+        t = self.text
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.mode == "segment":
+                inside = t.i64("and", at[k], (TILE << leaf.lg) - 1)
+                shift = t.i64("lshr", inside, leaf.lg)
+                return t.minimum(rows, t.i64("sub", TILE, shift))
+        return rows
+
+
+class Loops(Nest):
+    """Kernels with a sink: a store, or one record for each kept position."""
+
+    def __init__(
+        self, program: Program, lanes: int, rolled: bool = False, permuted: int = 16
+    ) -> None:
+        super().__init__(program, lanes, rolled, permuted)
         self.sink = sink_of(self.elements)
 
     # The nest ------------------------------------------------------------------------------
@@ -51,21 +89,6 @@ class Loops:
             self.sink.end()
         support = [LIMBS_ADD] if program.sink.kind == "exact" else []
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), support)
-
-    def decompose(self, index: str, bases: list[str], first: int, loops: int) -> list[str]:
-        """Positions at linear ``index`` of ``loops`` outer loops from ``first``."""
-        t = self.text
-        for k in reversed(range(first, first + loops)):
-            if k == first:
-                digit = index
-            else:
-                extent = self.elements.word(HEADER + k)
-                digit, index = t.i64("srem", index, extent), t.i64("sdiv", index, extent)
-            bases = [
-                t.i64("add", base, t.i64("mul", digit, self.elements.leaf_word(leaf, 1 + k)))
-                for leaf, base in enumerate(bases)
-            ]
-        return bases
 
     def tiles(self, bases: list[str]) -> None:
         """Tile after tile of the row that begins at ``bases``."""
@@ -102,13 +125,3 @@ class Loops:
         scalar = "i8" if sink.dtype == "bool" else SCALAR[sink.dtype]
         with t.loop(0, tile.count, LINE // ALIGN[scalar]) as j:
             fetch(t, t.at("%out", t.i64("add", tile.out, j), scalar), write=True)
-
-    def aligned_rows(self, at: list[str], rows: str) -> str:
-        """Rows to take so that the next tile starts at a segment of the first segment leaf."""
-        t = self.text
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.mode == "segment":
-                inside = t.i64("and", at[k], (TILE << leaf.lg) - 1)
-                shift = t.i64("lshr", inside, leaf.lg)
-                return t.minimum(rows, t.i64("sub", TILE, shift))
-        return rows

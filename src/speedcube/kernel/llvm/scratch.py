@@ -9,6 +9,7 @@ from ...expr.space import TILE
 from ..program import Program
 
 BUFFER: Final = 2 * TILE + 256  # elements in a buffer: a tile and a segment beyond each end
+MANY_WORDS: Final = 7  # of a sum that the kernel finishes itself (`many/sums.py`)
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Scratch:
 
 
 def scratch_layout(program: Program) -> Scratch:
-    """One buffer for each leaf's values, each phase's outputs (shared), and the sink's terms."""
+    """One buffer for each leaf's values, each phase's outputs (shared), the sink's terms, sums."""
     names: dict[str, int] = {}
     at = len(program.leaves)
     for leaf in program.leaves:
@@ -31,7 +32,10 @@ def scratch_layout(program: Program) -> Scratch:
                 if name not in names:
                     names[name] = at
                     at += 1
-    return Scratch(tuple(range(len(program.leaves))), names, at, at + len(program.sink.terms))
+    sink = len(program.sink.terms)
+    if program.sink.many is not None:
+        sink = MANY_WORDS * program.sink.many.sums
+    return Scratch(tuple(range(len(program.leaves))), names, at, at + sink)
 
 
 def scratch_bytes(program: Program) -> int:

@@ -41,7 +41,7 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     parameters = Parameters()
-    codes = _leaf_codes(space, tiling, parameters, memories(walk(root)))
+    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
     b = Builder()
     roots = factors(root) if reduction == "dot" else (root,)
     values = elements(b, roots, space, parameters)
@@ -52,7 +52,7 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
     return Lowered(program, parameters.array())
 
 
-def _leaf_codes(
+def leaf_codes(
     space: Space, tiling: Tiling, parameters: Parameters, memories: frozenset[int]
 ) -> tuple[LeafCode, ...]:
     codes: list[LeafCode] = []

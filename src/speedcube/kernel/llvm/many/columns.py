@@ -1,0 +1,137 @@
+"""Many results side by side: the tile loop walks across results, the reduced loops down.
+
+The sums of a tile of results lie in the L1 cache. Elements are taken several rows at a time, so
+that sums are loaded and stored once for all of them, and so many streams of memory are read at
+once. Units come from a few rows that are spread over all; where a total left its binade the tile
+is made once more, with units from all rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...program import Program
+from ..elements import Tile
+from ..random import generate
+from .finish import Finish
+from .nest import ManyNest
+from .sums import OUTSIDE, TAKEN
+
+
+def rows_at_once(program: Program) -> int:
+    """Rows whose elements are taken together: fewer, where an element is much text."""
+    if any(leaf.stream is not None for leaf in program.leaves):
+        return 1  # whose values lie in one buffer a leaf
+    length = len(program.element.instrs)
+    return 8 if length <= 6 else 4 if length <= 12 else 1
+
+
+class ColumnLoops(ManyNest):
+    """Emits a kernel of results side by side."""
+
+    def boxes(self) -> None:
+        t, program, word = self.text, self.program, self.elements.word
+        with t.loop(word(0), word(1)) as o:
+            bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
+            bases = self.decompose(o, bases, 0, program.kept)
+            rows, end = word(6), word(5)
+            with t.loop(word(4), end, rows) as j:
+                at = [
+                    t.i64("add", base, t.i64("mul", j, self.elements.strides[k]))
+                    for k, base in enumerate(bases)
+                ]
+                self.tile(at, t.minimum(rows, t.i64("sub", end, j)))
+
+    # A tile of results ---------------------------------------------------------------------
+
+    def tile(self, at: list[str], count: str) -> None:
+        t, word = self.text, self.elements.word
+        rows = word(3)
+        step = t.variable("i64", t.load("i64", t.at("%params", self.many.parameter + 4)), "step")
+        head, done = t.name("attempt"), t.name("taken")
+        t.line(f"br label %{head}")
+        t.label(head)
+        self.probe(at, count, rows, t.load("i64", step))
+        at_once = rows_at_once(self.program)
+        whole = t.i64("sub", rows, t.i64("urem", rows, at_once)) if at_once > 1 else rows
+        with t.loop(0, whole, at_once) as r:
+            self.take(at, count, [r, *(t.i64("add", r, k) for k in range(1, at_once))])
+        if at_once > 1:
+            with t.loop(whole, rows) as r:
+                self.take(at, count, [r])
+        outside = self.outside(count)
+        again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
+        again = t.op(f"and i1 {again}, {outside}")
+        t.store("i64", "1", step)
+        t.line(f"br i1 {again}, label %{head}, label %{done}")
+        t.label(done)
+        out = at[len(self.program.leaves)]
+        with t.loop(0, count, t.lanes) as j:
+            self.give(Finish(self.sums), out, j, count)
+
+    def row(self, at: list[str], count: str, r: str) -> Tile:
+        """Row ``r`` of a tile, its random leaves generated."""
+        leaves = len(self.program.leaves)
+        bases = self.decompose(r, at, self.program.kept, self.program.reduced)
+        tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.stream is not None:
+                generate(self.elements, k, tile)
+        return tile
+
+    def probe(self, at: list[str], count: str, rows: str, step: str) -> None:
+        """Units from the largest magnitudes of every ``step``-th row; nothing summed yet."""
+        t, sums = self.text, self.sums
+        with t.loop(0, count, t.lanes) as j:
+            sums.store(0, "left", j, "zeroinitializer")
+        with t.loop(0, rows, step) as r:
+
+            def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
+                sums.store(0, "left", j, sums.larger(sums.load(0, "left", j), outputs["x"]))
+
+            self.elements.element_loop(self.row(at, count, r), look)
+        with t.loop(0, count, t.lanes) as j:
+            for k, unit in enumerate(sums.units(sums.load(0, "left", j))):
+                for name, value in {"unit": unit, **sums.start(unit)}.items():
+                    sums.store(k, name, j, value)
+
+    def take(self, at: list[str], count: str, rows: list[str]) -> None:
+        """Add the elements of ``rows``, one after the other while their sums are in registers."""
+        t = self.text
+        tiles = [self.row(at, count, r) for r in rows]
+        whole = t.i64("and", count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            self.add(tiles, j, None)
+        rest = t.i64("sub", count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            mask = t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}")
+            self.add(tiles, whole, mask)
+
+    def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
+        t, sums = self.text, self.sums
+        taken = []
+        for k in range(self.many.sums):
+            words = {name: sums.load(k, name, j) for name in TAKEN}
+            taken.append(sums.variables(sums.load(k, "unit", j), words))
+        for tile in tiles:
+            sums.add(taken, self.elements.element(tile, j, mask)["x"])
+        for k, one in enumerate(taken):
+            values = {name: t.load(sums.kind(name), place) for name, place in one.places()}
+            for name, value in values.items():
+                sums.store(k, name, j, value)
+
+    def outside(self, count: str) -> str:
+        """Whether a total left its binade that may not with a better unit (NaN stays NaN)."""
+        t, d, sums = self.text, self.d, self.sums
+        flags = t.variable(d.one, "zeroinitializer", "flags")
+        with t.loop(0, count, t.lanes) as j:
+            lanes = t.op(f"icmp slt {d.word} {t.iota(j)}, {t.splat('i64', count)}")
+            for k in range(self.many.sums):
+                unit = sums.load(k, "unit", j)
+                out = d.words("and", sums.load(k, "out", j), d.splat_bits(OUTSIDE))
+                wrong = t.op(f"icmp ne {d.word} {out}, zeroinitializer")
+                wrong = d.either(wrong, d.is_("eq", unit, d.constant(math.inf)))
+                wrong = d.both(wrong, lanes, d.is_("eq", unit, unit))
+                t.store(d.one, d.either(t.load(d.one, flags), wrong), flags)
+        name = f"llvm.vector.reduce.or.v{t.lanes}i1"
+        return t.call("i1", name, d.one, t.load(d.one, flags))

@@ -1,0 +1,76 @@
+"""What kernels that finish their results have in common: the function, and giving the results."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...program import Program
+from ..function import function
+from ..loops import Nest
+from ..memory import masked_store, scatter
+from ..text import SCALAR
+from .finish import Finish
+from .sums import Sums
+
+# In the place of a result that is not certain: a NaN that is none of ours. How many there are is
+# left in the first word of the geometry.
+SENTINEL: Final = {"float64": 0x7FF800000000DEAD, "float32": 0x7FC0DEAD}
+
+
+class ManyNest(Nest):
+    """Emits a kernel that finishes its results."""
+
+    def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
+        super().__init__(program, lanes, rolled, permuted)
+        self.sums = Sums(self.elements)
+        self.d, self.many = self.sums.d, self.sums.many
+        self.failed = ""
+
+    def emit(self) -> str:
+        t = self.text
+        self.failed = t.variable("i64", "0", "failed")
+        self.boxes()
+        t.store("i64", t.load("i64", self.failed), "%geometry")
+        return function(t, ("geometry", "buffers", "params", "scratch", "out"), [])
+
+    def boxes(self) -> None:
+        """The loops over results."""
+        raise NotImplementedError
+
+    def give(self, finish: Finish, out: str, j: str, count: str) -> None:
+        """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on."""
+        t = self.text
+        value, certain = finish.result(j)
+        mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
+        self._store(value, certain, mask, out, j)
+        self._count(certain, mask)
+
+    def _store(self, value: str, certain: str, mask: str, out: str, j: str) -> None:
+        """Results to their places, the sentinel where they are not ``certain``."""
+        t, elements, sink = self.text, self.elements, self.program.sink
+        scalar = SCALAR[sink.dtype]
+        single = scalar == "float"
+        v, word = t.vector(scalar), t.vector("i32" if single else "i64")
+        if single:
+            value = t.op(f"fptrunc {self.d.double} {value} to {v}")
+        bits = t.constant(SENTINEL[sink.dtype], "uint32" if single else "uint64")
+        sentinel = t.op(f"bitcast {word} {bits} to {v}")
+        value = t.op(f"select {self.d.one} {certain}, {v} {value}, {v} {sentinel}")
+        if sink.unit_stride:
+            masked_store(t, scalar, value, t.at("%out", t.i64("add", out, j), scalar), mask)
+            return
+        index = elements.positions(len(self.program.leaves), "strided", out, j)
+        pointers = t.op(f"getelementptr {scalar}, ptr %out, {t.vector('i64')} {index}")
+        scatter(t, scalar, value, pointers, mask)
+
+    def _count(self, certain: str, mask: str) -> None:
+        """Count the lanes of ``mask`` that are not ``certain``."""
+        t, one = self.text, self.d.one
+        wrong = t.op(f"xor {one} {certain}, {t.constant(True, 'bool')}")
+        wrong = t.op(f"and {one} {wrong}, {mask}")
+        some = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", one, wrong)
+        with t.when(some, rarely=True):
+            words = t.op(f"zext {one} {wrong} to {self.d.word}")
+            name = f"llvm.vector.reduce.add.v{t.lanes}i64"
+            lanes = t.call("i64", name, self.d.word, words)
+            t.store("i64", t.i64("add", t.load("i64", self.failed), lanes), self.failed)

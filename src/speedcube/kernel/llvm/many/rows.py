@@ -1,0 +1,174 @@
+"""Many results one after the other: the tile loop walks along the elements of a result.
+
+Every lane of a vector has sums of its own. At the end of a row they are put together, which loses
+nothing, and kept until a batch of rows is finished at once. Units come from a row's first tile; a
+row that they do not fit later on is left to others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from ....expr.space import TILE
+from ..elements import Tile
+from ..random import generate
+from ..text import masked
+from .finish import Finish
+from .nest import ManyNest
+from .sums import SLOTS, TAKEN, Taken
+
+BATCH: Final = 512  # rows that are finished at once
+SHORT: Final = 12  # instructions of a body that may as well be run twice
+_LOW: Final = (1 << 26) - 1  # of a count of steps: what is added as a double of its own
+
+
+class RowLoops(ManyNest):
+    """Emits a kernel of results one after the other."""
+
+    def boxes(self) -> None:
+        t, word = self.text, self.elements.word
+        end = word(1)
+        with t.loop(word(0), end, BATCH) as first:
+            count = t.minimum(str(BATCH), t.i64("sub", end, first))
+            with t.loop(0, count) as q:
+                self.row(t.i64("add", first, q), q)
+            with t.loop(0, count, t.lanes) as j:
+                self.give(Finish(self.sums), first, j, count)
+
+    # A row ---------------------------------------------------------------------------------
+
+    def row(self, o: str, q: str) -> None:
+        """Sum row ``o``, into place ``q`` of the batch."""
+        t, d, program, word = self.text, self.d, self.program, self.elements.word
+        bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
+        bases = self.decompose(o, bases, 0, program.kept)
+        zero = "zeroinitializer"
+        begun = t.variable("i1", "false", "begun")
+        units = [t.variable(d.double, zero, "unit") for _ in range(self.many.sums)]
+        taken = [self.sums.variables(unit, dict.fromkeys(TAKEN, zero)) for unit in units]
+        with t.loop(word(2), word(3)) as r:
+            at = self.decompose(r, bases, program.kept, program.reduced)
+            step = t.variable("i64", word(4), "j")
+            head, body, done = (t.name(h) for h in ("tile", "tilebody", "tiledone"))
+            t.line(f"br label %{head}")
+            t.label(head)
+            j = t.load("i64", step)
+            t.line(f"br i1 {t.op(f'icmp slt i64 {j}, {word(5)}')}, label %{body}, label %{done}")
+            t.label(body)
+            tile = self.tile_at(at, j)
+            self.add(tile, begun, units, taken)
+            t.store("i64", t.i64("add", j, tile.count), step)
+            t.line(f"br label %{head}")
+            t.label(done)
+        for k, one in enumerate(taken):
+            self.keep(k, t.load(d.double, units[k]), one, q)
+
+    def tile_at(self, bases: list[str], j: str) -> Tile:
+        """The tile at step ``j``, its random leaves generated."""
+        t, count = self.text, len(self.program.leaves)
+        strides = self.elements.strides
+        at = [t.i64("add", base, t.i64("mul", j, strides[k])) for k, base in enumerate(bases)]
+        left = t.i64("sub", self.elements.word(5), j)
+        rows = self.aligned_rows(at, t.minimum(self.elements.word(6), left))
+        tile = Tile(rows, at[:count], ["0"] * count, at[count])
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.stream is not None:
+                generate(self.elements, k, tile)
+        return tile
+
+    def add(self, tile: Tile, begun: str, units: list[str], taken: list[Taken]) -> None:
+        """Add a tile's elements, the first tile's once units are known."""
+        t, d, sums = self.text, self.d, self.sums
+        again = len(self.program.element.instrs) <= SHORT
+        largest = t.variable(d.word, "zeroinitializer", "largest")
+
+        def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
+            x = masked(t, "double", mask, outputs["x"], "zeroinitializer")
+            t.store(d.word, sums.larger(t.load(d.word, largest), x), largest)
+            if not again:
+                t.store(d.double, x, self.waiting(j), 8)
+
+        def begin() -> None:
+            name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
+            most = t.splat("i64", t.call("i64", name, d.word, t.load(d.word, largest)))
+            for unit, one, value in zip(units, taken, sums.units(most), strict=True):
+                t.store(d.double, value, unit)
+                words = sums.start(value)
+                for name, place in one.places():
+                    t.store(sums.kind(name), words[name], place)
+            t.store("i1", "true", begun)
+
+        first = t.op(f"xor i1 {t.load('i1', begun)}, true")
+        if again:
+            with t.when(first):
+                self.elements.element_loop(tile, look)
+                begin()
+        else:
+            self.elements.element_loop(tile, look)
+            with t.when(first):
+                begin()
+        held = [self.held(unit, one) for unit, one in zip(units, taken, strict=True)]
+
+        def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
+            sums.add(held, masked(t, "double", mask, outputs["x"], "zeroinitializer"))
+
+        if again:
+            self.elements.element_loop(tile, consume)
+        else:
+            with t.loop(0, tile.count, t.lanes) as j:
+                sums.add(held, t.load(d.double, self.waiting(j), 8))
+
+    def held(self, unit: str, one: Taken) -> Taken:
+        """The sums with their unit read."""
+        value = self.text.load(self.d.double, unit)
+        return replace(one, unit=value)
+
+    def waiting(self, j: str) -> str:
+        """Where element j of a tile waits: behind the batch's words in one of their buffers."""
+        return self.text.at(self.sums.slot(0, "low", j), TILE)
+
+    # The end of a row ----------------------------------------------------------------------
+
+    def keep(self, k: int, unit: str, one: Taken, q: str) -> None:
+        """Sum ``k``'s lanes as one sum, into place ``q`` of the batch."""
+        t, d = self.text, self.d
+        start = d.bits(unit)
+        steps = d.words("sub", d.bits(t.load(d.double, one.total)), start)
+        count = self.lanes("i64", "add", steps)
+        exponent = t.op(
+            f"extractelement {d.word} {d.words('lshr', start, d.splat_bits(52))}, i64 0"
+        )
+        power = t.i64("shl", t.i64("sub", exponent, 52), 52)
+        step = t.op(f"bitcast i64 {power} to double")
+        low = t.i64("and", count, _LOW)
+        rest = t.load(d.double, one.rest)
+        if self.many.fine:
+            rest = d.sub(rest, self.sums.rest_of_nothing(unit))
+        words = {
+            "unit": t.op(f"extractelement {d.double} {unit}, i64 0"),
+            "total": self.in_steps(t.i64("sub", count, low), step),
+            "low": self.in_steps(low, step),
+            "rest": self.sum_of_lanes(rest),
+            "deep": self.sum_of_lanes(t.load(d.double, one.deep)),
+            "left": self.lanes("i64", "or", t.load(d.word, one.left)),
+            "out": self.lanes("i64", "or", t.load(d.word, one.out)),
+        }
+        for name in SLOTS:
+            kind = "i64" if name in ("left", "out") else "double"
+            t.store(kind, words[name], self.sums.slot(k, name, q))
+
+    def lanes(self, kind: str, operation: str, x: str) -> str:
+        t = self.text
+        return t.call(kind, f"llvm.vector.reduce.{operation}.v{t.lanes}i64", self.d.word, x)
+
+    def sum_of_lanes(self, x: str) -> str:
+        """The sum of doubles: exact where rests are fine, within their error where not."""
+        t = self.text
+        name = f"llvm.vector.reduce.fadd.v{t.lanes}f64"
+        t.declares.add(f"declare double @{name}(double, {self.d.double})")
+        return t.op(f"call reassoc double @{name}(double 0.0, {self.d.double} {x})")
+
+    def in_steps(self, count: str, step: str) -> str:
+        t = self.text
+        return t.op(f"fmul double {t.op(f'sitofp i64 {count} to double')}, {step}")

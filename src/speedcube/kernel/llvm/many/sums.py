@@ -1,0 +1,163 @@
+"""The sums of many results while they are taken: what is kept of each, and adding an element.
+
+Of a sum there are four words besides its unit M, `1.5 * 2**k`. ``total`` begins at M; while it
+stays in M's binade, adding x rounds x to a step of that binade, and what was rounded away is
+``x - ((total + x) - total)``, exactly. That goes to ``rest``. A fine rest begins at a unit of its
+own, so near that it cannot leave its binade, and is added to in the same way (what that rounds
+away goes to ``deep``, where there are many terms); else it is an ordinary sum. With n terms the
+error of the last of these is below ``n**2 * 2**-53`` steps of the one before, and nothing at all
+where ``left`` is zero: the bits of everything that was rounded away, but for what is in a fine
+rest.
+``out`` has the bits in which a total differed from M: a total that left its binade shows there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...program import LEAST_FOUND, MOST_FOUND, Many
+from ..elements import Elements
+from ..scratch import MANY_WORDS
+from .doubles import SIZE, Doubles
+
+OUTSIDE = -1 << 52  # of `out`: the bits of sign and exponent
+INFINITY = 0x7FF << 52
+NO_UNIT = INFINITY  # nothing is certain that was added to it
+# Squares need exponents whose double is in range, with room: those of a variance's elements.
+LEAST_SQUARED, MOST_SQUARED = 623, 1400
+SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
+TAKEN = SLOTS[1:6]
+_WORDS = ("left", "out")
+assert len(SLOTS) == MANY_WORDS
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Variables that hold a vector of sums."""
+
+    unit: str
+    total: str
+    rest: str
+    deep: str
+    left: str
+    out: str
+
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Each word's name, and the variable that holds it."""
+        return tuple((name, getattr(self, name)) for name in TAKEN)
+
+
+class Sums:
+    """The sums of a kernel's results: in scratch memory, an array of each word, or in variables."""
+
+    def __init__(self, elements: Elements) -> None:
+        self.elements = elements
+        self.text = elements.text
+        self.d = Doubles(self.text)
+        many = elements.program.sink.many
+        assert many is not None
+        self.many: Many = many
+
+    def slot(self, sum_: int, name: str, j: str) -> str:
+        """The address of word ``name`` of sum ``sum_`` of result ``j``."""
+        buffer = self.elements.layout.sink + sum_ * len(SLOTS) + SLOTS.index(name)
+        return self.text.at(self.elements.buffer(buffer), j)
+
+    def load(self, sum_: int, name: str, j: str) -> str:
+        return self.text.load(self.kind(name), self.slot(sum_, name, j), 8)
+
+    def store(self, sum_: int, name: str, j: str, value: str) -> None:
+        self.text.store(self.kind(name), value, self.slot(sum_, name, j), 8)
+
+    # Units ---------------------------------------------------------------------------------
+
+    def units(self, largest: str) -> list[str]:
+        """The unit of each sum, for a vector of the bits of largest magnitudes.
+
+        NaN where that is NaN, for the result is; a unit that fails where it is out of range.
+        """
+        d, t = self.d, self.text
+        room = t.splat("i64", t.load("i64", t.at("%params", self.many.parameter + 3)))
+        exponent = d.words("lshr", largest, d.splat_bits(52))
+        squared = self.many.sums == 2
+        least, most = (LEAST_SQUARED, MOST_SQUARED) if squared else (LEAST_FOUND, MOST_FOUND)
+        low = t.op(f"icmp slt {d.word} {exponent}, {d.splat_bits(least)}")
+        high = t.op(f"icmp sgt {d.word} {exponent}, {d.splat_bits(most)}")
+        if squared:  # the squares of what is small, but not zero, may be no doubles
+            some = t.op(f"icmp ne {d.word} {largest}, zeroinitializer")
+            high = d.either(high, d.both(low, some))
+        held = self._choose(low, d.splat_bits(least), exponent)
+        nan = t.op(f"icmp sgt {d.word} {largest}, {d.splat_bits(INFINITY)}")
+        units = []
+        for k in range(self.many.sums):
+            if k:  # x * x is below 2**(2 * e + 2) where x is below 2**(e + 1)
+                held = d.words("sub", d.words("add", held, held), d.splat_bits(1022))
+            biased = d.words("add", d.words("shl", held, d.splat_bits(52)), room)
+            bits = self._choose(high, d.splat_bits(NO_UNIT), biased)
+            units.append(d.of_bits(self._choose(nan, d.splat_bits(0x7FF8 << 48), bits)))
+        return units
+
+    def start(self, unit: str) -> dict[str, str]:
+        """A sum of nothing."""
+        rest = {"rest": self.rest_of_nothing(unit)} if self.many.fine else {}
+        return dict.fromkeys(TAKEN, "zeroinitializer") | {"total": unit} | rest
+
+    def rest_of_nothing(self, unit: str) -> str:
+        """What a fine rest begins at."""
+        return self.d.mul(unit, self.d.parameter(self.many.parameter + 5))
+
+    def _choose(self, condition: str, a: str, b: str) -> str:
+        v = self.d.word
+        return self.text.op(f"select {self.d.one} {condition}, {v} {a}, {v} {b}")
+
+    def larger(self, largest: str, x: str) -> str:
+        """The bits of the largest magnitude, ``x`` among them."""
+        d = self.d
+        size = d.words("and", d.bits(x), d.splat_bits(SIZE))
+        return self.text.call(d.word, f"llvm.smax.v{self.text.lanes}i64", d.word, largest, size)
+
+    # Adding --------------------------------------------------------------------------------
+
+    def variables(self, unit: str, words: dict[str, str]) -> Taken:
+        """A vector of sums in variables, which hold ``words`` now."""
+        places = {name: self.text.variable(self.kind(name), words[name], name) for name in TAKEN}
+        return Taken(unit, **places)
+
+    def kind(self, name: str) -> str:
+        """The type of a vector of words ``name``."""
+        return self.d.word if name in _WORDS else self.d.double
+
+    def add(self, taken: list[Taken], x: str) -> None:
+        """Add a vector of elements to the sums, and their squares to the second ones."""
+        d = self.d
+        self._add(taken[0], x, None)
+        if self.many.sums == 2:
+            square = d.mul(x, x)
+            error = None if self.many.whole else d.fma(x, x, d.neg(square))
+            self._add(taken[1], square, error)
+
+    def _add(self, to: Taken, x: str, error: str | None) -> None:
+        t, d = self.text, self.d
+        before = t.load(d.double, to.total)
+        after = d.add(before, x)
+        t.store(d.double, after, to.total)
+        lost = d.sub(x, d.sub(after, before))
+        rest = t.load(d.double, to.rest)
+        if self.many.fine:
+            sum_ = d.add(rest, lost)
+            lost = d.sub(lost, d.sub(sum_, rest))
+            self._note(to.left, d.bits(lost))
+            if self.many.deep:
+                t.store(d.double, d.add(t.load(d.double, to.deep), lost), to.deep)
+        else:
+            self._note(to.left, d.bits(lost))
+            if error is not None:
+                self._note(to.left, d.bits(error))
+                lost = d.add(lost, error)
+            sum_ = d.add(rest, lost)
+        t.store(d.double, sum_, to.rest)
+        self._note(to.out, d.words("xor", d.bits(after), d.bits(to.unit)))
+
+    def _note(self, flags: str, bits: str) -> None:
+        t, d = self.text, self.d
+        t.store(d.word, d.words("or", t.load(d.word, flags), bits), flags)

@@ -1,0 +1,115 @@
+"""Which exact sums with many results a kernel finishes itself, and lowering those.
+
+A result needs a few words in the cache and a certificate, not a record of limbs, which costs as
+much as thousands of elements. Sums of few results and long lines stay with records, and so does
+what has no certificate: weighted degrees of freedom, products of two arrays, wide integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from ... import dtypes
+from ...expr.analysis import analyse
+from ...expr.nodes import Expr, Map, Reduced, memories, walk
+from ...expr.space import TILE, Space, Tiling, with_lanes
+from ...ops import SAMPLERS
+from ..builder import Builder
+from ..program import Many, Program, Sink
+from .elements import elements
+from .lower import Lowered, leaf_codes
+from .parameters import Parameters
+from .rules import cast
+
+OPS: Final = ("sum", "mean", "var", "std")
+COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
+LEAST_RESULTS: Final = 2
+MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
+MOST_IN_A_ROW: Final = 1 << 17  # elements of a row; beyond, a record costs little beside them
+SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
+PROBES: Final = 4  # rows from which units come first
+# What an element costs, in vectors' steps: of memory in a row, and gathered; the end of a row.
+_GATHERED, _ROW_END = 4.0, 40.0
+_VECTOR: Final = 8
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The loops of a kernel that finishes its results, and whether its tiles are rows."""
+
+    space: Space
+    tiling: Tiling
+    rows: bool
+
+
+def layout_of(space: Space, source: Reduced) -> Layout | None:
+    """How ``source`` over ``space`` is computed without records; None where it is not."""
+    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
+    if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
+        return None
+    last = len(space.extents) - 1
+    across = [k for k, reduced in enumerate(space.reduced) if not reduced]
+    lane = min(across, key=lambda k: _cost(space, k))
+    along = _cost(space, last) + _ROW_END / source.count
+    if along < _cost(space, lane):
+        if source.count > MOST_IN_A_ROW:
+            return None
+        return Layout(space, Tiling(last, TILE, 1), True)
+    return Layout(with_lanes(space, lane), Tiling(last, COLUMNS, 1), False)
+
+
+def _cost(space: Space, loop: int) -> float:
+    """Of an element where ``loop`` is that of the lanes."""
+    extent = space.extents[loop]
+    steps = [abs(strides[loop]) for strides in space.strides]
+    each = max((_GATHERED if s > 1 else 1.0 for s in steps), default=1.0)
+    return each * -(-extent // _VECTOR) * _VECTOR / extent
+
+
+def _fits(source: Reduced) -> bool:
+    """Whether there is a certificate for the results of ``source``."""
+    n = source.count
+    if source.op not in OPS or not 0 < n <= MOST_TERMS or source.arg.dtype == "bool":
+        return False
+    if source.op in ("var", "std"):
+        freedom = n - source.ddof
+        if not float(source.ddof).is_integer() or freedom <= 0:
+            return False
+    if dtypes.is_float(source.arg.dtype):
+        return True
+    known = analyse(source.arg)
+    return source.op != "sum" and max(abs(known.low), abs(known.high)) <= 2.0**53
+
+
+def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
+    """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet."""
+    space, tiling = layout.space, layout.tiling
+    parameters = Parameters()
+    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
+    b = Builder()
+    value = elements(b, (root,), space, parameters)[0]
+    b.output("x", cast(b, value, "float64"))
+    result = source.dtype if source.dtype == "float32" else "float64"
+    odd = source.dtype in ("float32", "float16")
+    whole, deep = value.type == "float32", source.count > SHALLOW
+    many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters))
+    unit = layout.rows or space.out_strides[-1] == 1
+    sink = Sink("many", result, unit_stride=unit, many=many)
+    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
+    program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
+    return Lowered(program, parameters.array())
+
+
+def _numbers(source: Reduced, parameters: Parameters) -> int:
+    """The first of the parameters that `program.Many` names."""
+    n = source.count
+    first = parameters.add(float(n), "float64")
+    parameters.add(float(n) * float(n - source.ddof), "float64")
+    parameters.add(math.ldexp(float(n) * n, -53 - 52), "float64")
+    parameters.add((max(0, (n - 1).bit_length()) + 4) << 52 | 1 << 51, "int64")
+    parameters.add(max(1, n // PROBES), "int64")
+    parameters.add(math.ldexp(1.0, (n - 1).bit_length() - 52), "float64")
+    return first

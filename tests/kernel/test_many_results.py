@@ -1,0 +1,306 @@
+"""Sums that their kernel finishes have the exact bits; the few that it cannot are made by records.
+
+Every kind of data is summed along columns and along rows, so that both kernels see it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import assert_same_bits, bits, reduce_row
+
+import speedcube as sc
+from speedcube.engine import cpu
+from speedcube.engine.prepare import prepare_many
+from speedcube.kernel.llvm import simd
+from speedcube.kernel.lower import many as lower_many
+from speedcube.plan.stages import make_stage
+
+OPS = ("sum", "mean", "var", "std")
+
+
+class Counted:
+    """How many results kernels gave, and how many they left to records."""
+
+    def __init__(self) -> None:
+        self.results = self.failed = 0
+        self.run = cpu.run_finished
+
+    def __call__(self, *arguments: Any) -> Any:
+        results, failed = self.run(*arguments)
+        self.results += len(results)
+        self.failed += len(failed)
+        return results, failed
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    counter = Counted()
+    monkeypatch.setattr(cpu, "run_finished", counter)
+    return counter
+
+
+def check(x: np.ndarray, axis: int, op: str, ddof: int = 0, array: Any = None) -> None:
+    """``op`` of ``x`` along ``axis`` is what exact fractions give."""
+    options = {"ddof": ddof} if op in ("var", "std") else {}
+    y = sc.asarray(x) if array is None else array
+    result = getattr(y, op)(axis=axis, **options).compute(on="core")
+    rows = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+    with np.errstate(all="ignore"):
+        wanted = [reduce_row(op, row, result.dtype.name, ddof) for row in rows]
+    assert_same_bits(result, np.array(wanted, result.dtype).reshape(result.shape), (op, axis))
+
+
+def both(x: np.ndarray, op: str, ddof: int = 0) -> None:
+    """Down the columns of ``x`` (count, results), and along the rows of its transpose."""
+    check(x, 0, op, ddof)
+    check(np.ascontiguousarray(x.T), 1, op, ddof)
+
+
+def normals(count: int, results: int, dtype: str = "float64") -> np.ndarray:
+    return np.random.default_rng(count + results).standard_normal((count, results)).astype(dtype)
+
+
+# Ordinary data ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 64, 200])
+def test_normals(op: str, dtype: str, count: int, counted: Counted) -> None:
+    both(normals(count, 37, dtype), op)
+    # A record costs thousands of elements: a certificate that always failed would show here.
+    assert counted.results == 2 * 37
+    # (Deviations of one number are zero, of two are halves of differences: often ties.)
+    assert counted.failed <= 3 or (count <= 2 and op in ("var", "std"))
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("op", OPS)
+def test_every_target(op: str, target: str) -> None:
+    with simd.limited(target):
+        both(normals(50, 70), op)
+        both(normals(50, 70, "float32") * np.float32(1e30), op)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "bool"])
+@pytest.mark.parametrize("op", ["mean", "var", "std"])
+def test_integers(op: str, dtype: str) -> None:
+    info = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
+    x = np.random.default_rng(1).integers(info.min, info.max, (60, 33), dtype=info.dtype)
+    both(x.astype(dtype), op)
+
+
+def test_long_lines(counted: Counted) -> None:
+    x = normals(9000, 5)
+    x[:, 2] += 1e6
+    for op in ("sum", "std"):
+        both(x, op)
+    assert counted.failed <= 2
+
+
+def test_many_results(counted: Counted) -> None:
+    x = normals(3, 100_000)
+    for array, axis in ((x, 0), (np.ascontiguousarray(x.T), 1)):
+        result = sc.asarray(array).sum(axis=axis).compute(on="core")
+        places = np.arange(0, 100_000, 997)
+        wanted = [reduce_row("sum", x[:, k], "float64") for k in places]
+        assert_same_bits(result[places], np.array(wanted))
+    assert counted.failed == 0
+
+
+# Hard data -------------------------------------------------------------------------------------
+
+_STEPS = 2.0 ** np.arange(-30, 31)
+HARD: dict[str, list[float]] = {
+    "ties": [1.0, 2.0**-53, 3.0, 2.0**-52, -1.0, 2.0**53, 1.0, 2.0**-106],
+    "powers of two": [1.0, -(2.0**-54), 2.0**-60, -(2.0**-60), 2.0**-108, 0.5],
+    "zeros": [0.0, -0.0, 0.0, -0.0],
+    "infinities": [1.0, np.inf, 0.0, -0.0, 2.0],
+    "both infinities": [np.inf, 1.0, -np.inf, 0.0],
+    "NaN": [1.0, np.nan, np.inf, -1e300],
+    "subnormals": [5e-324, -5e-324, 1e-310, 2e-308, 3e-323],
+    "huge": [1.7e308, 1.7e308, -1.7e308, -1.7e308, 1e292],
+    "huge range": [1e300, 1e-300, -1e300, 1.0, 5e-324, 1e150],
+    "squares out of range": [1e200, 1e-200, 1e-170, 3e-162, 1e155],
+    "cancelling": [1e16, 1.0, -1e16, 1e-5, 3.0, -3.0],
+    "constant": [0.1],
+    "short": [1.0, 2.0, 255.0, 0.0, 17.0],
+    "large mean": [1e9 + 0.1, 1e9 + 0.2, 1e9 - 0.3],
+    "steps": list(_STEPS),
+}
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("kind", HARD)
+def test_hard_data(kind: str, op: str) -> None:
+    rng = np.random.default_rng(7)
+    for count, results in ((2, 60), (5, 40), (70, 30)):
+        both(rng.choice(HARD[kind], (count, results)), op)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_hard_columns_beside_ordinary_ones(op: str) -> None:
+    x = normals(40, 60)
+    for k, values in enumerate(HARD.values()):
+        x[:, 4 * k] = np.random.default_rng(k).choice(values, 40)
+    both(x, op)
+    with np.errstate(all="ignore"):
+        both(x.astype(np.float32), op)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean"])
+def test_values_that_grow_after_the_rows_that_are_probed(op: str, counted: Counted) -> None:
+    x = normals(41, 50) * 1e-9
+    x[33, 10:] = 1e12
+    x[39, 20] = np.nan
+    check(x, 0, op)
+    assert counted.failed == 0  # the tile is made once more
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_ties_round_to_even(dtype: str, counted: Counted) -> None:
+    """Halves of last places: a rest that rounds would leave them all uncertain."""
+    last = float(np.spacing(np.ones(1, dtype))[0])
+    rng = np.random.default_rng(3)
+    x = 1.0 + rng.integers(0, 8, (4, 200)) * last
+    both(x.astype(dtype), "sum")
+    both(x.astype(dtype), "mean")
+    assert counted.failed == 0
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_degrees_of_freedom(op: str) -> None:
+    x = normals(3, 20)
+    for ddof in (0, 1, 2, 3, 4):
+        both(x, op, ddof)
+
+
+words = st.one_of(
+    st.integers(0, 2**64 - 1).map(lambda w: float(np.uint64(w).view(np.float64))),
+    st.builds(lambda m, e: float(m) * 2.0**e, st.integers(-5, 5), st.integers(-60, 60)),
+    st.floats(-1e3, 1e3),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(words, min_size=6, max_size=6), min_size=1, max_size=20),
+    st.sampled_from(OPS),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_any_words(columns: list[list[float]], op: str, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        x = np.array(columns, np.float64).astype(dtype)
+    both(np.concatenate([x, x[:1] * 0 + 1], axis=0), op)
+
+
+# A certificate that fails ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def uncertain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels whose bound is too wide for any certificate."""
+    numbers = lower_many._numbers
+
+    def planted(source: Any, parameters: Any) -> int:
+        first = numbers(source, parameters)
+        parameters.words[first + 2] = int(np.float64(1e300).view(np.uint64))
+        return first
+
+    monkeypatch.setattr(lower_many, "_numbers", planted)
+
+
+@pytest.mark.usefixtures("uncertain")
+@pytest.mark.parametrize("op", OPS)
+def test_planted_failures_are_made_by_records(op: str, counted: Counted) -> None:
+    both(np.exp(9 * normals(90, 50)), op)
+    assert counted.failed > 50
+
+
+# Where the elements lie ------------------------------------------------------------------------
+
+
+def _views(x: np.ndarray, y: Any) -> list[tuple[np.ndarray, Any]]:
+    return [
+        (x, y),
+        (x[::-1], y[::-1]),
+        (x[:, ::3], y[:, ::3]),
+        (x[..., ::-2], y[..., ::-2]),
+        (x.transpose(2, 0, 1), y.transpose(2, 0, 1)),
+        (x.transpose(1, 2, 0)[::2], y.transpose(1, 2, 0)[::2]),
+        (x[:, :1], y[:, :1]),
+        (x[:, :, 4:5], y[:, :, 4:5]),
+    ]
+
+
+@pytest.mark.parametrize("op", ["mean", "std"])
+def test_views_and_axes(op: str) -> None:
+    stored = normals(12, 9 * 20).reshape(12, 9, 20)
+    for x, y in _views(stored, sc.asarray(stored)):
+        for axis in range(3):
+            check(x, axis, op, array=y)
+
+
+def test_two_axes_at_once() -> None:
+    x = normals(6, 7 * 8 * 9).reshape(6, 7, 8, 9)
+    y = sc.asarray(x)
+    for axes in ((0, 2), (1, 3), (0, 3), (1, 2), (0, 1, 3)):
+        kept = tuple(k for k in range(4) if k not in axes)
+        rows = x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), -1)
+        wanted = np.apply_along_axis(lambda r: reduce_row("sum", r, "float64"), -1, rows)
+        assert_same_bits(y.sum(axis=axes).compute(on="core"), wanted, axes)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_expressions(axis: int) -> None:
+    a, b = normals(50, 80), normals(80, 50).T
+    y = sc.asarray(a) * 2 + sc.exp(sc.asarray(b))
+    check(y.compute(), axis, "sum", array=y)
+    check(y.compute(), axis, "var", array=y)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_generated(axis: int) -> None:
+    rng = sc.random.default_rng(5)
+    for y in (rng.normal(size=(20, 1100)), rng.random((300, 20)), rng.gamma(2.0, size=(20, 30))):
+        check(y.compute(), axis, "mean", array=y)
+
+
+def test_two_workers_give_the_same_bits() -> None:
+    x = normals(40, 2000)
+    for axis in (0, 1):
+        y = sc.asarray(x).std(axis=axis)
+        alone = y.compute(on="core")
+        assert (bits(alone) == bits(y.compute(on="cores"))).all()
+
+
+# The rule --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "rows"),
+    [
+        ((20, 300, 600), (0,), False),
+        ((1_000_000, 3), (1,), False),  # short rows: side by side
+        ((1000, 2000), (1,), True),
+        ((1000, 2000), (0,), False),
+        ((10, 1 << 18), (1,), None),  # long rows, few results
+        ((1 << 25, 10), (0,), None),
+        ((1000, 1000), (0, 1), None),  # one result
+    ],
+)
+def test_which_sums_have_records(
+    shape: tuple[int, ...], axes: tuple[int, ...], rows: bool | None
+) -> None:
+    y = sc.asarray(np.broadcast_to(np.zeros(1), shape).copy() if np.prod(shape) < 1e7 else 0.0)
+    if y.shape != shape:
+        y = sc.random.default_rng(1).random(shape)
+    source = y.sum(axis=axes)._expr.source
+    stage = make_stage(source.arg, source, 1)
+    prepared = prepare_many(stage, stage.parts[0])
+    assert (None if prepared is None else prepared.program.sink.many.rows) is rows
