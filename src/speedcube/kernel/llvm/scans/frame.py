@@ -24,8 +24,6 @@ class ScanFrame:
         self.float = dtypes.is_float(program.dtype)
         self.scalar = SCALAR[program.dtype]
         self.out = SCALAR[program.out]
-        self.count, self.length, last = (self.word(k) for k in (COUNT, LENGTH, LAST))
-        self.last = self.text.op(f"icmp ne i64 {last}, 0")
 
     def function(self, support: Sequence[str]) -> str:
         """The whole function, and the functions it calls."""
@@ -38,31 +36,6 @@ class ScanFrame:
 
     def answer(self, index: int, value: str) -> None:
         self.text.store("i64", value, self.text.at("%words", index))
-
-    # Elements, one by one ------------------------------------------------------------------
-
-    def value(self, index: str) -> str:
-        """The address of element ``index``."""
-        return self.text.at("%values", index, self.scalar)
-
-    def step(self, position: str) -> str:
-        """One element on in its line; whether the line ended."""
-        t = self.text
-        after = t.i64("add", t.load("i64", position), 1)
-        ended = t.op(f"icmp eq i64 {after}, {self.length}")
-        t.store("i64", t.op(f"select i1 {ended}, i64 0, i64 {after}"), position)
-        return ended
-
-    def in_lines(
-        self, first: str, size: str, position: str, body: Callable[[str], None], reset: list[str]
-    ) -> None:
-        """``body(j)`` for elements in order; variables ``reset`` become 0 at the end of a line."""
-        t = self.text
-        with t.loop(first, t.i64("add", first, size)) as j:
-            body(j)
-            with t.when(self.step(position), rarely=True):
-                for variable in reset:
-                    t.store(self.scalar, literal(0, self.program.dtype), variable)
 
     # Vectors of elements -------------------------------------------------------------------
 
@@ -91,16 +64,55 @@ class ScanFrame:
 
     # Results -------------------------------------------------------------------------------
 
-    def finished(self, x: str) -> str:
-        """``x`` as it is given: rounded to the result's dtype, with NumPy's NaN."""
-        t, out = self.text, self.out
+    def finished(self, x: str, shaped: Callable[[str], str] = str) -> str:
+        """``x`` as it is given: rounded to the result's dtype, with NumPy's NaN.
+
+        ``shaped`` makes the type of ``x`` of that of an element: itself, or a vector of it.
+        """
+        t, out = self.text, shaped(self.out)
         if not self.float:
             return x
-        word = "i64" if out == "double" else "i32"
-        if out != self.scalar:
-            x = t.op(f"fptrunc {self.scalar} {x} to {out}")
+        word = "i64" if self.out == "double" else "i32"
+        if self.out != self.scalar:
+            x = t.op(f"fptrunc {shaped(self.scalar)} {x} to {out}")
+        nan = str(_NANS[self.program.out])
+        nan = nan if shaped(word) == word else f"splat ({word} {nan})"
+        word = shaped(word)
         odd = t.op(f"fcmp uno {out} {x}, {x}")
         raw = t.op(f"bitcast {out} {x} to {word}")
-        nan = _NANS[self.program.out]
-        chosen = t.op(f"select i1 {odd}, {word} {nan}, {word} {raw}")
+        chosen = t.op(f"select {shaped('i1')} {odd}, {word} {nan}, {word} {raw}")
         return t.op(f"bitcast {word} {chosen} to {out}")
+
+
+class LineFrame(ScanFrame):
+    """A kernel that takes lines one after the other."""
+
+    def __init__(self, program: Scan, lanes: int) -> None:
+        super().__init__(program, lanes)
+        self.count, self.length, last = (self.word(k) for k in (COUNT, LENGTH, LAST))
+        self.last = self.text.op(f"icmp ne i64 {last}, 0")
+
+    # Elements, one by one ------------------------------------------------------------------
+
+    def value(self, index: str) -> str:
+        """The address of element ``index``."""
+        return self.text.at("%values", index, self.scalar)
+
+    def step(self, position: str) -> str:
+        """One element on in its line; whether the line ended."""
+        t = self.text
+        after = t.i64("add", t.load("i64", position), 1)
+        ended = t.op(f"icmp eq i64 {after}, {self.length}")
+        t.store("i64", t.op(f"select i1 {ended}, i64 0, i64 {after}"), position)
+        return ended
+
+    def in_lines(
+        self, first: str, size: str, position: str, body: Callable[[str], None], reset: list[str]
+    ) -> None:
+        """``body(j)`` for elements in order; variables ``reset`` become 0 at the end of a line."""
+        t = self.text
+        with t.loop(first, t.i64("add", first, size)) as j:
+            body(j)
+            with t.when(self.step(position), rarely=True):
+                for variable in reset:
+                    t.store(self.scalar, literal(0, self.program.dtype), variable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..text import literal
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import RESULTS
 from .tree import multiply, pieces, tree_product
 
@@ -15,7 +15,7 @@ class ProductScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
 
     def emit(self) -> None:
@@ -34,7 +34,7 @@ class RunningProductScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
         self.scalar = frame.scalar
         self.one = literal(1, frame.program.dtype)

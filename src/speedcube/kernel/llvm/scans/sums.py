@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ....expr.space import TILE
 from ..accumulator import LIMB_CARRY, LIMB_ROUND, LIMBS_ADD
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import LIMBS_AT, PARTS, POSITION, TAKEN
 from .limb_sums import LimbSums
 from .split_sums import MOST, SplitSums
@@ -17,7 +17,7 @@ class WrappingSumScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
 
     def emit(self) -> None:
@@ -40,7 +40,7 @@ class ExactSumScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = (LIMBS_ADD, LIMB_CARRY, LIMB_ROUND)
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
         # What is rounded to float32 afterwards is rounded to odd before.
         self.odd = frame.program.odd or frame.program.out == "float32"

@@ -1,0 +1,98 @@
+"""What the scans of columns share: the words of a call, rows and matrices, vectors of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .....expr.space import TILE
+from ....program import Scan
+from ...text import masked
+from ..frame import ScanFrame
+from .layout import (
+    COLUMNS,
+    GROUP,
+    LINE_LENGTH,
+    MATRICES,
+    MATRIX,
+    OUT_MATRIX,
+    OUT_ROW,
+    PLACE,
+    ROW,
+    ROWS,
+    WIDTH,
+)
+
+
+class ColumnFrame(ScanFrame):
+    """One kernel under construction, with vectors of ``lanes`` columns."""
+
+    def __init__(self, program: Scan, lanes: int) -> None:
+        super().__init__(program, lanes)
+        words = (ROWS, COLUMNS, ROW, OUT_ROW, PLACE, LINE_LENGTH, WIDTH)
+        self.rows, self.columns, self.row, self.out_row, *rest = map(self.word, words)
+        self.place, self.length, self.width = rest
+        self.values, self.results = "%values", "%out"
+        self.kind = self.text.vector(self.scalar)
+
+    @contextmanager
+    def matrices(self) -> Iterator[str]:
+        """Matrix after matrix: its number; its first elements are `values` and `results`."""
+        t = self.text
+        step, out_step = self.word(MATRIX), self.word(OUT_MATRIX)
+        with t.loop(0, self.word(MATRICES)) as m:
+            self.values = t.at("%values", t.i64("mul", m, step), self.scalar)
+            self.results = t.at("%out", t.i64("mul", m, out_step), self.out)
+            yield m
+
+    def row_of(self, row: str | int) -> str:
+        """Where ``row`` of the elements begins."""
+        return self.text.at(self.values, self.text.i64("mul", row, self.row), self.scalar)
+
+    def out_row_of(self, row: str) -> str:
+        """Where ``row`` of the results begins."""
+        return self.text.at(self.results, self.text.i64("mul", row, self.out_row), self.out)
+
+    def state(self, row: str | int, column: str) -> str:
+        """The address of a vector of the state: ``row`` at ``column``."""
+        t = self.text
+        return t.at("%state", t.i64("add", t.i64("mul", row, self.width), column))
+
+    def held(self, row: str | int, column: str) -> str:
+        return self.text.load(self.kind, self.state(row, column), 8)
+
+    def hold(self, value: str, row: str | int, column: str) -> None:
+        self.text.store(self.kind, value, self.state(row, column), 8)
+
+    def starts(self, *rows: tuple[int, int]) -> None:
+        """Rows of the state to numbers, ``(row, number)``, where the lines begin."""
+        t = self.text
+        begins = t.op(f"icmp eq i64 {self.place}, 0")
+        with t.when(begins), t.loop(0, self.columns, t.lanes) as c:
+            for row, number in rows:
+                self.hold(t.constant(number, self.program.dtype), row, c)
+
+    def begins_piece(self) -> str:
+        """Whether the rows begin a piece of their lines."""
+        t = self.text
+        return t.op(f"icmp eq i64 {t.i64('and', self.place, TILE - 1)}, 0")
+
+    def group(self, first: str, mask: str | None, column: str, count: str | None = None) -> str:
+        """The tree's product of `GROUP` rows from ``first`` on; of ``count``, ones after them."""
+        t = self.text
+        values = []
+        for k in range(GROUP):
+            inside, row = mask, self.row_of(t.i64("add", first, k))
+            if count is not None:
+                valid = t.splat("i1", t.op(f"icmp sgt i64 {count}, {k}"))
+                inside = valid if mask is None else t.op(f"and {t.vector('i1')} {valid}, {mask}")
+            x = self.fetch(t.at(row, column, self.scalar), inside)
+            ones = t.constant(1, self.program.dtype)
+            values.append(masked(t, self.scalar, None if count is None else inside, x, ones))
+        while len(values) > 1:
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [self.times(a, b) for a, b in pairs]
+        return values[0]
+
+    def times(self, a: str, b: str) -> str:
+        return self.text.op(f"{'fmul' if self.float else 'mul'} {self.kind} {a}, {b}")
