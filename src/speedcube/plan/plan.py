@@ -130,10 +130,20 @@ def _stage_bytes(stage: Stage, resources: Resources) -> int:
     """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
     share = 1 if resources.shared else max(1, len(stage.parts))
     result = -(-stage.result_bytes // share)
-    if isinstance(stage.source, Scanned) and stage.parts[0].axis:  # lines, before they lie apart
+    if _lies_apart(stage, resources):
         result += -(-stage.result_bytes // len(stage.parts))
     inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
     return WORKER_OVERHEAD + result + inputs
+
+
+def _lies_apart(stage: Stage, resources: Resources) -> bool:
+    """Whether a scan's results may be made elsewhere, together, before they are put in place."""
+    if stage.op == "prod":
+        return len(stage.shape) > 1
+    if not isinstance(stage.source, Scanned):
+        return False
+    by_lines = stage.join == "carry" or not resources.name.startswith("core")
+    return bool(stage.parts[0].axis or (stage.source.inner and by_lines))
 
 
 def check_memory(plan: Plan, free: int) -> None:

@@ -73,6 +73,13 @@ def target_of(share: Array, order: AxisOrder, axis: int) -> Target | None:
     return Target(share, turned.shape[:axis], tuple(steps[:axis]), steps[axis])
 
 
+def _aligned(shape: tuple[int, int], dtype: str) -> Array:
+    """Zeros that begin a line of the cache: vectors of them lie in one."""
+    room = np.zeros(math.prod(shape) + 8, dtype)
+    first = -(address_of(room) // 8) % 8
+    return room[first : first + math.prod(shape)].reshape(shape)
+
+
 class ColumnCall:
     """A kernel of columns with its arguments in place, for one thread."""
 
@@ -81,7 +88,7 @@ class ColumnCall:
         self.kernel = scan_kernel(program)
         self.width = -(-found.width // _VECTOR) * _VECTOR
         self.words = np.zeros(COLUMN_WORDS, np.int64)
-        self.state = np.zeros((state_rows(program.op, found.length), self.width), program.dtype)
+        self.state = _aligned((state_rows(program.op, found.length), self.width), program.dtype)
         self.rests = np.zeros((found.together, self.width), np.int64)
 
     def __call__(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr import views
-from ...expr.nodes import Const, Leaf, Stored, c_strides, leaves
+from ...expr.nodes import Const, Expr, Leaf, Stored, c_strides, leaves
 from ...expr.space import TILE
 from ...plan.stages import Part, Stage
 from ..boxes import span_boxes
@@ -29,6 +29,7 @@ from ..prepare import Prepared, prepare
 Array: TypeAlias = NDArray[Any]
 
 NARROW: Final = 2048  # columns that are taken together, whatever makes them
+_LEVELS: Final = 1 << 14  # elements of all levels of a panel's products, which stay in the cache
 WIDE: Final = 1024  # about so many of more columns
 # Elements from one row of a wide panel to the next: not so many that its columns meet in the cache.
 _ROW: Final = WIDE + 8
@@ -209,6 +210,31 @@ def _even(shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
     return steps[-1][1] if steps else 1
 
 
+STRAIGHT: Final = 1 << 17  # elements that lie in memory as they are wanted, in one call
+
+
+def straight(root: Expr, dtype: str) -> Array | None:
+    """The elements of ``root`` in C order, if they lie so in memory."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, Stored) and root.dtype == dtype):
+        return None
+    if root.source.on_device or _even(root.shape, root.strides) != 1:
+        return None
+    array = host_array(root.source)
+    address = address_of(array) + root.offset * array.itemsize
+    return (
+        None
+        if address % array.itemsize
+        else _elements(address, math.prod(root.shape), dtype, array)
+    )
+
+
+def _elements(address: int, count: int, dtype: str, owner: Any) -> Array:
+    """``count`` elements from ``address`` on, in memory that ``owner`` keeps."""
+    interface: dict[str, Any] = {"version": 3, "typestr": np.dtype(dtype).str, "shape": (count,)}
+    interface["data"] = (address, True)
+    return np.asarray(type("Elements", (), {"__array_interface__": interface, "owner": owner})())
+
+
 def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | None:
     """Elements that are read where they lie: whole matrices."""
     leaf = order.part.root
@@ -231,7 +257,8 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
     def panel(o: int, count: int, r: int, rows: int, c: int, width: int) -> Panel:
         return Panel(begin + (o * matrix + r * row + c) * size, row, matrix)
 
-    width = columns if columns <= NARROW else WIDE
+    few = WIDE if most is None else max(WIDE, _LEVELS // (order.length >> 3 or 1).bit_length())
+    width = columns if columns <= max(NARROW, few) else few
     rows = most or _rows(width)
     together = _together(order.length, columns) if columns == width else 1
     return Matrices(order.length, columns, width, rows, together, panel, array)

@@ -16,7 +16,7 @@ from .. import cpu, gpu
 from ..boxes import Stop
 from ..prepare import prepare
 from . import columns, lines
-from .matrices import ordered
+from .matrices import STRAIGHT, ordered, straight
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -36,9 +36,14 @@ class ScanPart:
         """The elements line after line, block after block."""
         part, source = self.part, self.stage.source
         assert source is not None
-        prepared = prepare(self.stage, ordered(part, source.axes, ()).part, None)
+        turned = ordered(part, source.axes, ()).part
         whole = 0, math.prod(part.root.shape)
         start, stop = whole if part.axis is not None else (part.start, part.stop)
+        there = straight(turned.root, source.arg.dtype) if self.device is None else None
+        if there is not None:
+            yield from self._straight(there, start, stop)
+            return
+        prepared = prepare(self.stage, turned, None)
         if self.device is None:
             yield from cpu.blocks(prepared, self.inputs, start, stop, self.stop)
             return
@@ -46,6 +51,12 @@ class ScanPart:
 
         with cupy.cuda.Device(self.device):
             yield from gpu.blocks(prepared, self.inputs, start, stop, self.device, self.stop)
+
+    def _straight(self, elements: Array, start: int, stop: int) -> Iterator[Array]:
+        for first in range(start, stop, STRAIGHT):
+            if self.stop.is_set():
+                return
+            yield elements[first : min(stop, first + STRAIGHT)]
 
     def record(self) -> Array:
         """The record of the elements, which share a line with those of other parts."""

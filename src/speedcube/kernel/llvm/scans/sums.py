@@ -25,12 +25,13 @@ class WrappingSumScan:
         position = t.variable("i64", frame.word(POSITION), "position")
         total = t.variable(frame.scalar, t.load(frame.scalar, "%state"), "total")
 
-        def add(j: str) -> None:
-            x = t.i64("add", t.load("i64", total), t.load("i64", frame.value(j)))
-            t.store("i64", x, total)
-            t.store("i64", x, t.at("%out", j))
+        def put(j: str, x: str, kind: str) -> None:
+            t.store(kind, x, t.at("%out", j), 8)
 
-        frame.in_lines("0", frame.count, position, add, [total])
+        with frame.segments(position) as (first, size, ended):
+            frame.running(first, size, "add", total, put)
+            with t.when(ended):
+                t.store("i64", "0", total)
         t.store("i64", t.load("i64", total), "%state")
         frame.answer(TAKEN, frame.count)
 

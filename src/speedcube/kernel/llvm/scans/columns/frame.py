@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from .....expr.space import TILE
 from ....program import Scan
@@ -34,6 +35,7 @@ class ColumnFrame(ScanFrame):
         self.place, self.length, self.width = rest
         self.values, self.results = "%values", "%out"
         self.kind = self.text.vector(self.scalar)
+        self.registers: dict[str | int, str] = {}  # rows of the state that are not in memory
 
     @contextmanager
     def matrices(self) -> Iterator[str]:
@@ -58,11 +60,37 @@ class ColumnFrame(ScanFrame):
         t = self.text
         return t.at("%state", t.i64("add", t.i64("mul", row, self.width), column))
 
-    def held(self, row: str | int, column: str) -> str:
-        return self.text.load(self.kind, self.state(row, column), 8)
+    def held(self, row: str | int, column: str, kind: str = "") -> str:
+        """A vector of the state, of LLVM's type ``kind`` (default: of elements)."""
+        place = self.registers.get(row) or self.state(row, column)
+        return self.text.load(kind or self.kind, place, 8)
 
-    def hold(self, value: str, row: str | int, column: str) -> None:
-        self.text.store(self.kind, value, self.state(row, column), 8)
+    def hold(self, value: str, row: str | int, column: str, kind: str = "") -> None:
+        place = self.registers.get(row) or self.state(row, column)
+        self.text.store(kind or self.kind, value, place, 8)
+
+    def each_row(
+        self, held: Mapping[int, str], body: Callable[[str, str, str, str | None], None]
+    ) -> None:
+        """``body(row, row of results, column, mask)`` for all elements, row after row.
+
+        Where a vector has all columns, the rows ``held`` of the state (and their types) stay in
+        registers: a row would have to wait for what the one before it has stored.
+        """
+        t, v = self.text, self.text.vector("i64")
+        narrow = t.op(f"icmp sle i64 {self.columns}, {t.lanes}")
+        with t.when(narrow):
+            start = {row: self.held(row, "0", kind) for row, kind in held.items()}
+            self.registers = {row: t.variable(held[row], x, "held") for row, x in start.items()}
+            mask = t.op(f"icmp slt {v} {t.iota('0')}, {t.splat('i64', self.columns)}")
+            with t.loop(0, self.rows) as r:
+                body(self.row_of(r), self.out_row_of(r), "0", mask)
+            end = {row: self.held(row, "0", kind) for row, kind in held.items()}
+            self.registers = {}
+            for row, kind in held.items():
+                self.hold(end[row], row, "0", kind)
+        with t.when(t.op(f"xor i1 {narrow}, true")), t.loop(0, self.rows) as r:
+            self.each(self.columns, partial(body, self.row_of(r), self.out_row_of(r)))
 
     def starts(self, *rows: tuple[int, int]) -> None:
         """Rows of the state to numbers, ``(row, number)``, where the lines begin."""

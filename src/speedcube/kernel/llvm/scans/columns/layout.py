@@ -14,7 +14,7 @@ GROUP_SHIFT: Final = 3  # rows whose product is made at once: 2**3
 GROUP: Final = 1 << GROUP_SHIFT
 # Rows of the state before those of groups of 2**k rows, by the operation.
 FIRST_LEVEL: Final = {"prod": 0, "cumprod": 2, "cumsum": 0}
-SUM_ROWS: Final = 7  # of running sums: three parts, three units, the largest magnitude
+SUM_ROWS: Final = 8  # of running sums: three parts, three units, the largest, bits left over
 
 
 def state_rows(op: str, length: int) -> int:

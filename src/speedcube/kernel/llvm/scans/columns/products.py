@@ -101,19 +101,14 @@ class RunningColumnProducts:
                     levels.before(groups, c, total)
                     frame.hold(t.load(frame.kind, total), self.BASE, c)
                     frame.hold(one, self.RUN, c)
-            with t.loop(0, frame.rows) as r:
-                self.multiply_row(frame.row_of(r), frame.out_row_of(r))
+            frame.each_row(dict.fromkeys((self.RUN, self.BASE), frame.kind), self.multiply)
             with t.when(t.op(f"icmp sgt i64 {frame.length}, {TILE}")):
                 levels.push()
 
-    def multiply_row(self, source: str, out: str) -> None:
+    def multiply(self, source: str, out: str, c: str, mask: str | None) -> None:
         frame, t = self.frame, self.frame.text
-
-        def look(c: str, mask: str | None) -> None:
-            x = frame.fetch(t.at(source, c, frame.scalar), mask)
-            run = frame.times(frame.held(self.RUN, c), x)
-            frame.hold(run, self.RUN, c)
-            x = frame.finished(frame.times(frame.held(self.BASE, c), run), t.vector)
-            frame.put(x, t.at(out, c, frame.out), mask)
-
-        frame.each(frame.columns, look)
+        x = frame.fetch(t.at(source, c, frame.scalar), mask)
+        run = frame.times(frame.held(self.RUN, c), x)
+        frame.hold(run, self.RUN, c)
+        x = frame.finished(frame.times(frame.held(self.BASE, c), run), t.vector)
+        frame.put(x, t.at(out, c, frame.out), mask)

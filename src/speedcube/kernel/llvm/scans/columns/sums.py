@@ -20,29 +20,24 @@ class WrappingColumnSums:
         self.frame = frame
 
     def emit(self) -> None:
-        frame, t = self.frame, self.frame.text
+        frame = self.frame
         with frame.matrices():
             frame.starts((0, 0))
-            with t.loop(0, frame.rows) as r:
-                self.add_row(frame.row_of(r), frame.out_row_of(r))
+            frame.each_row({0: frame.kind}, self.add)
 
-    def add_row(self, source: str, out: str) -> None:
+    def add(self, source: str, out: str, c: str, mask: str | None) -> None:
         frame, t = self.frame, self.frame.text
-
-        def look(c: str, mask: str | None) -> None:
-            x = frame.fetch(t.at(source, c, frame.scalar), mask)
-            x = t.op(f"add {frame.kind} {frame.held(0, c)}, {x}")
-            frame.hold(x, 0, c)
-            frame.put(x, t.at(out, c, frame.out), mask)
-
-        frame.each(frame.columns, look)
+        x = frame.fetch(t.at(source, c, frame.scalar), mask)
+        x = t.op(f"add {frame.kind} {frame.held(0, c)}, {x}")
+        frame.hold(x, 0, c)
+        frame.put(x, t.at(out, c, frame.out), mask)
 
 
 class ExactColumnSums:
     """cumsum of floats: each column's elements in three parts, with units of its own."""
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
-    TOTAL, UNIT, LARGEST = 0, PARTS, 2 * PARTS  # rows of the state
+    TOTAL, UNIT, LARGEST, LEFT = 0, PARTS, 2 * PARTS, 2 * PARTS + 1  # rows of the state
 
     def __init__(self, frame: ColumnFrame) -> None:
         self.frame = frame
@@ -54,13 +49,14 @@ class ExactColumnSums:
         odd = t.variable(self.i, "zeroinitializer", "odd")
         with frame.matrices() as m:
             frame.starts(*((self.TOTAL + k, 0) for k in range(PARTS)))
-            rests = t.at("%scratch", t.i64("mul", m, frame.width))
             self.find_largest()
-            self.choose_units(rests)
-            with t.loop(0, frame.rows) as r:
-                self.add_row(frame.row_of(r), frame.out_row_of(r), rests)
+            self.choose_units()
+            numbers = dict.fromkeys(range(self.LARGEST), frame.kind)
+            frame.each_row({**numbers, self.LEFT: self.i}, self.add)
+            rests = t.at("%scratch", t.i64("mul", m, frame.width))
             with t.loop(0, frame.columns, t.lanes) as c:
-                more = t.load(self.i, t.at(rests, c), 8)
+                more = frame.held(self.LEFT, c, self.i)
+                t.store(self.i, more, t.at(rests, c), 8)
                 t.store(self.i, t.op(f"or {self.i} {t.load(self.i, odd)}, {more}"), odd)
         name = f"llvm.vector.reduce.or.v{t.lanes}i64"
         frame.answer(ODD_COLUMNS, t.call("i64", name, self.i, t.load(self.i, odd)))
@@ -80,23 +76,21 @@ class ExactColumnSums:
         with t.loop(0, frame.columns, t.lanes) as c:
             sizes = [self.size(frame.held(self.TOTAL + k, c)) for k in range(PARTS)]
             most = self.larger(self.larger(*sizes[:2]), sizes[2])
-            t.store(self.i, most, frame.state(self.LARGEST, c), 8)
-        with t.loop(0, frame.rows) as r:
-            row = frame.row_of(r)
+            frame.hold(most, self.LARGEST, c, self.i)
 
-            def look(c: str, mask: str | None, row: str = row) -> None:
-                x = self.size(frame.fetch(t.at(row, c, frame.scalar), mask))
-                place = frame.state(self.LARGEST, c)
-                t.store(self.i, self.larger(x, t.load(self.i, place, 8)), place, 8)
+        def look(source: str, _: str, c: str, mask: str | None) -> None:
+            x = self.size(frame.fetch(t.at(source, c, frame.scalar), mask))
+            largest = self.larger(x, frame.held(self.LARGEST, c, self.i))
+            frame.hold(largest, self.LARGEST, c, self.i)
 
-            frame.each(frame.columns, look)
+        frame.each_row({self.LARGEST: self.i}, look)
 
-    def choose_units(self, rests: str) -> None:
+    def choose_units(self) -> None:
         """Each column's units; the sum before it in them; bits that tell an odd column."""
         frame, t = self.frame, self.frame.text
         least, most = t.constant(LEAST, "int64"), t.constant(MOST, "int64")
         with t.loop(0, frame.columns, t.lanes) as c:
-            largest = t.load(self.i, frame.state(self.LARGEST, c), 8)
+            largest = frame.held(self.LARGEST, c, self.i)
             exponent = t.op(f"lshr {self.i} {largest}, {t.constant(52, 'int64')}")
             exponent = self.larger(exponent, least)
             above = t.op(f"icmp sgt {self.i} {exponent}, {most}")
@@ -112,26 +106,21 @@ class ExactColumnSums:
             for k in range(PARTS):
                 frame.hold(totals[k], self.TOTAL + k, c)
                 frame.hold(units[k], self.UNIT + k, c)
-            t.store(self.i, left, t.at(rests, c), 8)
+            frame.hold(left, self.LEFT, c, self.i)
 
-    def add_row(self, source: str, out: str, rests: str) -> None:
+    def add(self, source: str, out: str, c: str, mask: str | None) -> None:
         """Split the elements of a row, add the parts, round the sums."""
         frame, t = self.frame, self.frame.text
-
-        def look(c: str, mask: str | None) -> None:
-            x = frame.fetch(t.at(source, c, frame.scalar), mask)
-            totals = []
-            for k in range(PARTS):
-                near, x = split(t, frame.kind, x, frame.held(self.UNIT + k, c))
-                total = frame.held(self.TOTAL + k, c)
-                totals.append(t.op(f"fadd {frame.kind} {total}, {near}"))
-                frame.hold(totals[-1], self.TOTAL + k, c)
-            rest = t.at(rests, c)
-            left = t.op(f"or {self.i} {t.load(self.i, rest, 8)}, {self.size(x)}")
-            t.store(self.i, left, rest, 8)
-            y = round_parts(t, totals, self.odd)
-            if frame.out == "float":
-                y = t.op(f"fptrunc {frame.kind} {y} to {t.vector('float')}")
-            frame.put(y, t.at(out, c, frame.out), mask)
-
-        frame.each(frame.columns, look)
+        x = frame.fetch(t.at(source, c, frame.scalar), mask)
+        totals = []
+        for k in range(PARTS):
+            near, x = split(t, frame.kind, x, frame.held(self.UNIT + k, c))
+            total = frame.held(self.TOTAL + k, c)
+            totals.append(t.op(f"fadd {frame.kind} {total}, {near}"))
+            frame.hold(totals[-1], self.TOTAL + k, c)
+        left = t.op(f"or {self.i} {frame.held(self.LEFT, c, self.i)}, {self.size(x)}")
+        frame.hold(left, self.LEFT, c, self.i)
+        y = round_parts(t, totals, self.odd)
+        if frame.out == "float":
+            y = t.op(f"fptrunc {frame.kind} {y} to {t.vector('float')}")
+        frame.put(y, t.at(out, c, frame.out), mask)
