@@ -6,6 +6,7 @@ NaNs) are made again by the kernel that takes line after line, from the same ele
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ from ...expr.nodes import Scanned
 from ...expr.space import TILE
 from ...kernel.llvm.scans.columns.layout import (
     COLUMN_WORDS,
+    LINE_LENGTH,
     ODD_COLUMNS,
+    PLACE,
+    WIDTH,
     state_rows,
 )
 from ...kernel.llvm.scans.layout import PARTS
@@ -87,28 +91,29 @@ class ColumnCall:
         self.program, self.found = program, found
         self.kernel = scan_kernel(program)
         self.width = -(-found.width // _VECTOR) * _VECTOR
-        self.words = np.zeros(COLUMN_WORDS, np.int64)
+        self.words: Any = (ctypes.c_int64 * COLUMN_WORDS)()
         self.state = _aligned((state_rows(program.op, found.length), self.width), program.dtype)
-        self.rests = np.zeros((found.together, self.width), np.int64)
+        several = found.together if program.op == "cumsum" else 1
+        self.rests = np.zeros((several, self.width), np.int64)
+        self.words[LINE_LENGTH], self.words[WIDTH] = found.length, self.width
+        self.addresses = (
+            ctypes.addressof(self.words),
+            address_of(self.state),
+            address_of(self.rests),
+        )
 
     def __call__(
         self, panel: Panel, count: int, place: int, rows: int, columns: int, out: tuple[int, ...]
     ) -> bool:
         """Take a panel; whether there are odd columns. ``out``: address, row and matrix step."""
         address, row, matrix = out
-        self.words[:-1] = (
-            *(rows, columns, panel.row, row, count, panel.matrix, matrix),
-            *(place, self.found.length, self.width),
-        )
-        self.words[ODD_COLUMNS] = 0
-        self.kernel.function(
-            self.words.ctypes.data,
-            panel.address,
-            self.state.ctypes.data,
-            self.rests.ctypes.data,
-            address,
-        )
-        return bool(self.words[ODD_COLUMNS])
+        words = self.words
+        words[:PLACE] = rows, columns, panel.row, row, count, panel.matrix, matrix
+        words[PLACE] = place
+        words[ODD_COLUMNS] = 0
+        begin, state, rests = self.addresses
+        self.kernel.function(begin, panel.address, state, rests, address)
+        return bool(words[ODD_COLUMNS])
 
 
 # Products ----------------------------------------------------------------------------------------

@@ -22,14 +22,14 @@ from ...expr import views
 from ...expr.nodes import Const, Expr, Leaf, Stored, c_strides, leaves
 from ...expr.space import TILE
 from ...plan.stages import Part, Stage
-from ..boxes import span_boxes
+from ..boxes import CALL, span_boxes
 from ..cpu import BLOCK, Caller, address_of, calling, host_array
 from ..prepare import Prepared, prepare
 
 Array: TypeAlias = NDArray[Any]
 
 NARROW: Final = 2048  # columns that are taken together, whatever makes them
-_LEVELS: Final = 1 << 14  # elements of all levels of a panel's products, which stay in the cache
+BROAD: Final = 8192  # and about so many where they lie in memory and only products are made
 WIDE: Final = 1024  # about so many of more columns
 # Elements from one row of a wide panel to the next: not so many that its columns meet in the cache.
 _ROW: Final = WIDE + 8
@@ -257,8 +257,10 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
     def panel(o: int, count: int, r: int, rows: int, c: int, width: int) -> Panel:
         return Panel(begin + (o * matrix + r * row + c) * size, row, matrix)
 
-    few = WIDE if most is None else max(WIDE, _LEVELS // (order.length >> 3 or 1).bit_length())
+    few = WIDE if most is None else BROAD
     width = columns if columns <= max(NARROW, few) else few
     rows = most or _rows(width)
     together = _together(order.length, columns) if columns == width else 1
+    if most is not None and columns == width:
+        together = max(1, CALL // (order.length * columns))
     return Matrices(order.length, columns, width, rows, together, panel, array)

@@ -8,7 +8,6 @@ from functools import partial
 
 from .....expr.space import TILE
 from ....program import Scan
-from ...text import masked
 from ..frame import ScanFrame
 from .layout import (
     COLUMNS,
@@ -105,18 +104,32 @@ class ColumnFrame(ScanFrame):
         t = self.text
         return t.op(f"icmp eq i64 {t.i64('and', self.place, TILE - 1)}, 0")
 
-    def group(self, first: str, mask: str | None, column: str, count: str | None = None) -> str:
-        """The tree's product of `GROUP` rows from ``first`` on; of ``count``, ones after them."""
+    def group_rows(self, first: str, count: str | None = None) -> list[tuple[str, str]]:
+        """`GROUP` rows from ``first`` on, and whether each is there: of ``count``, the first ones.
+
+        A row that is not there is another one: where nothing lies, even a load whose mask is empty
+        takes hundreds of cycles.
+        """
+        t = self.text
+        rows = []
+        for k in range(GROUP):
+            row, there = t.i64("add", first, k), "true"
+            if count is not None:
+                there = t.op(f"icmp sgt i64 {count}, {k}")
+                row = t.op(f"select i1 {there}, i64 {row}, i64 0")
+            rows.append((self.row_of(row), there))
+        return rows
+
+    def group(self, rows: list[tuple[str, str]], mask: str | None, column: str) -> str:
+        """The tree's product of ``rows``: ones for those that are not there."""
         t = self.text
         values = []
-        for k in range(GROUP):
-            inside, row = mask, self.row_of(t.i64("add", first, k))
-            if count is not None:
-                valid = t.splat("i1", t.op(f"icmp sgt i64 {count}, {k}"))
-                inside = valid if mask is None else t.op(f"and {t.vector('i1')} {valid}, {mask}")
-            x = self.fetch(t.at(row, column, self.scalar), inside)
-            ones = t.constant(1, self.program.dtype)
-            values.append(masked(t, self.scalar, None if count is None else inside, x, ones))
+        for row, there in rows:
+            x = self.fetch(t.at(row, column, self.scalar), mask)
+            if there != "true":
+                ones = t.constant(1, self.program.dtype)
+                x = t.op(f"select i1 {there}, {self.kind} {x}, {self.kind} {ones}")
+            values.append(x)
         while len(values) > 1:
             pairs = zip(values[::2], values[1::2], strict=True)
             values = [self.times(a, b) for a, b in pairs]

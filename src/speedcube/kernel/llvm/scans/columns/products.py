@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .....expr.space import TILE
 from .frame import ColumnFrame
@@ -24,10 +24,10 @@ class Levels:
         with t.loop(0, t.i64("lshr", frame.rows, GROUP_SHIFT)) as b:
             free = t.i64("xor", t.i64("add", before, b), -1)
             merged = t.op(f"call i64 @llvm.cttz.i64(i64 {free}, i1 false)")
-            first = t.i64("shl", b, GROUP_SHIFT)
+            rows = frame.group_rows(t.i64("shl", b, GROUP_SHIFT))
 
-            def look(c: str, mask: str | None, first: str = first, merged: str = merged) -> None:
-                total = t.variable(frame.kind, frame.group(first, mask, c), "group")
+            def look(c: str, mask: str | None, rows: Any = rows, merged: str = merged) -> None:
+                total = t.variable(frame.kind, frame.group(rows, mask, c), "group")
                 with t.loop(0, merged) as k:
                     self.take_in(k, c, total)
                 level = t.i64("add", merged, self.first)
@@ -69,10 +69,10 @@ class ColumnProducts:
             with t.when(t.op(f"icmp eq i64 {end}, {frame.length}")):
                 groups = t.i64("lshr", end, GROUP_SHIFT)
                 rest = t.i64("and", frame.rows, GROUP - 1)
-                first = t.i64("sub", frame.rows, rest)
+                rows = frame.group_rows(t.i64("sub", frame.rows, rest), rest)
 
                 def look(c: str, mask: str | None) -> None:
-                    total = t.variable(frame.kind, frame.group(first, mask, c, rest), "total")
+                    total = t.variable(frame.kind, frame.group(rows, mask, c), "total")
                     levels.before(groups, c, total)
                     x = frame.finished(t.load(frame.kind, total), t.vector)
                     frame.put(x, t.at(frame.results, c, frame.out), mask)
