@@ -171,6 +171,10 @@ CASES: dict[str, Any] = {
     "from nothing, in rows": lambda x: sc.cumulative_prod(
         x.reshape(-1, 7), axis=1, include_initial=True
     ),
+    "running sums of two columns": lambda x: x[:36_000].reshape(-1, 2).cumsum(axis=0),
+    "running products of two, from nothing": lambda x: sc.cumulative_prod(
+        (x[:36_000] / 100 + 1).reshape(-1, 2), axis=0, include_initial=True
+    ),
     "running product": lambda x: (x / 100 + 1).cumprod(),
     "running products of few lines": lambda x: (x / 100 + 1).reshape(3, -1).cumprod(axis=1),
     "product": lambda x: (x / 100 + 1).prod(),
