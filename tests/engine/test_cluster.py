@@ -42,6 +42,7 @@ EXPRESSIONS = {
     ),
     "running products": lambda: (_normal(2, 40_000) / 1000).cumprod(axis=1),
     "product": lambda: (_normal(300, 700) / 11).prod(),
+    "running products of columns": lambda: (_normal(40_000, 1) / 1000).cumprod(axis=0),
     "products": lambda: (_normal(300, 700) / 11).prod(axis=0),
     # in memory with gaps, backwards, turned, repeated: sent with their layout
     "strided": lambda: sc.asarray(_DATA[::-1, ::2]) + 1,

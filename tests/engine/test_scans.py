@@ -171,6 +171,10 @@ CASES: dict[str, Any] = {
     "from nothing, in rows": lambda x: sc.cumulative_prod(
         x.reshape(-1, 7), axis=1, include_initial=True
     ),
+    "running sums of two columns": lambda x: x[:36_000].reshape(-1, 2).cumsum(axis=0),
+    "running products of two, from nothing": lambda x: sc.cumulative_prod(
+        (x[:36_000] / 100 + 1).reshape(-1, 2), axis=0, include_initial=True
+    ),
     "running product": lambda x: (x / 100 + 1).cumprod(),
     "running products of few lines": lambda x: (x / 100 + 1).reshape(3, -1).cumprod(axis=1),
     "product": lambda x: (x / 100 + 1).prod(),
@@ -234,6 +238,67 @@ def test_same_bits_on_every_target(target: str, monkeypatch: pytest.MonkeyPatch)
             pieces = [line[k : k + 1024] for line in lines for k in range(0, len(line), 1024)]
             wanted = np.array([scans.product(piece) for piece in pieces])
         assert_same_bits(out[: len(wanted)], wanted, (target, op))
+
+
+def line_after_line(values: np.ndarray, name: str, axis: int) -> np.ndarray:
+    """``name`` along ``axis`` of values whose lines are put one after the other."""
+    lines = np.ascontiguousarray(np.moveaxis(values, axis, -1))
+    computed = getattr(sc, name)(lines, axis=-1).compute(on="core")
+    return computed if name == "prod" else np.moveaxis(computed, -1, axis)
+
+
+# Few columns; several matrices at once; more columns than a panel has; those whose axes are uneven
+# in memory (read backwards, or transposed); more rows than a panel, a piece and a group have.
+COLUMNS = {
+    "few": RNG.normal(size=(2300, 3)),
+    "many": RNG.normal(size=(70, 1300)),
+    "in panels": RNG.normal(size=(1030, 3, 900)),
+    "backwards": RNG.normal(size=(9, 5, 2500))[::-1, ::-1],
+    "transposed": RNG.normal(size=(700, 5, 30)).T,
+    "several": RNG.normal(size=(40, 9, 5)),
+    "in steps": RNG.normal(size=(60, 90))[:, ::2],
+    "float32": RNG.normal(size=(90, 70)).astype("float32"),
+    "integers": RNG.integers(-9, 9, (90, 3, 70)),
+}
+
+
+@pytest.mark.parametrize("op", ["cumsum", "cumprod", "prod"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_have_the_bits_of_lines(name: str, op: str) -> None:
+    values = COLUMNS[name] if op == "cumsum" else 1 + COLUMNS[name] // 1 / 32
+    for axis in range(values.ndim - 1):
+        wanted = line_after_line(values, op, axis)
+        for x in (sc.asarray(values), sc.asarray(values) * 1):  # read in memory, and made
+            for rung in ("core", "cores:3"):
+                computed = getattr(x, op)(axis=axis).compute(on=rung)
+                assert computed.flags.c_contiguous
+                assert_same_bits(computed, wanted, (axis, rung))
+
+
+@pytest.mark.parametrize("shape", [(50, 3, 40), (3000, 20), (3, 1200, 3)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_odd_columns_beside_others(shape: tuple[int, ...], dtype: str) -> None:
+    """Columns that are too wide, infinite or no number somewhere; their neighbours are not."""
+    values = RNG.normal(size=shape)
+    values[..., 2] *= np.exp(RNG.normal(size=shape[:-1]) * 30)
+    values[RNG.random(shape) < 0.002] = np.nan
+    values[RNG.random(shape) < 0.002] = np.inf
+    with np.errstate(over="ignore"):
+        values = values.astype(dtype)
+    axis = len(shape) - 2
+    assert_same_bits(
+        sc.cumsum(values, axis=axis).compute(on="core"), line_after_line(values, "cumsum", axis)
+    )
+
+
+def test_columns_of_scales_of_their_own() -> None:
+    """A column has its own units: one of 1e300 beside one of 1e-300 needs no limbs."""
+    values = RNG.normal(size=(2000, 8)) * 10.0 ** np.linspace(-300, 300, 8)
+    computed = sc.cumsum(values, axis=0).compute(on="core")
+    assert_same_bits(computed, line_after_line(values, "cumsum", 0))
+    from_nothing = sc.cumulative_sum(values, axis=0, include_initial=True).compute(on="core")
+    assert_same_bits(from_nothing[1:], computed)
+    assert not from_nothing[0].any()
 
 
 @settings(max_examples=60, deadline=None)

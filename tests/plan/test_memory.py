@@ -45,6 +45,20 @@ ARRAYS = {
     "max of very many rows": "array = rng.random((15_000_000, 2)).max(axis=1)",
     "a flat result": "array = sc.arange(5_000_000) * 3 + 1",
     "a small dtype": "array = rng.integers(0, 9, size=(3000, 3000), dtype='int8') + 1",
+    "prod of very many rows": "array = rng.random((8_000_000, 3)).prod(axis=1)",
+    "prod of very many columns": "array = rng.random((3, 8_000_000)).prod(axis=0)",
+    "prod of very many float32 rows": (
+        "array = rng.random((7_000_000, 3), dtype='float32').prod(axis=1)"
+    ),
+    "prod, its columns in memory": (
+        "data = np.ones((500_000, 3, 4)).T; array = sc.asarray(data).prod(axis=0)"
+    ),
+    "running sums of columns": "array = rng.random((2, 4_000_000)).cumsum(axis=0)",
+    "running sums of two columns": "array = rng.random((4_000_000, 2)).cumsum(axis=0)",
+    "running products in the middle": "array = rng.random((3, 1000, 3000)).cumprod(axis=1)",
+    "running float16 sums": (
+        "array = rng.random((3000, 3000)).astype('float16').cumsum(axis=0) + 1"
+    ),
     "80 GB, a slice": "array = rng.normal(size=(100_000, 100_000))[::100, ::100].sum(axis=1)",
 }
 

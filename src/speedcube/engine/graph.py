@@ -12,7 +12,7 @@ from dask._task_spec import Task, TaskRef
 from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .boxes import Stop
-from .shared_lines import carries, shared_lines
+from .scans.shared import carries, shared_lines
 from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
 
 _serial = count()  # keys need to differ only within one call of a scheduler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
-from . import cpu, gpu, scan
+from . import cpu, gpu
 from .boxes import Stop
 from .prepare import Prepared, prepare, prepare_many
 from .results import merge, values
-from .shared_lines import merged_products, shared_lines
+from .scans.parts import ScanPart, carried_share
+from .scans.shared import merged_products, shared_lines
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -63,6 +64,10 @@ class Worker:
     stop: Stop
     device: int | None = None
 
+    def ordered(self, stage: Stage, part: Part, inputs: Inputs) -> ScanPart:
+        """A part whose elements are taken in their order."""
+        return ScanPart(stage, part, inputs, self.device, self.stop)
+
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
         share = _share(stage, part, out.array())
@@ -102,6 +107,9 @@ class Worker:
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
         share = _share(stage, part, out.array())
+        if stage.op == "prod" and isinstance(share, np.ndarray) and share.flags.c_contiguous:
+            self.ordered(stage, part, inputs).products(share.reshape(-1))
+            return
         results = self.reduced(stage, part, inputs, share.shape, share)
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
@@ -112,13 +120,14 @@ class Worker:
         self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...], out: Any = None
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
-        if stage.op == "prod":
-            return self.products(stage, part, inputs).reshape(shape)
         assert isinstance(stage.source, Reduced)
         if self.device is None and (many := prepare_many(stage, part)) is not None:
             return self.finished(stage, part, many, inputs, out).reshape(shape)
-        source, prepared = stage.source, prepare(stage, part, None)
         flat = np.empty(math.prod(shape), stage.dtype)
+        if stage.op == "prod":
+            self.ordered(stage, part, inputs).products(flat)
+            return flat.reshape(shape)
+        source, prepared = stage.source, prepare(stage, part, None)
 
         def finish(first: int, records: Array) -> None:
             flat[first : first + len(records)] = values(source, records)
@@ -143,9 +152,7 @@ class Worker:
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
-            assert stage.source is not None
-            elements = self.elements(stage, part, inputs)
-            return scan.fold(stage.source, stage.block, part.start % stage.source.count, elements)
+            return self.ordered(stage, part, inputs).record()
         prepared: Prepared = prepare(stage, part, None)
         collected: list[Array] = []
 
@@ -154,28 +161,6 @@ class Worker:
 
         self.records(prepared, inputs, keep, prepared.loops[0])
         return collected[0] if collected else cpu.initial_records(prepared.program, 0)
-
-    def elements(self, stage: Stage, part: Part, inputs: Inputs) -> Iterator[Array]:
-        """The part's elements in C order, block after block."""
-        prepared = prepare(stage, part, None)
-        whole = 0, math.prod(part.root.shape)
-        start, stop = whole if part.axis is not None else (part.start, part.stop)
-        if self.device is None:
-            yield from cpu.blocks(prepared, inputs, start, stop, self.stop)
-            return
-        import cupy
-
-        with cupy.cuda.Device(self.device):
-            yield from gpu.blocks(prepared, inputs, start, stop, self.device, self.stop)
-
-    def products(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
-        """The products of the part's lines."""
-        source = stage.source
-        assert source is not None
-        if source.count == 0:
-            kept = (n for k, n in enumerate(part.root.shape) if k not in stage.axes)
-            return np.ones(math.prod(kept), stage.dtype)
-        return scan.products(self.elements(stage, part, inputs), source.count, stage.dtype)
 
     def scan(
         self,
@@ -188,50 +173,21 @@ class Worker:
         """The results of a scan's part into its slice of ``out``."""
         if isinstance(stage.source, Scanned):
             share = _share(stage, part, out.array())
-            self.scan_into(stage, part, share, inputs, before.get(part.start))
+            self.ordered(stage, part, inputs).running(share, before.get(part.start))
         else:
             self.reduce(stage, part, out, inputs)
-
-    def scan_into(
-        self, stage: Stage, part: Part, share: Any, inputs: Inputs, before: Array | None = None
-    ) -> None:
-        """The part's running results into ``share``; ``before`` is its line's record so far."""
-        source = stage.source
-        assert isinstance(source, Scanned)
-        on_host = isinstance(share, np.ndarray)
-        direct = on_host and share.flags.c_contiguous
-        buffer = share if direct else np.empty(share.shape, stage.dtype)
-        if buffer.size:
-            place = part.start % source.count if stage.join == "carry" else 0
-            lines = buffer.reshape(-1, buffer.shape[-1])
-            elements = self.elements(stage, part, inputs)
-            scan.scan(source, stage.block, place, lines, elements, before)
-        if not on_host:
-            share.set(buffer)
-        elif not direct:
-            share[...] = buffer
 
 
 def _share(stage: Stage, part: Part, whole: Any) -> Any:
     """The elements of a stage's result that ``part`` produces."""
     if stage.join == "carry":
-        assert isinstance(stage.source, Scanned)
-        line, place = divmod(part.start, stage.source.count)
-        end = place + part_width(stage, part) + (stage.source.initial and place > 0)
-        return whole.reshape(-1, stage.shape[-1])[line, end - part_width(stage, part) : end]
+        return carried_share(stage, part, whole)
     if part.axis is None:
         return whole
     kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
     item = [slice(None)] * whole.ndim
     item[kept.index(part.axis)] = slice(part.start, part.stop)
     return whole[tuple(item)]
-
-
-def part_width(stage: Stage, part: Part) -> int:
-    """Results of a part that shares a line: its elements, and what the line begins with."""
-    assert isinstance(stage.source, Scanned)
-    begins = part.start % stage.source.count == 0
-    return part.stop - part.start + (stage.source.initial and begins)
 
 
 Needs: TypeAlias = Sequence[StageResult | Deferred]

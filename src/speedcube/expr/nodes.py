@@ -129,9 +129,9 @@ class Reduced:
 class Scanned:
     """Running sums or products (``cumsum``, ``cumprod``) of ``arg``; its elements are in C order.
 
-    The last ``lines`` axes of ``arg`` are one line, in C order. With ``initial`` each line of
-    results begins with the sum or product of no elements: 0 or 1. ``odd`` sums are float64 rounded
-    to odd; rounded again, to float16, they come out as if rounded once.
+    ``lines`` axes of ``arg`` are one line, in C order; ``inner`` axes follow them. With ``initial``
+    each line of results begins with the sum or product of no elements: 0 or 1. ``odd`` sums are
+    float64 rounded to odd; rounded again, to float16, they come out as if rounded once.
     """
 
     op: str
@@ -140,21 +140,28 @@ class Scanned:
     dtype: str
     initial: bool = False
     odd: bool = False
+    inner: int = 0
 
     @cached_property
     def shape(self) -> Shape:
-        return (*self.arg.shape[: -self.lines], self.count + self.initial)
+        shape, axes = self.arg.shape, self.axes
+        return (*shape[: axes[0]], self.count + self.initial, *shape[axes[-1] + 1 :])
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
         """The axes of a line."""
-        ndim = len(self.arg.shape)
-        return tuple(range(ndim - self.lines, ndim))
+        end = len(self.arg.shape) - self.inner
+        return tuple(range(end - self.lines, end))
 
     @cached_property
     def count(self) -> int:
         """How many elements a line has."""
-        return math.prod(self.arg.shape[-self.lines :])
+        return math.prod(self.arg.shape[k] for k in self.axes)
+
+    @cached_property
+    def axis(self) -> int:
+        """The axis of the results along which they run."""
+        return len(self.shape) - 1 - self.inner
 
 
 @dataclass(frozen=True, eq=False)

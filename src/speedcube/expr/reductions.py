@@ -80,17 +80,11 @@ def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) ->
         arg = views.index(arg, None)
     ndim = len(arg.shape)
     axes = tuple(range(ndim)) if axis is None else (check_axis(axis, ndim),)
-    kept = tuple(k for k in range(ndim) if k not in axes)
-    lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
     result_dtype = dtype if dtype in ("float32", "float64") else _wide(dtype)
     odd = op == "cumsum" and dtype == "float16"
-    source = Scanned(op, lines, len(axes), result_dtype, initial, odd)
-    results = cast(whole(source, source.shape), dtype)
-    if axis is None:
-        return results
-    order = list(range(ndim - 1))
-    order.insert(axes[0], ndim - 1)
-    return views.transpose(results, tuple(order))
+    inner = ndim - 1 - axes[-1]
+    source = Scanned(op, _widened(arg, dtype), len(axes), result_dtype, initial, odd, inner)
+    return cast(whole(source, source.shape), dtype)
 
 
 def _widened(arg: Expr, dtype: str) -> Expr:

@@ -75,16 +75,19 @@ def _rounded(units: int, dtype: str, odd: bool) -> Any:
 
 def scanned(source: Scanned, arg: Array) -> Array:
     """The results of ``source``, whose elements are ``arg``."""
-    lines = arg.reshape(*source.shape[:-1], source.count)
-    results = np.full(source.shape, 0 if source.op == "cumsum" else 1, source.dtype)
-    for at in np.ndindex(source.shape[:-1]):
+    outer = source.arg.shape[: source.axes[0]]
+    inner = source.shape[source.axis + 1 :]
+    lines = np.moveaxis(arg.reshape(*outer, source.count, *inner), source.axis, -1)
+    filled = np.full(source.shape, 0 if source.op == "cumsum" else 1, source.dtype)
+    results = np.moveaxis(filled, source.axis, -1)
+    for at in np.ndindex(results.shape[:-1]):
         if source.op == "cumsum":
             each = running_sums(lines[at], source.dtype, source.odd)
         else:
             each = running_products(lines[at])
         with np.errstate(all="ignore"):
             results[at][int(source.initial) :] = each
-    return np.asarray(_one_nan(results))
+    return np.asarray(_one_nan(filled))
 
 
 def _one_nan(values: Any) -> Any:

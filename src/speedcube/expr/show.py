@@ -75,7 +75,7 @@ def source_text(source: Source, depth: int = 8) -> str:
         return f"{inner}.{source.op}({axis})"
     if isinstance(source, Scanned):
         inner = show(source.arg, depth - 1) if depth else "..."
-        axis = "" if source.lines == len(source.arg.shape) else "axis=-1"
+        axis = "" if source.lines == len(source.arg.shape) else f"axis={source.axis}"
         return f"{inner}.{source.op}({axis})"
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)

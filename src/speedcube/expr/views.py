@@ -134,9 +134,14 @@ def _integer_index(entry: Any, extent: int, axis: int) -> int:
 
 def transpose(root: Expr, axes: tuple[int, ...]) -> Expr:
     """Axis k of the result is axis ``axes[k]`` of ``root``."""
-    where = {old: new for new, old in enumerate(axes)}
-    shape = tuple(root.shape[k] for k in axes)
-    return apply(root, Affine(shape, tuple(Axis(where[k], 0, 1) for k in range(len(axes)))))
+    return apply(root, turned(root.shape, axes))
+
+
+def turned(old: Shape, axes: tuple[int, ...]) -> Affine:
+    """What `transpose` does to the indices of an array of shape ``old``."""
+    where = {axis: new for new, axis in enumerate(axes)}
+    shape = tuple(old[k] for k in axes)
+    return Affine(shape, tuple(Axis(where[k], 0, 1) for k in range(len(axes))))
 
 
 def broadcast_to(root: Expr, shape: Shape) -> Expr:

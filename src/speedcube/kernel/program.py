@@ -154,10 +154,12 @@ class Scan:
     """A kernel for folds whose order counts, over elements that lie in memory one by one.
 
     ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
-    gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd.
+    gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd. ``columns``:
+    lines lie side by side, and a lane takes one of them.
     """
 
     op: str
     dtype: str
     out: str
     odd: bool = False
+    columns: bool = False

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from .. import dtypes
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Scanned
+from ..expr.nodes import Deferred, Expr, Reduced, Scanned
 from .cuts import KEPT, requests_of
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
@@ -124,7 +124,7 @@ def _stage_bytes(stage: Stage, resources: Resources) -> int:
     """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
     share = 1 if resources.shared else max(1, len(stage.parts))
     result = -(-stage.result_bytes // share)
-    if isinstance(stage.source, Scanned) and stage.parts[0].axis:  # lines, before they lie apart
+    if _lies_apart(stage, resources):
         result += -(-stage.result_bytes // len(stage.parts))
     if isinstance(stage.source, Reduced) and stage.dtype == "float16":
         result *= 5  # float64 first
@@ -132,6 +132,16 @@ def _stage_bytes(stage: Stage, resources: Resources) -> int:
         result *= 4  # block by block, then in a row, then a part of the whole
     inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
     return WORKER_OVERHEAD + result + inputs
+
+
+def _lies_apart(stage: Stage, resources: Resources) -> bool:
+    """Whether a scan's results may be made elsewhere, together, before they are put in place."""
+    if stage.op == "prod":
+        return len(stage.shape) > 1
+    if not isinstance(stage.source, Scanned):
+        return False
+    by_lines = stage.join == "carry" or not resources.name.startswith("core")
+    return bool(stage.parts[0].axis or (stage.source.inner and by_lines))
 
 
 def check_memory(plan: Plan, free: int) -> None:

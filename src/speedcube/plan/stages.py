@@ -38,7 +38,7 @@ WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one afte
 class Part:
     """One worker's share: ``root`` sliced to ``[start, stop)`` of axis ``axis``.
 
-    Without an axis: all of it, or elements ``[start, stop)`` of a scan, in C order.
+    Without an axis: all of it, or elements ``[start, stop)`` of a scan, line after line.
     """
 
     root: Expr
@@ -88,8 +88,9 @@ class Stage:
     def shape(self) -> tuple[int, ...]:
         """The result's shape, without reduced axes."""
         if isinstance(self.source, Scanned):
-            lines = self.root.shape[: -self.source.lines]
-            return (*lines, self.source.count + self.source.initial)
+            shape, axes = self.root.shape, self.source.axes
+            line = self.source.count + self.source.initial
+            return (*shape[: axes[0]], line, *shape[axes[-1] + 1 :])
         return tuple(n for k, n in enumerate(self.root.shape) if k not in self.axes)
 
     @property
@@ -183,7 +184,9 @@ def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
     lines = size // length
     pieces = min(workers // lines, -(-length // _LEAST_BLOCK))
     if join == "concatenate" or pieces < 2:
-        between = max(range(len(root.shape) - len(source.axes)), key=lambda k: root.shape[k])
+        kept = [k for k in range(len(root.shape)) if k not in source.axes]
+        enough = (k for k in kept if root.shape[k] >= workers)
+        between = next(enough, max(kept, key=lambda k: root.shape[k]))
         return _sliced(root, source, axes, (), workers, between, "concatenate")
     block = _LEAST_BLOCK
     while block * _BLOCKS * pieces < length:
@@ -204,7 +207,7 @@ def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
 def _totals(root: Expr, source: Staged, parts: list[Part]) -> tuple[Stage, ...]:
     """A sum for each part; none where the lines of ``root`` cannot be sliced."""
     length = source.count
-    lines = push_shape(root, (math.prod(root.shape) // length, length))
+    lines = push_shape(lines_last(root, source), (math.prod(root.shape) // length, length))
     if lines is None:
         return ()
     totals = []
@@ -215,6 +218,12 @@ def _totals(root: Expr, source: Staged, parts: list[Part]) -> tuple[Stage, ...]:
         total = Reduced("sum", elements, (0,), False, elements.dtype)
         totals.append(Stage(elements, total, (0,), (Part(elements, (), None, 0, 0),), "merge"))
     return tuple(totals)
+
+
+def lines_last(root: Expr, source: Staged) -> Expr:
+    """``root`` with the axes of its lines last: its elements in C order are line after line."""
+    kept = tuple(k for k in range(len(root.shape)) if k not in source.axes)
+    return push(root, views.turned(root.shape, (*kept, *source.axes)))
 
 
 def _places(root: Expr, axes: tuple[int, ...]) -> Leaf:

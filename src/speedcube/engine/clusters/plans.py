@@ -9,10 +9,10 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
-from ...expr.nodes import Reduced
+from ...expr.nodes import Reduced, Scanned
 from ...plan.plan import Plan
 from ...plan.stages import Stage
-from ..shared_lines import carries, merged_products, shared_lines
+from ..scans.shared import carries, merged_products, shared_lines
 from .fingerprint import Fingerprint, guarded
 from .remote import (
     carry_part,
@@ -112,7 +112,8 @@ def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
     """The task that puts the parts of ``stage`` together, and its first arguments."""
     if stage.join == "carry":
-        return chain_parts, (stage.shape,)
+        assert isinstance(stage.source, Scanned)
+        return chain_parts, (stage.shape, stage.source.axis)
     if stage.block:
         return merged_products, (shared_lines(stage),)
     if stage.join == "merge":

@@ -22,8 +22,9 @@ from ...plan.stages import Part, Stage, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
 from ..results import merge, values
-from ..shared_lines import carries, shared_lines
-from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged, part_width
+from ..scans.parts import part_width
+from ..scans.shared import carries, shared_lines
+from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
@@ -173,13 +174,15 @@ def carry_part(
     stage, (_, worker) = sent.alone(), _worker(gpu, threads)
     results = np.empty(part_width(stage, sent.part), stage.dtype)
     inputs = inputs_of(stage.needs, arrays)
-    worker.scan_into(stage, sent.part, results, inputs, before.get(sent.part.start))
+    scan = worker.ordered(stage, sent.part, inputs)
+    scan.running(results, before.get(sent.part.start))
     return results
 
 
-def chain_parts(shape: tuple[int, ...], *parts: Array) -> Array:
-    """Task: parts of lines, one after the other."""
-    return np.concatenate(parts).reshape(shape)
+def chain_parts(shape: tuple[int, ...], axis: int, *parts: Array) -> Array:
+    """Task: parts of lines along ``axis``, one after the other."""
+    lines = np.concatenate(parts).reshape(*shape[:axis], *shape[axis + 1 :], shape[axis])
+    return np.ascontiguousarray(np.moveaxis(lines, -1, axis))
 
 
 def join_parts(axis: int, *parts: Array) -> Array:

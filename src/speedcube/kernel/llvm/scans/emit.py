@@ -7,7 +7,10 @@ from typing import ClassVar, Final, Protocol
 
 from .... import dtypes
 from ...program import Scan
-from .frame import ScanFrame
+from .columns.frame import ColumnFrame
+from .columns.products import ColumnProducts, RunningColumnProducts
+from .columns.sums import ExactColumnSums, WrappingColumnSums
+from .frame import LineFrame, ScanFrame
 from .products import ProductScan, RunningProductScan
 from .sums import ExactSumScan, WrappingSumScan
 
@@ -21,7 +24,7 @@ class ScanText(Protocol):
 
 
 # By the operation, and whether its elements are floats.
-SCANS: Final[dict[tuple[str, bool], Callable[[ScanFrame], ScanText]]] = {
+SCANS: Final[dict[tuple[str, bool], Callable[[LineFrame], ScanText]]] = {
     ("prod", True): ProductScan,
     ("prod", False): ProductScan,
     ("cumprod", True): RunningProductScan,
@@ -29,11 +32,27 @@ SCANS: Final[dict[tuple[str, bool], Callable[[ScanFrame], ScanText]]] = {
     ("cumsum", True): ExactSumScan,
     ("cumsum", False): WrappingSumScan,
 }
+# And where a lane is a column.
+COLUMN_SCANS: Final[dict[tuple[str, bool], Callable[[ColumnFrame], ScanText]]] = {
+    ("prod", True): ColumnProducts,
+    ("prod", False): ColumnProducts,
+    ("cumprod", True): RunningColumnProducts,
+    ("cumprod", False): RunningColumnProducts,
+    ("cumsum", True): ExactColumnSums,
+    ("cumsum", False): WrappingColumnSums,
+}
 
 
 def emit_scan(program: Scan, lanes: int) -> str:
     """The LLVM text of ``program``, with vectors of ``lanes`` elements."""
-    frame = ScanFrame(program, lanes)
-    scan = SCANS[program.op, dtypes.is_float(program.dtype)](frame)
+    which = program.op, dtypes.is_float(program.dtype)
+    if program.columns:
+        columns = ColumnFrame(program, lanes)
+        return _text(columns, COLUMN_SCANS[which](columns))
+    lines = LineFrame(program, lanes)
+    return _text(lines, SCANS[which](lines))
+
+
+def _text(frame: ScanFrame, scan: ScanText) -> str:
     scan.emit()
     return frame.function(scan.SUPPORT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...program import LIMBS
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import PARTS
 
 SIGNLESS: Final = 2**63 - 1  # the bits of a double without its sign
@@ -14,7 +14,7 @@ SIGNLESS: Final = 2**63 - 1  # the bits of a double without its sign
 class LimbSums:
     """A running sum in the limbs at ``limbs``; ``odd``: rounded to odd, to be rounded again."""
 
-    def __init__(self, frame: ScanFrame, limbs: str, odd: bool) -> None:
+    def __init__(self, frame: LineFrame, limbs: str, odd: bool) -> None:
         self.frame = frame
         self.limbs = limbs
         self.odd = odd

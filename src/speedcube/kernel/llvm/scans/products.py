@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..text import literal
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import RESULTS
 from .tree import multiply, pieces, tree_product
 
@@ -15,7 +15,7 @@ class ProductScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
 
     def emit(self) -> None:
@@ -34,7 +34,7 @@ class RunningProductScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
         self.scalar = frame.scalar
         self.one = literal(1, frame.program.dtype)
@@ -47,15 +47,31 @@ class RunningProductScan:
             count = t.load("i64", "%state")
             base = self.before(count)
             own = t.variable(self.scalar, self.one, "run")
-            with t.loop(first, t.i64("add", first, size)) as j:
-                x = t.load(self.scalar, frame.value(j))
-                x = multiply(frame, self.scalar, t.load(self.scalar, own), x)
-                t.store(self.scalar, x, own)
-                product = frame.finished(multiply(frame, self.scalar, base, x))
-                t.store(frame.out, product, t.at("%out", j, frame.out))
+            self.multiply_piece(first, size, own, base)
             more = t.op(f"icmp slt i64 {t.i64('add', place, size)}, {frame.length}")
             with t.when(more):
-                self.push(count, tree_product(frame, first, size))
+                # Integers wrap: their product is the same in any order.
+                product = tree_product(frame, first, size) if frame.float else None
+                self.push(count, product or t.load(self.scalar, own))
+
+    def multiply_piece(self, first: str, size: str, own: str, base: str) -> None:
+        """The running products of a piece; its own product to ``own``."""
+        frame, t = self.frame, self.frame.text
+        if not frame.float:
+            wide = t.splat(self.scalar, base)
+
+            def put(j: str, x: str, kind: str) -> None:
+                x = multiply(frame, kind, base if kind == self.scalar else wide, x)
+                t.store(kind, x, t.at("%out", j), 8)
+
+            frame.running(first, size, "mul", own, put)
+            return
+        with t.loop(first, t.i64("add", first, size)) as j:
+            x = t.load(self.scalar, frame.value(j))
+            x = multiply(frame, self.scalar, t.load(self.scalar, own), x)
+            t.store(self.scalar, x, own)
+            product = frame.finished(multiply(frame, self.scalar, base, x))
+            t.store(frame.out, product, t.at("%out", j, frame.out))
 
     def before(self, count: str) -> str:
         """The product of the first ``count`` pieces: groups of 2**k, the last ones first."""

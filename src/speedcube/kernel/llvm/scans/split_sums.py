@@ -6,7 +6,7 @@ from typing import Final
 
 from ....expr.space import TILE
 from ..text import Text
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import PARTS
 from .limb_sums import SIGNLESS
 
@@ -14,14 +14,14 @@ _CHUNK: Final = 11  # a tile and what came before it are fewer than 2**11 terms
 _APART: Final = 54 - _CHUNK
 # Biased exponents of a tile's largest magnitude. The least sets the last unit to 2**-1074; the
 # greatest leaves room for 2**11 such terms.
-_LEAST: Final = 1 + 2 * _APART - _CHUNK
+LEAST: Final = 1 + 2 * _APART - _CHUNK
 MOST: Final = 2046 - _CHUNK - 1
 
 
 class SplitSums:
     """A tile's running sums in parts; ``odd``: rounded to odd, to be rounded again."""
 
-    def __init__(self, frame: ScanFrame, odd: bool) -> None:
+    def __init__(self, frame: LineFrame, odd: bool) -> None:
         self.frame = frame
         self.odd = odd
 
@@ -30,7 +30,7 @@ class SplitSums:
         return self.frame.text.at("%scratch", k * TILE)
 
     def exponent(self, first: str, size: str, before: list[str]) -> str:
-        """The biased exponent of the largest magnitude, at least `_LEAST`."""
+        """The biased exponent of the largest magnitude, at least `LEAST`."""
         frame, t = self.frame, self.frame.text
         i = t.vector("i64")
         largest = t.variable(i, "zeroinitializer", "largest")
@@ -48,7 +48,7 @@ class SplitSums:
         for part in before:
             bits = t.i64("and", t.op(f"bitcast double {part} to i64"), SIGNLESS)
             most = t.call("i64", "llvm.smax.i64", "i64", most, bits)
-        return t.call("i64", "llvm.smax.i64", "i64", t.i64("lshr", most, 52), str(_LEAST))
+        return t.call("i64", "llvm.smax.i64", "i64", t.i64("lshr", most, 52), str(LEAST))
 
     def split_tile(
         self, first: str, size: str, before: list[str], exponent: str
@@ -60,7 +60,7 @@ class SplitSums:
         totals = [t.variable("double", "0.0", "total") for _ in range(PARTS)]
         for x in before:
             for unit, total in zip(units, totals, strict=True):
-                near, x = self.split("double", x, unit)
+                near, x = split(t, "double", x, unit)
                 t.store("double", t.op(f"fadd double {t.load('double', total)}, {near}"), total)
             bits = t.i64("and", t.op(f"bitcast double {x} to i64"), SIGNLESS)
             t.store("i64", t.i64("or", t.load("i64", left), bits), left)
@@ -71,13 +71,7 @@ class SplitSums:
 
     def units(self, exponent: str) -> list[str]:
         """1.5 * 2**k for each part of terms with the biased ``exponent`` and less."""
-        t = self.frame.text
-        units = []
-        for k in range(PARTS):
-            biased = t.i64("add", exponent, _CHUNK - k * _APART)
-            bits = t.i64("or", t.i64("shl", biased, 52), 1 << 51)
-            units.append(t.op(f"bitcast i64 {bits} to double"))
-        return units
+        return [unit(self.frame.text, "i64", exponent, k) for k in range(PARTS)]
 
     def split_elements(self, first: str, size: str, units: list[str]) -> str:
         """Every element's parts into the scratch memory; the variable of the bits left over."""
@@ -89,7 +83,7 @@ class SplitSums:
         def look(j: str, mask: str | None) -> None:
             x = frame.fetch(frame.value(t.i64("add", first, j)), mask)
             for k, unit in enumerate(wide):
-                near, x = self.split(v, x, unit)
+                near, x = split(t, v, x, unit)
                 t.store(v, near, t.at(self.part(k), j), 8)
             bits = t.op(f"bitcast {v} {x} to {i}")
             bits = t.op(f"and {i} {bits}, {t.constant(SIGNLESS, 'int64')}")
@@ -97,13 +91,6 @@ class SplitSums:
 
         frame.each(size, look)
         return rests
-
-    def split(self, kind: str, x: str, unit: str) -> tuple[str, str]:
-        """The multiple of the unit's last place that is nearest to x, and the rest."""
-        t = self.frame.text
-        shifted = t.op(f"fadd {kind} {x}, {unit}")
-        near = t.op(f"fsub {kind} {shifted}, {unit}")
-        return near, t.op(f"fsub {kind} {x}, {near}")
 
     def accumulate(self, size: str, position: str, totals: list[str]) -> None:
         """Running sums of each part, in place."""
@@ -120,23 +107,50 @@ class SplitSums:
         self.frame.in_lines("0", size, position, add, totals)
 
     def round_tile(self, first: str, size: str) -> None:
-        """The three parts' sums, rounded once: high + (middle + low rounded to odd).
-
-        Boldo and Melquiond, Emulation of FMA and correctly rounded sums (2008).
-        """
+        """The three parts' sums, rounded once."""
         frame, t = self.frame, self.frame.text
         v = t.vector("double")
 
         def look(j: str, mask: str | None) -> None:
-            high, middle, low = (t.load(v, t.at(self.part(k), j), 8) for k in range(PARTS))
-            a, b = two_sum(t, high, middle)
-            rest = to_odd(t, *two_sum(t, b, low))
-            x = to_odd(t, *two_sum(t, a, rest)) if self.odd else t.op(f"fadd {v} {a}, {rest}")
+            x = round_parts(
+                t, [t.load(v, t.at(self.part(k), j), 8) for k in range(PARTS)], self.odd
+            )
             if frame.out == "float":
                 x = t.op(f"fptrunc {v} {x} to {t.vector('float')}")
             frame.put(x, t.at("%out", t.i64("add", first, j), frame.out), mask)
 
         frame.each(size, look)
+
+
+def unit(t: Text, kind: str, exponent: str, part: int) -> str:
+    """1.5 * 2**k for ``part`` of terms with the biased ``exponent`` and less: of ``kind``, i64."""
+
+    def constant(number: int) -> str:
+        return str(number) if kind == "i64" else f"splat (i64 {number})"
+
+    biased = t.op(f"add {kind} {exponent}, {constant(_CHUNK - part * _APART)}")
+    bits = t.op(f"or {kind} {t.op(f'shl {kind} {biased}, {constant(52)}')}, {constant(1 << 51)}")
+    return t.op(f"bitcast {kind} {bits} to {kind.replace('i64', 'double')}")
+
+
+def split(t: Text, kind: str, x: str, unit: str) -> tuple[str, str]:
+    """The multiple of the unit's last place that is nearest to x, and the rest."""
+    shifted = t.op(f"fadd {kind} {x}, {unit}")
+    near = t.op(f"fsub {kind} {shifted}, {unit}")
+    return near, t.op(f"fsub {kind} {x}, {near}")
+
+
+def round_parts(t: Text, parts: list[str], odd: bool) -> str:
+    """The sum of three parts, rounded once (``odd``: to odd): high + odd(middle + low).
+
+    Boldo and Melquiond, Emulation of FMA and correctly rounded sums (2008).
+    """
+    high, middle, low = parts
+    a, b = two_sum(t, high, middle)
+    rest = to_odd(t, *two_sum(t, b, low))
+    if odd:
+        return to_odd(t, *two_sum(t, a, rest))
+    return t.op(f"fadd {t.vector('double')} {a}, {rest}")
 
 
 def two_sum(t: Text, a: str, b: str) -> tuple[str, str]:

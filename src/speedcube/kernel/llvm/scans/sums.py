@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ....expr.space import TILE
 from ..accumulator import LIMB_CARRY, LIMB_ROUND, LIMBS_ADD
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import LIMBS_AT, PARTS, POSITION, TAKEN
 from .limb_sums import LimbSums
 from .split_sums import MOST, SplitSums
@@ -17,7 +17,7 @@ class WrappingSumScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
 
     def emit(self) -> None:
@@ -25,12 +25,13 @@ class WrappingSumScan:
         position = t.variable("i64", frame.word(POSITION), "position")
         total = t.variable(frame.scalar, t.load(frame.scalar, "%state"), "total")
 
-        def add(j: str) -> None:
-            x = t.i64("add", t.load("i64", total), t.load("i64", frame.value(j)))
-            t.store("i64", x, total)
-            t.store("i64", x, t.at("%out", j))
+        def put(j: str, x: str, kind: str) -> None:
+            t.store(kind, x, t.at("%out", j), 8)
 
-        frame.in_lines("0", frame.count, position, add, [total])
+        with frame.segments(position) as (first, size, ended):
+            frame.running(first, size, "add", total, put)
+            with t.when(ended):
+                t.store("i64", "0", total)
         t.store("i64", t.load("i64", total), "%state")
         frame.answer(TAKEN, frame.count)
 
@@ -40,7 +41,7 @@ class ExactSumScan:
 
     SUPPORT: ClassVar[tuple[str, ...]] = (LIMBS_ADD, LIMB_CARRY, LIMB_ROUND)
 
-    def __init__(self, frame: ScanFrame) -> None:
+    def __init__(self, frame: LineFrame) -> None:
         self.frame = frame
         # What is rounded to float32 afterwards is rounded to odd before.
         self.odd = frame.program.odd or frame.program.out == "float32"

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from ....expr.space import TILE
 from ..text import masked
-from .frame import ScanFrame
+from .frame import LineFrame
 from .layout import POSITION, TAKEN
 
 
 @contextmanager
-def pieces(frame: ScanFrame) -> Iterator[tuple[str, str, str]]:
+def pieces(frame: LineFrame) -> Iterator[tuple[str, str, str]]:
     """``(first element, its position in its line, elements)`` of piece after whole piece."""
     t = frame.text
     at = t.variable("i64", "0", "at")
@@ -40,12 +40,12 @@ def pieces(frame: ScanFrame) -> Iterator[tuple[str, str, str]]:
     frame.answer(TAKEN, t.load("i64", at))
 
 
-def multiply(frame: ScanFrame, kind: str, a: str, b: str) -> str:
+def multiply(frame: LineFrame, kind: str, a: str, b: str) -> str:
     """``a * b``, two scalars or vectors of LLVM's type ``kind``."""
     return frame.text.op(f"{'fmul' if frame.float else 'mul'} {kind} {a}, {b}")
 
 
-def tree_product(frame: ScanFrame, first: str, size: str) -> str:
+def tree_product(frame: LineFrame, first: str, size: str) -> str:
     """The product of ``size`` elements, neighbours first, in the scratch memory."""
     t = frame.text
     v = t.vector(frame.scalar)

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..kernel.exact.integers import carry
-from ..plan.stages import Stage
-from .scan import products
+from ... import dtypes
+from ...kernel.exact.integers import carry
+from ...plan.stages import Stage
+from .lines import products
 
 Array: TypeAlias = NDArray[Any]
 
@@ -65,5 +65,5 @@ def merged_products(lines: SharedLines, *records: Array) -> Array:
     results = []
     for parts in records_of_line.values():
         line = np.concatenate(parts)
-        results.append(products(iter([line]), len(line), lines.dtype)[0])
+        results.append(products(iter([line]), len(line), np.empty(1, lines.dtype))[0])
     return np.array(results, lines.dtype).reshape(lines.shape)

@@ -18,14 +18,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
-from ..expr.nodes import Scanned, Staged
-from ..expr.space import TILE
-from ..kernel.cache import kernel_cache
-from ..kernel.llvm.compile import QUICK, NativeKernel, build, load
-from ..kernel.llvm.scans.layout import LAST, LIMBS_AT, RESULTS, SCRATCH, STATE, TAKEN, WORDS
-from ..kernel.llvm.simd import targets
-from ..kernel.program import Scan
+from ... import dtypes
+from ...expr.nodes import Scanned, Staged
+from ...expr.space import TILE
+from ...kernel.cache import kernel_cache
+from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
+from ...kernel.llvm.scans.layout import LAST, LIMBS_AT, PARTS, RESULTS, SCRATCH, STATE, TAKEN, WORDS
+from ...kernel.llvm.simd import targets
+from ...kernel.program import Scan
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
@@ -37,11 +37,16 @@ def _kernel(program: Scan, target: str) -> NativeKernel:
     return load(*key) or build(*key)
 
 
+def scan_kernel(program: Scan) -> NativeKernel:
+    """The kernel of ``program`` for this machine."""
+    return _kernel(program, targets()[0])
+
+
 class _Call:
     """A scan's kernel with its arguments in place, for one thread."""
 
     def __init__(self, program: Scan) -> None:
-        self.kernel = _kernel(program, targets()[0])
+        self.kernel = scan_kernel(program)
         self.words = np.zeros(WORDS, np.int64)
         self.state = np.zeros(STATE, program.dtype)
         self.scratch = np.empty(SCRATCH + 64, np.uint8)
@@ -69,15 +74,16 @@ class Products:
     """The products of lines of ``length`` elements that come one after the other.
 
     A long line is cut into pieces of `TILE` elements, whose products are a line of their own.
+    The products go to ``out``.
     """
 
-    def __init__(self, length: int, dtype: str) -> None:
+    def __init__(self, length: int, dtype: str, out: Array) -> None:
         self.length = length
         self.call = _Call(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
-        self.products: list[Array] = []
-        self.above = Products(-(-length // TILE), dtype) if length > TILE else None
+        self.out, self.made = out, 0
+        self.above = Products(-(-length // TILE), dtype, out) if length > TILE else None
 
     def feed(self, values: Array, last: bool = False) -> None:
         """Take ``values``; those of a piece that is not whole wait for more."""
@@ -86,32 +92,31 @@ class Products:
         if len(values) < TILE and not last:
             self.rest = values.copy()
             return
-        # Fewer than TILE per line, and per piece of one.
-        results = np.empty(len(values), values.dtype)
+        above = self.above
+        results = self.out[self.made :] if above is None else np.empty(len(values), values.dtype)
         taken, count = self.call(values, self.position, self.length, results, last)
         self.position = (self.position + taken) % self.length
         self.rest = values[taken:].copy()
-        if self.above is not None:
-            self.above.feed(results[:count], last)
-        elif count:
-            self.products.append(results[:count])
+        if above is not None:
+            above.feed(results[:count], last)
+        else:
+            self.made += count
 
-    def finish(self) -> Array:
-        """The products of the lines; the last may be shorter."""
+    def finish(self) -> None:
+        """The products of what waits; the last line may be shorter."""
         self.feed(np.empty(0, self.rest.dtype), last=True)
         if self.above is not None:
-            return self.above.finish()
-        return np.concatenate([self.rest[:0], *self.products])
+            self.above.finish()
 
 
-def products(blocks: Blocks, length: int, dtype: str) -> Array:
-    """The product of each ``length`` elements of ``blocks``."""
-    if length == 0:
-        return np.empty(0, dtype)
-    lines = Products(length, dtype)
-    for values in blocks:
-        lines.feed(values)
-    return lines.finish()
+def products(blocks: Blocks, length: int, out: Array) -> Array:
+    """The product of each ``length`` elements of ``blocks``, into ``out``."""
+    if length:
+        lines = Products(length, out.dtype.name, out)
+        for values in blocks:
+            lines.feed(values)
+        lines.finish()
+    return out
 
 
 # Running sums and products -----------------------------------------------------------------------
@@ -209,6 +214,10 @@ class ExactSums(Line):
         words = self.call.state.view(np.int64)
         words[0], words[LIMBS_AT:] = 1, record  # the kernel takes them to parts when it can
 
+    def go_on(self, parts: Array) -> None:
+        """Go on from a sum in three parts."""
+        self.call.state[1 : 1 + PARTS] = parts
+
     def record(self) -> Array:
         """By a call that has no more elements, after which the limbs hold the sum."""
         nothing = np.empty(0)
@@ -229,7 +238,7 @@ class RunningProducts(Line):
             if pieces >> level & 1:  # the group of 2**level pieces before the smaller ones
                 first = (pieces >> (level + 1) << (level + 1)) // per_block
                 group = record[first : first + (1 << level) // per_block]
-                state[1 + level] = products(iter([group]), len(group), group.dtype.name)[0]
+                products(iter([group]), len(group), state[1 + level : 2 + level])
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         rest = np.empty(0, self.call.state.dtype)
@@ -251,10 +260,10 @@ def _line(source: Scanned, position: int, block: int) -> Any:
 # Parts -------------------------------------------------------------------------------------------
 
 
-def fold(source: Staged, block: int, place: int, blocks: Blocks) -> Array:
-    """The record of elements of one line, the first at ``place``."""
+def fold(source: Staged, block: int, place: int, count: int, blocks: Blocks) -> Array:
+    """The record of ``count`` elements of one line, the first at ``place``."""
     if not isinstance(source, Scanned) or source.op == "cumprod":
-        return products(blocks, block, source.arg.dtype)
+        return products(blocks, block, np.empty(-(-count // block), source.arg.dtype))
     line = _line(source, place, block)
     line.scan(blocks, Nowhere(source.dtype))
     return np.asarray(line.record())
