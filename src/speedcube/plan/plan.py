@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Leaf, Reduced, Scanned, Staged, whole
+from ..expr.show import reads
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
@@ -59,6 +60,7 @@ class Plan:
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
                 f"{_count(len(stage.parts), 'part')}, {stage.join}"
             )
+            lines += [f"    reads {text}" for text in reads(stage.root)]
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
