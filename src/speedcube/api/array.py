@@ -40,7 +40,8 @@ class Array(Operators, Values, Collection):
         super().__init__(expr)
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
-        self._grid = grids.grid_of(hint, expr.shape, expr.dtype)  # never used by the engine
+        own = isinstance(hint, grids.Grid)
+        self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 
     # What it is ----------------------------------------------------------------------------
 

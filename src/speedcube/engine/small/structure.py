@@ -75,9 +75,8 @@ def structure_of(root: Expr) -> Structure:
 
     def visit(node: Expr) -> int:
         nonlocal entered, line
-        number = numbers.get(id(node))
-        if number is not None:
-            return number
+        if id(node) in numbers:
+            return numbers[id(node)]
         entered += 1
         if entered > MOST_NODES:
             raise NotSmallError
