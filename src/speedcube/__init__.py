@@ -7,6 +7,7 @@ from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions tak
 from .api.array import Array
 from .api.creation import (
     arange,
+    array,
     asarray,
     eye,
     from_dask_array,
@@ -137,6 +138,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "array",
     "asarray",
     "asin",
     "asinh",

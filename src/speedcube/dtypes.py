@@ -6,6 +6,7 @@ Python scalars are weak and take the array's dtype.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -24,10 +25,14 @@ _CARRIED: Final = {"float16": "float32"}
 # What lies in memory, where kernels do not know the dtype: its bits.
 _STORED: Final = {"float16": "uint16"}
 COMPUTED: Final = tuple(name for name in ALL if name not in _CARRIED)
+# NumPy makes a dtype's name anew each time it is asked, which takes 3 us.
+_NAMES: Final[dict[Any, str]] = {key: name for name in ALL for key in (name, np.dtype(name))}
 
 
 def check(dtype: Any) -> str:
     """The canonical name of ``dtype``; `DTypeError` where speedcube has no such dtype."""
+    if isinstance(dtype, (str, np.dtype)) and dtype in _NAMES:
+        return _NAMES[dtype]
     try:
         resolved = np.dtype(dtype)
     except TypeError as err:
@@ -60,6 +65,20 @@ def stored(dtype: str) -> str:
 
 def promote(*operands: Any) -> str:
     """The dtype of an operation on ``operands``: dtype names, or Python scalars, which are weak."""
+    return _promoted(*map(_without_value, operands))
+
+
+def _without_value(operand: Any) -> Any:
+    """What counts of an operand: of a float and of a NumPy scalar the type alone."""
+    if isinstance(operand, str):
+        return operand
+    if isinstance(operand, np.generic):
+        return operand.dtype
+    return 1.0 if isinstance(operand, float) else operand
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _promoted(*operands: Any) -> str:
     concrete = [np.dtype(o) if isinstance(o, str) else o for o in operands]
     try:
         return check(np.result_type(*concrete))

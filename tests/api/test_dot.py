@@ -269,8 +269,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: sc.ones((3, 4)) @ sc.ones((4, 3)),
         ShapeError,
         "@ (matmul) of shapes (3, 4) and (4, 3): it takes two vectors, arrays of one axis. "
-        "speedcube.vecdot(x, y, axis=-1) gives the dot products of many vectors at once; products "
-        "of matrices go through Dask: x.to_dask_array() @ y.to_dask_array()",
+        "Products of matrices are NumPy's, x.compute() @ y.compute(), or, of what does not fit "
+        "into memory, Dask's: x.to_dask_array() @ y.to_dask_array(). ",
     ),
     "matrix and vector": (
         lambda: sc.ones((3, 4)).dot(sc.ones(4)),

@@ -142,7 +142,8 @@ OUT = np.ones((3, 4))
 WAY_OUT = r"x\.compute\(\)"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "concatenate": (lambda: np.concatenate([X, X]), r"numpy\.concatenate has no twin.*" + WAY_OUT),
-    "to Dask": (lambda: np.stack([X, X]), r"x\.to_dask_array\(\), which has most of NumPy"),
+    "to Dask": (lambda: np.stack([X, X]), r"give it to Dask \(x\.to_dask_array\(\)\)"),
+    "not even Dask": (lambda: np.sort(X), r"numpy\.sort .*: compute it first \(x\.compute\(\)\)$"),
     "median": (lambda: np.median(X), r"numpy\.median has no twin.*" + WAY_OUT),
     "norm": (lambda: np.linalg.norm(X), r"numpy\.linalg\.norm has no twin.*" + WAY_OUT),
     "sum where": (lambda: np.sum(X, where=N > 0), "takes axis, dtype, keepdims, not where="),

@@ -84,9 +84,7 @@ def test_the_arrays_describe_themselves_as_dasks_do(name: str) -> None:
 )
 def test_they_print_and_draw_themselves(name: str, size: str, terabytes: str) -> None:
     mine = run(ours(PROGRAMS[name][0]))
-    assert repr(mine.x) == (
-        f"<speedcube.Array ({size}, {size}) float64: normal(10, 1)[0 + ({size}, 1)·i]>"
-    )
+    assert repr(mine.x) == (f"<speedcube.Array ({size}, {size}) float64: normal(10, 1)>")
     assert "float64" in repr(mine.result)
     assert "normal(10, 1)" in repr(mine.result)
     picture = mine.x._repr_html_()

@@ -40,7 +40,8 @@ class Array(Operators, Values, Collection):
         super().__init__(expr)
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
-        self._grid = grids.grid_of(hint, expr.shape, expr.dtype)  # never used by the engine
+        own = isinstance(hint, grids.Grid)
+        self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 
     # What it is ----------------------------------------------------------------------------
 
@@ -216,8 +217,16 @@ def array_of(value: Any) -> Array:
 
 def elementwise(op: str, *args: Any) -> Array:
     """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
-    operands = [operand(a) for a in args]
-    arrays = [a for a in operands if isinstance(a, Array)]
-    expr = build.elementwise(op, [a._expr if isinstance(a, Array) else a for a in operands])
-    grid = grids.joined([a._grid for a in arrays]) if arrays else None
-    return Array(expr, gpu=any(a._gpu for a in arrays), hint=grid)
+    operands: list[Expr | bool | int | float] = []
+    known: list[grids.Grid] = []
+    gpu = False
+    for arg in args:
+        one = operand(arg)
+        if isinstance(one, Array):
+            operands.append(one._expr)
+            known.append(one._grid)
+            gpu = gpu or one._gpu
+        else:
+            operands.append(one)
+    expr = build.elementwise(op, operands)
+    return Array(expr, gpu=gpu, hint=grids.joined(known) if known else None)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..errors import DTypeError, ParameterError, ShapeError, UnsafeFileError
 from ..expr import build
-from ..expr.nodes import Deferred, Leaf, Position, Shape, c_strides, const
+from ..expr.nodes import Deferred, Leaf, Position, Shape, Stored, c_strides, const
 from ..interop.chunks import eye_grid
 from .array import Array, array_of
 from .elementwise import floor, where
@@ -22,6 +22,8 @@ def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     """An array that reads ``value`` when it is computed: NumPy, CuPy, DLPack, lists, scalars.
 
     NumPy and CuPy arrays are not copied: what they hold when `Array.compute` runs is what counts.
+    So a write in between changes the result, also of what was built before it: `array` copies at
+    once, for buffers that are filled again (``x = sc.asarray(buffer)``, ``buffer[:] = ...``).
     Raises `DTypeError` for object, string, complex and other dtypes speedcube has no kernels for.
     """
     if isinstance(value, Array):
@@ -29,6 +31,19 @@ def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     leaf, gpu = leaf_of(value)
     array = Array(leaf, gpu=gpu, hint=chunks)
     return array if dtype is None else array.astype(dtype)
+
+
+def array(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
+    """An array of its own copy of ``value``, taken now: later writes to ``value`` change nothing.
+
+    A speedcube array is given back as it is, nothing computed: `Array.persist` holds its values.
+    Raises what `asarray` raises.
+    """
+    if isinstance(value, Array):
+        return asarray(value, dtype)
+    source = leaf_of(value)[0].source
+    assert isinstance(source, Stored)
+    return asarray(source.buffer.copy(), dtype, chunks=chunks)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:

@@ -60,6 +60,7 @@ def _of_vectors(name: str, x: Array, y: Array) -> Array:
         return vecdot(x, y)
     raise ShapeError(
         f"{name} of shapes {x.shape} and {y.shape}: it takes two vectors, arrays of one axis. "
-        "speedcube.vecdot(x, y, axis=-1) gives the dot products of many vectors at once; products "
-        "of matrices go through Dask: x.to_dask_array() @ y.to_dask_array()"
+        "Products of matrices are NumPy's, x.compute() @ y.compute(), or, of what does not fit "
+        "into memory, Dask's: x.to_dask_array() @ y.to_dask_array(). speedcube.vecdot gives the "
+        "exact dot products of pairs of vectors; it is no way to multiply matrices"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..errors import DTypeError
 from ..expr.nodes import Leaf, Stored
@@ -12,10 +14,11 @@ from ..interop.buffers import readable
 
 def leaf_of(value: Any) -> tuple[Leaf, bool]:
     """The leaf that reads ``value`` when it is computed, and whether that is on a GPU."""
-    if hasattr(value, "__dask_graph__"):
+    if type(value) is not np.ndarray and hasattr(value, "__dask_graph__"):
         raise DTypeError("this is a Dask collection; use speedcube.from_dask_array")
     buffer = readable(value)
     name = dtypes.check(buffer.dtype)
-    strides = tuple(step // buffer.itemsize for step in buffer.strides)
+    size = buffer.itemsize
+    strides = tuple([step // size for step in buffer.strides])
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
-    return leaf, hasattr(buffer, "__cuda_array_interface__")
+    return leaf, type(buffer) is not np.ndarray and hasattr(buffer, "__cuda_array_interface__")

@@ -29,6 +29,8 @@ from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
+from .small.known import SMALL
+from .small.known import value as small_value
 from .tasks import shaped
 
 
@@ -49,13 +51,17 @@ def plan_for(
     """The plan of ``root`` on the rung that would run it."""
     visited = _visited(root)
     rung = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
+    return _planned(root, rung, known), rung
+
+
+def _planned(root: Expr, rung: Rung, known: Plans | None) -> Plan:
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
         resources = Resources(rung.name, rung.workers, memory=machine.free_memory() // 4)
         known[key] = make_plan(root, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
-    return known[key], rung
+    return known[key]
 
 
 def _visited(root: Expr) -> Expr:
@@ -77,7 +83,14 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
-    plan, rung = plan_for(root, on, scheduler, prefers_gpu, known)
+    visited = _visited(root)
+    size = math.prod(visited.shape)
+    rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
+    if rung.kind == "core" and size <= SMALL and to in ("numpy", ResultMemory.OF_RUNG):
+        value = small_value(root)
+        if value is not None:
+            return value
+    plan = _planned(root, rung, known)
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
     if rung.kind == "client":

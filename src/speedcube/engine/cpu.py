@@ -130,11 +130,11 @@ class Caller:
         self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
         self.start()
 
-    def start(self) -> None:
+    def start(self, visits: int | None = None) -> None:
         """Take the kernel, and the scratch memory of the thread that will call."""
         frame = self.frame
         # Kept, since its code lives as long as it.
-        self.kernel = frame.tiers.kernel(self.prepared.visits)
+        self.kernel = frame.tiers.kernel(visits or self.prepared.visits)
         self.function = self.kernel.function
         self.arguments = (
             ctypes.addressof(self.geometry),

@@ -33,6 +33,9 @@ def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:
     return np.asarray(stack.sum(axis=0, dtype=np.int64))
 
 
+_WORDS: Final = {name: f"uint{8 * dtypes.itemsize(name)}" for name in dtypes.FLOATS}
+
+
 def values(source: Reduced, records: Array) -> Array:
     """The results of ``source`` for each record, flat."""
     arg = source.arg.dtype
@@ -44,7 +47,7 @@ def values(source: Reduced, records: Array) -> Array:
     if records.shape[1] == 1:  # a wrapping integer sum
         return records[:, 0].astype(source.dtype)
     rounded = source.dtype if dtypes.is_float(source.dtype) else "float64"
-    word = f"uint{8 * np.dtype(rounded).itemsize}"
+    word = _WORDS[rounded]
     bits = _bits(source, records.reshape(len(records), -1, LIMBS), rounded)
     return bits.astype(word, copy=False).view(rounded).astype(source.dtype, copy=False)
 

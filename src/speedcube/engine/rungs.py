@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Final
@@ -78,8 +79,16 @@ def is_name(on: Any) -> bool:
     return isinstance(on, str) and "://" not in on and not names_file(on)
 
 
+@lru_cache(maxsize=64)
+def _core(reason: str) -> Rung:
+    """One core, where what is small runs: its name is not taken apart each time."""
+    return Rung("core", "core", 1, reason)
+
+
 def parse(on: str, reason: str) -> Rung:
     """The rung named ``on``, ready to compute; `RungError` where this machine lacks it."""
+    if on == "core":
+        return _core(reason)
     rung = describe(on, reason)
     if rung.kind == "cuda-cluster":
         return replace(rung, kind="client", devices=(), client=cuda_client(rung.devices))
@@ -195,6 +204,8 @@ def resolve(
 def _named(on: Any, reason: str) -> Rung:
     if isinstance(on, Rung):
         return on
+    if isinstance(on, str) and on == "core":
+        return _core(reason)
     if is_name(on):
         return parse(on, reason)
     return _client_rung(on, reason)
@@ -254,7 +265,16 @@ def predicted_seconds(elements: int, kind: str, dtype: str = "float64") -> float
 
 def least_time(elements: int, dtype: str) -> Rung:
     """The rung with the least predicted time for ``elements`` elements of ``dtype``."""
-    predicted = {name: predicted_seconds(elements, name, dtype) for name in available()}
+    names = available()
+    rate = machine.gpu_rate() if "gpu" in names else None
+    counts = machine.cores(), machine.gpu_count()
+    return parse(*_least(elements, dtype, names, targets()[0], counts, rate))
+
+
+@lru_cache(maxsize=256)
+def _least(elements: int, dtype: str, names: tuple[str, ...], *_: Any) -> tuple[str, str]:
+    """The name that `least_time` finds, and why; remembered for what the times follow from."""
+    predicted = {name: predicted_seconds(elements, name, dtype) for name in names}
     best = min(predicted, key=lambda name: predicted[name])
     listed = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in predicted.items())
-    return parse(best, f"least predicted time: {listed}")
+    return best, f"least predicted time: {listed}"

@@ -41,11 +41,13 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     row = OPS[op]
     typed = args[1:] if row.rule == "select" else args
     common = _common(op, typed)
-    shape = views.broadcast_shapes(*(a.shape for a in args if isinstance(a, (Leaf, Map))))
+    shapes = [arg.shape for arg in args if isinstance(arg, (Leaf, Map))]
+    same = shapes and shapes.count(shapes[0]) == len(shapes)
+    shape = shapes[0] if same else views.broadcast_shapes(*shapes)
     operands: list[Expr] = []
     for k, arg in enumerate(args):
         if not isinstance(arg, (bool, int, float)):
-            operands.append(views.broadcast_to(arg, shape))
+            operands.append(arg if arg.shape == shape else views.broadcast_to(arg, shape))
         elif row.rule == "compare":
             operands.append(_compared(arg, common, shape))
         else:
@@ -61,8 +63,8 @@ def _common(op: str, typed: Sequence[Expr | Scalar]) -> str:
     if rule == "logical":
         return "bool"
     # How large a Python integer is does not count; whether it fits is seen below.
-    weak = [0 if _is_whole(a) else a for a in typed]
-    common = dtypes.promote(*(a if isinstance(a, (bool, int, float)) else a.dtype for a in weak))
+    weak = [a.dtype if isinstance(a, (Leaf, Map)) else 0 if _is_whole(a) else a for a in typed]
+    common = dtypes.promote(*weak)
     if common == "bool" and op in _INT8_OF_BOOL:
         common = "int8"
     if rule == "float" and not dtypes.is_float(common):
@@ -85,9 +87,11 @@ def _is_whole(value: Expr | Scalar) -> bool:
 
 def _fit(op: str, common: str, scalars: list[int]) -> None:
     """Refuse Python integers that the dtype of an operation cannot hold."""
-    limits = np.iinfo(common) if dtypes.is_integer(common) else None
+    if not scalars or not dtypes.is_integer(common):
+        return
+    limits = np.iinfo(common)
     for v in scalars:
-        if limits is not None and not int(limits.min) <= v <= int(limits.max):
+        if not int(limits.min) <= v <= int(limits.max):
             raise DTypeError(
                 f"{v} does not fit {common}, the dtype of this {op}; cast the array first, "
                 "for example .astype('int64')"

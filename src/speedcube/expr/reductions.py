@@ -34,7 +34,7 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
     if of_nothing is not None and source.count == 0:
         return const(of_nothing, "bool", source.shape)
-    if source.count == 0 and source.op in _OF_SOMETHING:
+    if op in _OF_SOMETHING and source.count == 0:
         raise ShapeError(
             f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
         )

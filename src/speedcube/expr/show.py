@@ -1,6 +1,8 @@
-"""Expressions in one line: what a user wrote, with views at the sources where they act."""
+"""Expressions in one line, with views as index maps at the sources where they act."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from .nodes import (
     Const,
@@ -15,10 +17,11 @@ from .nodes import (
     Source,
     StageResult,
     Stored,
+    leaves,
 )
 from .reductions import factors
 
-_INFIX = {
+INFIX = {
     "add": "+",
     "subtract": "-",
     "multiply": "*",
@@ -50,8 +53,8 @@ def show(root: Expr, depth: int = 8) -> str:
     args = [show(arg, depth - 1) for arg in root.args]
     if root.op == "cast":
         return f"{args[0]}.astype({root.dtype})"
-    if root.op in _INFIX:
-        return f"({args[0]} {_INFIX[root.op]} {args[1]})"
+    if root.op in INFIX:
+        return f"({args[0]} {INFIX[root.op]} {args[1]})"
     return f"{root.op}({', '.join(args)})"
 
 
@@ -60,8 +63,8 @@ def _leaf(leaf: Leaf, depth: int) -> str:
     return text if isinstance(leaf.source, (Const, Reduced)) else text + places(leaf)
 
 
-def source_text(source: Source, depth: int = 8) -> str:
-    """A source without the positions that are read."""
+def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str] = show) -> str:
+    """A source without the positions that are read; ``show`` writes what it is made of."""
     if isinstance(source, (Leaf, Map)):
         return show(source, depth - 1) if depth else "..."
     if isinstance(source, Const):
@@ -82,6 +85,17 @@ def source_text(source: Source, depth: int = 8) -> str:
         return f"{source.distribution}({values})"
     names = {Position: "position", Stored: "stored", Deferred: "dask", StageResult: "kept"}
     return names[type(source)]
+
+
+def reads(root: Expr, most: int = 12) -> list[str]:
+    """What each leaf of ``root`` that is no constant reads, and at which positions."""
+    texts = [
+        source_text(leaf.source, 2) + places(leaf)
+        for leaf in leaves(root)
+        if not isinstance(leaf.source, Const)
+    ]
+    more = [f"... and {len(texts) - most} more"] if len(texts) > most else []
+    return [*texts[:most], *more]
 
 
 def places(leaf: Leaf) -> str:

@@ -124,7 +124,8 @@ def _integer_index(entry: Any, extent: int, axis: int) -> int:
     if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)):
         raise AxisError(
             f"index {entry!r} is not supported: use integers, slices, None or '...'; "
-            "for fancy indexing go through .to_dask_array()"
+            "for a list of positions speedcube.take(x, positions, axis=0), for a mask "
+            "speedcube.where(mask, x, 0) or x.compute()[mask.compute()]"
         )
     value = int(entry.__index__())
     if not -extent <= value < extent:

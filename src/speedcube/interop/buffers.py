@@ -8,9 +8,13 @@ import numpy as np
 
 from ..errors import DTypeError, RungError, ShapeError
 
+_NUMBERS: Final = "?bhilqBHILQefd"  # of NumPy's characters, those of numbers
+
 
 def readable(value: Any) -> Any:
     """``value`` as a NumPy or CuPy array of native, aligned elements."""
+    if _as_it_lies(value):
+        return value
     if hasattr(value, "__cuda_array_interface__"):
         return _cupy("__cuda_array_interface__").asarray(value)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
@@ -27,6 +31,13 @@ def readable(value: Any) -> Any:
             raise DTypeError("object arrays are not supported; convert to a number dtype first")
         return np.array(array, array.dtype.newbyteorder("="))
     return array if whole_steps else array.copy()
+
+
+def _as_it_lies(value: Any) -> bool:
+    """Whether ``value`` is a plain array, as nearly always: the rest need not be asked."""
+    if type(value) is not np.ndarray or value.dtype.char not in _NUMBERS:
+        return False
+    return bool(value.flags.carray and value.dtype.isnative)
 
 
 _DLPACK_CUDA: Final = (2, 13)

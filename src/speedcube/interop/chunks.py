@@ -41,7 +41,7 @@ class Grid:
 
 def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
     known = tuple(sources)
-    depth = 1 + max(source.depth for source in known)
+    depth = 1 + max([source.depth for source in known])
     grid = Grid(rule, known, arguments, depth)
     return grid if depth <= _DEEPEST else Grid(_as_they_are, (), (grid.chunks,))
 
@@ -206,7 +206,7 @@ def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
 
 def joined(grids: Sequence[Grid]) -> Grid:
     """The grid of an element-wise operation: the cuts of all its arrays."""
-    if all(grid is grids[0] for grid in grids):
+    if len(grids) == 1 or all(grid is grids[0] for grid in grids):
         return grids[0]
     return _derived(_joined, grids)
 

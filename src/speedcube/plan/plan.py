@@ -11,6 +11,7 @@ from typing import Protocol
 from .. import dtypes
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Reduced, Scanned
+from ..expr.show import reads
 from .cuts import KEPT, requests_of
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
@@ -61,12 +62,12 @@ class Plan:
         for k, stage in enumerate(self.stages):
             axes = stage.axes if stage.source is None else stage.source.axes
             what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
+            why = f": {stage.why}" if len(self.stages) > 1 else ""
             lines.append(
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
-                f"{_count(len(stage.parts), 'part')}, {stage.join}"
-                + f": {stage.why}"
-                * (len(self.stages) > 1)
+                f"{_count(len(stage.parts), 'part')}, {stage.join}{why}"
             )
+            lines += [f"    reads {text}" for text in reads(stage.root)]
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:

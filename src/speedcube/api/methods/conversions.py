@@ -23,6 +23,8 @@ class Values:
 
     def _item(self) -> Any:
         shape = self._expr.shape
+        if not shape:
+            return self.compute()
         if any(n != 1 for n in shape):
             raise TypeError(f"only arrays of one element can become a scalar; shape {shape}")
         return np.asarray(self.compute()).reshape(())[()]

@@ -41,9 +41,12 @@ def compute(
     it, and changes nothing: the graph is made as it should be. `UnsupportedError` for any other
     keyword.
     """
-    check_keywords(
-        "compute", unknown, "on, scheduler, to, num_workers, optimize_graph, worker_timeout"
-    )
+    if unknown:
+        check_keywords(
+            "compute", unknown, "on, scheduler, to, num_workers, optimize_graph, worker_timeout"
+        )
+    if worker_timeout is None and num_workers is None:  # as nearly always
+        return engine.compute(self._expr, on, scheduler, self._gpu, to, self._plans)
     with waiting(worker_timeout):
         where = _where(self, on, scheduler, num_workers)
         return engine.compute(self._expr, *where, self._gpu, to, self._plans)

@@ -15,7 +15,6 @@ from .dask_collection import Collection
 from .operators import Operators
 
 _VALUES: Final = "compute it first (x.compute())"
-_DASK: Final = "go through Dask (x.to_dask_array(), which has most of NumPy)"
 
 # Twins: NumPy's function to ours, which takes the first argument by position and the others by
 # NumPy's names.
@@ -40,7 +39,7 @@ def array_function(
     if twin is None:
         if any(not issubclass(one, (Collection, np.ndarray)) for one in types):
             return NotImplemented
-        raise UnsupportedError(f"{name} has no twin for speedcube arrays: {_VALUES}, or {_DASK}")
+        raise UnsupportedError(_no_twin(name, func))
     first, *others = _arguments(func, args, kwargs)
     known = _parameters(twin)
     for keyword, _ in others:
@@ -126,7 +125,25 @@ def _other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[
         )
     if kwargs:
         _no_keywords(name, kwargs)
-    raise UnsupportedError(f"{name} has no twin for speedcube arrays: {_VALUES}, or {_DASK}")
+    raise UnsupportedError(_no_twin(name, ufunc if method == "__call__" else None))
+
+
+def _no_twin(name: str, func: Any) -> str:
+    """That NumPy's ``func`` takes no array of ours, and who takes what: Dask only what it has."""
+    text = f"{name} has no twin for speedcube arrays: {_VALUES}"
+    if func is None or not _dask_has(func):
+        return text
+    return f"{text}, or, of what does not fit into memory, give it to Dask (x.to_dask_array())"
+
+
+def _dask_has(func: Any) -> bool:
+    """Whether ``func`` of a Dask array is computed by Dask; it turns others' into NumPy's."""
+    from dask import array
+
+    _, *modules = getattr(func, "__module__", "numpy").split(".")
+    for module in modules:
+        array = getattr(array, module, None)
+    return hasattr(array, func.__name__)
 
 
 def _no_keywords(name: str, kwargs: dict[str, Any]) -> NoReturn:

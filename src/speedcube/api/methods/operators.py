@@ -20,7 +20,7 @@ def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
 def is_operand(value: Any) -> bool:
     """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(value, (bool, int, float, list, tuple)) or any(
+    return isinstance(value, (bool, int, float, list, tuple, np.ndarray, Operators)) or any(
         hasattr(value, name) for name in protocols
     )
 

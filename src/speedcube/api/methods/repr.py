@@ -5,15 +5,13 @@ from __future__ import annotations
 from html import escape
 
 from ...expr.nodes import Expr
-from ...expr.show import show
+from ...expr.written import written
 from ...numbers import bytes_text
 
 
 def summary(root: Expr) -> str:
     """One line: shape, dtype, expression."""
-    text = show(root)
-    short = text if len(text) <= 100 else text[:97] + "..."
-    return f"<speedcube.Array {root.shape} {root.dtype}: {short}>"
+    return f"<speedcube.Array {root.shape} {root.dtype}: {written(root)}>"
 
 
 def html(root: Expr, nbytes: int) -> str:
@@ -22,7 +20,7 @@ def html(root: Expr, nbytes: int) -> str:
         "shape": str(root.shape),
         "dtype": root.dtype,
         "bytes": bytes_text(nbytes),
-        "expression": show(root),
+        "expression": written(root),
     }
     cells = "".join(
         f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>"

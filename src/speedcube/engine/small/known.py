@@ -1,0 +1,144 @@
+"""The kernels of small computations by their structure, and one call of one of them.
+
+Nothing here holds what users handed over: an array's address is in a kernel's arguments for as long
+as it is called, and what is kept is made of marks (`templates`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from ...expr.nodes import Expr
+from ...kernel.llvm.simd import targets
+from ...philox import round_keys
+from ...plan.stages import WORKER_OVERHEAD
+from .. import machine
+from ..cpu import Caller, Frame, address_of, frame_of, initial_records
+from ..results import values
+from .structure import NotSmallError, Structure, structure_of, word
+from .templates import Slots, slots_of
+
+# Elements up to which a part is one call in the caller's thread: about a millisecond. More than
+# that goes to Dask's scheduler, on every rung.
+SMALL: Final = 1 << 20
+# Structures that are remembered; the oldest is forgotten.
+MOST: Final = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Reusable:
+    """A kernel that takes data, constants, keys and, where ``line``, a length."""
+
+    slots: Slots
+    frame: Frame
+    idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
+
+
+class OneCall(Caller):
+    """A kernel's arguments with parameters of their own, for one thread at a time."""
+
+    def __init__(self, ready: Reusable) -> None:
+        super().__init__(ready.slots.prepared, ready.frame, {})
+        words = ready.slots.prepared.params
+        self.parameters: Any = (ctypes.c_uint64 * max(1, len(words)))(*words.tolist())
+        kept, reduced, self.steps = self.prepared.loops
+        self.geometry[:6] = (0, kept, 0, reduced, 0, self.steps)
+
+    def run(self, ready: Reusable, found: Structure, visits: int, out: int) -> None:
+        """Call the kernel for ``found``; what it makes goes to the address ``out``."""
+        slots, buffers, parameters = ready.slots, self.buffers, self.parameters
+        for k, number in enumerate(slots.data):
+            if number is not None:
+                leaf = found.data[number]
+                array: Any = leaf.source.buffer  # type: ignore[union-attr]
+                buffers[k] = address_of(array) + leaf.offset * array.itemsize
+        for place, constant in zip(slots.constants or (), found.constants, strict=False):
+            parameters[place] = word(constant.value, constant.dtype)
+        for place, number in slots.random:
+            keys = round_keys(found.random[number].key)
+            parameters[place : place + len(keys)] = keys
+        if found.line:
+            self.geometry[5] = visits
+        self.start(visits)
+        geometry, addresses, _, scratch = self.arguments
+        self.function(geometry, addresses, ctypes.addressof(parameters), scratch, out)
+
+
+_known: dict[Hashable, Reusable | bool] = {}  # True: constants count; False: left to the planner
+_lock = threading.Lock()
+
+
+def value(root: Expr) -> Any:
+    """The value of ``root`` as one call of a kernel in this thread; None where it is no such one.
+
+    A kernel is looked up by the structure, the constants where they count, and the target. Worker
+    counts play no part: this is for the rung ``core``.
+    """
+    if machine.free_memory() < WORKER_OVERHEAD + 8 * SMALL:
+        return None  # the planner says how much is missing
+    try:
+        found = structure_of(root)
+        ready = _ready(found)
+    except NotSmallError:
+        return None
+    if ready is None:
+        return None
+    source, visits = found.source, math.prod(found.root.shape)
+    if source is None:
+        result = np.empty(root.shape, root.dtype)
+        _call(ready, found, visits, address_of(result))
+        return result if root.shape else result[()]
+    records = initial_records(ready.slots.prepared.program, 1)
+    _call(ready, found, visits, address_of(records))
+    return values(source, records).reshape(root.shape)[()]
+
+
+def _call(ready: Reusable, found: Structure, visits: int, out: int) -> None:
+    try:
+        call = ready.idle.pop()
+    except IndexError:
+        call = OneCall(ready)
+    call.run(ready, found, visits, out)
+    ready.idle.append(call)
+
+
+def _ready(found: Structure) -> Reusable | None:
+    """The kernel for ``found``, made when it is first asked for; None where there is none."""
+    key: Hashable = (targets()[0], found.key)
+    known = _known.get(key)
+    if known is True:
+        key = _with_constants(key, found)
+        known = _known.get(key)
+    if known is None:
+        known = _made(found, key)
+    return known if isinstance(known, Reusable) else None
+
+
+def _with_constants(key: Hashable, found: Structure) -> Hashable:
+    return (key, *(word(constant.value, constant.dtype) for constant in found.constants))
+
+
+def _made(found: Structure, key: Hashable) -> Reusable | bool:
+    try:
+        slots = slots_of(found)
+    except NotSmallError:
+        return _remember(key, False)
+    if slots.constants is None and key == (targets()[0], found.key):
+        _remember(key, True)
+        key = _with_constants(key, found)
+    return _remember(key, Reusable(slots, frame_of(slots.prepared)))
+
+
+def _remember(key: Hashable, known: Reusable | bool) -> Reusable | bool:
+    with _lock:
+        while len(_known) >= MOST:
+            del _known[next(iter(_known))]
+        _known[key] = known
+    return known

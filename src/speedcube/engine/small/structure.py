@@ -1,0 +1,144 @@
+"""What two computations must have in common so that one kernel, with its loops, serves both.
+
+A structure is an expression without what changes from one step of a program to the next: the data
+and where in them a view begins, the keys of random sources, the floats among the constants. Where
+every array lies in C order and is taken whole, it is without the lengths, too.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Position,
+    Random,
+    Reduced,
+    Stored,
+    c_strides,
+)
+from ...kernel.math.positions import SEGMENT
+
+MOST_NODES: Final = 128  # of an expression; more pay for being planned
+# Of the constants that are arguments, how their bits are had.
+PACKED: Final = {"float64": "<d", "float32": "<f"}
+Key: TypeAlias = Hashable
+
+
+class NotSmallError(Exception):
+    """What is left to the planner: it never leaves this folder."""
+
+
+@dataclass(eq=False, slots=True)
+class Structure:
+    """``key``, and in the order of the nodes what it leaves out.
+
+    ``root`` is what is stored, or what ``source`` reduces. ``line``: all arrays lie in C order, so
+    that all axes are one loop, of any length.
+    """
+
+    key: Key
+    root: Expr
+    source: Reduced | None
+    line: bool
+    data: list[Leaf]
+    constants: list[Const]
+    random: list[Random]
+
+
+def structure_of(root: Expr) -> Structure:
+    """The structure of ``root``; raises `NotSmallError` where it is not one kernel."""
+    source = _reduction(root)
+    inner = root if source is None else source.arg
+    shape = inner.shape
+    steps = c_strides(shape)
+    size = math.prod(shape)
+    if not size:
+        raise NotSmallError
+    line = size > 1 and (source is None or len(source.axes) == len(shape))
+    nodes: list[Key] = []
+    strides: list[Key] = []  # of each leaf: left out where they follow from the shape
+    numbers: dict[int, int] = {}
+    data: list[Leaf] = []
+    constants: list[Const] = []
+    random: list[Random] = []
+    entered = 0
+
+    def visit(node: Expr) -> int:
+        nonlocal entered, line
+        if id(node) in numbers:
+            return numbers[id(node)]
+        entered += 1
+        if entered > MOST_NODES:
+            raise NotSmallError
+        entry: Key
+        if isinstance(node, Map):
+            entry = (node.op, node.dtype, *[visit(arg) for arg in node.args])
+        else:
+            from_ = node.source
+            if isinstance(from_, Const):
+                if from_.dtype in PACKED:
+                    entry = from_.dtype
+                    constants.append(from_)
+                else:
+                    entry = (from_.dtype, word(from_.value, from_.dtype))
+            else:
+                if isinstance(from_, Stored):
+                    if type(from_.buffer) is not np.ndarray:  # what lies on a GPU may look like one
+                        raise NotSmallError
+                    entry = (from_.dtype,)
+                    data.append(node)
+                elif isinstance(from_, Random):
+                    entry = (from_.distribution, from_.dtype, repr(from_.parameters), node.offset)
+                    random.append(from_)
+                elif isinstance(from_, Position):
+                    entry = ("position", node.offset)
+                    line = False  # its range follows from its length
+                else:
+                    raise NotSmallError
+                strides.append(node.strides)
+                line = line and node.strides == steps
+        number = numbers[id(node)] = len(nodes)
+        nodes.append(entry)
+        return number
+
+    visit(inner)
+    over: Key = source and (source.op, source.dtype, source.ddof)
+    if line:
+        place: Key = bool(random) and size > SEGMENT
+    else:
+        place = (shape, source and source.axes, *strides)
+    return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+
+
+def _reduction(root: Expr) -> Reduced | None:
+    """The reduction that ``root`` is, read whole and in order."""
+    if not isinstance(root, Leaf) or not isinstance(root.source, Reduced):
+        return None
+    source = root.source
+    as_it_is = root.shape == source.shape and not root.offset
+    if source.op == "prod" or not as_it_is or root.strides != c_strides(root.shape):
+        raise NotSmallError
+    return source
+
+
+def word(value: Any, dtype: str) -> int:
+    """The parameter word of a constant: its bits."""
+    packed = PACKED.get(dtype)
+    if packed is not None:
+        try:
+            return int.from_bytes(struct.pack(packed, value), "little")
+        except OverflowError:
+            pass  # beyond float32: NumPy gives an infinity
+    with np.errstate(over="ignore"):
+        raw = np.array(value, dtype).tobytes()
+    return int.from_bytes(raw, "little")

@@ -1,0 +1,145 @@
+"""A structure with marks in the places of what it leaves out, planned and lowered as usual.
+
+The marks are found again among the kernel's parameters. That is how a kernel that was made once
+takes other constants and other keys.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored
+from ...philox import round_keys
+from ...plan.stages import make_stage
+from ..prepare import Prepared, prepare
+from .structure import PACKED, NotSmallError, Structure, word
+
+_NO_DATA: Final = np.empty(0)
+# A constant's mark is a NaN of its own: of NaN nothing is known, so that a kernel made for it holds
+# whatever the constant is.
+_QUIET: Final = 0x7FFC_ED00_0000_0000
+_STEP: Final = 29  # marks are numbered in the bits that a float32 NaN keeps
+_KEY: Final = 0x5CED_0B5E_6C4A_11E3
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """A kernel of a structure, and where its arguments go.
+
+    ``data`` has for each leaf of the kernel the number of its array (None: it has none),
+    ``constants`` the parameter of each constant (None: their values count, and are in the kernel's
+    parameters already), ``random`` the first parameter of each key with the number of its source.
+    """
+
+    prepared: Prepared
+    data: tuple[int | None, ...]
+    constants: tuple[int, ...] | None
+    random: tuple[tuple[int, int], ...]
+
+
+def slots_of(found: Structure) -> Slots:
+    """The kernel of ``found``; `NotSmallError` where it makes several results of many elements."""
+    prepared, data = _prepared(found, [c.value for c in found.constants])
+    if found.source is not None and prepared.loops[0] != 1:
+        raise NotSmallError
+    numbers = {id(leaf): k for k, leaf in enumerate(data)}
+    order = tuple(numbers.get(id(leaf)) for leaf in prepared.space.leaves)
+    return Slots(prepared, order, _constants(found, prepared), _random(found, prepared))
+
+
+def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Prepared, list[Leaf]]:
+    """The kernel with ``values`` for constants, and the leaves that stand for the data."""
+    shape = (math.prod(found.root.shape),) if found.line else found.root.shape
+    constants, keys, data = iter(values), iter(range(len(found.random))), []
+    done: dict[int, Expr] = {}
+
+    def leaf(node: Leaf) -> Leaf:
+        source, strides = node.source, (1,) if found.line else node.strides
+        if isinstance(source, Const):
+            value = next(constants) if source.dtype in PACKED else source.value
+            return Leaf(Const(value, source.dtype), shape, 0, (0,) * len(shape))
+        if isinstance(source, Stored):
+            data.append(Leaf(Stored(_NO_DATA, source.dtype), shape, 0, strides))
+            return data[-1]
+        if isinstance(source, Random):
+            key = _KEY + next(keys)
+            source = Random(source.distribution, key, source.parameters, source.dtype)
+        return Leaf(source, shape, node.offset, strides)
+
+    def visit(node: Expr) -> Expr:
+        if id(node) not in done:
+            done[id(node)] = (
+                leaf(node)
+                if isinstance(node, Leaf)
+                else Map(node.op, tuple(map(visit, node.args)), shape, node.dtype)
+            )
+        return done[id(node)]
+
+    root, source = visit(found.root), found.source
+    if source is not None:
+        axes = (0,) if found.line else source.axes
+        source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
+    stage = make_stage(root, source, 1)
+    return prepare(stage, stage.parts[0], None), data
+
+
+def _constants(found: Structure, actual: Prepared) -> tuple[int, ...] | None:
+    """The parameters that are the constants and nothing else; None where the kernel needs more."""
+    if not found.constants:
+        return ()
+    if _folds(found.root):
+        return None
+    marks = [
+        struct.unpack("<d", struct.pack("<Q", _QUIET | k << _STEP))[0]
+        for k in range(len(found.constants))
+    ]
+    free, _ = _prepared(found, marks)
+    words = free.params.tolist()
+    places = []
+    for constant, mark in zip(found.constants, marks, strict=True):
+        marked = word(mark, constant.dtype)
+        if words.count(marked) != 1:
+            return None
+        places.append(words.index(marked))
+    for place, constant in zip(places, found.constants, strict=True):
+        words[place] = word(constant.value, constant.dtype)
+    same = free.program == actual.program and words == actual.params.tolist()
+    return tuple(places) if same else None
+
+
+def _folds(root: Expr) -> bool:
+    """Whether some node is made of constants alone, so that lowering computes with them."""
+    constant: dict[int, bool] = {}
+
+    def visit(node: Expr) -> bool:
+        if id(node) not in constant:
+            if isinstance(node, Leaf):
+                constant[id(node)] = isinstance(node.source, Const)
+            else:
+                args = [visit(arg) for arg in node.args]
+                constant[id(node)] = all(args)
+                folded.append(all(args))
+        return constant[id(node)]
+
+    folded: list[bool] = []
+    visit(root)
+    return any(folded)
+
+
+def _random(found: Structure, prepared: Prepared) -> tuple[tuple[int, int], ...]:
+    """Where the round keys of each random source begin."""
+    words = prepared.params.tolist()
+    places = []
+    for number in range(len(found.random)):
+        keys = [int(key) for key in round_keys(_KEY + number)]
+        at = [k for k in range(len(words)) if words[k : k + len(keys)] == keys]
+        if not at:
+            raise NotSmallError
+        places += [(place, number) for place in at]
+    return tuple(places)

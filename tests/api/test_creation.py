@@ -1,0 +1,26 @@
+"""Arrays of data: what is read when it is computed, and what is copied at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import speedcube as sc
+
+
+def test_array_copies_at_once() -> None:
+    """A write in between changes what `asarray` reads, and nothing of what `array` holds."""
+    data = np.arange(4.0)
+    reads, holds = sc.asarray(data)[1:] * 2, sc.array(data)[1:] * 2
+    narrow = sc.array(data, "float32")
+    data[:] = 9
+    assert reads.compute().tolist() == [18, 18, 18]
+    assert holds.compute().tolist() == [2, 4, 6]
+    assert narrow.dtype == np.float32
+    assert narrow.compute().tolist() == [0, 1, 2, 3]
+    assert sc.array([1, 2]).compute().tolist() == [1, 2]
+    assert sc.array(reads) is reads
+    assert sc.array(2.5).compute() == 2.5
+    view = np.arange(10)[::-2]
+    copied = sc.array(view)
+    view[:] = 0
+    assert copied.compute().tolist() == [9, 7, 5, 3, 1]
