@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.expr.graph import below
 from speedcube.expr.interpret import interpret
-from speedcube.expr.nodes import Expr, Leaf, Map, below
+from speedcube.expr.nodes import Expr, Leaf, Map
 from speedcube.expr.push import Nodes, places
 from speedcube.kernel.lower.reference import draw
 from speedcube.plan import costs, cuts

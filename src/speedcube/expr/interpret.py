@@ -17,20 +17,8 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..ops import OPS, SAMPLERS
 from . import samplers, scans
-from .nodes import (
-    Const,
-    Deferred,
-    Expr,
-    Leaf,
-    Map,
-    Position,
-    Random,
-    Reduced,
-    Source,
-    Stored,
-    below,
-    memories,
-)
+from .graph import below, memories
+from .nodes import Const, Deferred, Expr, Leaf, Map, Position, Random, Reduced, Source, Stored
 from .reductions import factors
 
 Array: TypeAlias = NDArray[Any]

@@ -20,7 +20,6 @@ ways. The plan decides whether the map is made once, or again where it is read (
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -260,11 +259,6 @@ def leaves(root: Expr) -> list[Leaf]:
     return [node for node in walk(root) if isinstance(node, Leaf)]
 
 
-def memories(nodes: Iterable[object]) -> frozenset[int]:
-    """Of ``nodes`` the ids of the leaves that gathers read at positions of their own."""
-    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op == "gather")
-
-
 def walk(root: Expr) -> list[Expr]:
     """Every distinct node below ``root``, arguments before their users."""
     done: dict[int, Expr] = {}
@@ -279,28 +273,3 @@ def walk(root: Expr) -> list[Expr]:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
     return list(done.values())
-
-
-def below(root: Node) -> list[Node]:
-    """``root`` and every node that it needs, those that sources need too; each after its own."""
-    done: dict[int, Node] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, visited = stack.pop()
-        if id(node) in done:
-            continue
-        if visited:
-            done[id(node)] = node
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(_children(node)))
-    return list(done.values())
-
-
-def _children(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Map):
-        return node.args
-    if isinstance(node, Leaf):
-        source = node.source
-        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned)) else ()
-    return (node.arg,)

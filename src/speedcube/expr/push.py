@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from .nodes import Const, Expr, Leaf, Map, Shape, Source, below, c_strides, is_whole, memories, walk
+from .graph import below, memories
+from .nodes import Const, Expr, Leaf, Map, Shape, Source, c_strides, is_whole, walk
 from .views import Affine, rebuild, reshaped, through
 
 LONG: Final = 250  # nodes of an expression that is not repeated for each view of it

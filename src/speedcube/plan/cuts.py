@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from .. import dtypes
+from ..expr.graph import below, memories
 from ..expr.nodes import (
     Expr,
     Leaf,
@@ -24,9 +25,7 @@ from ..expr.nodes import (
     Scanned,
     Staged,
     StageResult,
-    below,
     is_whole,
-    memories,
     whole,
 )
 from ..expr.push import Nodes

@@ -13,7 +13,8 @@ from ... import dtypes
 from ...errors import KernelError
 from ...expr.analysis import analyse
 from ...expr.bounds import FINITE16, Bounds
-from ...expr.nodes import Expr, Leaf, Map, Position, Random, memories, walk
+from ...expr.graph import memories
+from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
 from ...expr.reductions import factors
 from ...expr.space import Space, Tiling
 from ...ops import SAMPLERS

@@ -13,7 +13,8 @@ from typing import Final
 
 from ... import dtypes
 from ...expr.analysis import analyse
-from ...expr.nodes import Expr, Map, Reduced, memories, walk
+from ...expr.graph import memories
+from ...expr.nodes import Expr, Map, Reduced, walk
 from ...expr.space import TILE, Space, Tiling, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder

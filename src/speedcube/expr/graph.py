@@ -1,0 +1,37 @@
+"""An expression as a graph: everything that is needed below a node, through sources, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .nodes import Leaf, Map, Node, Reduced, Scanned
+
+
+def below(root: Node) -> list[Node]:
+    """``root`` and every node that it needs, those that sources need too; each after its own."""
+    done: dict[int, Node] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, visited = stack.pop()
+        if id(node) in done:
+            continue
+        if visited:
+            done[id(node)] = node
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(_children(node)))
+    return list(done.values())
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Map):
+        return node.args
+    if isinstance(node, Leaf):
+        source = node.source
+        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned)) else ()
+    return (node.arg,)
+
+
+def memories(nodes: Iterable[object]) -> frozenset[int]:
+    """Of ``nodes`` the ids of the leaves that gathers read at positions of their own."""
+    return frozenset(id(n.args[1]) for n in nodes if isinstance(n, Map) and n.op == "gather")
