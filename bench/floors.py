@@ -78,6 +78,7 @@ def main() -> None:
         page.write(ROOT)
         return
     columns = ("gpu",) if options.gpu else ("core",) if options.programs else ON_CPU
+    gpu = report.gpu_of(columns)  # without one this is where it ends
     load, start = os.getloadavg(), datetime.now(UTC)
     found = measured(
         part_of(list(asked(columns, options.only, not options.programs)), options.part)
@@ -87,7 +88,7 @@ def main() -> None:
         "date": start.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - start).total_seconds()),
         "command": " ".join(["python bench/floors.py", *sys.argv[1:]]),
-        "machine": {**this_machine(), "scipy": scipy.__version__, **report.gpu_of(columns)},
+        "machine": {**this_machine(), "scipy": scipy.__version__, **gpu},
         "load": {"before": load, "after": os.getloadavg()},
         "limits, s": LIMIT,
         "columns": {name: list(COLUMNS[name]) for name in columns},
