@@ -1,10 +1,10 @@
 """Every operation beside NumPy on one core, Dask's threads on two, and CuPy on a GPU; 17 programs.
 
-python bench/floors.py [--gpu] [--only WORD] [--part K/N] [--json FILE] [--page]. The rows are those
-of bench/speed/table.py, the programs those of bench/programs/. Figures are the other's time over
-ours, the median of pairs measured in turn. Each is measured in a process that is ended where it
-takes too long. --page writes docs/speed.md from measurements/floors/ (baseline-*.json and, where a
-row is in them, now-*.json) and measures nothing.
+python bench/floors.py [--gpu] [--programs] [--only WORD] [--part K/N] [--json FILE] [--page]. The
+rows are those of bench/speed/table.py, the programs those of bench/programs/. Figures are the
+other's time over ours, the median of pairs measured in turn. Each is measured in a process that is
+ended where it takes too long. --page writes docs/speed.md from measurements/floors/
+(baseline-*.json and, where a row is in them, now-*.json) and measures nothing.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from speedcube.commands.this_machine import this_machine
 ROOT: Final = Path(__file__).parents[1]
 
 
-def asked(columns: tuple[str, ...], only: str) -> Iterator[Asked]:
+def asked(columns: tuple[str, ...], only: str = "", rows: bool = True) -> Iterator[Asked]:
     """Every row in every column, rows of the same data together; programs beside NumPy and CuPy."""
     kinds = [(r.shape, r.dtype, r.layout, r.values) for r in table.ROWS]
     order = sorted(zip(table.ROWS, kinds, strict=True), key=lambda pair: kinds.index(pair[1]))
-    for row, _ in order:
+    for row, _ in order if rows else ():
         for column in columns:
             if only in row.name:
                 yield "row", row.name, column
@@ -69,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true", help="beside CuPy, and not on the CPU")
     parser.add_argument("--only", default="", help="rows and programs whose name contains this")
+    parser.add_argument("--programs", action="store_true", help="no rows")
     parser.add_argument("--part", default="1/1", help="K/N: of N parts of them the K-th")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", action="store_true", help="write docs/speed.md")
@@ -76,15 +77,18 @@ def main() -> None:
     if options.page:
         page.write(ROOT)
         return
-    columns = ("gpu",) if options.gpu else ON_CPU
+    columns = ("gpu",) if options.gpu else ("core",) if options.programs else ON_CPU
+    gpu = report.gpu_of(columns)  # without one this is where it ends
     load, start = os.getloadavg(), datetime.now(UTC)
-    found = measured(part_of(list(asked(columns, options.only)), options.part))
+    found = measured(
+        part_of(list(asked(columns, options.only, not options.programs)), options.part)
+    )
     whole = {
         "schema": 1,
         "date": start.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - start).total_seconds()),
         "command": " ".join(["python bench/floors.py", *sys.argv[1:]]),
-        "machine": {**this_machine(), "scipy": scipy.__version__, **report.gpu_of(columns)},
+        "machine": {**this_machine(), "scipy": scipy.__version__, **gpu},
         "load": {"before": load, "after": os.getloadavg()},
         "limits, s": LIMIT,
         "columns": {name: list(COLUMNS[name]) for name in columns},

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    side = int(5000 * scale**0.5)
+    side = int(7000 * scale**0.5)
     return (np.random.default_rng(1).random((side, side), dtype=np.float32),)
 
 

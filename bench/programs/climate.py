@@ -1,11 +1,11 @@
-"""Forty years of monthly maps: the means of the months, and the anomalies' spread."""
+"""Eighty years of monthly maps: the means of the months, and the anomalies' spread."""
 
 import numpy as np
 
 
 def data(scale):
     rng = np.random.default_rng(1)
-    weather = rng.standard_normal((480, 180, 360 * scale), dtype=np.float32)
+    weather = rng.standard_normal((960, 180, 360 * scale), dtype=np.float32)
     return (weather * 8 + 15,)
 
 

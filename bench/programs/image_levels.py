@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    shape = (2500 * scale, 2000, 3)
+    shape = (4000 * scale, 2000, 3)
     return (np.random.default_rng(1).integers(20, 220, shape).astype("uint8"),)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    side = int(2000 * scale**0.5)
+    side = int(2800 * scale**0.5)
     return ((np.random.default_rng(1).random((side, side)) < 0.3).astype("int8"), 100)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    return np.random.default_rng(1).random(1_000_000 * scale), 200
+    return np.random.default_rng(1).random(1_500_000 * scale), 200
 
 
 def run(u, steps):

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    return (np.random.default_rng(1).standard_normal((200, 500 * scale, 400)) * 5 + 5,)
+    return (np.random.default_rng(1).standard_normal((200, 700 * scale, 400)) * 5 + 5,)
 
 
 def run(measured):

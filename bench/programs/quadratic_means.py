@@ -5,7 +5,7 @@ import numpy as np
 
 def data(scale):
     rng = np.random.default_rng(1)
-    shape = (60, 500, 1000 * scale)
+    shape = (100, 500, 1000 * scale)
     return rng.standard_normal(shape), rng.standard_normal(shape)
 
 

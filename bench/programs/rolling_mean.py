@@ -4,7 +4,7 @@ import numpy as np
 
 
 def data(scale):
-    return (np.random.default_rng(1).standard_normal(30_000_000 * scale),)
+    return (np.random.default_rng(1).standard_normal(60_000_000 * scale),)
 
 
 def run(x):

@@ -16,7 +16,7 @@ from .libraries import THEIRS, Library, ours
 from .measure import Patience, Told, measured, one_line
 from .rows import COLUMNS, Row
 
-PROGRAM: Final = Patience(seconds=0.5, pairs=3, at_most=5.0)
+PROGRAM: Final = Patience(seconds=1.0, pairs=7, at_most=8.0)
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = Path("measurements") / "floors"
-KINDS: Final = ("baseline", "now")  # the later one counts, where it is there
+KINDS: Final = ("baseline", "now")  # before any work on speed, and since
 Measured = dict[str, Any]
 
 
@@ -30,9 +30,12 @@ def written(report: Measured) -> str:
 
 
 def merged(reports: list[tuple[str, Measured]]) -> Measured:
-    """The rows and programs of several reports by name and column, and where each is from."""
+    """The rows and programs of several reports by name and column, and where each is from.
+
+    What was measured last counts.
+    """
     whole: Measured = {"rows": {}, "programs": {}, "from": {}}
-    for name, report in reports:
+    for name, report in sorted(reports, key=lambda each: str(each[1]["date"])):
         for column in report["columns"]:
             whole["from"].setdefault(column, []).append((name, report))
         for kind in ("rows", "programs"):

@@ -42,7 +42,7 @@ class Runner:
         other.close()
 
     def measure(self, asked: Asked, limit: float) -> dict[str, Any]:
-        """All that the process told of ``asked`` until it was done, or ``limit`` seconds."""
+        """All that the process told of ``asked`` until it was done, or silent for ``limit`` s."""
         known: dict[str, Any] = {}
         patience = limit
         if self.process is None:
@@ -60,6 +60,7 @@ class Runner:
             if told is None:
                 return finished(known, limit)
             known |= told
+            end = time.monotonic() + limit  # for the next step: theirs, ours, the pairs
         else:
             known["not ended within"] = limit
         self.end()
@@ -69,6 +70,8 @@ class Runner:
 def finished(known: dict[str, Any], limit: float) -> dict[str, Any]:
     """What is written down; a row that did not end has a ratio that is no better than it says."""
     their_time = known.pop("their time", None)
+    if "not ended within" in known and "ours" in known.get("first", {}):
+        return known | {"at most": known["first"]["theirs"] / known["first"]["ours"]}
     if "not ended within" in known and their_time:
         known["at most"] = their_time / limit
     elif "not ended within" in known and "why" not in known:  # theirs comes first

@@ -234,9 +234,9 @@ def test_parts_are_all_of_it_in_order() -> None:
     assert max(map(len, parts)) == 4
     with pytest.raises(SystemExit, match="K from 1 to N"):
         floors.part_of(every, "4/3")
-    asked = list(floors.asked(rows.ON_CPU, ""))
+    asked = list(floors.asked(rows.ON_CPU))
     assert len(asked) == 2 * len(table.ROWS) + len(programs.names())
-    assert {name for _, name, _ in floors.asked(("gpu",), "")} == {name for _, name, _ in asked}
+    assert {name for _, name, _ in floors.asked(("gpu",))} == {name for _, name, _ in asked}
 
 
 # Programs -----------------------------------------------------------------------------------------
