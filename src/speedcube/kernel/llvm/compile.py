@@ -49,6 +49,8 @@ RAGGED: Final = {"avx512": Style(16, False, 16), "avx2": Style(8, False), "plain
 
 def styles(program: Program, target: str) -> tuple[Style, Style]:
     """The styles of quick and of full code."""
+    if program.sink.many is not None and all(leaf.stream is None for leaf in program.leaves):
+        return QUICK[target], QUICK[target]  # eight sums fill the registers
     if program.ragged:
         return RAGGED[target], RAGGED[target]
     return QUICK[target], FULL[target]

@@ -28,11 +28,14 @@ OPS: Final = ("sum", "mean", "var", "std")
 COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
-MOST_IN_A_ROW: Final = 1 << 17  # elements of a row; beyond, a record costs little beside them
+MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
+# A sum of more float64 than this, of so few at once, is as quick by records (others are not).
+TALL: Final = 1 << 17
+FEW: Final = 16
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
 PROBES: Final = 4  # rows from which units come first
 # What an element costs, in vectors' steps: of memory in a row, and gathered; the end of a row.
-_GATHERED, _ROW_END = 4.0, 40.0
+_GATHERED, _ROW_END = 3.0, 64.0
 _VECTOR: Final = 8
 
 
@@ -50,6 +53,8 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
         return None
+    if _fine(source) and source.count > TALL and results < FEW:
+        return None
     last = len(space.extents) - 1
     across = [k for k, reduced in enumerate(space.reduced) if not reduced]
     lane = min(across, key=lambda k: _cost(space, k))
@@ -59,6 +64,10 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
             return None
         return Layout(space, Tiling(last, TILE, 1), True)
     return Layout(with_lanes(space, lane), Tiling(last, COLUMNS, 1), False)
+
+
+def _fine(source: Reduced) -> bool:
+    return source.op in ("sum", "mean") and source.arg.dtype == "float64"
 
 
 def _cost(space: Space, loop: int) -> float:

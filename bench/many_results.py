@@ -1,0 +1,111 @@
+"""Reductions with many results beside NumPy, on one core: python bench/many_results.py [--json F].
+
+Pairs in turn, medians of their ratios; "kernel" leaves out planning and scheduling. Above 1 we win.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import speedcube as sc
+from speedcube.engine import cpu
+from speedcube.engine.boxes import Stop
+from speedcube.engine.prepare import prepare_many
+from speedcube.plan.plan import Resources, make_plan
+
+ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
+    ((20, 300, 600), 0, "float32", "mean"),
+    ((20, 300, 600), 0, "float32", "std"),
+    ((20, 300, 600), 0, "float64", "std"),
+    ((20, 300, 600), (1, 2), "float64", "mean"),
+    ((240, 100, 200), 0, "float64", "mean"),
+    ((240, 100, 200), 1, "float64", "mean"),
+    ((240, 100, 200), 2, "float64", "mean"),
+    ((1_000_000, 3), 1, "float64", "sum"),
+    ((1_000_000, 3), 1, "float64", "var"),
+    ((1_000_000, 8), 1, "float64", "sum"),
+    ((24, 65160), 0, "float64", "sum"),
+    ((24, 65160), 0, "float32", "sum"),
+    ((2000, 1700), 0, "float64", "sum"),
+    ((2000, 1700), 1, "float64", "sum"),
+    ((2000, 1700), 1, "float64", "std"),
+    ((1700, 2000), 1, "float64", "sum"),
+    ((200, 300_000), 0, "float64", "sum"),
+    ((200, 300_000), 0, "float32", "sum"),
+    ((5, 400_000), 0, "float64", "sum"),
+    ((300, 1024), 0, "float64", "sum"),
+    ((1000, 50_000), 1, "float64", "sum"),
+    ((100_000, 50), 1, "float64", "sum"),
+    ((100_000, 50), 0, "float64", "sum"),
+    ((100_000, 50), 0, "float64", "std"),
+    ((777, 33, 41), 1, "float64", "var"),
+    ((365, 90, 180), 0, "float32", "std"),
+    ((64, 64, 64, 12), 3, "float64", "mean"),
+    ((40, 9, 11, 500), (0, 2), "float64", "sum"),
+    ((100, 20_000), 0, "float16", "mean"),
+    ((500, 700, 3), (0, 1), "uint8", "mean"),
+    ((100, 20_000), 1, "int32", "mean"),
+)
+
+
+def seconds(function: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    function()
+    return time.perf_counter() - begin
+
+
+def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> dict[str, Any]:
+    x = (np.random.default_rng(1).standard_normal(shape) * 50).astype(dtype)
+    y = getattr(sc.asarray(x), op)(axis=axis)
+    stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
+    prepared, stop = prepare_many(stage, stage.parts[0]), Stop()
+    assert prepared is not None
+    failed = len(cpu.run_finished(prepared, {}, stop)[1])
+    times: list[tuple[float, float, float]] = []
+    for _ in range(pairs):
+        kernel = seconds(lambda: cpu.run_finished(prepared, {}, stop))
+        ours = seconds(lambda: y.compute(on="core"))
+        theirs = seconds(lambda: getattr(x, op)(axis=axis))
+        times.append((kernel, ours, theirs))
+    ours, theirs = (statistics.median(t[k] for t in times) for k in (1, 2))
+    return {
+        "shape": shape,
+        "axis": axis,
+        "dtype": dtype,
+        "op": op,
+        "ms": round(1e3 * ours, 3),
+        "numpy_ms": round(1e3 * theirs, 3),
+        "ratio": round(statistics.median(t[2] / t[1] for t in times), 3),
+        "kernel_ratio": round(statistics.median(t[2] / t[0] for t in times), 3),
+        "left_to_records": failed,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--pairs", type=int, default=15)
+    options = parser.parse_args()
+    rows = []
+    for case in ROWS:
+        rows.append(row(*case, options.pairs))
+        print(*rows[-1].values(), flush=True)
+    mean = statistics.geometric_mean(r["ratio"] for r in rows)
+    print(f"geometric mean {mean:.2f}, load {os.getloadavg()[0]:.1f}")
+    if options.json:
+        result = {"load": os.getloadavg(), "geometric_mean": round(mean, 3), "rows": rows}
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
