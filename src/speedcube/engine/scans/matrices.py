@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr import views
-from ...expr.nodes import Const, Expr, Leaf, Stored, c_strides, leaves
+from ...expr.nodes import Const, Expr, Leaf, Map, Stored, c_strides, leaves
 from ...expr.space import TILE
 from ...plan.stages import Part, Stage
 from ..boxes import CALL, span_boxes
@@ -110,6 +110,7 @@ class Matrices:
     together: int
     panel: Callable[[int, int, int, int, int, int], Panel]
     memory: Any = None  # kept, where panels lie in it
+    dtype: str = ""  # of the elements, where it is not that of the scan
 
 
 def _power(number: int) -> int:
@@ -221,11 +222,9 @@ def straight(root: Expr, dtype: str) -> Array | None:
         return None
     array = host_array(root.source)
     address = address_of(array) + root.offset * array.itemsize
-    return (
-        None
-        if address % array.itemsize
-        else _elements(address, math.prod(root.shape), dtype, array)
-    )
+    if address % array.itemsize:
+        return None
+    return _elements(address, math.prod(root.shape), dtype, array)
 
 
 def _elements(address: int, count: int, dtype: str, owner: Any) -> Array:
@@ -238,6 +237,8 @@ def _elements(address: int, count: int, dtype: str, owner: Any) -> Array:
 def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | None:
     """Elements that are read where they lie: whole matrices."""
     leaf = order.part.root
+    if most is not None and isinstance(leaf, Map) and (leaf.op, dtype) == ("cast", "float64"):
+        leaf, dtype = leaf.args[0], "float32"  # made wider as they are read
     if not (isinstance(leaf, Leaf) and isinstance(leaf.source, Stored) and leaf.dtype == dtype):
         return None
     if leaf.source.on_device:
@@ -263,4 +264,4 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
     together = _together(order.length, columns) if columns == width else 1
     if most is not None and columns == width:
         together = max(1, CALL // (order.length * columns))
-    return Matrices(order.length, columns, width, rows, together, panel, array)
+    return Matrices(order.length, columns, width, rows, together, panel, array, dtype)
