@@ -224,14 +224,17 @@ def straight(root: Expr, dtype: str) -> Array | None:
     address = address_of(array) + root.offset * array.itemsize
     if address % array.itemsize:
         return None
-    return _elements(address, math.prod(root.shape), dtype, array)
+    return np.asarray(_Memory(address, (math.prod(root.shape),), dtype, array))
 
 
-def _elements(address: int, count: int, dtype: str, owner: Any) -> Array:
-    """``count`` elements from ``address`` on, in memory that ``owner`` keeps."""
-    interface: dict[str, Any] = {"version": 3, "typestr": np.dtype(dtype).str, "shape": (count,)}
-    interface["data"] = (address, True)
-    return np.asarray(type("Elements", (), {"__array_interface__": interface, "owner": owner})())
+class _Memory:
+    """``shape`` elements that ``owner`` keeps, for NumPy."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: str, owner: Any) -> None:
+        self.owner = owner
+        typestr = np.dtype(dtype).str
+        data = address, True
+        self.__array_interface__ = dict(version=3, typestr=typestr, shape=shape, data=data)
 
 
 def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | None:
