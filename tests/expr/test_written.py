@@ -47,7 +47,7 @@ def test_an_index_map_is_the_slice_that_makes_it(written: str) -> None:
         ((x - x.mean(axis=0)) / x.std(), "(a - a.mean(axis=(0,))) / a.std()"),
         (draws, "normal(10, 2)"),
         (draws[::2].sum(), "normal(10, 2)[...].sum()"),
-        (x.cumsum(axis=1)[2], "a.cumsum(axis=-1)[2]"),
+        (x.cumsum(axis=1)[2], "a.cumsum(axis=1)[2]"),
         (sc.where(x > 3, x, 0), "where((a > 3), a, 0)"),
         (x[1:].reshape(-1), "a[...]"),
         (sc.asarray(np.zeros((3, 0))), "[]"),

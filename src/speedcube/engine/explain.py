@@ -25,6 +25,7 @@ from ..expr.nodes import (
 from ..expr.reductions import factors
 from ..expr.show import places, show, source_text
 from ..expr.space import TILE
+from ..expr.written import written
 from ..plan.plan import Plan, PrettyPrinter, Resources, make_plan
 from ..plan.stages import Stage
 from . import laws
@@ -85,7 +86,7 @@ def explain(root: Expr) -> Explanation:
     """The laws of ``root``; nothing is computed."""
     plan = make_plan(root, Resources("core", 1), "", TILE)
     return Explanation(
-        _short(show(root), 60),
+        _short(written(root), 60),
         tuple(f"{s.op or 'store'} of {s.root.shape} {s.root.dtype}" for s in plan.stages),
         tuple(step for k in range(len(plan.stages)) for step in _steps(plan, k)),
     )

@@ -155,7 +155,8 @@ class Scan:
 
     ``op`` is prod, cumsum or cumprod; it computes in ``dtype`` (float64, int64 or uint64) and
     gives ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd. ``columns``:
-    lines lie side by side, and a lane takes one of them.
+    lines lie side by side, and a lane takes one of them. ``read`` is what elements have in memory,
+    float32, where it is not ``dtype``.
     """
 
     op: str
@@ -163,3 +164,4 @@ class Scan:
     out: str
     odd: bool = False
     columns: bool = False
+    read: str = ""

@@ -129,7 +129,8 @@ def products(stage: Stage, part: Part, inputs: Inputs, out: Array, stop: Stop) -
             kept = tuple(k for k in range(len(part.root.shape)) if k not in lines)
             axes = tuple(k for k in order.axes if k not in lines)
             results = out if axes == kept else np.empty(out.shape, out.dtype)
-            _fill(Scan("prod", stage.dtype, stage.dtype, columns=True), found, results, stop)
+            read = found.dtype or stage.dtype
+            _fill(Scan("prod", stage.dtype, stage.dtype, False, True, read), found, results, stop)
             if axes != kept:
                 shape = [part.root.shape[k] for k in axes]
                 back = results.reshape(shape).transpose([axes.index(k) for k in kept])

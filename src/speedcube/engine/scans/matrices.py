@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr import views
-from ...expr.nodes import Const, Expr, Leaf, Stored, c_strides, leaves
+from ...expr.nodes import Const, Expr, Leaf, Map, Stored, c_strides, leaves
 from ...expr.push import push
 from ...expr.space import TILE
 from ...plan.stages import Part, Stage
@@ -115,6 +115,7 @@ class Matrices:
     together: int
     panel: Callable[[int, int, int, int, int, int], Panel]
     memory: Any = None  # kept, where panels lie in it
+    dtype: str = ""  # of the elements, where it is not that of the scan
 
 
 def _power(number: int) -> int:
@@ -226,23 +227,26 @@ def straight(root: Expr, dtype: str) -> Array | None:
         return None
     array = host_array(root.source)
     address = address_of(array) + root.offset * array.itemsize
-    return (
-        None
-        if address % array.itemsize
-        else _elements(address, math.prod(root.shape), dtype, array)
-    )
+    if address % array.itemsize:
+        return None
+    return np.asarray(_Memory(address, (math.prod(root.shape),), dtype, array))
 
 
-def _elements(address: int, count: int, dtype: str, owner: Any) -> Array:
-    """``count`` elements from ``address`` on, in memory that ``owner`` keeps."""
-    interface: dict[str, Any] = {"version": 3, "typestr": np.dtype(dtype).str, "shape": (count,)}
-    interface["data"] = (address, True)
-    return np.asarray(type("Elements", (), {"__array_interface__": interface, "owner": owner})())
+class _Memory:
+    """``shape`` elements that ``owner`` keeps, for NumPy."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: str, owner: Any) -> None:
+        self.owner = owner
+        typestr = np.dtype(dtype).str
+        data = address, True
+        self.__array_interface__ = dict(version=3, typestr=typestr, shape=shape, data=data)
 
 
 def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | None:
     """Elements that are read where they lie: whole matrices."""
     leaf = order.part.root
+    if most is not None and isinstance(leaf, Map) and (leaf.op, dtype) == ("cast", "float64"):
+        leaf, dtype = leaf.args[0], "float32"  # made wider as they are read
     if not (isinstance(leaf, Leaf) and isinstance(leaf.source, Stored) and leaf.dtype == dtype):
         return None
     if leaf.source.on_device:
@@ -268,4 +272,4 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
     together = _together(order.length, columns) if columns == width else 1
     if most is not None and columns == width:
         together = max(1, CALL // (order.length * columns))
-    return Matrices(order.length, columns, width, rows, together, panel, array)
+    return Matrices(order.length, columns, width, rows, together, panel, array, dtype)

@@ -8,6 +8,8 @@ from functools import partial
 
 from .....expr.space import TILE
 from ....program import Scan
+from ...memory import ALIGN, masked_load
+from ...text import SCALAR
 from ..frame import ScanFrame
 from .layout import (
     COLUMNS,
@@ -34,6 +36,7 @@ class ColumnFrame(ScanFrame):
         self.place, self.length, self.width = rest
         self.values, self.results = "%values", "%out"
         self.kind = self.text.vector(self.scalar)
+        self.read = SCALAR[program.read or program.dtype]
         self.registers: dict[str | int, str] = {}  # rows of the state that are not in memory
 
     @contextmanager
@@ -42,13 +45,13 @@ class ColumnFrame(ScanFrame):
         t = self.text
         step, out_step = self.word(MATRIX), self.word(OUT_MATRIX)
         with t.loop(0, self.word(MATRICES)) as m:
-            self.values = t.at("%values", t.i64("mul", m, step), self.scalar)
+            self.values = t.at("%values", t.i64("mul", m, step), self.read)
             self.results = t.at("%out", t.i64("mul", m, out_step), self.out)
             yield m
 
     def row_of(self, row: str | int) -> str:
         """Where ``row`` of the elements begins."""
-        return self.text.at(self.values, self.text.i64("mul", row, self.row), self.scalar)
+        return self.text.at(self.values, self.text.i64("mul", row, self.row), self.read)
 
     def out_row_of(self, row: str) -> str:
         """Where ``row`` of the results begins."""
@@ -125,7 +128,7 @@ class ColumnFrame(ScanFrame):
         t = self.text
         values = []
         for row, there in rows:
-            x = self.fetch(t.at(row, column, self.scalar), mask)
+            x = self.wide(t.at(row, column, self.read), mask)
             if there != "true":
                 ones = t.constant(1, self.program.dtype)
                 x = t.op(f"select i1 {there}, {self.kind} {x}, {self.kind} {ones}")
@@ -134,6 +137,18 @@ class ColumnFrame(ScanFrame):
             pairs = zip(values[::2], values[1::2], strict=True)
             values = [self.times(a, b) for a, b in pairs]
         return values[0]
+
+    def wide(self, pointer: str, mask: str | None) -> str:
+        """A vector of elements in memory, as wide as they are multiplied."""
+        t = self.text
+        if self.read == self.scalar:
+            return self.fetch(pointer, mask)
+        kind = t.vector(self.read)
+        if mask is None:
+            x = t.load(kind, pointer, ALIGN[self.read])
+        else:
+            x = masked_load(t, self.read, pointer, mask)
+        return t.op(f"fpext {kind} {x} to {self.kind}")
 
     def times(self, a: str, b: str) -> str:
         return self.text.op(f"{'fmul' if self.float else 'mul'} {self.kind} {a}, {b}")
