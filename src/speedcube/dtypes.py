@@ -38,9 +38,11 @@ def check(dtype: Any) -> str:
     except TypeError as err:
         raise DTypeError(f"unknown dtype {dtype!r}; supported: {', '.join(ALL)}") from err
     if resolved.name not in ALL:
+        way = "Convert with .astype() before handing the array over."
+        if resolved.kind == "c":  # which would drop the imaginary parts
+            way = "Hand over .real and .imag apart."
         raise DTypeError(
-            f"dtype {resolved.name!r} is not supported; supported: {', '.join(ALL)}. "
-            "Convert with .astype() before handing the array over."
+            f"dtype {resolved.name!r} is not supported; supported: {', '.join(ALL)}. {way}"
         )
     return str(resolved.name)
 

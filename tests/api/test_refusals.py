@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
@@ -123,3 +124,21 @@ def test_what_is_near_is_taken() -> None:
     assert sc.linspace(np.float64(0), 1, 3).compute().tolist() == [0.0, 0.5, 1.0]
     assert sc.eye(2, k=np.int64(1)).compute().tolist() == [[0.0, 1.0], [0.0, 0.0]]
     assert sc.asarray([1.0, 2.0, 4.0]).var(ddof=np.float64(1)).compute() == 7 / 3
+
+
+def test_no_advice_leads_to_another_refusal() -> None:
+    """What the messages name is tried: the way out is one."""
+    delayed, matrix = dask.delayed(np.ones)(3), sc.asarray(np.arange(6.0).reshape(2, 3))
+    for refused in (sc.asarray, sc.from_dask_array):
+        with pytest.raises(DTypeError, match=r"compute it first.*speedcube\.asarray"):
+            refused(delayed)
+    assert sc.asarray(delayed.compute()).sum().compute() == 3
+    with pytest.raises(DTypeError, match=r"\.real and \.imag"):
+        sc.asarray(np.array([1j]))
+    mask, positions = matrix > 2, [1, 0]
+    assert sc.take(matrix, positions, axis=0).compute()[0, 0] == 3
+    assert matrix.compute()[mask.compute()].tolist() == [3, 4, 5]
+    assert sc.where(mask, matrix, 0).sum().compute() == 12
+    assert (matrix.compute() @ matrix.T.compute()).tolist() == [[5, 14], [14, 50]]
+    assert np.concatenate([matrix.to_dask_array()] * 2).compute().shape == (4, 3)
+    assert (matrix + 1).T.persist().reshape(-1).compute()[1] == 4

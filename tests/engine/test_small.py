@@ -39,7 +39,9 @@ def planned(array: sc.Array) -> Any:
 def same(array: sc.Array) -> None:
     """The value is that of the long way, bit for bit, and of its kind."""
     small, long = known.value(array._expr), planned(array)
-    assert small is not None, array
+    if small is None:
+        assert "normal(" in repr(array)  # to several results: left to the planner
+        small = array.compute(on="core")
     assert type(small) is type(long)
     assert (small.dtype, small.shape) == (long.dtype, long.shape)
     assert small.tobytes() == long.tobytes(), array
@@ -97,6 +99,11 @@ OTHERS: dict[str, Make] = {
     "taken": lambda g, n, c: sc.take(sc.asarray(g.normal(size=n)), g.integers(0, n, 9)) * c,
     "no axes": lambda g, n, c: sc.asarray(g.integers(0, 9, (1, 1))).sum(axis=0),
     "weak": lambda g, n, c: sc.asarray(g.integers(0, 9, n)) * (n > 50) + n,
+    "columns": lambda g, n, c: (sc.asarray(g.normal(size=(5, n)))[1:, ::-1] * c).mean(axis=0),
+    "rows": lambda g, n, c: (sc.asarray(g.normal(size=(n, 3))[::-1])[::-1] + c).std(axis=1),
+    "places": lambda g, n, c: sc.asarray(g.normal(size=(n, 3))).T.argmax(axis=1, keepdims=True),
+    "kept": lambda g, n, c: sc.asarray(g.integers(0, 9, (3, n, 2)))[:, 3:].sum(axis=(0, 2)),
+    "drawn rows": lambda g, n, c: (sc.random.default_rng(n).normal(size=(3, n)) * c).max(axis=1),
     "huge": lambda g, n, c: sc.asarray(g.normal(size=n).astype("f4")) * 1e300,
 }  # fmt: skip
 
@@ -175,7 +182,7 @@ def test_without_memory_the_planner_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_has_more_kernels_than_one_is_left_to_the_planner() -> None:
     x = sc.asarray(np.arange(12.0).reshape(3, 4))
-    for array in (x - x.mean(), x.cumsum(), x.prod(), x.sum(axis=0), x[:0].sum(), x.sum() * 2):
+    for array in (x - x.mean(), x.cumsum(), x.prod(), x[:0].sum(), x.sum() * 2):
         assert known.value(array._expr) is None
         np.testing.assert_array_equal(array.compute(on="core"), planned(array))
     deep = x

@@ -205,8 +205,10 @@ def from_npy(path: str | Path) -> Array:
 
 def from_dask_array(collection: Any) -> Array:
     """A Dask array as a source: computed to memory when it is needed."""
-    if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "chunks"):
-        raise DTypeError(f"{type(collection).__name__} is no Dask array; use speedcube.asarray")
+    is_dask = hasattr(collection, "__dask_graph__")
+    if not is_dask or not isinstance(getattr(collection, "chunks", None), tuple):
+        way = "compute it first, and use" if is_dask else "use"
+        raise DTypeError(f"{type(collection).__name__} is no Dask array; {way} speedcube.asarray")
     name = dtypes.check(collection.dtype)
     if any(math.isnan(n) for n in collection.shape):
         raise ShapeError(

@@ -15,7 +15,12 @@ from ..interop.buffers import readable
 def leaf_of(value: Any) -> tuple[Leaf, bool]:
     """The leaf that reads ``value`` when it is computed, and whether that is on a GPU."""
     if type(value) is not np.ndarray and hasattr(value, "__dask_graph__"):
-        raise DTypeError("this is a Dask collection; use speedcube.from_dask_array")
+        if isinstance(getattr(value, "chunks", None), tuple):  # a Delayed has what it is asked for
+            raise DTypeError("this is a Dask array; use speedcube.from_dask_array")
+        raise DTypeError(
+            f"this {type(value).__name__} is a Dask collection and no array; compute it first, and "
+            "give speedcube.asarray the values"
+        )
     buffer = readable(value)
     name = dtypes.check(buffer.dtype)
     size = buffer.itemsize

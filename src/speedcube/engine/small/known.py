@@ -14,14 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from ...expr.nodes import Expr
 from ...kernel.llvm.simd import targets
 from ...philox import round_keys
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
+from ..boxes import Stop
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records
 from ..results import values
+from ..tasks import Worker
 from .structure import NotSmallError, Structure, structure_of, word
 from .templates import Slots, slots_of
 
@@ -88,16 +92,32 @@ def value(root: Expr) -> Any:
         ready = _ready(found)
     except NotSmallError:
         return None
-    if ready is None:
-        return None
+    return None if ready is None else _computed(ready, found, root)
+
+
+def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
     source, visits = found.source, math.prod(found.root.shape)
     if source is None:
         result = np.empty(root.shape, root.dtype)
         _call(ready, found, visits, address_of(result))
         return result if root.shape else result[()]
+    if ready.slots.several:
+        return _several(ready.slots, found).reshape(root.shape)
     records = initial_records(ready.slots.prepared.program, 1)
     _call(ready, found, visits, address_of(records))
     return values(source, records).reshape(root.shape)[()]
+
+
+def _several(slots: Slots, found: Structure) -> NDArray[Any]:
+    """The results of a reduction to several, as a worker of the long way makes them."""
+    stage, inputs = slots.stage, {}
+    for source, leaf in zip(slots.sources, found.data, strict=True):
+        array: Any = leaf.source.buffer  # type: ignore[union-attr]
+        if leaf.offset:  # a view of the element there, before the first one or behind it
+            step = array.itemsize if leaf.offset > 0 else -array.itemsize
+            array = as_strided(array, (abs(leaf.offset) + 1,), (step,))[-1:]
+        inputs[id(source)] = array
+    return Worker(Stop()).reduced(stage, stage.parts[0], inputs, stage.shape)
 
 
 def _call(ready: Reusable, found: Structure, visits: int, out: int) -> None:

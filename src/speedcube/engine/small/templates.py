@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored
 from ...philox import round_keys
-from ...plan.stages import make_stage
+from ...plan.stages import Stage, make_stage
 from ..prepare import Prepared, prepare
 from .structure import PACKED, NotSmallError, Structure, word
 
@@ -35,8 +35,12 @@ class Slots:
     ``data`` has for each leaf of the kernel the number of its array (None: it has none),
     ``constants`` the parameter of each constant (None: their values count, and are in the kernel's
     parameters already), ``random`` the first parameter of each key with the number of its source.
+    ``sources`` stand for the arrays in ``stage``, whose results are ``several``.
     """
 
+    stage: Stage
+    sources: tuple[Source, ...]
+    several: bool
     prepared: Prepared
     data: tuple[int | None, ...]
     constants: tuple[int, ...] | None
@@ -44,17 +48,24 @@ class Slots:
 
 
 def slots_of(found: Structure) -> Slots:
-    """The kernel of ``found``; `NotSmallError` where it makes several results of many elements."""
-    prepared, data = _prepared(found, [c.value for c in found.constants])
-    if found.source is not None and prepared.loops[0] != 1:
+    """The kernel of ``found``.
+
+    Several results of a reduction are the worker's own business: there the constants count.
+    `NotSmallError` where random keys would, too.
+    """
+    stage, prepared, data = _prepared(found, [c.value for c in found.constants])
+    several = found.source is not None and prepared.loops[0] != 1
+    if several and found.random:
         raise NotSmallError
     numbers = {id(leaf): k for k, leaf in enumerate(data)}
     order = tuple(numbers.get(id(leaf)) for leaf in prepared.space.leaves)
-    return Slots(prepared, order, _constants(found, prepared), _random(found, prepared))
+    sources = tuple(leaf.source for leaf in data)
+    given = () if not found.constants else None if several else _constants(found, prepared)
+    return Slots(stage, sources, several, prepared, order, given, _random(found, prepared))
 
 
-def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Prepared, list[Leaf]]:
-    """The kernel with ``values`` for constants, and the leaves that stand for the data."""
+def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Stage, Prepared, list[Leaf]]:
+    """The stage and its kernel, with ``values`` for constants; what stands for the data."""
     shape = (math.prod(found.root.shape),) if found.line else found.root.shape
     constants, keys, data = iter(values), iter(range(len(found.random))), []
     done: dict[int, Expr] = {}
@@ -86,20 +97,18 @@ def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Prepared, list[L
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
     stage = make_stage(root, source, 1)
-    return prepare(stage, stage.parts[0], None), data
+    return stage, prepare(stage, stage.parts[0], None), data
 
 
 def _constants(found: Structure, actual: Prepared) -> tuple[int, ...] | None:
     """The parameters that are the constants and nothing else; None where the kernel needs more."""
-    if not found.constants:
-        return ()
     if _folds(found.root):
         return None
     marks = [
         struct.unpack("<d", struct.pack("<Q", _QUIET | k << _STEP))[0]
         for k in range(len(found.constants))
     ]
-    free, _ = _prepared(found, marks)
+    _, free, _ = _prepared(found, marks)
     words = free.params.tolist()
     places = []
     for constant, mark in zip(found.constants, marks, strict=True):
