@@ -1,10 +1,11 @@
 """Every operation beside NumPy on one core, Dask's threads on two, and CuPy on a GPU; 17 programs.
 
-python bench/floors.py [--gpu] [--programs] [--only WORD] [--part K/N] [--json FILE] [--page]. The
-rows are those of bench/speed/table.py, the programs those of bench/programs/. Figures are the
+python bench/floors.py [--column gpu] [--programs] [--only WORD] [--part K/N] [--json FILE] [--page]
+
+The rows are those of bench/speed/table.py, the programs those of bench/programs/. Figures are the
 other's time over ours, the median of pairs measured in turn. Each is measured in a process that is
-ended where it takes too long. --page writes docs/speed.md from measurements/floors/
-(baseline-*.json and, where a row is in them, now-*.json) and measures nothing.
+ended where it takes too long. --page writes docs/speed.md from measurements/floors/ and measures
+nothing: baseline-*.json and now-*.json, of several what was measured last.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def measured(every: list[Asked]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gpu", action="store_true", help="beside CuPy, and not on the CPU")
+    parser.add_argument("--column", choices=COLUMNS, help="one of them; else those of the CPU")
     parser.add_argument("--only", default="", help="rows and programs whose name contains this")
     parser.add_argument("--programs", action="store_true", help="no rows")
     parser.add_argument("--part", default="1/1", help="K/N: of N parts of them the K-th")
@@ -77,7 +78,7 @@ def main() -> None:
     if options.page:
         page.write(ROOT)
         return
-    columns = ("gpu",) if options.gpu else ("core",) if options.programs else ON_CPU
+    columns = (options.column,) if options.column else ON_CPU
     gpu = report.gpu_of(columns)  # without one this is where it ends
     load, start = os.getloadavg(), datetime.now(UTC)
     found = measured(
@@ -90,6 +91,7 @@ def main() -> None:
         "command": " ".join(["python bench/floors.py", *sys.argv[1:]]),
         "machine": {**this_machine(), "scipy": scipy.__version__, **gpu},
         "load": {"before": load, "after": os.getloadavg()},
+        "code": "full",  # speed.one sets it
         "limits, s": LIMIT,
         "columns": {name: list(COLUMNS[name]) for name in columns},
         **found,

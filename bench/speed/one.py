@@ -10,6 +10,8 @@ from functools import cache
 from types import CodeType
 from typing import Any, Final
 
+from speedcube.engine import tiers
+
 from . import programs, table
 from .data import Arrays, shape_of
 from .libraries import THEIRS, Library, ours
@@ -67,7 +69,12 @@ def program(name: str, column: str, tell: Told) -> None:
 
 
 def serve(connection: Any) -> None:
-    """Answers (kind, name, column) with dicts of what is known so far, and a None at the end."""
+    """Answers (kind, name, column) with dicts of what is known so far, and a None at the end.
+
+    Kernels are in full code from the first call on: else a figure would depend on how often a row
+    is run, and on which kernels an earlier run left in the cache.
+    """
+    tiers.FULL_PAYS = 0
     while True:
         kind, name, column = connection.recv()
         try:

@@ -32,9 +32,9 @@ Every public operation beside NumPy on one core, beside Dask's threads on two (i
 Dask takes by itself), and beside CuPy on a GPU. A figure is the other's time over ours, the median
 of pairs measured in turn: above 1 ours is the faster. On one core these are the processor's
 seconds, so that what else the machine does is left out, elsewhere those of the clock. The text in a
-row is what all of them run, built and computed each time; `x` and `y` are stored arrays. Results
-are compared: a wrong one is no figure. A row below its floor stands in **bold**, and none is left
-out.
+row is what all of them run, built and computed each time; `x` and `y` are stored arrays. Kernels
+are warm: in full code, or (quick code) in what a program of few elements starts with. Results are
+compared: a wrong one is no figure. A row below its floor stands in **bold**, and none is left out.
 
 Floors are {floor} but, on CPUs, {exact} for exact sums of floats and {small} for those of float32
 in cache (up to {cache} MiB: NumPy adds in float32 there) and of fewer than {few} terms. Elementary
@@ -181,7 +181,8 @@ def sources_text(whole: Measured) -> str:
             versions = ", ".join(f"{library} {machine[library]}" for library in libraries)
             load = " to ".join(f"{report['load'][when][0]:.1f}" for when in ("before", "after"))
             device = machine.get("gpu") or (
-                f"{machine['processor']}, {machine['cores']} cores, {machine['simd']} kernels"
+                f"{machine['processor']}, {machine['cores']} cores, "
+                f"{machine['simd']} kernels, {report.get('code', 'quick')} code"
             )
             text += line(
                 BESIDE[column],
