@@ -367,6 +367,7 @@ def test_columns_are_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     """All columns of some rows before more rows; here in boxes of two columns."""
     data = np.random.default_rng(3).standard_normal((3001, 7))
     data *= np.exp(9 * data[::-1])
+    monkeypatch.setattr("speedcube.engine.compute.SMALL", -1)  # by the planner, not in one call
     monkeypatch.setattr(cpu, "CALL", 2 * TILE)
     x = sc.asarray(data)
     expected = np.array([math.fsum(column) for column in data.T])
@@ -383,6 +384,7 @@ def test_columns_are_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
 def test_carrying_often_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.concatenate([ADVERSARIAL["cancelling"], ADVERSARIAL["random-bits"]])
     once = sc.asarray(data).sum().compute(on="core")
+    monkeypatch.setattr("speedcube.engine.compute.SMALL", -1)  # by the planner, not in one call
     monkeypatch.setattr(cpu, "CALL", 64)
     monkeypatch.setattr(cpu, "_CARRY_AFTER", 6400)
     assert_same_bits(sc.asarray(data).sum().compute(on="core"), once)
