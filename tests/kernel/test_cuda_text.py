@@ -31,12 +31,14 @@ from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.engine.rungs import Rung
+from speedcube.engine.scans.matrices import ordered
 from speedcube.expr.nodes import Expr, Map
 from speedcube.kernel.cuda.compile import OPTIONS
 from speedcube.kernel.cuda.loops import CudaLoops
 from speedcube.kernel.cuda.prelude import THREADS
 from speedcube.kernel.program import Program
 from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
+from speedcube.plan.stages import Part, Stage
 
 SHIM = Path(__file__).parents[1] / "support" / "cuda_shim.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -291,11 +293,19 @@ def texts(array: sc.Array, rung: Rung) -> list[str]:
     """The CUDA C of every kernel of ``array`` on ``rung``."""
     plan, _ = plan_for(array._expr, rung, None, False)
     return [
-        source(prepare(whole, part, None).program)
+        source(prepare(whole, _as_it_runs(whole, part), None).program)
         for stage in plan.stages
         for whole in (stage, *stage.totals)
         for part in whole.parts
     ]
+
+
+def _as_it_runs(stage: Stage, part: Part) -> Part:
+    """``part``, of a scan with its lines last, so that its elements come line after line."""
+    if not stage.is_scan:
+        return part
+    assert stage.source is not None
+    return ordered(part, stage.source.axes, ()).part
 
 
 def operations(root: Expr) -> set[str]:

@@ -19,6 +19,7 @@ import speedcube as sc
 from speedcube.engine import tiers
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
+from speedcube.engine.small import known
 from speedcube.kernel import cache, elf
 from speedcube.kernel.cache import KernelCache
 from speedcube.kernel.llvm.compile import FULL, _key, compile_object, load, source
@@ -44,6 +45,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelCache:
     empty = KernelCache(tmp_path / "k")
     monkeypatch.setattr(tiers, "kernel_cache", lambda: empty)
     tiers.tiers.cache_clear()
+    known._known.clear()
     return empty
 
 
@@ -167,6 +169,7 @@ def test_results_are_right_whatever_others_have_signed(store: KernelCache) -> No
         assert load(program, target, FULL[target], store) is None
         assert not store.path(key).exists()
     tiers.tiers.cache_clear()
+    known._known.clear()
     assert (sc.asarray(np.arange(5.0)) * 3).compute(on="core").tolist() == [0, 3, 6, 9, 12]
 
 

@@ -26,6 +26,7 @@ from ...expr.nodes import (
     Stored,
     c_strides,
 )
+from ...expr.push import in_place
 from ...kernel.math.positions import SEGMENT
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
@@ -36,6 +37,10 @@ Key: TypeAlias = Hashable
 
 class NotSmallError(Exception):
     """What is left to the planner: it never leaves this folder."""
+
+
+class MapViewError(NotSmallError):
+    """A map is read through a view, which the leaves below it may take."""
 
 
 @dataclass(eq=False, slots=True)
@@ -59,6 +64,13 @@ def structure_of(root: Expr) -> Structure:
     """The structure of ``root``; raises `NotSmallError` where it is not one kernel."""
     source = _reduction(root)
     inner = root if source is None else source.arg
+    try:
+        return _structure(inner, source)
+    except MapViewError:
+        return _structure(in_place(inner, MOST_NODES), source)
+
+
+def _structure(inner: Expr, source: Reduced | None) -> Structure:
     shape = inner.shape
     steps = c_strides(shape)
     size = math.prod(shape)
@@ -103,6 +115,8 @@ def structure_of(root: Expr) -> Structure:
                 elif isinstance(from_, Position):
                     entry = ("position", node.offset)
                     line = False  # its range follows from its length
+                elif isinstance(from_, (Leaf, Map)):
+                    raise MapViewError
                 else:
                     raise NotSmallError
                 strides.append(node.strides)
