@@ -59,6 +59,10 @@ ARRAYS = {
     "running float16 sums": (
         "array = rng.random((3000, 3000)).astype('float16').cumsum(axis=0) + 1"
     ),
+    "forty steps of a loop": (
+        "array = sc.asarray(np.ones((1000, 2000)))\n"
+        "for _ in range(40): array = array[1:-1] + (array[:-2] - array[2:]) * 0.1"
+    ),
     "80 GB, a slice": "array = rng.normal(size=(100_000, 100_000))[::100, ::100].sum(axis=1)",
 }
 
