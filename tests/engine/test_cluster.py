@@ -52,12 +52,19 @@ EXPRESSIONS = {
     "gamma": lambda: sc.random.default_rng(5).gamma([0.5, 3.0], size=(40_000, 2)),
     "permuted rows": lambda: sc.random.default_rng(5).permutation(_normal(40_000, 3)),
     "multinomial": lambda: sc.random.default_rng(5).multinomial(9, [0.2, 0.3, 0.5], 40_000),
+    "steps of a loop": lambda: _steps(sc.asarray(_DATA), 12),
     "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
 }
 
 
 def _normal(*shape: int) -> Any:
     return sc.random.default_rng(5).normal(10, 1, size=shape) + 1
+
+
+def _steps(u: Any, count: int) -> Any:
+    for _ in range(count):
+        u = np.sin(u[1:-1] - (u[:-2] + u[2:]) * 0.3)
+    return u - u.mean(axis=0)
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
