@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...expr.graph import below
 from ...expr.nodes import (
     Const,
     Expr,
@@ -67,6 +68,8 @@ def structure_of(root: Expr) -> Structure:
     try:
         return _structure(inner, source)
     except MapViewError:
+        if len(below(inner)) > MOST_NODES:
+            raise
         return _structure(in_place(inner, MOST_NODES), source)
 
 
