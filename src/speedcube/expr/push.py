@@ -24,6 +24,7 @@ class Nodes:
     def __init__(self) -> None:
         self._known: dict[object, Expr] = {}
         self._alive: list[object] = []  # what is known by its id
+        self._walked: dict[int, tuple[list[Expr], frozenset[int]]] = {}
 
     def leaf(self, leaf: Leaf, memory: bool = False) -> Leaf:
         """The leaf that reads what ``leaf`` does; a gather's ``memory`` is no other's."""
@@ -48,8 +49,7 @@ class Nodes:
     def rebuilt(self, root: Expr, shape: Shape, leaf: Callable[[Leaf], Leaf | None]) -> Expr | None:
         """``root`` with every leaf replaced; None where one cannot be."""
         done: dict[int, Expr] = {}
-        nodes = walk(root)
-        gathers = memories(nodes)
+        nodes, gathers = self._below(root)
         for node in nodes:
             if isinstance(node, Leaf):
                 new = leaf(node)
@@ -60,6 +60,13 @@ class Nodes:
                 args = tuple(done[id(arg)] for arg in node.args)
                 done[id(node)] = self.map(Map(node.op, args, shape, node.dtype))
         return done[id(root)]
+
+    def _below(self, root: Expr) -> tuple[list[Expr], frozenset[int]]:
+        """The nodes of ``root``, and which of them gathers read; it is pushed for each reader."""
+        if id(root) not in self._walked:
+            nodes = walk(root)
+            self._walked[id(root)] = nodes, memories(nodes)
+        return self._walked[id(root)]
 
     def can_push(self, root: Expr, leaf: Leaf) -> bool:
         """Whether `pushed` gives something."""
