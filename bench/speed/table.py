@@ -16,6 +16,7 @@ BY_NAME: Final[dict[str, Row]] = {row.name: row for row in ROWS}
 # Public names that compute nothing, each with what it is.
 NO_OPERATIONS: Final = {
     "Array": "the class",
+    "array": "a copy of the data, by NumPy or CuPy",
     "errors": "a module",
     "from_dask_array": "a door: Dask computes the data",
     "from_npy": "a door: the data are a file",

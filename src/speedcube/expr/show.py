@@ -19,6 +19,7 @@ from .nodes import (
     Stored,
     leaves,
 )
+from .push import in_place
 from .reductions import factors
 
 INFIX = {
@@ -59,6 +60,9 @@ def show(root: Expr, depth: int = 8) -> str:
 
 
 def _leaf(leaf: Leaf, depth: int) -> str:
+    pushed = in_place(leaf)
+    if pushed is not leaf:
+        return show(pushed, depth)
     text = source_text(leaf.source, depth)
     return text if isinstance(leaf.source, (Const, Reduced)) else text + places(leaf)
 

@@ -23,6 +23,7 @@ from ...expr.nodes import (
     Stored,
     whole,
 )
+from ...expr.push import in_place
 from ...expr.span import spanned
 from ...philox import round_keys
 from ..evaluate import evaluate
@@ -85,6 +86,7 @@ def elements(root: Expr) -> Array:
     """The elements of ``root``; reductions that it reads are NumPy's, with NumPy's rounding."""
     if math.prod(root.shape) == 0:
         return np.empty(root.shape, root.dtype)
+    root = in_place(root)  # of a permutation of very many things a part
     walked = space.build(root, ())
     lowered = lower(root, walked, space.tile(walked), None)
     inputs: dict[str, Array] = {}
