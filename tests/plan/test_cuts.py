@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.engine.writer import Writer
+from speedcube.errors import UnsupportedError
 from speedcube.expr.graph import below
 from speedcube.expr.interpret import interpret
 from speedcube.expr.nodes import Expr, Leaf, Map
@@ -125,6 +127,20 @@ def test_a_copy_is_kept_where_its_order_needs_it() -> None:
     assert_same_bits((turned * 2).compute(), DATA.T.reshape(-1) * 2)
     doubled = (sc.asarray(DATA) * 2)[:, ::2]
     assert_same_bits(doubled.reshape(-1)[::3].compute(), (DATA * 2)[:, ::2].reshape(-1)[::3])
+
+
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_a_gather_reads_what_was_kept_for_it(rung: str) -> None:
+    """Small on the core it takes another way, which had read the data beneath the copy."""
+    turned, places = sc.asarray(DATA).T.reshape(-1), [1, 2, 5, 2999]
+    assert_same_bits(sc.take(turned, places).compute(on=rung), DATA.T.reshape(-1)[places])
+    doubled = sc.take((sc.asarray(DATA).T * 2).reshape(-1)[1:], places[:3]) + 1
+    assert_same_bits(doubled.compute(on=rung), (DATA.T * 2).reshape(-1)[1:][places[:3]] + 1)
+
+
+def test_a_kernel_alone_refuses_what_needs_a_copy() -> None:
+    with pytest.raises(UnsupportedError, match="by one kernel, and this needs a copy in memory"):
+        Writer((sc.asarray(DATA).T.reshape(-1) * 2)._expr)
 
 
 def test_what_two_read_in_the_same_way_is_one_node() -> None:

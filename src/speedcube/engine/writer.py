@@ -34,7 +34,10 @@ class Writer:
         def leaf(node: Leaf) -> Leaf:
             source = node.source
             if isinstance(source, (Leaf, Map)):
-                raise UnsupportedError("a reshape that copies cannot be part of a batch's kernel")
+                raise UnsupportedError(
+                    "a batch is made by one kernel, and this needs a copy in memory first (a reshape "
+                    "across strides, or take() of what was computed): .persist() that array"
+                )
             if not isinstance(source, (Reduced, Scanned, Deferred)):
                 return node
             if id(source) not in results:

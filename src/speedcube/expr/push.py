@@ -108,10 +108,14 @@ def in_place(root: Expr, most: int = LONG) -> Expr:
     if not any(isinstance(n, Leaf) and isinstance(n.source, (Map, Leaf)) for n in walk(root)):
         return root
     nodes, done = Nodes(), dict[int, Expr]()
-    for node in below(root):
+    needed = below(root)
+    gathers = memories(needed)
+    for node in needed:
         if isinstance(node, Map):
             args = tuple(done[id(arg)] for arg in node.args)
             done[id(node)] = nodes.map(Map(node.op, args, node.shape, node.dtype))
+        elif id(node) in gathers and isinstance(node, Leaf):
+            done[id(node)] = node  # read at other positions than those of the view
         elif isinstance(node, Leaf):
             inner = done.get(id(node.source))
             short = inner is not None and len(walk(inner)) <= most
