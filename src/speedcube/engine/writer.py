@@ -35,8 +35,8 @@ class Writer:
             source = node.source
             if isinstance(source, (Leaf, Map)):
                 raise UnsupportedError(
-                    "a batch is made by one kernel, and this needs a copy in memory first (a reshape "
-                    "across strides, or take() of what was computed): .persist() that array"
+                    "a batch is made by one kernel, and this needs a copy in memory first (a "
+                    "reshape across strides, or take() of what was computed): .persist() that array"
                 )
             if not isinstance(source, (Reduced, Scanned, Deferred)):
                 return node
