@@ -63,6 +63,7 @@ class Builder:
     instrs: list[Instr] = field(default_factory=list)
     _known: dict[Instr, int] = field(default_factory=dict)
     _outputs: dict[str, int] = field(default_factory=dict)
+    prefix: str = ""  # of the names of outputs
 
     def emit(self, op: str, dtype: str, *args: Value, imm: Any = None) -> Value:
         # A float constant is keyed by its bits: 0.0 == -0.0 must not merge.
@@ -135,7 +136,7 @@ class Builder:
         return {name: values[v] for name, v in body.outputs}
 
     def output(self, name: str, value: Value) -> None:
-        self._outputs[name] = value.id
+        self._outputs[self.prefix + name] = value.id
 
     def body(self) -> Body:
         built = Body(tuple(self.instrs), tuple(self._outputs.items()))

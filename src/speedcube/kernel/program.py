@@ -1,7 +1,7 @@
 """A kernel before it is printed: leaves to fetch, a body for one element, a sink for its outputs.
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
-    Sink    ::= store | isum | min | argmin | exact(Term*) | many
+    Sink    ::= store | isum | min | argmin | exact(Term*) | many | several(Sink*)
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -113,6 +113,22 @@ class Sink:
     terms: tuple[Term, ...] = ()
     unit_stride: bool = True  # store, many: the result is contiguous along the lane loop
     many: Many | None = None
+    parts: tuple[Sink, ...] = ()  # several: part k takes the outputs named ``k.``, has output k
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """Those that take elements: the parts, where there are several."""
+        return self.parts or (self,)
+
+    @property
+    def stores(self) -> bool:
+        """Whether every element goes to its place, and none into a record."""
+        return all(sink.kind == "store" for sink in self.sinks)
+
+    @property
+    def all_terms(self) -> tuple[Term, ...]:
+        """The terms of every exact sum."""
+        return tuple(term for sink in self.sinks for term in sink.terms)
 
     @cached_property
     def groups(self) -> int:
@@ -123,7 +139,7 @@ class Sink:
         """8-byte words of one result record (0: elements are stored directly)."""
         if self.kind in FOLDS:
             return len(FOLDS[self.kind].outputs)
-        return {"store": 0, "many": 0, "exact": LIMBS * self.groups}[self.kind]
+        return LIMBS * self.groups if self.kind == "exact" else 0
 
 
 @dataclass(frozen=True)
@@ -144,9 +160,10 @@ class Program:
             + (f" stride 2**{leaf.lg}" if leaf.mode == "segment" else "")
             for k, leaf in enumerate(self.leaves)
         ]
-        terms = [f"  {t.output} -> group {t.group}, {t.bins}" for t in self.sink.terms]
+        terms = [f"  {t.output} -> group {t.group}, {t.bins}" for t in self.sink.all_terms]
+        kinds = ", ".join(sink.kind for sink in self.sink.sinks)
         loops = f"loops: {self.kept} kept, {self.reduced} reduced, tile" + " (table)" * self.table
-        return "\n".join([loops, *fetched, str(self.element), f"sink: {self.sink.kind}", *terms])
+        return "\n".join([loops, *fetched, str(self.element), f"sink: {kinds}", *terms])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..folds import Fold
+from ..folds import FOLDS, Fold
+from ..program import Sink
 from .emit import literal
 from .hooks import WAIT, CudaSink
 from .text import CudaText
@@ -20,36 +21,39 @@ _COMBINE: Final[dict[str, tuple[str, str, str]]] = {
 class ThreadFold(CudaSink):
     """A simple fold into one word: each thread's, then the block's, then the record's."""
 
-    def __init__(self, text: CudaText, fold: Fold) -> None:
-        super().__init__(text)
+    def __init__(self, text: CudaText, sink: Sink, tag: str, fold: Fold) -> None:
+        super().__init__(text, sink, tag)
         self.output = fold.outputs[0]
-        dtype, self.into, self.atomic = _COMBINE[fold.combine]
+        dtype, into, self.atomic = _COMBINE[fold.combine]
+        self.into = into.replace("folded", f"folded{tag}")
+        self.folded, self.whole = f"folded{tag}", f"whole{tag}"
         self.type = {"uint64": "u64", "int64": "i64"}[dtype]
         self.start = literal(fold.start, dtype)
 
     def declare(self) -> None:
-        self.put(f"__shared__ {self.type} whole;")
+        self.put(f"__shared__ {self.type} {self.whole};")
 
     def begin(self) -> None:
-        self.put(f"{self.type} folded = {self.start};")
-        self.put(f"if (threadIdx.x == 0) whole = {self.start};")
+        self.put(f"{self.type} {self.folded} = {self.start};")
+        self.put(f"if (threadIdx.x == 0) {self.whole} = {self.start};")
         self.put(WAIT)
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         self.put(self.into.replace("$", outputs[self.output]))
 
     def end(self) -> None:
-        self.put(f"{self.atomic}(&whole, folded);")
+        self.put(f"{self.atomic}(&{self.whole}, {self.folded});")
         self.put(WAIT)
-        self.put(f"if (threadIdx.x == 0) {self.atomic}(({self.type} *)out + u / (i64)g7, whole);")
+        record = f"({self.type} *){self.out} + u / (i64)g7"
+        self.put(f"if (threadIdx.x == 0) {self.atomic}({record}, {self.whole});")
         self.put(WAIT)
 
 
 class ThreadPairFold(CudaSink):
     """The least of two words: a record for each unit, which the host merges."""
 
-    def __init__(self, text: CudaText, fold: Fold) -> None:
-        super().__init__(text)
+    def __init__(self, text: CudaText, sink: Sink, tag: str, fold: Fold) -> None:
+        super().__init__(text, sink, tag)
         self.outputs = fold.outputs
         self.start = literal(fold.start, "int64")
 
@@ -80,6 +84,7 @@ class ThreadPairFold(CudaSink):
         self.put(WAIT)
 
 
-def fold_of(text: CudaText, fold: Fold) -> ThreadFold | ThreadPairFold:
+def fold_of(text: CudaText, sink: Sink, tag: str) -> ThreadFold | ThreadPairFold:
     """What folds a kernel's elements."""
-    return (ThreadFold if len(fold.outputs) == 1 else ThreadPairFold)(text, fold)
+    fold = FOLDS[sink.kind]
+    return (ThreadFold if len(fold.outputs) == 1 else ThreadPairFold)(text, sink, tag, fold)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
+from ..program import Sink
 from .text import CudaText
 
 WAIT: Final = "__syncthreads();"
@@ -12,10 +13,12 @@ WAIT: Final = "__syncthreads();"
 class CudaSink:
     """A sink's declarations, what it does as a unit begins, with each element, as a unit ends."""
 
-    dealt: ClassVar[bool] = False  # tiles are dealt out to the pieces one by one
+    dealt = False  # tiles are dealt out to the pieces one by one
 
-    def __init__(self, text: CudaText) -> None:
+    def __init__(self, text: CudaText, sink: Sink, tag: str) -> None:
         self.text, self.put = text, text.put
+        self.sink, self.tag = sink, tag  # which sets its names apart from those of others
+        self.out = f"out{tag}"
 
     def support(self) -> list[str]:
         """Functions that the kernel calls."""

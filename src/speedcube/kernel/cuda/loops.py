@@ -141,7 +141,7 @@ class CudaLoops:
         widest = max(dtypes.itemsize(self.program.leaves[k].dtype) for k in loaded)
         short = len(self.program.element.instrs) <= 2 * len(loaded)
         held = sum(
-            term.bins.mode in ("residual", "search", "rare") for term in self.program.sink.terms
+            term.bins.mode in ("residual", "search", "rare") for term in self.program.sink.all_terms
         )
         return max(1, min(64 // widest, 16 if short else 8) // max(1, held))
 
@@ -155,7 +155,8 @@ class CudaLoops:
         arguments += [f"u64 b{k}" for k in range(self.text.count)]
         if self.program.table:
             arguments += [f"const i64 *tables{k}" for k in range(self.text.count + 1)]
-        arguments += ["u64 *out"]
+        parts = range(len(self.program.sink.parts))
+        arguments += [f"u64 *out_{k}" for k in parts] or ["u64 *out"]
         head = f'extern "C" __global__ void __launch_bounds__({THREADS}) kernel('
         return "\n".join(
             [
@@ -174,7 +175,7 @@ class CudaLoops:
 
 def elements_of_tile(program: Program) -> int:
     """Where a tile holds no segments: stores take small ones (`CudaLoops.dealt`)."""
-    return TILE if program.sink.kind == "store" else ELEMENTS
+    return TILE if program.sink.stores else ELEMENTS
 
 
 def parameter_count(program: Program) -> int:
@@ -182,6 +183,6 @@ def parameter_count(program: Program) -> int:
     bodies = [program.element]
     bodies += [s for leaf in program.leaves if leaf.stream for s in leaf.stream.bodies]
     used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
-    bins = [term.bins for term in program.sink.terms]
+    bins = [term.bins for term in program.sink.all_terms]
     used += [b.parameter + 1 for b in bins if b.mode in ("split", "residual")]
     return max(used, default=-1) + 1

@@ -6,10 +6,8 @@ the record, by atomics on integers: their order cannot matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Final
-
 from ..folds import FOLDS
+from ..program import Sink
 from .exact_sum import ThreadSum
 from .folds import fold_of
 from .hooks import CudaSink
@@ -20,39 +18,89 @@ from .wide import wide
 class ThreadStore(CudaSink):
     """Every element goes to its place in the result; neighbours together."""
 
-    dealt: ClassVar[bool] = True
+    dealt = True
     together = False  # neighbours are being computed
 
     @property
     def memory(self) -> str:
-        return memory(self.text.program.sink.dtype)
+        return memory(self.sink.dtype)
 
     def neighbours(self, count: int) -> None:
-        if self.text.program.sink.unit_stride:
+        if self.sink.unit_stride:
             self.together = True
-            self.put(f"{wide(self.text.program.sink.dtype, count)} results;")
+            self.put(f"{wide(self.sink.dtype, count)} results{self.tag};")
 
     def after_neighbours(self, count: int) -> None:
         if self.together:
             place = self.text.position(self.text.count, "(j0 + e0)", "e0")
-            self.put(f"results.store(({self.memory} *)out + {place});")
+            self.put(f"results{self.tag}.store(({self.memory} *){self.out} + {place});")
         self.together = False
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         if self.together:
-            self.put(f"results.x[v] = {outputs['x']};")
+            self.put(f"results{self.tag}.x[v] = {outputs['x']};")
             return
         place = self.text.position(self.text.count, j, e)
-        self.put(f"(({self.memory} *)out)[{place}] = {outputs['x']};")
+        self.put(f"(({self.memory} *){self.out})[{place}] = {outputs['x']};")
 
 
-_SINKS: Final[dict[str, Callable[[CudaText], CudaSink]]] = {
-    "store": ThreadStore,
-    "exact": ThreadSum,
-}
+class ThreadSeveral(CudaSink):
+    """Several sinks of the same elements, each with an output of its own."""
+
+    def __init__(self, text: CudaText, sink: Sink) -> None:
+        super().__init__(text, sink, "")
+        self.parts = [_sink(text, part, f"_{k}") for k, part in enumerate(sink.parts)]
+        self.dealt = sink.stores
+
+    def support(self) -> list[str]:
+        return list(dict.fromkeys(one for part in self.parts for one in part.support()))
+
+    def declare(self) -> None:
+        for part in self.parts:
+            part.declare()
+
+    def begin(self) -> None:
+        for part in self.parts:
+            part.begin()
+
+    def batch(self, size: int) -> None:
+        for part in self.parts:
+            part.batch(size)
+
+    def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
+        for k, part in enumerate(self.parts):
+            own = f"{k}."
+            mine = {n.removeprefix(own): x for n, x in outputs.items() if n.startswith(own)}
+            part.consume(mine, j, e, a)
+
+    def after_batch(self, size: int) -> None:
+        for part in self.parts:
+            part.after_batch(size)
+
+    def neighbours(self, count: int) -> None:
+        for part in self.parts:
+            part.neighbours(count)
+
+    def after_neighbours(self, count: int) -> None:
+        for part in self.parts:
+            part.after_neighbours(count)
+
+    def after_tile(self) -> None:
+        for part in self.parts:
+            part.after_tile()
+
+    def end(self) -> None:
+        for part in self.parts:
+            part.end()
 
 
 def sink_of(text: CudaText) -> CudaSink:
     """The sink of the kernel's program."""
-    kind = text.program.sink.kind
-    return fold_of(text, FOLDS[kind]) if kind in FOLDS else _SINKS[kind](text)
+    sink = text.program.sink
+    return ThreadSeveral(text, sink) if sink.parts else _sink(text, sink, "")
+
+
+def _sink(text: CudaText, sink: Sink, tag: str) -> CudaSink:
+    if sink.kind in FOLDS:
+        return fold_of(text, sink, tag)
+    return (ThreadSum if sink.kind == "exact" else ThreadStore)(text, sink, tag)

@@ -41,9 +41,10 @@ def wide(dtype: str, near: int) -> str:
 
 def whole_tile(text: CudaText, sink: CudaSink, loaded: list[int]) -> None:
     """The tile whose elements are all there, with the leaves ``loaded`` beforehand."""
-    put, leaves, result = text.put, text.program.leaves, text.program.sink
+    put, leaves = text.put, text.program.leaves
     types = [leaves[k].dtype for k in loaded]
-    near = min(EACH, WIDE // max(map(dtypes.itemsize, [*types, result.dtype])))
+    stored = [one.dtype for one in text.program.sink.sinks]
+    near = min(EACH, WIDE // max(map(dtypes.itemsize, [*types, *stored])))
     text.open(f"if (high == {TILE})")
     for k, dtype in zip(loaded, types, strict=True):
         put(f"{wide(dtype, near)} ahead{k}[{EACH // near}];")

@@ -8,12 +8,13 @@ more from a buffer: with other units, and what is left over goes to the limbs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 
 from ...expr.space import TILE
-from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Term
+from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Sink, Term
 from .elements import Elements, Tile
+from .hooks import LaneSink
 from .text import masked
 
 _NO_UNIT = "0x0018000000000000"  # 1.5 * 2**-1022: a normal number added to it leaves its binade
@@ -44,22 +45,26 @@ class _Bin:
         return self.term.bins.mode == "search"
 
 
-@dataclass
-class LaneSum:
-    """Exact sums: doubles that cannot round, flushed to limbs in time (`program.Bins`)."""
+class LaneSum(LaneSink):
+    """Exact sums: doubles that cannot round, flushed to limbs in time (`program.Bins`).
 
-    elements: Elements
-    bins: list[_Bin] = field(default_factory=list)
-    pending: str = ""
+    The terms of ``sink`` wait in the scratch memory's buffers from number ``first``.
+    """
+
+    def __init__(self, elements: Elements, sink: Sink, first: int) -> None:
+        super().__init__(elements)
+        self.terms, self.first = sink.terms, first
+        self.bins: list[_Bin] = []
+        self.pending = ""
 
     def begin(self, record: str) -> None:
         t = self.elements.text
         self.bins = []
-        for k, term in enumerate(self.elements.program.sink.terms):
+        for k, term in enumerate(self.terms):
             units = [t.variable("double", unit, "unit") for unit in self.starts(term)]
             totals = [t.variable(t.vector("double"), "zeroinitializer", "total") for _ in units]
             limbs = t.at(record, term.group * LIMBS)
-            buffer = self.elements.buffer(self.elements.layout.sink + k)
+            buffer = self.elements.buffer(self.first + k)
             bin = _Bin(term, limbs, buffer, tuple(totals), tuple(units))
             bin.left, bin.out = (
                 t.variable(t.vector("i64"), "zeroinitializer", hint) for hint in ("left", "out")
@@ -88,14 +93,20 @@ class LaneSum:
 
     # A tile --------------------------------------------------------------------------------
 
-    def tile(self, tile: Tile) -> None:
+    @property
+    def again(self) -> list[_Bin]:
+        """The bins that a tile may have to be added to again."""
+        return [bin for bin in self.bins if bin.again]
+
+    def before(self, tile: Tile) -> None:
         t = self.elements.text
-        again = [bin for bin in self.bins if bin.again]
-        for bin in again:
+        for bin in self.again:
             bin.saved = tuple(t.load(t.vector("double"), total) for total in bin.totals)
             bin.unit = t.splat("double", t.load("double", bin.units[0]))
-        self.elements.element_loop(tile, self.consume)
-        for bin in again:
+
+    def after(self, tile: Tile) -> None:
+        t = self.elements.text
+        for bin in self.again:
             self.settle(bin, tile)
         padded = t.i64("and", t.i64("add", tile.count, t.lanes - 1), -t.lanes)
         count = t.i64("add", t.load("i64", self.pending), padded)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ..folds import Fold
-from .elements import Elements, Tile
+from .elements import Elements
+from .hooks import LaneSink
 from .text import Text, masked
 
 
@@ -36,11 +37,11 @@ def _lanes(t: Text, operation: str, x: str) -> str:
     return t.call("i64", name, t.vector("i64"), x)
 
 
-class LaneFold:
+class LaneFold(LaneSink):
     """A simple fold into one word."""
 
     def __init__(self, elements: Elements, fold: Fold) -> None:
-        self.elements = elements
+        super().__init__(elements)
         self.output = fold.outputs[0]
         self.vectors, self.lanes, self.words = _COMBINE[fold.combine]
         self.start = elements.text.constant(fold.start, "int64")
@@ -50,9 +51,6 @@ class LaneFold:
         t = self.elements.text
         self.record = record
         self.folded = t.variable(t.vector("i64"), self.start, "folded")
-
-    def tile(self, tile: Tile) -> None:
-        self.elements.element_loop(tile, self.consume)
 
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.elements.text
@@ -66,11 +64,11 @@ class LaneFold:
         t.store("i64", self.words(t, x, t.load("i64", self.record)), self.record)
 
 
-class LanePairFold:
+class LanePairFold(LaneSink):
     """The least of two words: of the first, and where that is equal of the second."""
 
     def __init__(self, elements: Elements, fold: Fold) -> None:
-        self.elements = elements
+        super().__init__(elements)
         self.outputs = fold.outputs
         self.start = elements.text.constant(fold.start, "int64")
         self.worst = str(fold.start)
@@ -81,9 +79,6 @@ class LanePairFold:
         self.record = record
         self.first = t.variable(t.vector("i64"), self.start, "first")
         self.second = t.variable(t.vector("i64"), self.start, "second")
-
-    def tile(self, tile: Tile) -> None:
-        self.elements.element_loop(tile, self.consume)
 
     def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t = self.elements.text

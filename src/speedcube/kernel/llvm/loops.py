@@ -87,7 +87,8 @@ class Loops(Nest):
             with t.loop(word(2), word(3)) as r:
                 self.tiles(self.decompose(r, bases, program.kept, program.reduced))
             self.sink.end()
-        support = [LIMBS_ADD] if program.sink.kind == "exact" else []
+        exact = any(sink.kind == "exact" for sink in program.sink.sinks)
+        support = [LIMBS_ADD] if exact else []
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), support)
 
     def tiles(self, bases: list[str]) -> None:
@@ -111,7 +112,9 @@ class Loops(Nest):
         for k, leaf in enumerate(self.program.leaves):
             if leaf.stream is not None:
                 generate(self.elements, k, tile)
-        self.sink.tile(tile)
+        self.sink.before(tile)
+        self.elements.element_loop(tile, self.sink.consume)
+        self.sink.after(tile)
         t.store("i64", t.i64("add", j, rows), step)
         t.line(f"br label %{head}")
         t.label(done)

@@ -32,7 +32,7 @@ def scratch_layout(program: Program) -> Scratch:
                 if name not in names:
                     names[name] = at
                     at += 1
-    sink = len(program.sink.terms)
+    sink = len(program.sink.all_terms)
     if program.sink.many is not None:
         sink = MANY_WORDS * program.sink.many.sums
     return Scratch(tuple(range(len(program.leaves))), names, at, at + sink)

@@ -2,64 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Protocol
-
 from ..folds import FOLDS
+from ..program import Sink
 from .elements import Elements, Tile
 from .exact_sum import LaneSum
 from .folds import fold_of
+from .hooks import LaneSink
 from .memory import ALIGN, masked_store, scatter
 from .text import SCALAR
 
 
-class LaneSink(Protocol):
-    """A sink's part of the nest: around one record, and for one tile."""
-
-    def begin(self, record: str) -> None: ...
-    def tile(self, tile: Tile) -> None: ...
-    def end(self) -> None: ...
-
-
-class LaneStore:
+class LaneStore(LaneSink):
     """Every element goes to its place in the result."""
 
-    def __init__(self, elements: Elements) -> None:
-        self.elements = elements
+    def __init__(self, elements: Elements, sink: Sink) -> None:
+        super().__init__(elements)
+        self.sink = sink
+        self.out = self.place = ""
 
     def begin(self, record: str) -> None:
-        """Elements have no record."""
+        self.out = record
 
-    def end(self) -> None:
-        """Elements have no record."""
+    def before(self, tile: Tile) -> None:
+        self.place = tile.out
 
-    def tile(self, tile: Tile) -> None:
-        self.elements.element_loop(tile, lambda outputs, j, mask: self.put(tile, outputs, j, mask))
-
-    def put(self, tile: Tile, outputs: dict[str, str], j: str, mask: str | None) -> None:
+    def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
         t, elements, value = self.elements.text, self.elements, outputs["x"]
-        scalar = SCALAR[elements.program.sink.dtype]
+        scalar = SCALAR[self.sink.dtype]
         if scalar == "i1":
             value = t.op(f"zext {t.vector('i1')} {value} to {t.vector('i8')}")
             scalar = "i8"
-        out = len(elements.program.leaves)
-        if elements.program.sink.unit_stride and not elements.program.table:
-            pointer = t.at("%out", t.i64("add", tile.out, j), scalar)
+        if self.sink.unit_stride and not elements.program.table:
+            pointer = t.at(self.out, t.i64("add", self.place, j), scalar)
             if mask is None:
                 t.store(t.vector(scalar), value, pointer, ALIGN[scalar])
             else:
                 masked_store(t, scalar, value, pointer, mask)
             return
         mode = "table" if elements.program.table else "strided"
-        index = elements.positions(out, mode, tile.out, j)
-        pointers = t.op(f"getelementptr {scalar}, ptr %out, {t.vector('i64')} {index}")
+        index = elements.positions(len(elements.program.leaves), mode, self.place, j)
+        pointers = t.op(f"getelementptr {scalar}, ptr {self.out}, {t.vector('i64')} {index}")
         scatter(t, scalar, value, pointers, mask or t.constant(True, "bool"))
 
 
-_SINKS: Final[dict[str, Callable[[Elements], LaneSink]]] = {"store": LaneStore, "exact": LaneSum}
+class LaneSeveral(LaneSink):
+    """Several sinks of the same elements; the kernel's output is a table of theirs."""
+
+    def __init__(self, elements: Elements, parts: tuple[Sink, ...]) -> None:
+        super().__init__(elements)
+        self.parts: list[LaneSink] = []
+        first = elements.layout.sink
+        for part in parts:
+            self.parts.append(_sink(elements, part, first))
+            first += len(part.terms)
+
+    def begin(self, record: str) -> None:
+        t = self.elements.text
+        for k, part in enumerate(self.parts):
+            part.begin(t.load("ptr", t.at(record, k, "ptr")))
+
+    def before(self, tile: Tile) -> None:
+        for part in self.parts:
+            part.before(tile)
+
+    def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
+        for k, part in enumerate(self.parts):
+            own = f"{k}."
+            mine = {n.removeprefix(own): x for n, x in outputs.items() if n.startswith(own)}
+            part.consume(mine, j, mask)
+
+    def after(self, tile: Tile) -> None:
+        for part in self.parts:
+            part.after(tile)
+
+    def end(self) -> None:
+        for part in self.parts:
+            part.end()
 
 
 def sink_of(elements: Elements) -> LaneSink:
     """The sink of the kernel's program."""
-    kind = elements.program.sink.kind
-    return fold_of(elements, FOLDS[kind]) if kind in FOLDS else _SINKS[kind](elements)
+    sink = elements.program.sink
+    if sink.parts:
+        return LaneSeveral(elements, sink.parts)
+    return _sink(elements, sink, elements.layout.sink)
+
+
+def _sink(elements: Elements, sink: Sink, first: int) -> LaneSink:
+    """``sink``, whose terms wait in the buffers from number ``first``."""
+    if sink.kind in FOLDS:
+        return fold_of(elements, FOLDS[sink.kind])
+    return LaneSum(elements, sink, first) if sink.kind == "exact" else LaneStore(elements, sink)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,50 @@ class Lowered:
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
     parameters = Parameters()
-    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
+    nodes = walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
     b = Builder()
-    roots = factors(root) if reduction == "dot" else (root,)
+    roots = _operands(root, reduction)
     values = elements(b, roots, space, parameters)
     sink = _sink(b, values, roots, space, reduction, parameters)
+    return _lowered(codes, b, sink, nodes, space, tiling, parameters)
+
+
+def lower_several(
+    root: Map, space: Space, tiling: Tiling, sinks: Sequence[tuple[int, str | None]]
+) -> Lowered:
+    """The kernel of several ``sinks``: each takes an argument of ``root``, by a reduction."""
+    parameters = Parameters()
+    nodes = walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
+    b = Builder()
+    groups = [_operands(root.args[number], reduction) for number, reduction in sinks]
+    values = iter(elements(b, [one for group in groups for one in group], space, parameters))
+    parts = []
+    for k, (group, (_, reduction)) in enumerate(zip(groups, sinks, strict=True)):
+        b.prefix = f"{k}."
+        own = list(islice(values, len(group)))
+        parts.append(_sink(b, own, group, space, reduction, parameters))
+    sink = Sink("several", unit_stride=space.out_strides[-1] == 1, parts=tuple(parts))
+    return _lowered(codes, b, sink, nodes, space, tiling, parameters)
+
+
+def _operands(root: Expr, reduction: str | None) -> tuple[Expr, ...]:
+    """What is computed of an element for ``reduction`` of ``root``."""
+    return factors(root) if reduction == "dot" else (root,)
+
+
+def _lowered(
+    codes: tuple[LeafCode, ...],
+    b: Builder,
+    sink: Sink,
+    nodes: Sequence[Expr],
+    space: Space,
+    tiling: Tiling,
+    parameters: Parameters,
+) -> Lowered:
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
-    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
+    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
     return Lowered(program, parameters.array())
 
