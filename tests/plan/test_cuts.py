@@ -20,7 +20,7 @@ from speedcube.expr.nodes import Expr, Leaf, Map
 from speedcube.expr.push import Nodes, places
 from speedcube.kernel.lower.reference import draw
 from speedcube.plan import costs, cuts
-from speedcube.plan.cuts import requests_of
+from speedcube.plan.cuts import cut
 
 DATA = np.random.default_rng(3).normal(size=(60, 50))
 
@@ -145,7 +145,7 @@ def test_a_kernel_alone_refuses_what_needs_a_copy() -> None:
 
 def test_what_two_read_in_the_same_way_is_one_node() -> None:
     y = sc.asarray(DATA) * 2
-    (one,) = requests_of((y[1:] + y[1:] * y[:-1])._expr)
+    (one,) = cut([(y[1:] + y[1:] * y[:-1])._expr]).requests
     maps = [node for node in below(one.root) if isinstance(node, Map)]
     assert len(maps) == 4, "two products of 2, one of both, one sum"
 

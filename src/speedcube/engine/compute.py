@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import dask.local
 import dask.threaded
 
 from ..errors import ParameterError, RungError
-from ..expr.nodes import Expr, Leaf, Reduced, Scanned
+from ..expr.nodes import Expr, Leaf, Map, Reduced, Scanned, StageResult
 from ..expr.space import TILE
 from ..kernel.cuda.compile import source as cuda_source
 from ..kernel.llvm.compile import source as llvm_source
@@ -46,20 +46,24 @@ Plans = dict[Any, Plan]
 
 
 def plan_for(
-    root: Expr, on: Any, scheduler: Any, prefers_gpu: bool, known: Plans | None = None
+    root: Expr | Sequence[Expr],
+    on: Any,
+    scheduler: Any,
+    prefers_gpu: bool,
+    known: Plans | None = None,
 ) -> tuple[Plan, Rung]:
-    """The plan of ``root`` on the rung that would run it."""
-    visited = _visited(root)
-    rung = resolve(on, scheduler, math.prod(visited.shape), prefers_gpu, visited.dtype)
-    return _planned(root, rung, known), rung
+    """The plan of ``root``, or of several together, on the rung that would run it."""
+    roots = [root] if isinstance(root, (Leaf, Map)) else root
+    rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    return _planned(roots, rung, known), rung
 
 
-def _planned(root: Expr, rung: Rung, known: Plans | None) -> Plan:
+def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
         resources = Resources(rung.name, rung.workers, memory=machine.free_memory() // 4)
-        known[key] = make_plan(root, resources, rung.reason, TILE)
+        known[key] = make_plan(roots, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
     return known[key]
 
@@ -90,22 +94,58 @@ def compute(
         value = small_value(root)
         if value is not None:
             return value
-    plan = _planned(root, rung, known)
+    return _run(_planned([root], rung, known), [root], rung, to)[0]
+
+
+def compute_all(
+    roots: Sequence[Expr],
+    on: Any = None,
+    scheduler: Any = None,
+    prefers_gpu: bool = False,
+    to: str | ResultMemory = "numpy",
+) -> list[Any]:
+    """The values of ``roots``, planned together: what they share is made once."""
+    if not roots:
+        return []
+    rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    return _run(_planned(roots, rung, None), roots, rung, to)
+
+
+def _rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
+    """The rung for all of ``roots``, as for one that visits as much as they together."""
+    visited = [_visited(root) for root in roots]
+    sizes = [math.prod(one.shape) for one in visited]
+    widest = visited[sizes.index(max(sizes))]
+    return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype)
+
+
+def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
+    shapes = [root.shape for root in roots]
     if rung.kind == "client":
         with reported(rung.client):
             ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
         workers = rung.addresses or worker_addresses(rung.client)
-        return run_on(rung.client, plan, root.shape, ready, workers)
+        return run_on(rung.client, plan, shapes, ready, workers)
     get = _get(rung)
     leave_on_gpu = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
     try:
-        return shaped(get(graph.tasks, graph.key), root.shape)
+        values = get(graph.tasks, list(graph.keys))
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise
+    return [
+        _own(shaped(value, root.shape), result, plan.results[:k])
+        for k, (value, root, result) in enumerate(zip(values, roots, plan.results, strict=True))
+    ]
+
+
+def _own(value: Any, result: StageResult, earlier: Sequence[StageResult]) -> Any:
+    """``value``, or a copy of it where it was asked for before: writes are seen by nobody else."""
+    again = any(one is result for one in earlier)
+    return value.copy() if again else value
 
 
 def _get(rung: Rung) -> Any:
@@ -133,14 +173,16 @@ def source_of(root: Expr, target: str) -> str:
     return printers[target](program)
 
 
-def collection_graph(root: Expr, name: str) -> dict[Any, Any]:
-    """``root`` as tasks for whoever runs them: one part for each worker of the active client,
-    else for each core; the result is task ``name``.
+def collection_graph(roots: Mapping[str, Expr]) -> dict[Any, Any]:
+    """``roots`` as tasks for whoever runs them: one part for each worker of the active client,
+    else for each core; the results are the tasks that they are named by.
     """
     client = active_client()
     workers = len(worker_addresses(client)) if client is not None else machine.cores()
-    plan = make_plan(root, Resources("Dask", workers, shared=False), "a Dask collection", TILE)
+    resources = Resources("Dask", workers, shared=False)
+    plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
     ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
+    shapes = {name: root.shape for name, root in roots.items()}
     if client is None:
-        return graph_of(plan, root.shape, ready, name, How(False, 1), None)
-    return graph_of(plan, root.shape, ready, name, How(), expected())
+        return graph_of(plan, shapes, ready, How(False, 1), None)
+    return graph_of(plan, shapes, ready, How(), expected())

@@ -23,7 +23,7 @@ from ..kernel.folds import FOLDS
 from ..kernel.llvm.many.nest import SENTINEL
 from ..kernel.llvm.scratch import scratch_bytes
 from ..kernel.llvm.simd import has_fma, targets
-from ..kernel.program import LIMBS, Program
+from ..kernel.program import LIMBS, Program, Sink
 from .boxes import CALL, Box, Stop, boxes, column_boxes, result_boxes, span_boxes
 from .prepare import Prepared, geometry, tables
 from .tiers import Tiers, tiers
@@ -37,13 +37,18 @@ BLOCK: Final = 1 << 15
 RECORDS: Final = 1 << 12
 # Elements of a record before carries must move on: a limb has room for 2**31 terms, and an element
 # gives four at most.
-_CARRY_AFTER: Final = 8 * CALL
+CARRY_AFTER: Final = 8 * CALL
 
 
 def initial_records(program: Program, count: int) -> Array:
-    """Records before anything is folded into them."""
-    records = np.zeros((count, program.sink.words), np.int64)  # untouched pages cost nothing
-    fold = FOLDS.get(program.sink.kind)
+    """Records of ``program`` before anything is folded into them."""
+    return start_of(program.sink, count)
+
+
+def start_of(sink: Sink, count: int) -> Array:
+    """Records of ``sink`` before anything is folded into them."""
+    records = np.zeros((count, sink.words), np.int64)  # untouched pages cost nothing
+    fold = FOLDS.get(sink.kind)
     if fold is not None and fold.start:
         records[:] = fold.start
     return records
@@ -291,6 +296,6 @@ def _fold(
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)
         since += TILE if by_columns else CALL + TILE  # elements of a record, at most
-        if exact and since >= _CARRY_AFTER:
+        if exact and since >= CARRY_AFTER:
             carry(records.reshape(len(records), -1, LIMBS))
             since = 0

@@ -89,7 +89,7 @@ class Launcher:
         Each yields how many reduced rows one launch may take. Windows and rows bound the elements
         that a launch of ``count`` kept positions computes.
         """
-        terms, inner = self.prepared.program.sink.terms, self.prepared.tiling.inner
+        terms, inner = self.prepared.program.sink.all_terms, self.prepared.tiling.inner
         most = min([LAUNCH, *(SLOWER.get(t.bins.mode, LAUNCH) for t in terms)])
         most = max(1, most // max(1, count))
         steps = self.prepared.loops[2]
@@ -131,8 +131,9 @@ class Launcher:
         units = (kept[1] - kept[0]) * pieces
         arguments = [np.uint64(w % 2**64) for w in words]
         grid = (min(units, most or self.resident),)
+        outs = out if isinstance(out, tuple) else (out,)
         self.kernel.function(
-            grid, (THREADS,), (*arguments, *self.params, *self.addresses, *self.offsets, out)
+            grid, (THREADS,), (*arguments, *self.params, *self.addresses, *self.offsets, *outs)
         )
 
 

@@ -9,21 +9,32 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
+from ..plan.passes import Pass
 from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .boxes import Stop
 from .scans.shared import carries, shared_lines
-from .tasks import Destination, Worker, joined, merged, run_carried, run_joined, run_partial
+from .tasks import (
+    Destination,
+    Worker,
+    from_records,
+    joined,
+    merged,
+    run_carried,
+    run_joined,
+    run_partial,
+    run_pass,
+)
 
 _serial = count()  # keys need to differ only within one call of a scheduler
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Tasks by key, the key of the result, and the event that makes running parts stop."""
+    """Tasks by key, the keys of the results, and the event that makes running parts stop."""
 
     tasks: dict[Any, Any]
-    key: str
+    keys: tuple[str, ...]
     stop: Stop = field(default_factory=Stop)
 
 
@@ -36,22 +47,56 @@ def build_graph(
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
     ``deferred`` maps each deferred source to the value it gives; ``leave_on_gpu`` leaves the
-    result on the first one.
+    results on the first one.
     """
     token = f"speedcube-{next(_serial)}"
     stop = Stop()
     workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
     tasks: dict[Any, Any] = {}
     ready: dict[int, Any] = dict(deferred)
-    key = token
-    for k, stage in enumerate(plan.stages):
+    asked = {id(result) for result in plan.results}
+
+    def destination(stage: Stage) -> Destination:
+        is_result = id(stage.result) in asked
+        stays = leave_on_gpu if is_result else stage.source is None and len(devices) == 1
+        return Destination(stage.shape, stage.dtype, devices[0] if devices and stays else None)
+
+    for k, one in enumerate(plan.passes):
         key = f"{token}-{k}"
-        last = k == len(plan.stages) - 1
-        stays = leave_on_gpu if last else stage.source is None and len(devices) == 1
-        place = devices[0] if devices and stays else None
-        _stage_tasks(tasks, key, stage, workers, ready, place)
-        ready[id(stage.result)] = TaskRef(key)
-    return Graph(tasks, key, stop)
+        out = [destination(stage) for stage in one.stages]
+        names = [key]
+        if one.together is None:
+            _stage_tasks(tasks, key, one.visited, workers, ready, out[0])
+        else:
+            names = [f"{key}-{n}" for n in range(len(out))]
+            _pass_tasks(tasks, names, one, workers, ready, out)
+        for stage, name in zip(one.stages, names, strict=True):
+            ready[id(stage.result)] = TaskRef(name)
+    return Graph(tasks, tuple(str(ready[id(result)].key) for result in plan.results), stop)
+
+
+def _pass_tasks(
+    tasks: dict[Any, Any],
+    names: list[str],
+    one: Pass,
+    workers: list[Worker],
+    ready: dict[int, Any],
+    out: list[Destination],
+) -> None:
+    """The tasks of a pass of several stages; those of ``names`` give their results."""
+    needs = one.visited.needs
+    arrays = [ready[id(need)] for need in needs]
+    refs = []
+    for k, part in enumerate(one.visited.parts):
+        name = f"{names[0]}-part-{k}"
+        refs.append(TaskRef(name))
+        run = partial(run_pass, workers[k % len(workers)], one, part, out, needs)
+        tasks[name] = Task(name, run, *arrays)
+    for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
+        if stage.source is None:
+            tasks[name] = Task(name, partial(joined, out[k]), *refs)
+        else:
+            tasks[name] = Task(name, partial(from_records, stage, k, out[k]), *refs)
 
 
 def _stage_tasks(
@@ -60,12 +105,11 @@ def _stage_tasks(
     stage: Stage,
     workers: list[Worker],
     ready: dict[int, Any],
-    place: int | None,
+    out: Destination,
 ) -> None:
     # What a task does not depend on is bound beforehand: Dask looks into every argument.
     needs = stage.needs
     arrays = [ready[id(need)] for need in needs]
-    out = Destination(stage.shape, stage.dtype, place)
     if stage.join == "one":
         part = stage.parts[0]
         tasks[key] = Task(key, partial(run_joined, workers[0], stage, part, out, needs), *arrays)

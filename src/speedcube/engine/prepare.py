@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,16 +54,21 @@ class Prepared:
 _memo: weakref.WeakKeyDictionary[Part, dict[Any, Prepared | None]] = weakref.WeakKeyDictionary()
 
 
+def remembered(part: Part, key: Any, make: Callable[[], Prepared]) -> Prepared:
+    """What ``make`` made for ``part`` under ``key``, kept as long as the part lives."""
+    known = _memo.setdefault(part, {})
+    prepared = known.get(key)
+    if prepared is None:
+        prepared = known[key] = make()
+    return prepared
+
+
 def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
     """``part`` of ``stage`` ready to run; remembered as long as the part lives."""
-    known = _memo.setdefault(part, {})
     # A scan's elements are stored, in C order, before they are taken.
     axes, op = ((), None) if stage.is_scan else (stage.axes, stage.op)
     key = (axes, op, out_strides)
-    prepared = known.get(key)
-    if prepared is None:
-        prepared = known[key] = _prepare(part, axes, op, out_strides)
-    return prepared
+    return remembered(part, key, lambda: _prepare(part, axes, op, out_strides))
 
 
 def _prepare(
@@ -72,11 +78,11 @@ def _prepare(
     tiling = tile(space)
     reduction = None if op is None else KERNEL_REDUCTION[op]
     lowered = lower(part.root, space, tiling, reduction)
-    loops = _loops(space, tiling)
+    loops = loops_of(space, tiling)
     return Prepared(space, tiling, lowered.program, lowered.params, loops)
 
 
-def _loops(space: Space, tiling: Tiling) -> tuple[int, int, int]:
+def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
     """Kept and reduced positions outside of the tile loop, and its steps."""
     kept = reduced = 1
     for extent, is_reduced in zip(
@@ -104,7 +110,7 @@ def prepare_many(stage: Stage, part: Part) -> Prepared | None:
 def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:
     lowered = lower_many(root, layout, source)
     space, tiling = layout.space, layout.tiling
-    return Prepared(space, tiling, lowered.program, lowered.params, _loops(space, tiling))
+    return Prepared(space, tiling, lowered.program, lowered.params, loops_of(space, tiling))
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -11,15 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
+from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import Stop
 from .prepare import Prepared, prepare, prepare_many
-from .results import merge, values
+from .results import is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
+from .several import Outcome, finished, run_part
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -149,6 +150,10 @@ class Worker:
         with np.errstate(over="ignore"):
             return results.astype(stage.dtype, copy=False)
 
+    def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """A part of several stages: stored in ``shares``, or the records it gives."""
+        return run_part(one, part, shares, inputs, self.device, self.stop)
+
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
@@ -237,6 +242,32 @@ def run_carried(
     worker.scan(stage, part, out, inputs_of(needs, arrays), before)
 
 
+def run_pass(
+    worker: Worker,
+    one: Pass,
+    part: Part,
+    out: Sequence[Destination],
+    needs: Needs,
+    *arrays: Any,
+) -> Outcome:
+    """Task: a part of several stages that are made together; the records of the reductions."""
+    shares = [
+        _share(stage, part, place.array()) if stage.source is None else None
+        for stage, place in zip(one.stages, out, strict=True)
+    ]
+    return worker.several(one, part, shares, inputs_of(needs, arrays))
+
+
+def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
+    """Task: the result of stage ``number`` of a pass from what each part gave."""
+    result = finished(stage, [part[number] for part in parts])
+    if out.device is None:
+        return result
+    array = out.take()
+    array.set(result)
+    return array
+
+
 def joined(out: Destination, *parts: Any) -> Any:
     """Task: the destination, once every part has been written."""
     return out.take()
@@ -250,11 +281,6 @@ def merged(stage: Stage, *records: Array) -> Array:
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
-
-
-def is_exact_sum(source: Reduced) -> bool:
-    """Whether the records of ``source`` are limbs."""
-    return source.op in ("mean", "var", "std") or dtypes.is_float(source.arg.dtype)
 
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from .nodes import Leaf, Map, Node, Reduced, Scanned
 
 
-def below(root: Node) -> list[Node]:
-    """``root`` and every node that it needs, those that sources need too; each after its own."""
+def below(*roots: Node) -> list[Node]:
+    """``roots`` and every node that they need, those that sources need too; each after its own."""
     done: dict[int, Node] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
         node, visited = stack.pop()
         if id(node) in done:

@@ -51,15 +51,17 @@ def build(
     extra: tuple[Leaf, ...] = (),
     out_strides: tuple[int, ...] | None = None,
     reduction: bool = False,
+    everywhere: bool = False,
 ) -> Space:
     """The space of reducing ``root`` over ``axes`` (none: every element is a result).
 
     ``extra`` leaves are fetched besides the root's own; ``out_strides`` has one entry for each
     axis that is kept (default: C order). A ``reduction`` has a reduced loop even over no axes.
+    ``everywhere``: there are results at every element too, and out_strides are of all axes.
     """
     nodes = [leaf for leaf in leaves(root) if not isinstance(leaf.source, Const)]
     nodes += extra
-    kept = [k for k in range(len(root.shape)) if k not in axes]
+    kept = [k for k in range(len(root.shape)) if everywhere or k not in axes]
     if out_strides is None:
         out_strides = c_strides(tuple(root.shape[k] for k in kept))
     out = dict(zip(kept, out_strides, strict=True))

@@ -31,7 +31,7 @@ A `Body` is what two printers (`llvm/emit.py`, `cuda/emit.py`) emit operation fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -68,6 +68,18 @@ class Body:
     def inputs(self) -> tuple[tuple[str, str], ...]:
         """(name, type) of each input."""
         return tuple((i.imm, i.type) for i in self.instrs if i.op == "input")
+
+    def part(self, prefixes: str | tuple[str, ...]) -> Body:
+        """What gives the outputs whose names begin with one of ``prefixes``."""
+        wanted = [(name, v) for name, v in self.outputs if name.startswith(prefixes)]
+        needed = {v for _, v in wanted}
+        for number in range(len(self.instrs) - 1, -1, -1):
+            if number in needed:
+                needed.update(self.instrs[number].args)
+        place = {number: k for k, number in enumerate(sorted(needed))}
+        kept = (self.instrs[number] for number in place)
+        instrs = tuple(replace(i, args=tuple(place[a] for a in i.args)) for i in kept)
+        return Body(instrs, tuple((name, place[v]) for name, v in wanted))
 
     def output_type(self, name: str) -> str:
         return self.instrs[dict(self.outputs)[name]].type

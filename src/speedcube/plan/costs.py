@@ -73,7 +73,12 @@ def of_keeping(size: int, itemsize: int, read: int) -> float:
     """Nanoseconds to store ``size`` elements, and to read ``read`` of them."""
     stored = size * itemsize
     each = STORE + LOAD if stored > CACHE else 2 * CACHED
-    return LAUNCH + each * stored + CACHED * read * itemsize
+    return LAUNCH + each * stored + of_reading(read, itemsize)
+
+
+def of_reading(read: int, itemsize: int) -> float:
+    """Nanoseconds to read ``read`` elements that were kept."""
+    return CACHED * read * itemsize
 
 
 def is_drawn(root: Expr) -> bool:

@@ -1,17 +1,17 @@
-"""Where an expression is cut: what is made once and kept, and what again wherever it is read.
+"""Where expressions are cut: what is made once and kept, and what again wherever it is read.
 
-The nodes below a root are visited once, sources before what reads them. Each becomes an expression
-over sources that are there before a kernel runs. A reduction or a scan that something reads is a
-request of its own. So is a map that is read through views where that is cheaper than to compute it
-again at each of them (`costs.py`), where its elements cannot be computed in the readers' order, and
-where a kernel would become too long to compile.
+The nodes below the roots are visited once, sources before what reads them. Each becomes an
+expression over sources that are there before a kernel runs. A reduction or a scan is a request of
+its own. So is a map that is read through views where that is cheaper than to compute it again at
+each of them (`costs.py`), where its elements cannot be computed in the readers' order, and where a
+kernel would become too long to compile.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
 from .. import dtypes
@@ -45,19 +45,27 @@ class Request:
     why: str
 
 
-def requests_of(root: Expr, memory: int = KEPT) -> list[Request]:
-    """The stages of ``root``, each after those it reads; the last one's result is ``root``.
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Stages, each after those it reads, and what gives each of the roots."""
+
+    requests: tuple[Request, ...]
+    results: tuple[StageResult, ...]
+
+
+def cut(roots: Sequence[Expr], memory: int = KEPT) -> Cut:
+    """The stages of ``roots``, made once what they share.
 
     None of them keeps more than ``memory`` bytes for others.
     """
-    source = own_source(root)
-    nodes = below(root if source is None else source)
-    cutter = _Cutter(memory, readers_of(nodes), memories(nodes))
+    targets = [own_source(root) or root for root in roots]
+    nodes = below(*targets)
+    wanted = frozenset(id(target) for target in targets)
+    cutter = _Cutter(memory, readers_of(nodes), memories(nodes), wanted)
     for node in nodes:
         cutter.visit(node)
-    if source is None:
-        cutter.request(cutter.emitted[id(root)], None, "the result")
-    return cutter.requests
+    results = tuple(cutter.result(target) for target in targets)
+    return Cut(tuple(cutter.requests), results)
 
 
 def own_source(root: Expr) -> Staged | None:
@@ -85,9 +93,11 @@ class _Cutter:
     memory: int
     readers: Readers
     gathers: frozenset[int]  # the leaves that gathers read at positions of their own
+    wanted: frozenset[int]  # the roots
     requests: list[Request] = field(default_factory=list)
     emitted: dict[int, Expr] = field(default_factory=dict)  # what becomes of each node
     results: dict[int, StageResult] = field(default_factory=dict)  # of sources that are kept
+    staged: dict[object, StageResult] = field(default_factory=dict)  # by what they do
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
     nodes: Nodes = field(default_factory=Nodes)
@@ -99,8 +109,25 @@ class _Cutter:
         elif isinstance(node, Map):
             self.emitted[id(node)] = self._map(node)
         else:
-            arg = self.emitted[id(node.arg)]
-            self.results[id(node)] = self.request(arg, replace(node, arg=arg), f"a {node.op}")
+            self.results[id(node)] = self._staged(node)
+
+    def result(self, target: Node) -> StageResult:
+        """What gives ``target``, a root."""
+        if isinstance(target, (Reduced, Scanned)):
+            return self.results[id(target)]
+        root = self.emitted[id(target)]
+        if id(root) not in self.results:
+            self.results[id(root)] = self.request(root, None, "the result")
+        return self.results[id(root)]
+
+    def _staged(self, node: Staged) -> StageResult:
+        """What a stage leaves of ``node``; one for all that do the same with the same."""
+        arg = self.emitted[id(node.arg)]
+        others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
+        key = type(node), id(arg), *others
+        if key not in self.staged:
+            self.staged[key] = self.request(arg, replace(node, arg=arg), f"a {node.op}")
+        return self.staged[key]
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
         """One more stage; what it leaves."""
@@ -155,6 +182,8 @@ class _Cutter:
         size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
         each = costs.of_element(root)
         reads = sum(costs.reads(leaf) for leaf in readers)
+        if id(source) in self.wanted:  # it is made and stored in any case
+            return costs.of_reading(reads, itemsize) < each * reads
         once = each * size + costs.of_keeping(size, itemsize, reads)
         if costs.is_drawn(root):
             once *= _DRAWN

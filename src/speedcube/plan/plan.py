@@ -1,19 +1,20 @@
-"""The plan: every stage of an expression, its tasks and bytes, known before anything runs."""
+"""The plan: every stage of what is computed, its tasks and bytes, known before anything runs."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from .. import dtypes
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Reduced, Scanned
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult
 from ..expr.show import reads
-from .cuts import KEPT, requests_of
-from .stages import WORKER_OVERHEAD, Stage, make_stage
+from .cuts import KEPT, cut
+from .passes import Pass, make_pass, passes_of
+from .stages import WORKER_OVERHEAD, Stage
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,28 @@ class PrettyPrinter(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Stages in order, the last giving the result. Bytes are per worker, counts are totals."""
+    """Passes in order, each of one stage or several that are made together.
+
+    ``results`` says which of the stages' give what was asked for. Bytes are per worker, counts are
+    totals.
+    """
 
     rung: str
     reason: str
     workers: int
-    stages: tuple[Stage, ...]
+    passes: tuple[Pass, ...]
+    results: tuple[StageResult, ...]
     deferred: tuple[Deferred, ...]
     tasks: int
     tiles: int
     elements: int
     peak_bytes: int
     result_bytes: int
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """All stages in order; the last gives the (last) result."""
+        return tuple(stage for one in self.passes for stage in one.stages)
 
     def __repr__(self) -> str:
         lines = [
@@ -59,16 +70,24 @@ class Plan:
             f"{_count(self.tasks, 'task')} on {_count(self.workers, 'worker')}; "
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
         ]
-        for k, stage in enumerate(self.stages):
-            axes = stage.axes if stage.source is None else stage.source.axes
-            what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
-            why = f": {stage.why}" if len(self.stages) > 1 else ""
-            lines.append(
-                f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
-                f"{_count(len(stage.parts), 'part')}, {stage.join}{why}"
-            )
-            lines += [f"    reads {text}" for text in reads(stage.root)]
+        number = 0
+        for one in self.passes:
+            first = number
+            for stage in one.stages:
+                lines += self._described(number, stage, one, first)
+                number += 1
         return "\n".join(lines)
+
+    def _described(self, number: int, stage: Stage, one: Pass, first: int) -> list[str]:
+        axes = stage.axes if stage.source is None else stage.source.axes
+        what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
+        why = f": {stage.why}" if len(self.stages) > 1 else ""
+        visited = one.visited
+        how = f"{_count(len(visited.parts), 'part')}, {visited.join}"
+        if number > first:
+            how = f"in one pass with stage {first}"
+        line = f"  stage {number}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
+        return [line + how + why, *(f"    reads {text}" for text in reads(stage.root))]
 
     def _repr_pretty_(self, printer: PrettyPrinter, cycle: bool) -> None:
         printer.text(repr(self))
@@ -78,61 +97,75 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def make_plan(root: Expr, resources: Resources, reason: str, tile: int) -> Plan:
-    """The plan of ``root`` on ``resources``."""
-    stages = tuple(
-        replace(make_stage(one.root, one.source, resources.workers), result=one.result, why=one.why)
-        for one in requests_of(root, resources.memory)
+def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, tile: int) -> Plan:
+    """The plan of ``root``, or of several roots together, on ``resources``."""
+    roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
+    made = cut(roots, resources.memory)
+    passes = tuple(
+        make_pass(requests, resources.workers)
+        for requests in passes_of(made.requests, made.results)
     )
-    deferred = {
-        id(need): need for stage in stages for need in stage.needs if isinstance(need, Deferred)
-    }
+    visited = [one.visited for one in passes]
+    deferred = {id(n): n for stage in visited for n in stage.needs if isinstance(n, Deferred)}
+    sizes = [math.prod(stage.root.shape) for stage in visited]
+    results = {id(result): result for result in made.results}.values()
     return Plan(
         resources.name,
         reason,
         resources.workers,
-        stages,
+        passes,
+        made.results,
         tuple(deferred.values()),
-        sum(_tasks(s) for s in stages) + len(deferred),
-        sum(-(-math.prod(s.root.shape) // tile) for s in stages),
-        sum(math.prod(s.root.shape) for s in stages),
-        max(_peaks(stages, resources)),
-        stages[-1].result_bytes,
+        sum(map(_tasks, passes)) + len(deferred),
+        sum(-(-size // tile) for size in sizes),
+        sum(sizes),
+        max(_peaks(passes, resources, {id(result) for result in results})),
+        sum(math.prod(r.shape) * dtypes.itemsize(r.dtype) for r in results),
     )
 
 
-def _peaks(stages: tuple[Stage, ...], resources: Resources) -> Iterator[int]:
-    """Bytes of a worker in each of ``stages``, with those kept for later ones."""
-    last = {id(need): k for k, stage in enumerate(stages) for need in stage.needs}
-    ends: dict[int, int] = defaultdict(int)  # bytes by the last stage that reads them
-    for stage in stages:
-        if id(stage.result) in last:
-            ends[last[id(stage.result)]] += stage.result_bytes
+def _peaks(passes: Sequence[Pass], resources: Resources, asked: set[int]) -> Iterator[int]:
+    """Bytes of a worker in each of ``passes``, with what is kept for later ones and the user."""
+    last = {id(need): k for k, one in enumerate(passes) for need in one.visited.needs}
+    ends: dict[int, int] = defaultdict(int)  # bytes by the last pass that reads them
+    for one in passes:
+        for stage in one.stages:
+            if id(stage.result) in last and id(stage.result) not in asked:
+                ends[last[id(stage.result)]] += stage.result_bytes
     kept = 0
-    for k, stage in enumerate(stages):
-        read = sum(math.prod(n.shape) * dtypes.itemsize(n.dtype) for n in stage.needs)
-        yield _stage_bytes(stage, resources) + max(0, kept - read)
-        kept += stage.result_bytes * (id(stage.result) in last) - ends[k]
+    for k, one in enumerate(passes):
+        read = sum(math.prod(n.shape) * dtypes.itemsize(n.dtype) for n in one.visited.needs)
+        yield _pass_bytes(one, resources) + max(0, kept - read)
+        staying = (s for s in one.stages if id(s.result) in last or id(s.result) in asked)
+        kept += sum(stage.result_bytes for stage in staying) - ends[k]
 
 
-def _tasks(stage: Stage) -> int:
+def _tasks(one: Pass) -> int:
     """A task a part, twice where parts carry on; one that joins them, one that carries."""
-    parts = len(stage.parts)
+    stage, parts = one.visited, len(one.visited.parts)
+    if one.together is not None:
+        return parts + len(one.stages)
     return {"one": parts, "carry": 2 * parts + 2}.get(stage.join, parts + 1)
 
 
-def _stage_bytes(stage: Stage, resources: Resources) -> int:
-    """Peak bytes of a worker in ``stage``: overhead, its result, records, and what it reads."""
-    share = 1 if resources.shared else max(1, len(stage.parts))
+def _pass_bytes(one: Pass, resources: Resources) -> int:
+    """Peak bytes of a worker in a pass: overhead, results, records, and what it reads."""
+    inputs = sum(math.prod(n.shape) * 8 for n in one.visited.needs)
+    parts = len(one.visited.parts)
+    return WORKER_OVERHEAD + inputs + sum(_held(s, parts, resources) for s in one.stages)
+
+
+def _held(stage: Stage, parts: int, resources: Resources) -> int:
+    """Bytes of a worker for the result of ``stage``, made in ``parts``."""
+    share = 1 if resources.shared else max(1, parts)
     result = -(-stage.result_bytes // share)
     if _lies_apart(stage, resources):
-        result += -(-stage.result_bytes // len(stage.parts))
+        result += -(-stage.result_bytes // parts)
     if isinstance(stage.source, Reduced) and stage.dtype == "float16":
         result *= 5  # float64 first
     elif stage.op == "prod":
         result *= 4  # block by block, then in a row, then a part of the whole
-    inputs = sum(math.prod(n.shape) * 8 for n in stage.needs)
-    return WORKER_OVERHEAD + result + inputs
+    return result
 
 
 def _lies_apart(stage: Stage, resources: Resources) -> bool:

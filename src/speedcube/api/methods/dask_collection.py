@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import dask.threaded
@@ -10,6 +12,43 @@ from dask.delayed import Delayed
 
 from ...engine.compute import collection_graph
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
+
+
+class LaterGraph(Mapping[str, Any]):
+    """The tasks of ``roots``, by the names of their results; planned when they are looked at.
+
+    So Dask can be given several arrays, of which the plan is one (`planned_together`).
+    """
+
+    def __init__(self, roots: Mapping[str, Expr]) -> None:
+        self.roots = dict(roots)
+
+    @cached_property
+    def tasks(self) -> dict[str, Any]:
+        return collection_graph(self.roots)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.tasks[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __reduce__(self) -> Any:
+        return dict, (self.tasks,)  # planned here: elsewhere the workers may not be known
+
+
+def planned_together(graph: Any) -> Any:
+    """``graph`` with one plan for all arrays that Dask has been given."""
+    layers = getattr(graph, "layers", {}).values()
+    ours = [one for one in layers if isinstance(getattr(one, "mapping", None), LaterGraph)]
+    if len(ours) < 2:
+        return graph
+    others = {key: task for one in layers if one not in ours for key, task in one.items()}
+    roots = {name: root for one in ours for name, root in one.mapping.roots.items()}
+    return {**others, **collection_graph(roots)}
 
 
 class Collection:
@@ -31,7 +70,7 @@ class Collection:
         return self._name
 
     def __dask_graph__(self) -> Any:
-        return collection_graph(self._expr, self._key())
+        return LaterGraph({self._key(): self._expr})
 
     def __dask_keys__(self) -> list[Any]:
         return [self._key()]
@@ -50,7 +89,7 @@ class Collection:
 
     @staticmethod
     def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
-        return graph
+        return planned_together(graph)
 
     # Dask computes collections together only where this is one and the same function.
     __dask_scheduler__ = staticmethod(dask.threaded.get)

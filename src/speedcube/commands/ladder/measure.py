@@ -15,7 +15,7 @@ from ...api.array import Array
 from ...engine import rungs
 from ...engine.rungs import Rung
 from ...expr.nodes import Const, Expr, Position, StageResult, leaves
-from ...plan.cuts import requests_of
+from ...plan.cuts import cut
 from .result import RungResult
 
 _REPEATS: Final = 3  # timed runs where the user gives no number
@@ -74,7 +74,7 @@ def _bits(value: Any) -> str:
 
 def source_points(root: Expr) -> int:
     """Elements of sources (random or stored) that ``root`` reads, repeats not counted."""
-    reading = [leaf for one in requests_of(root) for leaf in leaves(one.root)]
+    reading = [leaf for one in cut([root]).requests for leaf in leaves(one.root)]
     return sum(
         math.prod(n for n, s in zip(leaf.shape, leaf.strides, strict=True) if s)
         for leaf in reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from dask._task_spec import Task, TaskRef
 
 from ...expr.nodes import Reduced, Scanned
+from ...plan.passes import Pass
 from ...plan.plan import Plan
 from ...plan.stages import Stage
 from ..scans.shared import carries, merged_products, shared_lines
@@ -20,8 +21,11 @@ from .remote import (
     final_shape,
     join_parts,
     merge_parts,
+    picked_of,
     run_part,
+    run_pass,
     sent_part,
+    sent_pass,
 )
 
 
@@ -51,39 +55,74 @@ class How:
     threads: int | None = None
 
 
-def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> list[PlanCall]:
-    """The calls of ``plan``, each after those that it needs; the last gives the result."""
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """The calls of a plan, each after those that it needs; which of them give its results."""
+
+    all: tuple[PlanCall, ...]
+    results: tuple[str, ...]
+
+
+def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
+    """The calls of ``plan``."""
     ready = dict(ready)
     calls: list[PlanCall] = []
-    for k, stage in enumerate(plan.stages):
-        calls += _stage(f"{name}-{k}", stage, ready, how)
-        ready[id(stage.result)] = TaskRef(f"{name}-{k}")
-    return calls
+    for k, one in enumerate(plan.passes):
+        names = [f"{name}-{k}"]
+        if one.together is None:
+            calls += _stage(names[0], one.visited, ready, how)
+        else:
+            names = [f"{name}-{k}-{n}" for n in range(len(one.stages))]
+            calls += _pass(names, one, ready, how)
+        for stage, own in zip(one.stages, names, strict=True):
+            ready[id(stage.result)] = TaskRef(own)
+    return Calls(tuple(calls), tuple(str(ready[id(r)].key) for r in plan.results))
 
 
 def graph_of(
     plan: Plan,
-    shape: tuple[int, ...],
+    shapes: Mapping[str, tuple[int, ...]],
     ready: dict[int, Any],
-    name: str,
     how: How,
     here: Fingerprint | None,
 ) -> dict[Any, Any]:
-    """Tasks of ``plan`` that can run anywhere; the result is task ``name``.
+    """Tasks of ``plan`` that can run anywhere; those named in ``shapes`` are its results.
 
     They compare their process with the fingerprint ``here``, if there is one.
     """
-    calls = calls_of(plan, ready, name, how)
+    calls = calls_of(plan, ready, next(iter(shapes)), how)
     tasks: dict[Any, Any] = {
-        call.name: Task(call.name, function_of(call, here), *call.arguments) for call in calls
+        call.name: Task(call.name, function_of(call, here), *call.arguments) for call in calls.all
     }
-    tasks[name] = Task(name, final_shape, shape, TaskRef(calls[-1].name))
+    for (name, shape), result in zip(shapes.items(), calls.results, strict=True):
+        tasks[name] = Task(name, final_shape, shape, TaskRef(result))
     return tasks
 
 
 def function_of(call: PlanCall, here: Fingerprint | None) -> Any:
     """The function of ``call`` for a process that has to be as ``here`` says."""
     return call.function if here is None else partial(guarded, here, call.function)
+
+
+def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
+    """The calls of several stages that are made together; those of ``names`` give their results.
+
+    What a part stores goes to who joins it, and no further: each array is a call of its own.
+    """
+    arrays = [ready[id(need)] for need in one.visited.needs]
+    parts = [f"{names[0]}-part-{k}" for k in range(len(one.visited.parts))]
+    for k, name in enumerate(parts):
+        sent = sent_pass(one, one.visited.parts[k])
+        yield PlanCall(name, k, run_pass, (sent, how.gpu, how.threads, *arrays))
+    for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
+        picked = [f"{part}-{k}" for part in parts]
+        for worker, (pick, part) in enumerate(zip(picked, parts, strict=True)):
+            yield PlanCall(pick, worker, picked_of, (k, TaskRef(part)))
+        refs = [TaskRef(pick) for pick in picked]
+        if isinstance(stage.source, Reduced):
+            yield PlanCall(name, 0, merge_parts, (stage.source, stage.shape, *refs))
+        else:
+            yield PlanCall(name, 0, join_parts, (one.visited.parts[0].axis or 0, *refs))
 
 
 def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:

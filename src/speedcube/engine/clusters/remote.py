@@ -17,14 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import WorkerError
-from ...expr.nodes import Reduced, Staged
+from ...expr.nodes import Map, Reduced, Staged
+from ...plan.passes import Pass, together
 from ...plan.stages import Part, Stage, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
-from ..results import merge, values
+from ..results import is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
-from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged
+from ..several import Outcome, merged_records
+from ..tasks import Destination, Worker, inputs_of, merged
+from ..tasks import run_pass as run_shared
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
@@ -150,6 +153,44 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     run = worker.store if sent.source is None else worker.reduce
     _each(lambda part: run(stage, part, out, inputs), stage.parts, count, stop)
     return np.asarray(out.array())
+
+
+@dataclass(frozen=True, eq=False)
+class SentPass:
+    """A part of several stages that are made together: each alone, on the part's elements."""
+
+    stages: tuple[SentPart, ...]
+
+
+def sent_pass(one: Pass, part: Part) -> SentPass:
+    """``part`` of ``one`` as something that can be sent."""
+    assert isinstance(part.root, Map)
+    alone = [replace(part, root=part.root.args[place]) for place in one.places]
+    return SentPass(tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True)))
+
+
+def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any) -> Outcome:
+    """Task: what a part gives of each stage: its records, or the elements that it stores."""
+    count, worker = _worker(gpu, threads)
+    one = together([sent_stage.alone() for sent_stage in sent.stages], count)
+    needs = one.visited.needs
+    out = [Destination(stage.shape, stage.dtype) for stage in one.stages]
+
+    def run(part: Part) -> Outcome:
+        return run_shared(worker, one, part, out, needs, *arrays)
+
+    outcomes = _each(run, one.visited.parts, count, worker.stop)
+    return tuple(
+        np.asarray(place.array())
+        if stage.source is None
+        else merged_records(stage, [outcome[k] for outcome in outcomes])
+        for k, (stage, place) in enumerate(zip(one.stages, out, strict=True))
+    )
+
+
+def picked_of(number: int, outcome: Outcome) -> Array:
+    """Task: what a part gave of one stage."""
+    return np.asarray(outcome[number])
 
 
 def _scan(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:

@@ -34,16 +34,13 @@ class Submission:
 
     client: Any
     calls: dict[str, PlanCall]
+    results: tuple[str, ...]  # the calls that give what is wanted
     here: Fingerprint
     futures: dict[str, Any] = field(default_factory=dict)  # by the call's name
     times: int = 0
     allowed: frozenset[str] = frozenset()  # the only workers that may run them; empty: all
     meant: frozenset[str] = frozenset()  # the workers that they were made for
     seen: frozenset[Listed] = frozenset()  # the workers at the last look
-
-    @property
-    def last(self) -> str:
-        return next(reversed(self.calls))
 
     def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
         """Make tasks of the calls, but for those that ``kept`` futures give the result of.
@@ -71,8 +68,8 @@ class Submission:
                 future.release()  # to cancel it would cancel what is kept of what depends on it
 
     def _missing(self) -> list[str]:
-        """The calls that the result needs and no future gives, each after those it needs."""
-        needed, open_ = set[str](), [self.last]
+        """The calls that the results need and no future gives, each after those it needs."""
+        needed, open_ = set[str](), [*self.results]
         while open_:
             name = open_.pop()
             if name not in self.futures and name not in needed:
@@ -113,7 +110,7 @@ class Submission:
         """The calls that run, and those whose results these, or nobody yet, have read."""
         open_ = {name for name, future in self.futures.items() if future.status != "finished"}
         read = {need for name in open_ for need in self.calls[name].needs}
-        return open_ | read & {*self.futures} or {self.last}
+        return open_ | read & {*self.futures} or {*self.results}
 
     async def kept(self, workers: Sequence[str]) -> dict[str, Any]:
         """The futures that need none but ``workers``: held by them, or run there on what they hold.
@@ -155,13 +152,14 @@ class Submission:
 def run_on(
     client: Any,
     plan: Plan,
-    shape: tuple[int, ...],
+    shapes: Sequence[tuple[int, ...]],
     ready: dict[int, Any],
     workers: Sequence[str],
-) -> Any:
-    """The result of ``plan`` from ``client``'s ``workers``: one part on each."""
+) -> list[Any]:
+    """The results of ``plan`` from ``client``'s ``workers``: one part on each."""
     calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How())
-    submission = Submission(client, {call.name: call for call in calls}, expected())
+    by_name = {call.name: call for call in calls.all}
+    submission = Submission(client, by_name, calls.results, expected())
     watch = Watch(client)
     try:
         with reported(client, submission.failed):
@@ -170,7 +168,7 @@ def run_on(
                 others = worker_addresses(client)
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
-            return final_shape(shape, result[0])
+            return [final_shape(*one) for one in zip(shapes, result, strict=True)]
     except BaseException as err:
         forget(client, [*submission.futures.values()])
         if isinstance(err, Exception) and submission.failed():
@@ -186,21 +184,26 @@ def _blame(client: Any, err: Exception) -> None:
         raise wrong from err
 
 
-async def _waited(watch: Watch, submission: Submission) -> tuple[Any] | None:
-    """The result, in a tuple; None where tasks have to be given to other workers."""
-    task = asyncio.ensure_future(submission.futures[submission.last].result())
+async def _waited(watch: Watch, submission: Submission) -> list[Any] | None:
+    """The results; None where tasks have to be given to other workers."""
+    futures = [submission.futures[name] for name in submission.results]
+    task = asyncio.ensure_future(_results(futures))
     workers = 0
     try:
         while True:
             await asyncio.wait({task}, timeout=interval(workers))
             if task.done():
-                return (task.result(),)
+                return task.result()
             there, silent = await watch.look()
             workers = len(there)
             if await _is_stuck(watch, submission, there, silent) and not task.done():
                 return None
     finally:
         task.cancel()
+
+
+async def _results(futures: Sequence[Any]) -> list[Any]:
+    return list(await asyncio.gather(*(future.result() for future in futures)))
 
 
 async def _is_stuck(

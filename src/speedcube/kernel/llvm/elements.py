@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
 from .memory import ALIGN, gather, masked_load, prefetch
@@ -108,21 +109,28 @@ class Elements:
             return t.op(f"icmp ne {v} {raw}, zeroinitializer")
         return raw
 
-    def element_loop(self, tile: Tile, consume: Consume) -> None:
-        """Compute every element of the tile and hand each vector to ``consume``."""
-        t = self.text
+    def element_loop(self, tile: Tile, consume: Consume, body: Body | None = None) -> None:
+        """Compute every element of the tile and hand each vector to ``consume``.
+
+        ``body`` is the program's element, or a part of it.
+        """
+        t, body = self.text, body or self.program.element
         whole = t.i64("and", tile.count, -t.lanes)
         with t.loop(0, whole, t.lanes) as j:
-            consume(self.element(tile, j, None), j, None)
+            consume(self.element(tile, j, None, body), j, None)
         rest = t.i64("sub", tile.count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             lanes = t.iota("0")
             mask = t.op(f"icmp slt {t.vector('i64')} {lanes}, {t.splat('i64', rest)}")
-            consume(self.element(tile, whole, mask), whole, mask)
+            consume(self.element(tile, whole, mask, body), whole, mask)
 
-    def element(self, tile: Tile, j: str, mask: str | None) -> dict[str, str]:
+    def element(
+        self, tile: Tile, j: str, mask: str | None, body: Body | None = None
+    ) -> dict[str, str]:
+        """The outputs of a vector of elements; ``body`` as for `element_loop`."""
+        body = body or self.program.element
         inputs = {
             name: self.fetch(int(name.removeprefix("leaf")), tile, j, mask)
-            for name, _ in self.program.element.inputs
+            for name, _ in body.inputs
         }
-        return emit(self.text, self.program.element, inputs, "%params")
+        return emit(self.text, body, inputs, "%params")

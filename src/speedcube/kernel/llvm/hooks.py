@@ -15,6 +15,12 @@ class LaneSink:
         """A record begins, or the elements of a result, at ``record``."""
         raise NotImplementedError
 
+    def take(self, tile: Tile) -> None:
+        """Compute the elements of ``tile``."""
+        self.before(tile)
+        self.elements.element_loop(tile, self.consume)
+        self.after(tile)
+
     def before(self, tile: Tile) -> None:
         """The elements of ``tile`` will be computed."""
 

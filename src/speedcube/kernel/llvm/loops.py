@@ -112,9 +112,7 @@ class Loops(Nest):
         for k, leaf in enumerate(self.program.leaves):
             if leaf.stream is not None:
                 generate(self.elements, k, tile)
-        self.sink.before(tile)
-        self.elements.element_loop(tile, self.sink.consume)
-        self.sink.after(tile)
+        self.sink.take(tile)
         t.store("i64", t.i64("add", j, rows), step)
         t.line(f"br label %{head}")
         t.label(done)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..folds import FOLDS
 from ..program import Sink
 from .elements import Elements, Tile
@@ -45,6 +47,11 @@ class LaneStore(LaneSink):
         scatter(t, scalar, value, pointers, mask or t.constant(True, "bool"))
 
 
+# Instructions of an element that may be computed again for another sink of its tile.
+AGAIN: Final = 24
+TERMS: Final = 2  # of exact sums in one loop over a tile, besides simple folds
+
+
 class LaneSeveral(LaneSink):
     """Several sinks of the same elements; the kernel's output is a table of theirs."""
 
@@ -61,19 +68,45 @@ class LaneSeveral(LaneSink):
         for k, part in enumerate(self.parts):
             part.begin(t.load("ptr", t.at(record, k, "ptr")))
 
-    def before(self, tile: Tile) -> None:
+    def take(self, tile: Tile) -> None:
         for part in self.parts:
             part.before(tile)
-
-    def consume(self, outputs: dict[str, str], j: str, mask: str | None) -> None:
-        for k, part in enumerate(self.parts):
-            own = f"{k}."
-            mine = {n.removeprefix(own): x for n, x in outputs.items() if n.startswith(own)}
-            part.consume(mine, j, mask)
-
-    def after(self, tile: Tile) -> None:
+        for group in self.groups():
+            self.turn(tile, group)
         for part in self.parts:
             part.after(tile)
+
+    def groups(self) -> list[list[int]]:
+        """The parts whose vectors are taken together.
+
+        The vectors of two exact sums fill most of the registers, those of more do not fit. A tile
+        lies in the L1 cache: there its elements are computed again in no time.
+        """
+        body, sinks = self.elements.program.element, self.elements.program.sink.parts
+        again = sum(len(body.part(f"{k}.").instrs) for k in range(len(sinks))) - len(body.instrs)
+        if again > AGAIN:
+            return [[*range(len(sinks))]]
+        groups: list[list[int]] = []
+        for k in sorted(range(len(sinks)), key=lambda k: -len(sinks[k].terms)):
+            for group in groups:
+                if sum(len(sinks[other].terms) for other in (*group, k)) <= TERMS:
+                    group.append(k)
+                    break
+            else:
+                groups.append([k])
+        return groups
+
+    def turn(self, tile: Tile, group: list[int]) -> None:
+        """The elements of ``tile`` to the parts of ``group``."""
+        body = self.elements.program.element.part(tuple(f"{k}." for k in group))
+
+        def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
+            for k in group:
+                own = f"{k}."
+                mine = {n.removeprefix(own): x for n, x in outputs.items() if n.startswith(own)}
+                self.parts[k].consume(mine, j, mask)
+
+        self.elements.element_loop(tile, consume, body)
 
     def end(self) -> None:
         for part in self.parts:

@@ -1,0 +1,218 @@
+"""A pass of several stages: one kernel with a sink for each, and a result of each from its own.
+
+Stages that reduce the same elements the same way share a sink. A mean takes the sums that a
+deviation of the same elements needs: the first of its two groups of limbs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import dtypes
+from ..expr.nodes import Map, Reduced, c_strides
+from ..expr.space import TILE, build, tile
+from ..kernel.exact.integers import carry
+from ..kernel.lower.lower import lower_several
+from ..kernel.program import LIMBS
+from ..plan.passes import Pass
+from ..plan.stages import Part, Stage
+from . import cpu, gpu
+from .boxes import CALL, Stop, boxes
+from .prepare import KERNEL_REDUCTION, Prepared, loops_of, remembered
+from .results import is_exact_sum, merge, values
+
+Array: TypeAlias = NDArray[Any]
+# What a part gives of each stage: the records of a reduction, the elements that it stored.
+Outcome: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """The sinks of a pass: the argument that each takes and its reduction; which each stage has."""
+
+    kinds: tuple[tuple[int, str | None], ...]
+    of: tuple[int, ...]
+
+
+def sinks_of(one: Pass) -> Sinks:
+    """The sinks that ``one`` needs."""
+    wanted = [_kind(stage, place) for stage, place in zip(one.stages, one.places, strict=True)]
+    shared = [_shared(kind, wanted, one) for kind in wanted]
+    kinds = tuple(dict.fromkeys(shared))
+    return Sinks(kinds, tuple(kinds.index(kind) for kind in shared))
+
+
+_Kind: TypeAlias = tuple[int, str | None]
+
+
+def _kind(stage: Stage, place: int) -> _Kind:
+    if stage.source is None:
+        return place, None
+    reduction = KERNEL_REDUCTION[stage.source.op]
+    is_sum = reduction == "mean" and dtypes.is_float(stage.root.dtype)
+    return place, "sum" if is_sum else reduction
+
+
+def _shared(kind: _Kind, wanted: Sequence[_Kind], one: Pass) -> _Kind:
+    """The moments of the same elements, where ``kind`` is their sum and they are wanted."""
+    place, reduction = kind
+    dtype = next(s.root.dtype for s, p in zip(one.stages, one.places, strict=True) if p == place)
+    is_part = reduction == "mean" or (reduction == "sum" and dtypes.is_float(dtype))
+    return (place, "moments") if is_part and (place, "moments") in wanted else kind
+
+
+def run_part(
+    one: Pass,
+    part: Part,
+    shares: Sequence[Any],
+    inputs: Mapping[int, Array],
+    device: int | None,
+    stop: Stop,
+) -> Outcome:
+    """What ``part`` gives of each stage; ``shares`` are where it stores, None for reductions."""
+    sinks = sinks_of(one)
+    places: list[Any] = [None] * len(sinks.kinds)
+    for share, number in zip(shares, sinks.of, strict=True):
+        places[number] = share
+    strides = _strides(part, [place for place in places if place is not None], device)
+    prepared = _prepare(one, part, sinks.kinds, strides)
+    if device is None:
+        outputs = _on_cpu(prepared, inputs, places, stop)
+    else:
+        outputs = _on_gpu(prepared, inputs, places, device, stop)
+    return tuple(
+        _record(stage, outputs[number]) if share is None else None
+        for share, stage, number in zip(shares, one.stages, sinks.of, strict=True)
+    )
+
+
+def _strides(part: Part, stored: Sequence[Any], device: int | None) -> tuple[int, ...]:
+    """How far apart the elements of what is stored lie; all have one shape."""
+    if not stored:
+        return (0,) * len(part.root.shape)
+    if device is not None:
+        return c_strides(part.root.shape)
+    return tuple(stride // stored[0].itemsize for stride in stored[0].strides)
+
+
+def _prepare(one: Pass, part: Part, kinds: tuple[_Kind, ...], strides: tuple[int, ...]) -> Prepared:
+    def make() -> Prepared:
+        assert isinstance(part.root, Map)
+        axes, folds = one.visited.axes, any(reduction is not None for _, reduction in kinds)
+        space = build(part.root, axes, (), strides, reduction=folds, everywhere=True)
+        tiling = tile(space)
+        lowered = lower_several(part.root, space, tiling, kinds)
+        return Prepared(space, tiling, lowered.program, lowered.params, loops_of(space, tiling))
+
+    return remembered(part, ("several", kinds, strides), make)
+
+
+def _record(stage: Stage, records: Array) -> Array:
+    """What of ``records`` is that of ``stage``."""
+    assert stage.source is not None
+    return records[:, :LIMBS] if stage.source.op in ("sum", "mean") else records
+
+
+def _on_cpu(
+    prepared: Prepared, inputs: Mapping[int, Array], places: Sequence[Any], stop: Stop
+) -> list[Any]:
+    sinks = prepared.program.sink.parts
+    out = [
+        cpu.start_of(sink, 1) if place is None else place
+        for sink, place in zip(sinks, places, strict=True)
+    ]
+    table = (ctypes.c_uint64 * len(out))(*map(cpu.address_of, out))
+    exact = [array for sink, array in zip(sinks, out, strict=True) if sink.kind == "exact"]
+    since = 0
+    with cpu.calling(prepared, inputs) as call:
+        for box in boxes(prepared.loops, prepared.tiling.inner):
+            if stop.is_set():
+                break
+            call(box, ctypes.addressof(table))
+            since += CALL + TILE
+            if since >= cpu.CARRY_AFTER:
+                for array in exact:
+                    carry(array.reshape(1, -1, LIMBS))
+                since = 0
+    return out
+
+
+def _on_gpu(
+    prepared: Prepared, inputs: Mapping[int, Array], places: Sequence[Any], device: int, stop: Stop
+) -> list[Any]:
+    import cupy
+
+    def room(place: Any) -> Any:
+        if place is None or _is_packed(place):
+            return place
+        return cupy.empty(place.shape, place.dtype)
+
+    with cupy.cuda.Device(device):
+        held = [room(place) for place in places]
+        if prepared.program.sink.stores:
+            gpu.run_store(prepared, inputs, tuple(held), device, stop)
+            out: list[Any] = held
+        else:
+            out = _folded(prepared, inputs, held, device, stop)
+        for place, array in zip(places, held, strict=True):
+            if place is not array:
+                place[...] = array if hasattr(place, "__cuda_array_interface__") else array.get()
+    return out
+
+
+def _folded(
+    prepared: Prepared, inputs: Mapping[int, Array], places: Sequence[Any], device: int, stop: Stop
+) -> list[Any]:
+    """The record of each sink that has no place on the device to store its elements in."""
+    import cupy
+
+    program, reduced = prepared.program, prepared.loops[1]
+    launcher = gpu.Launcher(prepared, inputs, device)
+    by_launch: list[list[Any]] = []
+    for step in launcher.windows(1):
+        for r in range(0, reduced, step):
+            if stop.is_set():
+                raise KeyboardInterrupt
+            last = min(reduced, r + step)
+            pieces = max(1, min((last - r) * launcher.row_tiles, launcher.resident))
+            out = tuple(
+                cupy.asarray(cpu.start_of(sink, 1).view(np.uint64)) if place is None else place
+                for sink, place in zip(program.sink.parts, places, strict=True)
+            )
+            launcher.launch((0, 1), (r, last), pieces, out)
+            cupy.cuda.get_current_stream().synchronize()
+            by_launch.append(
+                [o.get() if p is None else p for o, p in zip(out, places, strict=True)]
+            )
+    merged = []
+    for sink, place, *records in zip(program.sink.parts, places, *by_launch, strict=True):
+        if place is not None:
+            merged.append(place)
+            continue
+        stack = np.stack([one.view(np.int64) for one in records], axis=1)
+        merged.append(gpu.merge_pieces(replace(program, sink=sink), stack))
+    return merged
+
+
+def _is_packed(place: Any) -> bool:
+    """Whether a kernel can store there."""
+    return hasattr(place, "__cuda_array_interface__") and bool(place.flags.c_contiguous)
+
+
+def merged_records(stage: Stage, records: Sequence[Array]) -> Array:
+    """The record of a reduction from those of its parts."""
+    source = stage.source
+    assert isinstance(source, Reduced)
+    return merge(source.op, is_exact_sum(source), records)
+
+
+def finished(stage: Stage, records: Sequence[Array]) -> Array:
+    """The result of a reduction from the records of its parts."""
+    assert isinstance(stage.source, Reduced)
+    return values(stage.source, merged_records(stage, records)).reshape(stage.shape)

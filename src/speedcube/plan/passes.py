@@ -1,0 +1,132 @@
+"""Which stages share one kernel and one reading of their data: a pass over the same elements.
+
+A reduction to one number and a stored result can be made as their elements come by. So those that
+visit an array of one shape and read something in common are one pass, if none needs what comes
+after it. Scans, products, places of extremes and results by axes have passes of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from ..expr.nodes import Const, Expr, Leaf, Map, Reduced, StageResult, walk
+from . import costs
+from .cuts import Request
+from .stages import Stage, cut_stage, make_stage
+
+SINKS: Final = 12  # of a kernel: each takes registers
+FOLDED: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "dot"))
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """Stages that are made together; ``together`` has what they visit, of more than one.
+
+    Its root is a "several" whose arguments are their roots.
+    """
+
+    stages: tuple[Stage, ...]
+    together: Stage | None = None
+
+    @property
+    def visited(self) -> Stage:
+        """The stage whose parts are run."""
+        return self.stages[0] if self.together is None else self.together
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Of each stage, which argument of the "several" is its root."""
+        assert self.together is not None
+        assert isinstance(self.together.root, Map)
+        place = {id(arg): k for k, arg in enumerate(self.together.root.args)}
+        return tuple(place[id(stage.root)] for stage in self.stages)
+
+
+def passes_of(requests: Sequence[Request], wanted: Sequence[StageResult]) -> list[list[Request]]:
+    """``requests``, which are in order, together where they can be; in an order that works."""
+    groups: list[_Group] = []
+    made: dict[int, int] = {}  # results, by the number of their group
+    asked = {id(result) for result in wanted}
+    for one in requests:
+        group = _Group.of(one)
+        first = 1 + max((made.get(need, -1) for need in group.needs), default=-1)
+        # What others keep for later readers is made as late as it can be.
+        late = one.source is None and id(one.result) not in asked
+        candidates = range(max(first, len(groups) - 1) if late else first, len(groups))
+        number = next((k for k in candidates if groups[k].takes(group)), len(groups))
+        if number == len(groups):
+            groups.append(group)
+        else:
+            groups[number].add(group)
+        made[id(one.result)] = number
+    return [group.requests for group in groups]
+
+
+@dataclass(eq=False)
+class _Group:
+    """Requests of one pass, and what they read."""
+
+    requests: list[Request]
+    alone: bool
+    needs: frozenset[int]
+    reads: set[int] = field(default_factory=set)
+    weight: int = 0
+
+    @classmethod
+    def of(cls, one: Request) -> _Group:
+        nodes = walk(one.root)
+        sources = [n.source for n in nodes if isinstance(n, Leaf)]
+        needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
+        reads = {id(s) for s in sources if not isinstance(s, Const)}
+        return cls([one], not _shares(one), needs, reads, sum(map(costs.weight, nodes)))
+
+    def takes(self, other: _Group) -> bool:
+        """Whether ``other`` can be made with these, and gains by it."""
+        if self.alone or other.alone or not self.reads & other.reads:
+            return False
+        if self.requests[0].root.shape != other.requests[0].root.shape:
+            return False
+        enough = len(self.requests) < SINKS and self.weight + other.weight <= costs.MOST
+        return enough and not any(id(one.result) in other.needs for one in self.requests)
+
+    def add(self, other: _Group) -> None:
+        """Make ``other`` with these."""
+        self.requests += other.requests
+        self.reads |= other.reads
+        self.weight += other.weight
+
+
+def _shares(one: Request) -> bool:
+    """Whether ``one`` can be made with others."""
+    if not math.prod(one.root.shape):
+        return False
+    if one.source is None:
+        return True
+    whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1
+    return whole and one.source.op in FOLDED
+
+
+def make_pass(requests: Sequence[Request], workers: int) -> Pass:
+    """The pass of ``requests`` for ``workers``."""
+    return together([_stage(one, workers) for one in requests], workers)
+
+
+def together(stages: Sequence[Stage], workers: int) -> Pass:
+    """The pass of ``stages``, which visit arrays of one shape, for ``workers``."""
+    if len(stages) == 1:
+        return Pass(tuple(stages))
+    shape = stages[0].root.shape
+    folds = any(stage.source is not None for stage in stages)
+    roots: dict[int, Expr] = {id(stage.root): stage.root for stage in stages}
+    root = Map("several", tuple(roots.values()), shape, stages[0].root.dtype)
+    axes = tuple(range(len(shape))) if folds else ()
+    return Pass(tuple(stages), cut_stage(root, None, axes, (), workers))
+
+
+def _stage(one: Request, workers: int) -> Stage:
+    stage = make_stage(one.root, one.source, workers)
+    return replace(stage, result=one.result, why=one.why)
