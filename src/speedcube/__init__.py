@@ -123,6 +123,7 @@ from .api.shapes import (
     swapaxes,
 )
 from .api.take import take, take_along_axis
+from .api.together import cache, compute, persist
 from .commands.ladder.climb import ladder
 from .interop.plain_dask import on
 
@@ -150,9 +151,11 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "broadcast_to",
+    "cache",
     "cbrt",
     "ceil",
     "clip",
+    "compute",
     "cos",
     "cosh",
     "count_nonzero",
@@ -213,6 +216,7 @@ __all__ = [
     "ones",
     "ones_like",
     "permute_dims",
+    "persist",
     "positive",
     "pow",
     "power",

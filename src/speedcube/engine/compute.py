@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from typing import Any
@@ -21,12 +22,13 @@ from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from . import machine
-from .clusters.fingerprint import expected
+from .clusters.fingerprint import Fingerprint, expected
 from .clusters.losses import reported
 from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
+from .kept import active
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
 from .small.known import SMALL
@@ -87,6 +89,8 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
+    if active() is not None:
+        return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited = _visited(root)
     size = math.prod(visited.shape)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
@@ -108,7 +112,14 @@ def compute_all(
     if not roots:
         return []
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
-    return _run(_planned(roots, rung, None), roots, rung, to)
+
+    def values(some: Sequence[Expr]) -> list[Any]:
+        return _run(_planned(some, rung, None), some, rung, to)
+
+    kept = active()
+    if kept is None or (rung.devices and to != "numpy"):
+        return values(roots)
+    return kept.values(roots, values)
 
 
 def _rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
@@ -173,16 +184,30 @@ def source_of(root: Expr, target: str) -> str:
     return printers[target](program)
 
 
-def collection_graph(roots: Mapping[str, Expr]) -> dict[Any, Any]:
-    """``roots`` as tasks for whoever runs them: one part for each worker of the active client,
-    else for each core; the results are the tasks that they are named by.
+@dataclass(frozen=True)
+class Place:
+    """Where Dask will run a collection's tasks, as far as is known when it asks for them.
+
+    ``here`` is what processes elsewhere have to be like; None: there are no others.
     """
+
+    workers: int
+    here: Fingerprint | None
+
+
+def place_of_collections() -> Place:
+    """The workers of the active client, else the cores of this machine."""
     client = active_client()
-    workers = len(worker_addresses(client)) if client is not None else machine.cores()
-    resources = Resources("Dask", workers, shared=False)
+    if client is None:
+        return Place(machine.cores(), None)
+    return Place(len(worker_addresses(client)), expected())
+
+
+def collection_graph(roots: Mapping[str, Expr], place: Place) -> dict[Any, Any]:
+    """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
+    resources = Resources("Dask", place.workers, shared=False)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
     ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
     shapes = {name: root.shape for name, root in roots.items()}
-    if client is None:
-        return graph_of(plan, shapes, ready, How(False, 1), None)
-    return graph_of(plan, shapes, ready, How(), expected())
+    how = How(False, 1) if place.here is None else How()
+    return graph_of(plan, shapes, ready, how, place.here)

@@ -10,22 +10,24 @@ from typing import Any
 import dask.threaded
 from dask.delayed import Delayed
 
-from ...engine.compute import collection_graph
+from ...engine.compute import Place, collection_graph, place_of_collections
+from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 
 
 class LaterGraph(Mapping[str, Any]):
     """The tasks of ``roots``, by the names of their results; planned when they are looked at.
 
-    So Dask can be given several arrays, of which the plan is one (`planned_together`).
+    So one plan can be made of all arrays that Dask is given (`planned_together`); with a client,
+    by its scheduler.
     """
 
-    def __init__(self, roots: Mapping[str, Expr]) -> None:
-        self.roots = dict(roots)
+    def __init__(self, roots: Mapping[str, Expr], place: Place) -> None:
+        self.roots, self.place = dict(roots), place
 
     @cached_property
     def tasks(self) -> dict[str, Any]:
-        return collection_graph(self.roots)
+        return collection_graph(self.roots, self.place)
 
     def __getitem__(self, key: str) -> Any:
         return self.tasks[key]
@@ -37,7 +39,7 @@ class LaterGraph(Mapping[str, Any]):
         return len(self.tasks)
 
     def __reduce__(self) -> Any:
-        return dict, (self.tasks,)  # planned here: elsewhere the workers may not be known
+        return LaterGraph, (self.roots, self.place)
 
 
 def planned_together(graph: Any) -> Any:
@@ -48,7 +50,7 @@ def planned_together(graph: Any) -> Any:
         return graph
     others = {key: task for one in layers if one not in ours for key, task in one.items()}
     roots = {name: root for one in ours for name, root in one.mapping.roots.items()}
-    return {**others, **collection_graph(roots)}
+    return {**others, **collection_graph(roots, ours[0].mapping.place)}
 
 
 class Collection:
@@ -70,7 +72,10 @@ class Collection:
         return self._name
 
     def __dask_graph__(self) -> Any:
-        return LaterGraph({self._key(): self._expr})
+        later = LaterGraph({self._key(): self._expr}, place_of_collections())
+        sources = (node.source for node in below(self._expr) if isinstance(node, Leaf))
+        # Dask's own collections are computed here and now; elsewhere they may not be known.
+        return later.tasks if any(isinstance(one, Deferred) for one in sources) else later
 
     def __dask_keys__(self) -> list[Any]:
         return [self._key()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...engine import compute as engine
@@ -75,11 +76,23 @@ def persist(
 
 
 def plan(
-    self: Lazy, on: Any = None, *, scheduler: Any = None, num_workers: int | None = None
+    self: Lazy,
+    on: Any = None,
+    *,
+    scheduler: Any = None,
+    num_workers: int | None = None,
+    together: Sequence[Lazy] = (),
 ) -> Plan:
-    """What `compute` would do, before it does anything: rung, tasks, tiles, bytes."""
+    """What `compute` would do, before it does anything: rung, stages, tasks, tiles, bytes.
+
+    ``together``: others that `speedcube.compute` is given with this one.
+    """
     where = _where(self, on, scheduler, num_workers)
-    return engine.plan_for(self._expr, *where, self._gpu, self._plans)[0]
+    if not together:
+        return engine.plan_for(self._expr, *where, self._gpu, self._plans)[0]
+    arrays = [self, *together]
+    roots = [array._expr for array in arrays]
+    return engine.plan_for(roots, *where, any(array._gpu for array in arrays))[0]
 
 
 def explain(self: Lazy) -> Explanation:

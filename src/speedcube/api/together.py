@@ -1,0 +1,128 @@
+"""Several arrays computed at once: what they share is made once, their data are read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask.base import unpack_collections
+from dask.utils import parse_bytes
+
+from ..engine import compute as engine
+from ..engine.clusters.patience import waiting
+from ..engine.kept import Kept, keeping
+from ..engine.rungs import with_threads
+from ..errors import ParameterError
+from .array import Array
+from .methods.numpy_protocol import check_keywords
+from .stored import leaf_of
+
+_KEYWORDS = "on, scheduler, to, num_workers, optimize_graph, worker_timeout"
+
+
+def compute(
+    *arrays: Any,
+    on: Any = None,
+    scheduler: Any = None,
+    to: str = "numpy",
+    num_workers: int | None = None,
+    worker_timeout: float | str | None = None,
+    optimize_graph: bool = True,
+    **unknown: Any,
+) -> tuple[Any, ...]:
+    """The values of ``arrays`` as a tuple, computed together.
+
+    What several of them need is made once, and results over the same elements share one reading of
+    the data: a sum, a maximum and a deviation take little longer than the slowest of them. Arrays
+    may lie in lists, tuples, dictionaries and sets; what is no array comes back as it is. Dask's
+    collections among them are computed by Dask. The keywords are those of `Array.compute`.
+    """
+    check_keywords("compute", unknown, _KEYWORDS)
+
+    def values(found: Sequence[Array]) -> list[Any]:
+        with waiting(worker_timeout):
+            where = _where(found, on, scheduler, num_workers)
+            roots = [array._expr for array in found]
+            return engine.compute_all(roots, *where, _prefers_gpu(found), to)
+
+    return _each(arrays, values, lambda others: dask.compute(*others, scheduler=scheduler))
+
+
+def persist(
+    *arrays: Any,
+    on: Any = None,
+    scheduler: Any = None,
+    num_workers: int | None = None,
+    worker_timeout: float | str | None = None,
+    optimize_graph: bool = True,
+    **unknown: Any,
+) -> tuple[Any, ...]:
+    """``arrays`` with their values in memory, computed together; see `compute`."""
+    check_keywords("persist", unknown, _KEYWORDS.replace(" to,", ""))
+
+    def values(found: Sequence[Array]) -> list[Any]:
+        with waiting(worker_timeout):
+            where = _where(found, on, scheduler, num_workers)
+            roots = [array._expr for array in found]
+            to = engine.ResultMemory.OF_RUNG
+            results = engine.compute_all(roots, *where, _prefers_gpu(found), to)
+        pairs = zip(found, results, strict=True)
+        return [array._rebuilt(*leaf_of(result)) for array, result in pairs]
+
+    return _each(arrays, values, lambda others: dask.persist(*others, scheduler=scheduler))
+
+
+def _each(
+    arguments: Sequence[Any],
+    ours: Callable[[Sequence[Array]], list[Any]],
+    others: Callable[[Sequence[Any]], Sequence[Any]],
+) -> tuple[Any, ...]:
+    """``arguments`` with the arrays in them replaced by what ``ours`` and ``others`` give."""
+    if all(isinstance(argument, Array) for argument in arguments):
+        return tuple(ours(arguments))
+    found, repack = unpack_collections(*arguments)
+    mine = [k for k, one in enumerate(found) if isinstance(one, Array)]
+    rest = [k for k in range(len(found)) if k not in set(mine)]
+    results: list[Any] = [None] * len(found)
+    for places, compute_them in ((mine, ours), (rest, others)):
+        values = compute_them([found[k] for k in places]) if places else []
+        for k, value in zip(places, values, strict=True):
+            results[k] = value
+    return tuple(repack(results))
+
+
+def _prefers_gpu(arrays: Sequence[Array]) -> bool:
+    return any(array._gpu for array in arrays)
+
+
+def _where(
+    arrays: Sequence[Array], on: Any, scheduler: Any, workers: int | None
+) -> tuple[Any, Any]:
+    if workers is None:
+        return on, scheduler
+    roots = [array._expr for array in arrays]
+    rung = engine.plan_for(roots, on, scheduler, _prefers_gpu(arrays))[1]
+    return with_threads(rung, workers), None
+
+
+@contextmanager
+def cache(limit: int | str) -> Iterator[Kept]:
+    """Within the block, keep values up to ``limit`` bytes (``"2GB"``) and use them again.
+
+    Every result, and every reduction and running sum on the way to one, is kept in host memory; an
+    expression that has been computed, or a part of one, is not computed again. The values used
+    longest ago go first. What was computed from an array in memory stays as it was when that array
+    is written to: write to it before the block or after it.
+    """
+    try:
+        size = parse_bytes(limit)
+    except (ValueError, TypeError) as err:
+        raise ParameterError(
+            f"cache takes a number of bytes, such as '2GB', not {limit!r}"
+        ) from err
+    if size <= 0:
+        raise ParameterError(f"cache takes a positive number of bytes, not {limit!r}")
+    with keeping(size) as kept:
+        yield kept
