@@ -185,7 +185,7 @@ def source_of(root: Expr, target: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class Whereabouts:
     """Where Dask will run a collection's tasks, as far as is known when it asks for them.
 
     ``here`` is what processes elsewhere have to be like; None: there are no others.
@@ -195,15 +195,15 @@ class Place:
     here: Fingerprint | None
 
 
-def place_of_collections() -> Place:
+def place_of_collections() -> Whereabouts:
     """The workers of the active client, else the cores of this machine."""
     client = active_client()
     if client is None:
-        return Place(machine.cores(), None)
-    return Place(len(worker_addresses(client)), expected())
+        return Whereabouts(machine.cores(), None)
+    return Whereabouts(len(worker_addresses(client)), expected())
 
 
-def collection_graph(roots: Mapping[str, Expr], place: Place) -> dict[Any, Any]:
+def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any, Any]:
     """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
     resources = Resources("Dask", place.workers, shared=False)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)

@@ -48,9 +48,8 @@ def initial_records(program: Program, count: int) -> Array:
 def start_of(sink: Sink, count: int) -> Array:
     """Records of ``sink`` before anything is folded into them."""
     records = np.zeros((count, sink.words), np.int64)  # untouched pages cost nothing
-    fold = FOLDS.get(sink.kind)
-    if fold is not None and fold.start:
-        records[:] = fold.start
+    if sink.kind in FOLDS and FOLDS[sink.kind].start:
+        records[:] = FOLDS[sink.kind].start
     return records
 
 

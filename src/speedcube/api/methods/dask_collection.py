@@ -10,7 +10,7 @@ from typing import Any
 import dask.threaded
 from dask.delayed import Delayed
 
-from ...engine.compute import Place, collection_graph, place_of_collections
+from ...engine.compute import Whereabouts, collection_graph, place_of_collections
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 
@@ -22,7 +22,7 @@ class LaterGraph(Mapping[str, Any]):
     by its scheduler.
     """
 
-    def __init__(self, roots: Mapping[str, Expr], place: Place) -> None:
+    def __init__(self, roots: Mapping[str, Expr], place: Whereabouts) -> None:
         self.roots, self.place = dict(roots), place
 
     @cached_property
