@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, bits, reduce_row
 
 import speedcube as sc
-from speedcube.engine import cpu
+from speedcube.engine import finished
 from speedcube.engine.prepare import prepare_many
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many
@@ -28,7 +28,7 @@ class Counted:
 
     def __init__(self) -> None:
         self.results = self.failed = 0
-        self.run = cpu.run_finished
+        self.run = finished.run_finished
 
     def __call__(self, *arguments: Any) -> Any:
         results, failed = self.run(*arguments)
@@ -40,7 +40,7 @@ class Counted:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     counter = Counted()
-    monkeypatch.setattr(cpu, "run_finished", counter)
+    monkeypatch.setattr(finished, "run_finished", counter)
     return counter
 
 

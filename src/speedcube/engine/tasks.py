@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
-from . import cpu, gpu
+from . import cpu, finished, gpu
 from .boxes import Stop
-from .prepare import Prepared, prepare, prepare_many
+from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
@@ -123,6 +123,8 @@ class Worker:
         assert isinstance(stage.source, Reduced)
         if self.device is None and (many := prepare_many(stage, part)) is not None:
             return self.finished(stage, part, many, inputs, out).reshape(shape)
+        if self.device is None and (folded := prepare_folded(stage, part)) is not None:
+            return finished.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(shape)
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -141,7 +143,7 @@ class Worker:
     def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Array:
         """The part's results, by a kernel that finishes them; by records where it could not."""
         assert isinstance(stage.source, Reduced)
-        results, failed = cpu.run_finished(many, inputs, self.stop, out)
+        results, failed = finished.run_finished(many, inputs, self.stop, out)
         if len(failed):
             rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
             for places, records in rest:

@@ -1,7 +1,7 @@
 """A kernel before it is printed: leaves to fetch, a body for one element, a sink for its outputs.
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
-    Sink    ::= store | isum | min | argmin | exact(Term*) | many
+    Sink    ::= store | isum | min | argmin | exact(Term*) | many | folded(finish:Body)
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -105,14 +105,31 @@ class Many:
 
 
 @dataclass(frozen=True)
+class Folded:
+    """Folds that cannot round, of many results, which the kernel finishes itself.
+
+    Of a result there is one number ``word``, folded by ``op``: sum, least or most; ``first``: the
+    place of the first one that is least (most) is the result. ``finish`` makes the result of it.
+    ``rows``: the tile loop walks along the elements of a result, else across results.
+    """
+
+    op: str
+    word: str
+    first: bool
+    rows: bool
+    finish: Body
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where the element's outputs go."""
 
     kind: str
     dtype: str = "float64"
     terms: tuple[Term, ...] = ()
-    unit_stride: bool = True  # store, many: the result is contiguous along the lane loop
+    unit_stride: bool = True  # store, many, folded: contiguous results along the lane loop
     many: Many | None = None
+    folded: Folded | None = None
 
     @cached_property
     def groups(self) -> int:
@@ -123,7 +140,7 @@ class Sink:
         """8-byte words of one result record (0: elements are stored directly)."""
         if self.kind in FOLDS:
             return len(FOLDS[self.kind].outputs)
-        return {"store": 0, "many": 0, "exact": LIMBS * self.groups}[self.kind]
+        return {"store": 0, "many": 0, "folded": 0, "exact": LIMBS * self.groups}[self.kind]
 
 
 @dataclass(frozen=True)

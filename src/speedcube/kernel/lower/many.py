@@ -55,15 +55,22 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
         return None
     if _fine(source) and source.count > TALL and results < FEW:
         return None
+    return lanes_over(space, source.count, TILE, COLUMNS)
+
+
+def lanes_over(space: Space, count: int, along: int, across: int) -> Layout | None:
+    """Lanes along the ``count`` elements of a result, in tiles of ``along``, or across results.
+
+    Those in tiles of ``across``. None where rows are so long that records cost nothing.
+    """
     last = len(space.extents) - 1
-    across = [k for k, reduced in enumerate(space.reduced) if not reduced]
-    lane = min(across, key=lambda k: _cost(space, k))
-    along = _cost(space, last) + _ROW_END / source.count
-    if along < _cost(space, lane):
-        if source.count > MOST_IN_A_ROW:
+    kept = [k for k, reduced in enumerate(space.reduced) if not reduced]
+    lane = min(kept, key=lambda k: _cost(space, k))
+    if _cost(space, last) + _ROW_END / count < _cost(space, lane):
+        if count > MOST_IN_A_ROW:
             return None
-        return Layout(space, Tiling(last, TILE, 1), True)
-    return Layout(with_lanes(space, lane), Tiling(last, COLUMNS, 1), False)
+        return Layout(space, Tiling(last, along, 1), True)
+    return Layout(with_lanes(space, lane), Tiling(last, across, 1), False)
 
 
 def _fine(source: Reduced) -> bool:
