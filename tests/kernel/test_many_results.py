@@ -174,6 +174,22 @@ def test_ties_round_to_even(dtype: str, counted: Counted) -> None:
 
 
 @pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("count", [3, 16, 24, 25])
+def test_float32_at_the_limits_of_the_quick_way(op: str, count: int, counted: Counted) -> None:
+    """Ties of sums and of quotients, sums that cancel, ranges just too wide to add exactly."""
+    rng = np.random.default_rng(count)
+    whole = rng.integers(-(2**24), 2**24, (count, 60)).astype(np.float32)
+    wide = whole * 2.0 ** rng.integers(-14, 14, (count, 60))
+    cancelling = np.concatenate([whole[: count // 2], -whole[: (count + 1) // 2]])
+    cancelling[0] += rng.integers(0, 3, 60)
+    halves = rng.choice(np.array([0.0, 1.0, 2.0**24, 2.0**25 + 2, 3.0]), (count, 60))
+    for x in (whole, wide, wide * 2.0**-130, cancelling, halves, wide * 1e25):
+        check(x.astype(np.float32), 0, op)
+    if op in ("sum", "mean"):
+        assert counted.failed <= 60
+
+
+@pytest.mark.parametrize("op", OPS)
 def test_degrees_of_freedom(op: str) -> None:
     x = normals(3, 20)
     for ddof in (0, 1, 2, 3, 4):

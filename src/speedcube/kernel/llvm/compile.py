@@ -56,7 +56,8 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
     """The styles of quick and of full code."""
     drawn, folded = any(leaf.stream is not None for leaf in program.leaves), program.sink.folded
     if program.sink.many is not None and not drawn:
-        return QUICK[target], QUICK[target]  # eight sums fill the registers
+        lanes = SUM_LANES[target] // program.sink.many.sums  # more fill the registers
+        return (replace(QUICK[target], lanes=lanes),) * 2
     if program.ragged:
         return RAGGED[target], RAGGED[target]
     if folded is not None and not drawn:
@@ -65,6 +66,7 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
     return QUICK[target], FULL[target]
 
 
+SUM_LANES: Final = {"avx512": 16, "avx2": 8, "plain": 4}
 VECTOR: Final = {"avx512": 64, "avx2": 32, "plain": 16}  # bytes
 MOST_LANES: Final = 128
 _CHAINS: Final = 4  # vectors along a row that are folded at once; across, rows are
