@@ -61,11 +61,11 @@ _PRINTERS: Final = {
     "llvm": f"{_COMMON} ../expr/nodes ../expr/space llvm/accumulator llvm/compile llvm/elements "
     "llvm/emit llvm/exact_sum llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds "
     "llvm/function llvm/loops llvm/many/columns llvm/many/doubles llvm/many/finish llvm/many/nest "
-    "llvm/many/quick llvm/many/rows llvm/many/sums llvm/memory llvm/random llvm/scratch llvm/simd "
-    "llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame llvm/scans/layout llvm/scans/limb_sums "
-    "llvm/scans/products llvm/scans/split_sums llvm/scans/sums llvm/scans/tree "
-    "llvm/scans/columns/frame llvm/scans/columns/layout llvm/scans/columns/products "
-    "llvm/scans/columns/sums",
+    "llvm/many/quick llvm/many/rows llvm/many/short llvm/many/sums llvm/memory llvm/random "
+    "llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
+    "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
+    "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "
+    "llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
     "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
 }

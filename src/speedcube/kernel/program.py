@@ -82,7 +82,8 @@ class Many:
     ``op`` is sum, mean, var or std. ``rows``: the tile loop walks along the elements of a result,
     else across results. ``odd``: results are rounded to odd, to be rounded once more. ``whole``:
     squares fit a double, as those of float32 do. ``deep``: there are so many terms that what fine
-    rests lose is summed, too. ``parameter`` is the first of six: the number of
+    rests lose is summed, too. ``short``: so few elements that their sums are kept in registers.
+    ``parameter`` is the first of six: the number of
     terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
     exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
     """
@@ -93,6 +94,7 @@ class Many:
     whole: bool
     deep: bool
     parameter: int
+    short: bool = False
 
     @property
     def sums(self) -> int:

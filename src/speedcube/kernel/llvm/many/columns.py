@@ -18,6 +18,7 @@ from ..random import generate
 from .finish import Finish
 from .nest import ManyNest
 from .quick import Quick
+from .short import Short
 from .sums import OUTSIDE, TAKEN
 
 # Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
@@ -37,7 +38,8 @@ class ColumnLoops(ManyNest):
 
     def boxes(self) -> None:
         t, program, word = self.text, self.program, self.elements.word
-        self.elements.look_rows_ahead(rows_at_once(program))
+        if not self.many.short:
+            self.elements.look_rows_ahead(rows_at_once(program))
         with t.loop(word(0), word(1)) as o:
             bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
             bases = self.decompose(o, bases, 0, program.kept)
@@ -53,11 +55,37 @@ class ColumnLoops(ManyNest):
 
     def tile(self, at: list[str], count: str) -> None:
         t = self.text
+        if self.many.short:
+            self.short(at, count)
+            return
         if not (self.many.whole and self.program.sink.dtype == "float32"):
             self.exact(at, count)
             return
         with t.when(self.quick(at, count), rarely=True):
             self.exact(at, count)
+
+    def short(self, at: list[str], count: str) -> None:
+        """All rows of one vector of results before the next vector."""
+        t, leaves = self.text, len(self.program.leaves)
+        short = Short(self.sums, self.elements.word(3))
+
+        def results(j: str, mask: str | None) -> None:
+            def row(r: str) -> str:
+                bases = self.decompose(r, at, self.program.kept, self.program.reduced)
+                tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
+                return self.elements.element(tile, j, mask)["x"]
+
+            value, certain = short.result(row)
+            lanes = mask or t.constant(True, "bool")
+            self._store(value, certain, lanes, at[leaves], j)
+            self._count(certain, lanes)
+
+        whole = t.i64("and", count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            results(j, None)
+        rest = t.i64("sub", count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            results(whole, t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}"))
 
     def quick(self, at: list[str], count: str) -> str:
         """The quick way; whether a result is not certain by it."""
