@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import speedcube as sc
-from speedcube.engine import cpu
+from speedcube.engine import finished
 from speedcube.engine.boxes import Stop
 from speedcube.engine.prepare import prepare_many
 from speedcube.plan.plan import Resources, make_plan
@@ -70,10 +70,10 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
     stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
     prepared, stop = prepare_many(stage, stage.parts[0]), Stop()
     assert prepared is not None
-    failed = len(cpu.run_finished(prepared, {}, stop)[1])
+    failed = len(finished.run_finished(prepared, {}, stop)[1])
     times: list[tuple[float, float, float]] = []
     for _ in range(pairs):
-        kernel = seconds(lambda: cpu.run_finished(prepared, {}, stop))
+        kernel = seconds(lambda: finished.run_finished(prepared, {}, stop))
         ours = seconds(lambda: y.compute(on="core"))
         theirs = seconds(lambda: getattr(x, op)(axis=axis))
         times.append((kernel, ours, theirs))

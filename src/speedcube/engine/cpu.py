@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -20,11 +19,10 @@ from ..expr.nodes import Stored
 from ..expr.space import TILE
 from ..kernel.exact.integers import carry
 from ..kernel.folds import FOLDS
-from ..kernel.llvm.many.nest import SENTINEL
 from ..kernel.llvm.scratch import scratch_bytes
 from ..kernel.llvm.simd import has_fma, targets
 from ..kernel.program import LIMBS, Program, Sink
-from .boxes import CALL, Box, Stop, boxes, column_boxes, result_boxes, span_boxes
+from .boxes import CALL, Box, Stop, boxes, column_boxes, span_boxes
 from .prepare import Prepared, geometry, tables
 from .tiers import Tiers, tiers
 
@@ -234,33 +232,6 @@ def run_records(
             if call is not None:
                 _fold(call, (count, reduced, steps), first, records, stop)
             consume(first, records)
-
-
-def run_finished(
-    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, out: Any = None
-) -> tuple[Array, Array]:
-    """The results that the part's kernel finishes, and the places of those that it could not.
-
-    In ``out``, if they can be made there.
-    """
-    space, sink = prepared.space, prepared.program.sink
-    assert sink.many is not None
-    kept = (n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced)
-    if isinstance(out, np.ndarray) and out.dtype == sink.dtype and out.flags.c_contiguous:
-        results = out.reshape(-1)
-    else:
-        results = np.empty(math.prod(kept), sink.dtype)
-    address, failures = address_of(results), 0
-    with calling(prepared, inputs) as call:
-        for box in result_boxes(prepared.loops, 0 if sink.many.rows else prepared.tiling.rows):
-            if stop.is_set():
-                break
-            call(box, address)
-            failures += call.failures()
-    if not failures:
-        return results, np.empty(0, np.int64)
-    bits = results.view(f"uint{8 * results.itemsize}")
-    return results, np.flatnonzero(bits == SENTINEL[sink.dtype])
 
 
 def run_some(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.lower.lower import lower
+from ..kernel.lower.folded import fold_layout, lower_folded
+from ..kernel.lower.lower import Lowered, lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
@@ -96,21 +97,34 @@ def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
 
 
 def prepare_many(stage: Stage, part: Part) -> Prepared | None:
-    """``part`` of ``stage`` with results that its kernel finishes; None where it has records."""
+    """``part`` of ``stage`` with sums that its kernel finishes; None where it has records."""
+    return _finished(stage, part, layout_of, lower_many)
+
+
+def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
+    """``part`` of ``stage`` with folds that its kernel finishes; None where it has records."""
+    return _finished(stage, part, fold_layout, lower_folded)
+
+
+def _finished(
+    stage: Stage,
+    part: Part,
+    layout_of: Callable[[Space, Reduced], Layout | None],
+    lower: Callable[[Expr, Layout, Reduced], Lowered],
+) -> Prepared | None:
     known = _memo.setdefault(part, {})
-    if "many" not in known:
+    if lower not in known:
         source = stage.source
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
-        layout = layout_of(space, source)
-        known["many"] = None if layout is None else _prepare_many(part.root, layout, source)
-    return known["many"]
-
-
-def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:
-    lowered = lower_many(root, layout, source)
-    space, tiling = layout.space, layout.tiling
-    return Prepared(space, tiling, lowered.program, lowered.params, loops_of(space, tiling))
+        layout, prepared = layout_of(space, source), None
+        if layout is not None:
+            lowered = lower(part.root, layout, source)
+            space, tiling = layout.space, layout.tiling
+            loops = loops_of(space, tiling)
+            prepared = Prepared(space, tiling, lowered.program, lowered.params, loops)
+        known[lower] = prepared
+    return known[lower]
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -212,7 +212,7 @@ def merged_records(stage: Stage, records: Sequence[Array]) -> Array:
     return merge(source.op, is_exact_sum(source), records)
 
 
-def finished(stage: Stage, records: Sequence[Array]) -> Array:
+def from_several(stage: Stage, records: Sequence[Array]) -> Array:
     """The result of a reduction from the records of its parts."""
     assert isinstance(stage.source, Reduced)
     return values(stage.source, merged_records(stage, records)).reshape(stage.shape)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
-from . import cpu, gpu
+from . import cpu, finished, gpu
 from .boxes import Stop
-from .prepare import Prepared, prepare, prepare_many
+from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
-from .several import Outcome, finished, run_part
+from .several import Outcome, from_several, run_part
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -124,6 +124,8 @@ class Worker:
         assert isinstance(stage.source, Reduced)
         if self.device is None and (many := prepare_many(stage, part)) is not None:
             return self.finished(stage, part, many, inputs, out).reshape(shape)
+        if self.device is None and (folded := prepare_folded(stage, part)) is not None:
+            return finished.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(shape)
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -142,7 +144,7 @@ class Worker:
     def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Array:
         """The part's results, by a kernel that finishes them; by records where it could not."""
         assert isinstance(stage.source, Reduced)
-        results, failed = cpu.run_finished(many, inputs, self.stop, out)
+        results, failed = finished.run_finished(many, inputs, self.stop, out)
         if len(failed):
             rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
             for places, records in rest:
@@ -260,7 +262,7 @@ def run_pass(
 
 def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
     """Task: the result of stage ``number`` of a pass from what each part gave."""
-    result = finished(stage, [part[number] for part in parts])
+    result = from_several(stage, [part[number] for part in parts])
     if out.device is None:
         return result
     array = out.take()

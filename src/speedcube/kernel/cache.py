@@ -59,8 +59,9 @@ _COMMON: Final = (
 )
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} ../expr/nodes ../expr/space llvm/accumulator llvm/compile llvm/elements "
-    "llvm/emit llvm/exact_sum llvm/folds llvm/function llvm/hooks llvm/loops llvm/many/columns "
-    "llvm/many/doubles llvm/many/finish llvm/many/nest llvm/many/rows llvm/many/sums llvm/memory "
+    "llvm/emit llvm/exact_sum llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds "
+    "llvm/function llvm/hooks llvm/loops llvm/many/columns llvm/many/doubles llvm/many/finish "
+    "llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short llvm/many/sums llvm/memory "
     "llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
     "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "

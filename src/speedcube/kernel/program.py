@@ -1,7 +1,8 @@
 """A kernel before it is printed: leaves to fetch, a body for one element, a sink for its outputs.
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
-    Sink    ::= store | isum | min | argmin | exact(Term*) | many | several(Sink*)
+    Sink    ::= store | isum | min | argmin | exact(Term*) | many | folded(finish:Body)
+              | several(Sink*)
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -82,7 +83,8 @@ class Many:
     ``op`` is sum, mean, var or std. ``rows``: the tile loop walks along the elements of a result,
     else across results. ``odd``: results are rounded to odd, to be rounded once more. ``whole``:
     squares fit a double, as those of float32 do. ``deep``: there are so many terms that what fine
-    rests lose is summed, too. ``parameter`` is the first of six: the number of
+    rests lose is summed, too. ``short``: so few elements that their sums are kept in registers.
+    ``parameter`` is the first of six: the number of
     terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
     exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
     """
@@ -93,6 +95,7 @@ class Many:
     whole: bool
     deep: bool
     parameter: int
+    short: bool = False
 
     @property
     def sums(self) -> int:
@@ -105,14 +108,31 @@ class Many:
 
 
 @dataclass(frozen=True)
+class Folded:
+    """Folds that cannot round, of many results, which the kernel finishes itself.
+
+    Of a result there is one number ``word``, folded by ``op``: sum, least or most; ``first``: the
+    place of the first one that is least (most) is the result. ``finish`` makes the result of it.
+    ``rows``: the tile loop walks along the elements of a result, else across results.
+    """
+
+    op: str
+    word: str
+    first: bool
+    rows: bool
+    finish: Body
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where the element's outputs go."""
 
     kind: str
     dtype: str = "float64"
     terms: tuple[Term, ...] = ()
-    unit_stride: bool = True  # store, many: the result is contiguous along the lane loop
+    unit_stride: bool = True  # store, many, folded: contiguous results along the lane loop
     many: Many | None = None
+    folded: Folded | None = None
     parts: tuple[Sink, ...] = ()  # several: part k takes the outputs named ``k.``, has output k
 
     @property

@@ -7,19 +7,24 @@ import platform
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import count
 from typing import Any, Final
 
 import llvmlite.binding as llvm
 
+from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Program, Scan
+from ..program import Folded, Program, Scan
+from .folded.columns import FoldedColumns
+from .folded.nest import FoldedNest
+from .folded.rows import FoldedRows
 from .loops import Loops
 from .many.columns import ColumnLoops
+from .many.nest import ManyNest
 from .many.rows import RowLoops
 from .scans.emit import emit_scan
 from .simd import FEATURES
@@ -49,11 +54,30 @@ RAGGED: Final = {"avx512": Style(16, False, 16), "avx2": Style(8, False), "plain
 
 def styles(program: Program, target: str) -> tuple[Style, Style]:
     """The styles of quick and of full code."""
-    if program.sink.many is not None and all(leaf.stream is None for leaf in program.leaves):
-        return QUICK[target], QUICK[target]  # eight sums fill the registers
+    drawn, folded = any(leaf.stream is not None for leaf in program.leaves), program.sink.folded
+    if program.sink.many is not None and not drawn:
+        lanes = SUM_LANES[target] // program.sink.many.sums  # more fill the registers
+        return (replace(QUICK[target], lanes=lanes),) * 2
     if program.ragged:
         return RAGGED[target], RAGGED[target]
+    if folded is not None and not drawn:
+        style = replace(QUICK[target], lanes=_fold_lanes(program, folded, target))
+        return style, style
     return QUICK[target], FULL[target]
+
+
+SUM_LANES: Final = {"avx512": 16, "avx2": 8, "plain": 4}
+VECTOR: Final = {"avx512": 64, "avx2": 32, "plain": 16}  # bytes
+MOST_LANES: Final = 128
+_CHAINS: Final = 4  # vectors along a row that are folded at once; across, rows are
+
+
+def _fold_lanes(program: Program, folded: Folded, target: str) -> int:
+    """Lanes such that the widest number of a body fills a register, or a few along a row."""
+    types = {instr.type for instr in program.element.instrs}
+    widest = max(dtypes.itemsize(name) for name in types)
+    several = _CHAINS if folded.rows else 1
+    return min(MOST_LANES, VECTOR[target] // widest * several)
 
 
 @cache
@@ -136,8 +160,12 @@ def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
     if isinstance(program, Scan):
         return emit_scan(program, style.lanes)
-    many = program.sink.many
-    loops = Loops if many is None else RowLoops if many.rows else ColumnLoops
+    many, folded = program.sink.many, program.sink.folded
+    loops: type[Loops | ManyNest | FoldedNest] = Loops
+    if many is not None:
+        loops = RowLoops if many.rows else ColumnLoops
+    elif folded is not None:
+        loops = FoldedRows if folded.rows else FoldedColumns
     return loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 

@@ -9,11 +9,12 @@ from typing import Final, TypeAlias
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import ALIGN, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout
 from .text import SCALAR, Text
 
 HEADER: Final = 8  # geometry words before the extents
+_SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end is not far
 
 # Takes the outputs of a vector of elements, its first one's number, and the lanes that count.
 Consume: TypeAlias = Callable[[dict[str, str], str, str | None], None]
@@ -43,6 +44,7 @@ class Elements:
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read
         # once, since the loops store to memory that, for all LLVM knows, holds the geometry.
         self.strides = [self.leaf_word(k, self.outer + 1) for k in range(len(program.leaves) + 1)]
+        self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
 
     # Geometry ------------------------------------------------------------------------------
@@ -53,6 +55,19 @@ class Elements:
     def leaf_word(self, leaf: int, which: int) -> str:
         """Word ``which`` of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
         return self.word(HEADER + self.outer + leaf * (self.outer + 2) + which)
+
+    def look_rows_ahead(self, rows: int) -> None:
+        """Where short rows are walked down: ask for what is read of a leaf ``rows`` rows later."""
+        if not self.program.reduced:
+            return
+        t = self.text
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.kind == "stored" and leaf.mode == "unit":
+                size = ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
+                row = t.i64("mul", self.leaf_word(k, self.outer), size)
+                short = t.op(f"icmp ule i64 {row}, {_SHORT_ROW}")
+                below = t.i64("mul", row, rows)
+                self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {AHEAD}")
 
     def pointer(self, index: int) -> str:
         return self.text.load("ptr", self.text.at("%buffers", index, "ptr"))
@@ -96,7 +111,7 @@ class Elements:
             raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
-            prefetch(t, pointer, t.lanes * ALIGN[memory])
+            prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)

@@ -35,6 +35,8 @@ def scratch_layout(program: Program) -> Scratch:
     sink = len(program.sink.all_terms)
     if program.sink.many is not None:
         sink = MANY_WORDS * program.sink.many.sums
+    if program.sink.folded is not None:
+        sink = 1 + program.sink.folded.first
     return Scratch(tuple(range(len(program.leaves))), names, at, at + sink)
 
 

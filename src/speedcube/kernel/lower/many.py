@@ -14,7 +14,7 @@ from typing import Final
 from ... import dtypes
 from ...expr.analysis import analyse
 from ...expr.graph import memories
-from ...expr.nodes import Expr, Map, Reduced, walk
+from ...expr.nodes import Expr, Map, Random, Reduced, walk
 from ...expr.space import TILE, Space, Tiling, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder
@@ -32,6 +32,8 @@ MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs noth
 # A sum of more float64 than this, of so few at once, is as quick by records (others are not).
 TALL: Final = 1 << 17
 FEW: Final = 16
+SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
+SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
 PROBES: Final = 4  # rows from which units come first
 # What an element costs, in vectors' steps: of memory in a row, and gathered; the end of a row.
@@ -55,15 +57,32 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
         return None
     if _fine(source) and source.count > TALL and results < FEW:
         return None
+    across = SHORT_ACROSS if _short(space, source) else COLUMNS
+    return lanes_over(space, source.count, TILE, across)
+
+
+def _short(space: Space, source: Reduced) -> bool:
+    """Whether sums of results side by side are kept in registers (float32's have another way)."""
+    if any(isinstance(leaf.source, Random) for leaf in space.leaves):
+        return False
+    if source.op in ("var", "std"):
+        return source.count == 2
+    return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
+
+
+def lanes_over(space: Space, count: int, along: int, across: int) -> Layout | None:
+    """Lanes along the ``count`` elements of a result, in tiles of ``along``, or across results.
+
+    Those in tiles of ``across``. None where rows are so long that records cost nothing.
+    """
     last = len(space.extents) - 1
-    across = [k for k, reduced in enumerate(space.reduced) if not reduced]
-    lane = min(across, key=lambda k: _cost(space, k))
-    along = _cost(space, last) + _ROW_END / source.count
-    if along < _cost(space, lane):
-        if source.count > MOST_IN_A_ROW:
+    kept = [k for k, reduced in enumerate(space.reduced) if not reduced]
+    lane = min(kept, key=lambda k: _cost(space, k))
+    if _cost(space, last) + _ROW_END / count < _cost(space, lane):
+        if count > MOST_IN_A_ROW:
             return None
-        return Layout(space, Tiling(last, TILE, 1), True)
-    return Layout(with_lanes(space, lane), Tiling(last, COLUMNS, 1), False)
+        return Layout(space, Tiling(last, along, 1), True)
+    return Layout(with_lanes(space, lane), Tiling(last, across, 1), False)
 
 
 def _fine(source: Reduced) -> bool:
@@ -104,7 +123,8 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     result = source.dtype if source.dtype == "float32" else "float64"
     odd = source.dtype in ("float32", "float16")
     whole, deep = value.type == "float32", source.count > SHALLOW
-    many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters))
+    short = not layout.rows and _short(space, source)
+    many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters), short)
     unit = layout.rows or space.out_strides[-1] == 1
     sink = Sink("many", result, unit_stride=unit, many=many)
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)

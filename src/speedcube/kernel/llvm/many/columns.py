@@ -9,13 +9,20 @@ is made once more, with units from all rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeAlias
 
 from ...program import Program
 from ..elements import Tile
 from ..random import generate
 from .finish import Finish
 from .nest import ManyNest
+from .quick import Quick
+from .short import Short
 from .sums import OUTSIDE, TAKEN
+
+# Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
+Add: TypeAlias = Callable[[list[Tile], str, str | None], None]
 
 
 def rows_at_once(program: Program) -> int:
@@ -31,6 +38,8 @@ class ColumnLoops(ManyNest):
 
     def boxes(self) -> None:
         t, program, word = self.text, self.program, self.elements.word
+        if not self.many.short:
+            self.elements.look_rows_ahead(rows_at_once(program))
         with t.loop(word(0), word(1)) as o:
             bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
             bases = self.decompose(o, bases, 0, program.kept)
@@ -45,6 +54,62 @@ class ColumnLoops(ManyNest):
     # A tile of results ---------------------------------------------------------------------
 
     def tile(self, at: list[str], count: str) -> None:
+        t = self.text
+        if self.many.short:
+            self.short(at, count)
+            return
+        if not (self.many.whole and self.program.sink.dtype == "float32"):
+            self.exact(at, count)
+            return
+        with t.when(self.quick(at, count), rarely=True):
+            self.exact(at, count)
+
+    def short(self, at: list[str], count: str) -> None:
+        """All rows of one vector of results before the next vector."""
+        t, leaves = self.text, len(self.program.leaves)
+        short = Short(self.sums, self.elements.word(3))
+
+        def results(j: str, mask: str | None) -> None:
+            def row(r: str) -> str:
+                bases = self.decompose(r, at, self.program.kept, self.program.reduced)
+                tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
+                return self.elements.element(tile, j, mask)["x"]
+
+            value, certain = short.result(row)
+            lanes = mask or t.constant(True, "bool")
+            self._store(value, certain, lanes, at[leaves], j)
+            self._count(certain, lanes)
+
+        whole = t.i64("and", count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            results(j, None)
+        rest = t.i64("sub", count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            results(whole, t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}"))
+
+    def quick(self, at: list[str], count: str) -> str:
+        """The quick way; whether a result is not certain by it."""
+        t, quick = self.text, Quick(self.sums)
+        with t.loop(0, count, t.lanes) as j:
+            quick.start(j)
+
+        def add(tiles: list[Tile], j: str, mask: str | None) -> None:
+            quick.add([self.elements.element(tile, j, mask)["x"] for tile in tiles], j)
+
+        self.down(at, count, add)
+        out = at[len(self.program.leaves)]
+        flags = t.variable(self.d.one, "zeroinitializer", "flags")
+        with t.loop(0, count, t.lanes) as j:
+            value, certain = quick.result(j)
+            mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
+            self._store(value, certain, mask, out, j)
+            wrong = t.op(f"xor {self.d.one} {certain}, {t.constant(True, 'bool')}")
+            wrong = self.d.both(wrong, mask)
+            t.store(self.d.one, self.d.either(t.load(self.d.one, flags), wrong), flags)
+        return self.any_lane(t.load(self.d.one, flags))
+
+    def exact(self, at: list[str], count: str) -> None:
+        """The way whose results are certain but for ties, and made by records where not."""
         t, word = self.text, self.elements.word
         rows = word(3)
         step = t.variable("i64", t.load("i64", t.at("%params", self.many.parameter + 4)), "step")
@@ -52,13 +117,7 @@ class ColumnLoops(ManyNest):
         t.line(f"br label %{head}")
         t.label(head)
         self.probe(at, count, rows, t.load("i64", step))
-        at_once = rows_at_once(self.program)
-        whole = t.i64("sub", rows, t.i64("urem", rows, at_once)) if at_once > 1 else rows
-        with t.loop(0, whole, at_once) as r:
-            self.take(at, count, [r, *(t.i64("add", r, k) for k in range(1, at_once))])
-        if at_once > 1:
-            with t.loop(whole, rows) as r:
-                self.take(at, count, [r])
+        self.down(at, count, self.add)
         outside = self.outside(count)
         again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
         again = t.op(f"and i1 {again}, {outside}")
@@ -68,6 +127,18 @@ class ColumnLoops(ManyNest):
         out = at[len(self.program.leaves)]
         with t.loop(0, count, t.lanes) as j:
             self.give(Finish(self.sums), out, j, count)
+
+    def down(self, at: list[str], count: str, add: Add) -> None:
+        """Walk down all rows, several at once."""
+        t, rows, at_once = self.text, self.elements.word(3), rows_at_once(self.program)
+        with t.loop(0, t.i64("and", rows, -at_once), at_once) as r:
+            self.take(at, count, r, at_once, add)
+        while at_once > 1:
+            some = t.i64("and", rows, at_once // 2)
+            r = t.i64("and", rows, -at_once)
+            at_once //= 2
+            with t.when(t.op(f"icmp ne i64 {some}, 0")):
+                self.take(at, count, r, at_once, add)
 
     def row(self, at: list[str], count: str, r: str) -> Tile:
         """Row ``r`` of a tile, its random leaves generated."""
@@ -95,17 +166,18 @@ class ColumnLoops(ManyNest):
                 for name, value in {"unit": unit, **sums.start(unit)}.items():
                     sums.store(k, name, j, value)
 
-    def take(self, at: list[str], count: str, rows: list[str]) -> None:
-        """Add the elements of ``rows``, one after the other while their sums are in registers."""
+    def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
+        """Add the elements of ``rows`` rows, one after the other while sums are in registers."""
         t = self.text
-        tiles = [self.row(at, count, r) for r in rows]
+        numbers = [first, *(t.i64("add", first, k) for k in range(1, rows))]
+        tiles = [self.row(at, count, r) for r in numbers]
         whole = t.i64("and", count, -t.lanes)
         with t.loop(0, whole, t.lanes) as j:
-            self.add(tiles, j, None)
+            add(tiles, j, None)
         rest = t.i64("sub", count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             mask = t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}")
-            self.add(tiles, whole, mask)
+            add(tiles, whole, mask)
 
     def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
         t, sums = self.text, self.sums
@@ -133,5 +205,9 @@ class ColumnLoops(ManyNest):
                 wrong = d.either(wrong, d.is_("eq", unit, d.constant(math.inf)))
                 wrong = d.both(wrong, lanes, d.is_("eq", unit, unit))
                 t.store(d.one, d.either(t.load(d.one, flags), wrong), flags)
-        name = f"llvm.vector.reduce.or.v{t.lanes}i1"
-        return t.call("i1", name, d.one, t.load(d.one, flags))
+        return self.any_lane(t.load(d.one, flags))
+
+    def any_lane(self, flags: str) -> str:
+        """Whether a flag is raised."""
+        t = self.text
+        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", self.d.one, flags)

@@ -47,12 +47,11 @@ class Finish:
         sums = [self._sum(k, j, exact) for k in range(many.sums)]
         of: dict[str, Callable[..., Near]] = {
             "sum": self._same,
-            "mean": self._mean,
+            "mean": self.mean,
             "var": self._variance,
-            "std": self._root,
+            "std": self._deviation,
         }
-        near = of[many.op](*sums)
-        value, certain = self._rounded(near)
+        value, certain = self.given(of[many.op](*sums))
         for k in range(many.sums):
             out = d.words("and", self.sums.load(k, "out", j), d.splat_bits(OUTSIDE))
             inside = t.op(f"icmp eq {d.word} {out}, zeroinitializer")
@@ -94,7 +93,7 @@ class Finish:
     def _same(self, total: Near) -> Near:
         return total
 
-    def _mean(self, total: Near) -> Near:
+    def mean(self, total: Near) -> Near:
         return self._quotient(total, self.count)
 
     def _quotient(self, a: Near, divisor: str) -> Near:
@@ -125,13 +124,18 @@ class Finish:
         twice = d.mul(d.add(d.size(total.value), d.size(total.tail)), d.constant(2.0))
         of_total = d.mul(d.add(twice, total.bound), total.bound)
         bound = d.total(own, of_total, d.mul(self.count, squares.bound))
-        spread = Near(value, tail, d.mul(bound, d.constant(_SLACK)))
-        return self._quotient(spread, self.spread)
+        return self.spread_over(Near(value, tail, d.mul(bound, d.constant(_SLACK))))
 
-    def _root(self, total: Near, squares: Near) -> Near:
-        """The square root of the variance, by one step of Newton's."""
+    def spread_over(self, squares: Near) -> Near:
+        """`squares / spread`."""
+        return self._quotient(squares, self.spread)
+
+    def _deviation(self, total: Near, squares: Near) -> Near:
+        return self.root(self._variance(total, squares))
+
+    def root(self, a: Near) -> Near:
+        """The square root, by one step of Newton's."""
         d, zero = self.d, self.d.constant(0.0)
-        a = self._variance(total, squares)
         value = d.root(a.value)
         rest = d.add(d.fma(d.neg(value), value, a.value), a.tail)
         tail = d.div(rest, d.add(value, value))
@@ -143,7 +147,7 @@ class Finish:
 
     # Certificates --------------------------------------------------------------------------
 
-    def _rounded(self, a: Near) -> tuple[str, str]:
+    def given(self, a: Near) -> tuple[str, str]:
         """The double that is certain to be ``a`` rounded to nearest (or to odd), and where."""
         d, zero = self.d, self.d.constant(0.0)
         value, tail = d.two_sum(a.value, a.tail)

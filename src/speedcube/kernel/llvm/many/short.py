@@ -1,0 +1,87 @@
+"""Short results side by side: all their elements are summed in registers, one vector after another.
+
+Two doubles hold the sum of a few elements, nearly always exactly; what is lost even so is a bound.
+No unit is looked for. The spread of two elements comes from their difference, for it often ends in
+a tie of the last place, where sums of squares say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from .finish import Finish, Near
+from .sums import Sums
+
+# The elements of row r, and the first ones.
+Row: TypeAlias = Callable[[str], str]
+
+
+class Short:
+    """Sums and differences of a vector of results."""
+
+    def __init__(self, sums: Sums, rows: str) -> None:
+        self.sums, self.rows = sums, rows
+        self.t, self.d = sums.text, sums.d
+        self.finish = Finish(sums)
+
+    def result(self, row: Row) -> tuple[str, str]:
+        """Doubles, and where they are certain to be the results."""
+        if self.sums.many.sums == 2:
+            value, certain = self.finish.given(self._spread(row("0"), row("1")))
+        else:
+            value, certain = self.finish.given(self._sum(row))
+        return self._with_nan(row, value, certain)
+
+    def _sum(self, row: Row) -> Near:
+        d, t, v = self.d, self.t, self.d.double
+        total = t.variable(v, row("0"), "total")
+        rest = t.variable(v, "zeroinitializer", "rest")
+        lost = t.variable(v, "zeroinitializer", "lost")
+        with t.loop(1, self.rows) as r:
+            sum_, tail = d.two_sum(t.load(v, total), row(r))
+            more, left = d.two_sum(t.load(v, rest), tail)
+            t.store(v, sum_, total)
+            t.store(v, more, rest)
+            t.store(v, d.add(t.load(v, lost), d.size(left)), lost)
+        value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
+        near = Near(value, tail, t.load(v, lost))
+        return near if self.sums.many.op == "sum" else self.finish.mean(near)
+
+    def _spread(self, x: str, y: str) -> Near:
+        """Of two elements: a quarter or half of their difference's square, or its root."""
+        d, half = self.d, self.d.constant(0.5)
+        value, tail = d.two_sum(x, d.neg(y))
+        square, rest = d.two_product(value, value)
+        cross = d.mul(d.add(value, value), tail)
+        rest, lost = d.two_sum(rest, cross)
+        bound = d.total(d.mul(d.size(cross), d.constant(2.0**-52)), d.mul(tail, tail), d.size(lost))
+        near = self.finish.spread_over(Near(square, rest, bound))
+        if self.sums.many.op == "var":
+            return near
+        root = self.finish.root(near)
+        # Half of the difference, if it is divided by four.
+        minus = d.is_("lt", value, d.constant(0.0))
+        size, tail = d.size(value), d.choose(minus, d.neg(tail), tail)
+        four = d.is_("eq", self.finish.spread, d.constant(4.0))
+        return Near(
+            d.choose(four, d.mul(size, half), root.value),
+            d.choose(four, d.mul(tail, half), root.tail),
+            d.choose(four, d.constant(0.0), root.bound),
+        )
+
+    def _with_nan(self, row: Row, value: str, certain: str) -> tuple[str, str]:
+        """NaN where an element is, which is looked for only where results are not certain."""
+        d, t = self.d, self.t
+        value_, certain_ = t.variable(d.double, value), t.variable(d.one, certain)
+        name = f"llvm.vector.reduce.and.v{t.lanes}i1"
+        with t.when(t.op(f"xor i1 {t.call('i1', name, d.one, certain)}, true"), rarely=True):
+            found = t.variable(d.one, "zeroinitializer", "nan")
+            with t.loop(0, self.rows) as r:
+                x = row(r)
+                nan = t.op(f"fcmp uno {d.double} {x}, {x}")
+                t.store(d.one, d.either(t.load(d.one, found), nan), found)
+            nan = t.load(d.one, found)
+            t.store(d.double, d.choose(nan, d.of_bits(d.splat_bits(0x7FF8 << 48)), value), value_)
+            t.store(d.one, d.either(certain, nan), certain_)
+        return t.load(d.double, value_), t.load(d.one, certain_)

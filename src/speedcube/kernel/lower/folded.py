@@ -1,0 +1,133 @@
+"""Lowering folds that cannot round and have many results: extremes, their places, integer sums.
+
+A result is one word of its own size while it is folded, and its place. Floats are folded as
+integers that order like them, as in records (`rules.order_key`): -0 below +0, NaN before all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from ... import dtypes
+from ...expr.analysis import analyse
+from ...expr.graph import memories
+from ...expr.nodes import Expr, Leaf, Map, Random, Reduced, walk
+from ...expr.space import TILE, Space
+from ...ops import SAMPLERS
+from ..builder import Builder, Value
+from ..ir import Body
+from ..math.float16 import narrowed
+from ..program import Folded, Program, Sink
+from .elements import elements
+from .lower import Lowered, leaf_codes
+from .many import LEAST_RESULTS, Layout, lanes_over
+from .parameters import Parameters
+from .rules import cast
+
+OPS: Final = {"sum": "sum", "min": "least", "max": "most", "argmin": "least", "argmax": "most"}
+MOST_PLACES: Final = 1 << 31  # places are words of 32 bits
+ACROSS: Final = 8192  # bytes of results side by side that are folded at once
+MOST_ACROSS: Final = 4096
+ALONG: Final = 1 << 40  # elements of a row in one tile: all
+_KEYS: Final = {"float16": "int16", "float32": "int32", "float64": "int64"}
+# The bits above which a magnitude is a NaN's, and those of the NaN that is given.
+_INFINITY: Final = {"int16": 0x7C00, "int32": 0x7F800000, "int64": 0x7FF << 52}
+_NAN: Final = {"int16": 0x7E00, "int32": 0x7FC00000, "int64": 0x7FF8 << 48}
+
+
+def fold_layout(space: Space, source: Reduced) -> Layout | None:
+    """How ``source`` over ``space`` is folded without records; None where it is not."""
+    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
+    if source.op not in OPS or results < LEAST_RESULTS or space.size == 0:
+        return None
+    if source.op == "sum" and dtypes.is_float(source.arg.dtype):
+        return None
+    if source.op.startswith("arg"):
+        assert space.reduced.count(True) == 1  # so places rise along it
+        if source.count > MOST_PLACES:
+            return None
+    if any(isinstance(leaf.source, Random) for leaf in space.leaves):
+        return lanes_over(space, source.count, TILE, TILE)
+    across = min(MOST_ACROSS, ACROSS // dtypes.itemsize(_word(source)))
+    return lanes_over(space, source.count, ALONG, across)
+
+
+def _word(source: Reduced) -> str:
+    """The dtype of the words that are folded."""
+    arg = source.arg
+    if source.op == "sum":
+        known = analyse(arg)
+        return "int32" if max(-known.low, known.high) * source.count < 2.0**31 else "int64"
+    if dtypes.is_float(arg.dtype):
+        return _KEYS[arg.dtype if isinstance(arg, Leaf) else dtypes.carrier(arg.dtype)]
+    return "uint8" if arg.dtype == "bool" else arg.dtype
+
+
+def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
+    """The kernel of ``source`` over ``layout``."""
+    space, tiling = layout.space, layout.tiling
+    parameters = Parameters()
+    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
+    word, op = _word(source), OPS[source.op]
+    b = Builder()
+    b.output("x", _folded(b, root, space, parameters, word, op))
+    first = source.op.startswith("arg")
+    folded = Folded(op, word, first, layout.rows, _finish(source, word, op))
+    unit = layout.rows or space.out_strides[-1] == 1
+    sink = Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
+    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
+    program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
+    return Lowered(program, parameters.array())
+
+
+def _folded(
+    b: Builder, root: Expr, space: Space, parameters: Parameters, word: str, op: str
+) -> Value:
+    """The word of an element."""
+    if word == "int16" and isinstance(root, Leaf) and root.dtype == "float16":
+        place = next(k for k, leaf in enumerate(space.leaves) if leaf is root)
+        bits = b.input(f"leaf{place}", "uint16").bitcast(word)
+        size = bits & b.const(np.iinfo(word).max, word)
+        return _key(b, bits, size.compare("gt", b.const(_INFINITY[word], word)), op)
+    value = elements(b, (root,), space, parameters)[0]
+    if not dtypes.is_float(value.type):
+        return cast(b, value, word)
+    return _key(b, value.bitcast(word), value.compare("ne", value), op)
+
+
+def _key(b: Builder, bits: Value, is_nan: Value, op: str) -> Value:
+    """An integer that orders like the float of ``bits``; NaN comes first, -0 is below +0."""
+    info = np.iinfo(bits.type)
+    ends = {"least": info.min, "most": info.max}
+    return b.select(is_nan, b.const(int(ends[op]), bits.type), _turned(b, bits))
+
+
+def _turned(b: Builder, bits: Value) -> Value:
+    """From a float's bits to a number that orders like it, and back."""
+    info = np.iinfo(bits.type)
+    return bits ^ ((bits >> (info.bits - 1)) & b.const(int(info.max), bits.type))
+
+
+def _finish(source: Reduced, word: str, op: str) -> Body:
+    """From the word that is left, or its place, to the result."""
+    b = Builder()
+    if source.op.startswith("arg"):
+        b.output("x", cast(b, b.input("x", "int32"), source.dtype))
+        return b.body()
+    x, dtype = b.input("x", word), source.arg.dtype
+    if source.op == "sum" or not dtypes.is_float(dtype):
+        b.output("x", cast(b, x, source.dtype))
+        return b.body()
+    info = np.iinfo(word)
+    nan = b.const(int({"least": info.min, "most": info.max}[op]), word)
+    bits = b.select(x.compare("eq", nan), b.const(_NAN[word], word), _turned(b, x))
+    if word == "int16":
+        b.output("x", bits.bitcast("uint16"))
+    else:
+        value = bits.bitcast(dtypes.carrier(dtype))
+        b.output("x", narrowed(b, value) if dtype == "float16" else value)
+    return b.body()

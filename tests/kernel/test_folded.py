@@ -1,0 +1,199 @@
+"""Folds of many results that their kernel finishes: NumPy's values, and the bits of records.
+
+Every kind of data is folded down columns and along rows, so that both kernels see it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import tasks
+from speedcube.engine.prepare import prepare_folded
+from speedcube.kernel.llvm import simd
+from speedcube.plan.stages import make_stage
+
+FLOATS = ("float16", "float32", "float64")
+INTEGERS = tuple(f"{s}int{n}" for s in ("", "u") for n in (8, 16, 32, 64))
+EXTREMES = ("min", "max", "argmin", "argmax")
+SHAPES = ((3, 41), (75, 9), (2, 3, 150))
+
+
+def data(dtype: str, shape: tuple[int, ...], seed: int = 1) -> np.ndarray:
+    """Numbers of all sizes, with ties: those of two rows are the same, and the ends of a dtype."""
+    rng = np.random.default_rng(seed)
+    if dtype == "bool":
+        return rng.random(shape) < 0.2
+    if dtype in FLOATS:
+        x = (rng.standard_normal(shape) * 50).astype(dtype)
+        x[-1] = x[0]
+        return x
+    info = np.iinfo(dtype)
+    x = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    x.flat[::7] = rng.choice(np.array([info.min, info.max, 0], dtype), x.flat[::7].shape)
+    x[-1] = x[0]
+    return x
+
+
+def by_records(monkeypatch: pytest.MonkeyPatch, y: Any) -> np.ndarray:
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "prepare_folded", lambda *_: None)
+        return np.asarray(y.compute(on="core"))
+
+
+def check(x: np.ndarray, op: str, axis: Any, array: Any = None, **options: Any) -> None:
+    """``op`` of ``x`` is NumPy's."""
+    y = sc.asarray(x) if array is None else array
+    result = getattr(y, op)(axis=axis, **options).compute(on="core")
+    wanted = getattr(x, op)(axis=axis, **options)
+    if op in ("min", "max") and x.dtype.name in FLOATS:  # NaN and zeros: see below
+        wanted = np.where(np.isnan(wanted), np.array(np.nan, x.dtype), wanted)
+    assert_same_bits(result, wanted, (op, axis, x.dtype, x.shape))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "bool"])
+def test_extremes_and_places(dtype: str) -> None:
+    for shape in SHAPES:
+        x = data(dtype, shape)
+        for axis in range(len(shape)):
+            for op in (*EXTREMES, "any", "all"):
+                check(x, op, axis)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
+def test_sums_wrap(dtype: str) -> None:
+    for shape in SHAPES:
+        x = data(dtype, shape)
+        for axis in range(len(shape)):
+            check(x, "sum", axis)
+            check(x, "sum", axis, dtype="int16")
+            check(x, "sum", axis, dtype=bool)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_every_target(target: str) -> None:
+    with simd.limited(target):
+        for dtype in ("float32", "float64", "int8", "uint64"):
+            x = data(dtype, (70, 90))
+            for op in EXTREMES if dtype in FLOATS else (*EXTREMES, "sum"):
+                check(x, op, 0)
+                check(x, op, 1)
+
+
+# Floats that are not numbers, or equal and not the same -------------------------------------------
+
+
+def odd_floats(dtype: str) -> np.ndarray:
+    """Columns of zeros of both signs, infinities, and NaNs of both signs with payloads."""
+    rng = np.random.default_rng(5)
+    word = f"uint{8 * np.dtype(dtype).itemsize}"
+    nan = np.array(np.nan, dtype).view(word)
+    sign = nan.dtype.type(1 << (8 * nan.itemsize - 1))
+    nans = np.array([nan, nan | sign, nan + 1, nan | sign | 1], word).view(dtype)
+    values = np.array([0.0, -0.0, np.inf, -np.inf, 1.0, -1.0], dtype)
+    x = rng.choice(values, (40, 67))
+    x[:, :20] = rng.choice(values[:2], (40, 20))
+    x[:, 20:40] = np.where(rng.random((40, 20)) < 0.1, rng.choice(nans, (40, 20)), x[:, 20:40])
+    x[:, 40] = np.inf
+    x[:, 41] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_odd_floats(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = odd_floats(dtype)
+    plain = np.where(x == 0, np.array(0, dtype), x)
+    for op in EXTREMES:
+        for axis, numbers in ((0, x), (1, np.ascontiguousarray(x.T))):
+            y = getattr(sc.asarray(numbers), op)(axis=axis)
+            result = y.compute(on="core")
+            assert_same_bits(result, by_records(monkeypatch, y), (op, axis))
+            if op in ("min", "max"):  # (places of zeros: -0 comes before +0 here)
+                np.testing.assert_array_equal(result, getattr(numbers, op)(axis=axis))
+        check(plain, op, 0)
+        check(np.ascontiguousarray(plain.T), op, 1)
+
+
+# Where the elements lie ------------------------------------------------------------------------
+
+
+def _views(x: Any) -> list[Any]:
+    return [
+        x[::-1],
+        x[:, ::3],
+        x[..., ::-2],
+        x.transpose(2, 0, 1),
+        x.transpose(1, 2, 0)[::2, ::-1],
+        x[:, :1],
+        x[:, :, 4:5],
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int16"])
+def test_views_and_axes(dtype: str) -> None:
+    stored = data(dtype, (12, 9, 20))
+    for x, y in zip(_views(stored), _views(sc.asarray(stored)), strict=True):
+        for axis in range(3):
+            check(x, "max", axis, y)
+            check(x, "argmin", axis, y)
+
+
+def test_two_axes_at_once() -> None:
+    x = data("int32", (6, 7, 8, 9))
+    y = sc.asarray(x)
+    for axes in ((0, 2), (1, 3), (0, 3), (1, 2), (0, 1, 3)):
+        for op in ("sum", "min", "max"):
+            check(x, op, axes, y)
+            check(x, op, axes, y, keepdims=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_expressions_and_generated(axis: int) -> None:
+    a = data("float64", (50, 80))
+    y = sc.exp(sc.asarray(a) / 20) > sc.asarray(a.T.copy()).T
+    rng = sc.random.default_rng(5)
+    many = [y, y.astype("int8") - 1, rng.normal(size=(20, 1100)), rng.random((300, 20))]
+    many += [rng.integers(0, 9, size=(70, 90)), rng.gamma(2.0, size=(20, 30))]
+    many += [sc.asarray(a).astype("float16") * 2]
+    for array in many:
+        x = array.compute()
+        for op in EXTREMES:
+            check(x, op, axis, array)
+
+
+def test_more_results_than_a_tile_and_two_workers() -> None:
+    for dtype in ("int8", "float32", "float64"):
+        x = data(dtype, (9, 9001))
+        for op in ("max", "argmax"):
+            for numbers, axis in ((x, 0), (np.ascontiguousarray(x.T), 1)):
+                check(numbers, op, axis)
+                y = getattr(sc.asarray(numbers), op)(axis=axis)
+                assert_same_bits(y.compute(on="cores"), getattr(numbers, op)(axis=axis))
+
+
+# The rule --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "op", "axes", "rows"),
+    [
+        ((20, 300, 600), "max", (0,), False),
+        ((1000, 3), "argmax", (1,), False),  # short rows: side by side
+        ((1000, 2000), "min", (1,), True),
+        ((1000, 2000), "argmin", (0,), False),
+        ((1000, 1000), "max", (0, 1), None),  # one result
+        ((1000, 1000), "sum", (1,), None),  # of floats: another kernel
+    ],
+)
+def test_which_folds_have_records(
+    shape: tuple[int, ...], op: str, axes: tuple[int, ...], rows: bool | None
+) -> None:
+    y = getattr(sc.asarray(np.zeros(shape)), op)
+    source = y(axis=axes if len(axes) > 1 else axes[0])._expr.source
+    stage = make_stage(source.arg, source, 1)
+    prepared = prepare_folded(stage, stage.parts[0])
+    assert (None if prepared is None else prepared.program.sink.folded.rows) is rows
