@@ -29,12 +29,12 @@ import speedcube as sc
 from speedcube.commands.verify.draws import DRAWS
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
-from speedcube.engine.prepare import prepare
+from speedcube.engine.prepare import prepare, prepare_many
 from speedcube.engine.rungs import Rung
 from speedcube.engine.scans.matrices import ordered
-from speedcube.expr.nodes import Expr, Map
+from speedcube.expr.nodes import Expr, Map, Reduced
+from speedcube.kernel.cuda import compile
 from speedcube.kernel.cuda.compile import OPTIONS
-from speedcube.kernel.cuda.loops import CudaLoops
 from speedcube.kernel.cuda.prelude import THREADS
 from speedcube.kernel.program import Program
 from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
@@ -286,18 +286,27 @@ def arrays() -> dict[str, sc.Array]:
 @cache
 def source(program: Program) -> str:
     """The CUDA C of one kernel."""
-    return CudaLoops(program).emit()
+    return compile.source(program)
 
 
 def texts(array: sc.Array, rung: Rung) -> list[str]:
     """The CUDA C of every kernel of ``array`` on ``rung``."""
     plan, _ = plan_for(array._expr, rung, None, False)
     return [
-        source(prepare(whole, _as_it_runs(whole, part), None).program)
+        source(program)
         for stage in plan.stages
         for whole in (stage, *stage.totals)
         for part in whole.parts
+        for program in programs(whole, part)
     ]
+
+
+def programs(stage: Stage, part: Part) -> list[Program]:
+    """The kernels of ``part``: one that makes records, or elements; one that finishes results."""
+    prepared = [prepare(stage, _as_it_runs(stage, part), None)]
+    if isinstance(stage.source, Reduced) and stage.join != "merge":
+        prepared += [p for p in [prepare_many(stage, part, gpu=True)] if p is not None]
+    return [p.program for p in prepared]
 
 
 def _as_it_runs(stage: Stage, part: Part) -> Part:
@@ -426,6 +435,7 @@ def fake_cupy() -> ModuleType:
     cupy = ModuleType("cupy")
     cupy.ndarray = DeviceArray  # type: ignore[attr-defined]
     cupy.asarray = lambda a: np.array(a).view(DeviceArray)  # type: ignore[attr-defined]
+    cupy.zeros = lambda shape, dtype: np.zeros(shape, dtype).view(DeviceArray)  # type: ignore[attr-defined]
     cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
         np.full(shape, 0x5A, dtype).view(DeviceArray)
     )

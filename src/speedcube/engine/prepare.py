@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
+from ..kernel.cuda.many.teams import gpu_layout
 from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.program import Program
@@ -89,16 +90,17 @@ def _loops(space: Space, tiling: Tiling) -> tuple[int, int, int]:
     return kept, reduced, space.extents[tiling.first]
 
 
-def prepare_many(stage: Stage, part: Part) -> Prepared | None:
+def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None:
     """``part`` of ``stage`` with results that its kernel finishes; None where it has records."""
     known = _memo.setdefault(part, {})
-    if "many" not in known:
+    find = gpu_layout if gpu else layout_of
+    if find not in known:
         source = stage.source
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
-        layout = layout_of(space, source)
-        known["many"] = None if layout is None else _prepare_many(part.root, layout, source)
-    return known["many"]
+        layout = find(space, source)
+        known[find] = None if layout is None else _prepare_many(part.root, layout, source)
+    return known[find]
 
 
 def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:

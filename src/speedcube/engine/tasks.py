@@ -16,6 +16,7 @@ from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import Stop
+from .finished import FinishedPart
 from .prepare import Prepared, prepare, prepare_many
 from .results import merge, values
 from .scans.parts import ScanPart, carried_share
@@ -111,6 +112,8 @@ class Worker:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
+        if hasattr(results, "__cuda_array_interface__"):
+            return  # where they were to be
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
         elif not np.may_share_memory(results, share):
@@ -121,8 +124,12 @@ class Worker:
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
         assert isinstance(stage.source, Reduced)
-        if self.device is None and (many := prepare_many(stage, part)) is not None:
-            return self.finished(stage, part, many, inputs, out).reshape(shape)
+        many = prepare_many(stage, part, self.device is not None)
+        if many is not None:
+            results = self.finished(stage, part, many, inputs, out)
+            if results is not None:
+                shaped_results: Array = results.reshape(shape)
+                return shaped_results
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -138,9 +145,15 @@ class Worker:
             self.records(prepared, inputs, finish)
         return flat.reshape(shape)
 
-    def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Array:
-        """The part's results, by a kernel that finishes them; by records where it could not."""
+    def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Any:
+        """The part's results, by a kernel that finishes them; by records where it could not.
+
+        None if all of them should be made by records.
+        """
         assert isinstance(stage.source, Reduced)
+        if self.device is not None:
+            share = FinishedPart(many, inputs, self.device, out)
+            return share.run(stage.source, prepare(stage, part, None), self.stop)
         results, failed = cpu.run_finished(many, inputs, self.stop, out)
         if len(failed):
             rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)

@@ -1,0 +1,118 @@
+"""Results that a GPU's kernels finish: the launches, and which results they could not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..expr.nodes import Reduced
+from ..kernel.cuda.many.batches import by_segments
+from ..kernel.cuda.many.teams import Loops, Team, team_of
+from . import gpu
+from .boxes import Stop
+from .gpu import Launcher
+from .prepare import Prepared
+from .results import values
+
+Array: TypeAlias = NDArray[Any]
+
+# Results that may fail before all are made by records: runs side by side take a launch each.
+_ROOM, _SHARE = 1 << 12, 64
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedPart:
+    """A part whose results GPU ``device`` finishes, in ``out`` if that is there."""
+
+    prepared: Prepared
+    inputs: Mapping[int, Array]
+    device: int
+    out: Any = None
+
+    def run(self, source: Reduced, records: Prepared, stop: Stop) -> Any:
+        """The results, on the device if ``out`` is; those that are not certain from ``records``.
+
+        None where those are too many.
+        """
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            place = self.out if self._fits() else None
+            results, failed = self._launched(stop, place)
+            if failed is None:
+                return None
+            if place is None:
+                results = results.get()
+            for places, some in gpu.run_some(records, self.inputs, self.device, stop, failed):
+                exact = values(source, some)
+                if place is None:
+                    results[places] = exact
+                else:
+                    results.reshape(-1)[places[0] : places[-1] + 1].set(exact)
+        with np.errstate(over="ignore"):
+            return results if place is not None else results.astype(source.dtype, copy=False)
+
+    def _fits(self) -> bool:
+        out = self.out
+        return (
+            hasattr(out, "__cuda_array_interface__")
+            and out.dtype == self.prepared.program.sink.dtype
+            and bool(out.flags.c_contiguous)
+            and int(out.device.id) == self.device
+        )
+
+    def _launched(self, stop: Stop, place: Any) -> tuple[Any, Array | None]:
+        """The results on the device, and the places of those that are not certain."""
+        import cupy
+
+        launcher = Launcher(self.prepared, self.inputs, self.device)
+        loops = _loops(launcher)
+        team = team_of(loops, launcher.resident)
+        count = _results(self.prepared)
+        room = _ROOM + count // _SHARE
+        results = cupy.empty(count, self.prepared.program.sink.dtype) if place is None else place
+        notes = cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64)
+        places = cupy.empty(room, np.uint64)
+        partial = cupy.empty(team.partial_words(loops.sums), np.float64)
+        for words, blocks in _launches(launcher, loops, team):
+            if stop.is_set():
+                break
+            launcher.call(blocks, words, results, notes, places, np.uint64(room), partial)
+            # Waiting in a copy would hold the GIL, and other GPUs' threads could not launch.
+            cupy.cuda.get_current_stream().synchronize()
+        failed = int(notes[:1].get()[0])
+        if failed > room:
+            return results, None
+        return results, np.sort(places[:failed].get().astype(np.int64)) if failed else _NONE
+
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+def _results(prepared: Prepared) -> int:
+    space = prepared.space
+    return math.prod(
+        n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced
+    )
+
+
+def _loops(launcher: Launcher) -> Loops:
+    prepared = launcher.prepared
+    many = prepared.program.sink.many
+    assert many is not None
+    tiles = launcher.row_tiles if by_segments(prepared.program) else 0
+    return Loops(many.rows, many.sums, *prepared.loops, tiles)
+
+
+def _launches(launcher: Launcher, loops: Loops, team: Team) -> list[tuple[list[int], int]]:
+    """The geometry of each launch, and its thread blocks."""
+    first = team.geometry(loops)
+    words = [*first, *launcher.words[len(first) :]]
+    each = min(gpu.GRID, max(1, gpu.LAUNCH * team.units // launcher.prepared.visits))
+    ranges = [(u, min(team.units, u + each)) for u in range(0, team.units, each)]
+    return [([begin, end, *words[2:]], end - begin) for begin, end in ranges]
