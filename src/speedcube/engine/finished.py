@@ -43,11 +43,12 @@ class FinishedPart:
 
         with cupy.cuda.Device(self.device):
             place = self.out if self._fits() else None
-            results, failed = self._launched(stop, place)
+            launches = self.launches(place)
+            launches.run(stop)
+            failed = launches.failed()
             if failed is None:
                 return None
-            if place is None:
-                results = results.get()
+            results = launches.results if place is not None else launches.results.get()
             for places, some in gpu.run_some(records, self.inputs, self.device, stop, failed):
                 exact = values(source, some)
                 if place is None:
@@ -66,29 +67,60 @@ class FinishedPart:
             and int(out.device.id) == self.device
         )
 
-    def _launched(self, stop: Stop, place: Any) -> tuple[Any, Array | None]:
-        """The results on the device, and the places of those that are not certain."""
+    def launches(self, place: Any = None) -> Launches:
+        """What is launched, with the memory it needs, on the current device."""
         import cupy
 
         launcher = Launcher(self.prepared, self.inputs, self.device)
         loops = _loops(launcher)
         team = team_of(loops, launcher.resident)
         count = _results(self.prepared)
-        room = _ROOM + count // _SHARE
-        results = cupy.empty(count, self.prepared.program.sink.dtype) if place is None else place
-        notes = cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64)
-        places = cupy.empty(room, np.uint64)
-        partial = cupy.empty(team.partial_words(loops.sums), np.float64)
-        for words, blocks in _launches(launcher, loops, team):
+        return Launches(
+            launcher,
+            tuple(_geometries(launcher, loops, team)),
+            cupy.empty(count, self.prepared.program.sink.dtype) if place is None else place,
+            cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
+            cupy.empty(_ROOM + count // _SHARE, np.uint64),
+            cupy.empty(team.partial_words(loops.sums), np.float64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """Launches that make ``results``, each with its geometry words and its thread blocks.
+
+    ``notes`` begins with how many results were not certain, ``places`` with theirs.
+    """
+
+    launcher: Launcher
+    geometries: tuple[tuple[list[int], int], ...]
+    results: Any
+    notes: Any
+    places: Any
+    partial: Any
+
+    def run(self, stop: Stop) -> None:
+        """Launch, and wait: in a copy, that would hold the GIL, and others could not launch."""
+        import cupy
+
+        for number in range(len(self.geometries)):
             if stop.is_set():
                 break
-            launcher.call(blocks, words, results, notes, places, np.uint64(room), partial)
-            # Waiting in a copy would hold the GIL, and other GPUs' threads could not launch.
+            self.launch(number)
             cupy.cuda.get_current_stream().synchronize()
-        failed = int(notes[:1].get()[0])
-        if failed > room:
-            return results, None
-        return results, np.sort(places[:failed].get().astype(np.int64)) if failed else _NONE
+
+    def launch(self, number: int = 0) -> None:
+        """Launch without waiting."""
+        words, blocks = self.geometries[number]
+        room = np.uint64(len(self.places))
+        self.launcher.call(blocks, words, self.results, self.notes, self.places, room, self.partial)
+
+    def failed(self) -> Array | None:
+        """The places of the results that are not certain; None where they are too many."""
+        count = int(self.notes[:1].get()[0])
+        if count > len(self.places):
+            return None
+        return np.sort(self.places[:count].get().astype(np.int64)) if count else _NONE
 
 
 _NONE: Final = np.empty(0, np.int64)
@@ -109,7 +141,7 @@ def _loops(launcher: Launcher) -> Loops:
     return Loops(many.rows, many.sums, *prepared.loops, tiles)
 
 
-def _launches(launcher: Launcher, loops: Loops, team: Team) -> list[tuple[list[int], int]]:
+def _geometries(launcher: Launcher, loops: Loops, team: Team) -> list[tuple[list[int], int]]:
     """The geometry of each launch, and its thread blocks."""
     first = team.geometry(loops)
     words = [*first, *launcher.words[len(first) :]]

@@ -101,6 +101,7 @@ class ManyLoops:
         put("bool all = complete;")
         text.open("if (all)")
         put("__threadfence();")
+        put("if (threadIdx.x == 0) failed[1 + these] = 0ull;  /* for the next launch */")
         put("sums.clear();")
         member, members = ("threadIdx.x % team", "team") if rows else ("d", "deep")
         text.open(f"for (i64 p = {member}; p < (i64)g7; p += {members})")
