@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Reduced
 from ..kernel.cuda.many.batches import by_segments
-from ..kernel.cuda.many.teams import Loops, Team, team_of
+from ..kernel.cuda.many.teams import Extents, Team, team_of
 from . import gpu
 from .boxes import Stop
 from .gpu import Launcher
@@ -22,7 +22,7 @@ from .results import values
 Array: TypeAlias = NDArray[Any]
 
 # Results that may fail before all are made by records: runs side by side take a launch each.
-_ROOM, _SHARE = 1 << 12, 64
+ROOM, _SHARE = 1 << 12, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class FinishedPart:
             tuple(_geometries(launcher, loops, team)),
             cupy.empty(count, self.prepared.program.sink.dtype) if place is None else place,
             cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
-            cupy.empty(_ROOM + count // _SHARE, np.uint64),
+            cupy.empty(ROOM + count // _SHARE, np.uint64),
             cupy.empty(team.partial_words(loops.sums), np.float64),
         )
 
@@ -133,15 +133,15 @@ def _results(prepared: Prepared) -> int:
     )
 
 
-def _loops(launcher: Launcher) -> Loops:
+def _loops(launcher: Launcher) -> Extents:
     prepared = launcher.prepared
     many = prepared.program.sink.many
     assert many is not None
     tiles = launcher.row_tiles if by_segments(prepared.program) else 0
-    return Loops(many.rows, many.sums, *prepared.loops, tiles)
+    return Extents(many.rows, many.sums, *prepared.loops, tiles)
 
 
-def _geometries(launcher: Launcher, loops: Loops, team: Team) -> list[tuple[list[int], int]]:
+def _geometries(launcher: Launcher, loops: Extents, team: Team) -> list[tuple[list[int], int]]:
     """The geometry of each launch, and its thread blocks."""
     first = team.geometry(loops)
     words = [*first, *launcher.words[len(first) :]]

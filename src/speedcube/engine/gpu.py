@@ -243,6 +243,8 @@ def run_some(
     prepared: Prepared, inputs: Mapping[int, Array], device: int, stop: Stop, wanted: Array
 ) -> Iterator[tuple[Array, Array]]:
     """Kept positions of ``wanted`` (which rise) and their records, some at a time."""
+    if not len(wanted):
+        return
     launcher = Launcher(prepared, inputs, device)
     ends = np.flatnonzero(np.diff(wanted, append=-1) != 1) + 1  # of runs side by side
     start = 0

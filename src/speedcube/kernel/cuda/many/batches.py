@@ -12,7 +12,7 @@ from ..text import HEADER, CudaText, memory
 from ..wide import WIDE, wide
 
 AT_ONCE: Final = 8  # elements that a thread loads before it adds any
-SHORT: Final = 12  # instructions of a body that may as well stand there twice
+SHORT: Final = 32  # instructions of a body that may as well stand there twice
 
 
 class Adding(CudaSink):
@@ -21,7 +21,7 @@ class Adding(CudaSink):
     def __init__(self, text: CudaText, many: Many) -> None:
         super().__init__(text)
         self.many = many
-        self.fine = many.fine and not many.deep
+        self.fine = many.fine
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         self.put(f"double x = {outputs['x']};")
@@ -53,7 +53,7 @@ def by_segments(program: Program) -> bool:
     return many is not None and many.rows and any(leaf.mode == "segment" for leaf in program.leaves)
 
 
-class Batches:
+class ThreadBatches:
     """Prints the loops over a thread's elements."""
 
     def __init__(self, text: CudaText, sink: Adding) -> None:
@@ -75,14 +75,14 @@ class Batches:
         if not loops:
             return
         text.open("")
-        self.put(f"i64 rest = {index};")
+        self.put(f"i64 rest = {index}" + ", digit;" * (loops > 1) + ";" * (loops == 1))
         for d in reversed(range(first, first + loops)):
-            extent, last = f"(i64)g{HEADER + d}", d == first
-            self.put(f"i64 digit{d} = rest{'' if last else ' % ' + extent};")
-            if not last:
-                self.put(f"rest /= {extent};")
+            extent = f"(i64)g{HEADER + d}"
+            if d > first:
+                self.put(f"rest = quotient_of(rest, {extent}, digit);")
             for k in range(count):
-                self.put(f"{to}{k} += digit{d} * {text.word(k, 1 + d)};")
+                digit = "digit" if d > first else "rest"
+                self.put(f"{to}{k} += {digit} * {text.word(k, 1 + d)};")
         text.close()
 
     def emit(self) -> None:
@@ -90,17 +90,25 @@ class Batches:
         if by_segments(self.program):
             self.stretches()
         elif self.many.rows:
+            self.put("int count = (int)(j1 - j0);")
             self.text.open("for (i64 r = begin + d; r < end; r += deep)")
-            self.bases("r")
-            self.batches("j0", "j1", "side", "i")
+            self.bases("r", "from")
+            for k in range(self.text.count):
+                self.put(f"base{k} += j0 * {self.text.word(k, 1 + self.text.outer)};")
+            self.batches("side", "i")
             self.text.close()
         else:
-            self.batches("begin", "end", "deep", "d")
+            self.put("int count = (int)(end - begin);")
+            if self.program.reduced == 1:
+                for k in range(self.text.count):
+                    self.put(f"from{k} += begin * {self.text.word(k, 1 + self.program.kept)};")
+                self.put("begin = 0;")
+            self.batches("deep", "d")
 
-    def bases(self, row: str) -> None:
+    def bases(self, row: str, start: str) -> None:
         """The positions of leaves at reduced position ``row``."""
         for k in range(self.text.count):
-            self.put(f"i64 base{k} = from{k};")
+            self.put(f"i64 base{k} = {start}{k};")
         self.digits(row, self.program.kept, self.program.reduced, "base", self.text.count)
 
     def stretches(self) -> None:
@@ -108,34 +116,34 @@ class Batches:
         leaf = next(leaf for leaf in self.program.leaves if leaf.mode == "segment")
         assert leaf.stream is not None
         self.text.open("for (i64 r = begin; r < end; r++)")
-        self.bases("r")
+        self.bases("r", "from")
         self.text.open("for (i64 t = j0; t < j1; t++)")
         segment_tile(self.text, self.sink, leaf, leaf.stream)
         self.text.close()
         self.text.close()
 
     def at(self, n: str) -> None:
-        """Element ``n``: ``j`` of a row, or a reduced position of a column."""
+        """Element ``n`` of the unit: ``j`` of a row, or a reduced position of a column."""
         if self.many.rows:
             self.put(f"i64 j = {n};")
         else:
-            self.bases(n)
+            self.bases(f"begin + {n}" if self.program.reduced > 1 else n, "from")
 
-    def batches(self, begin: str, end: str, step: str, mine: str) -> None:
-        """Elements ``begin + mine``, and so on, ``step`` apart, before ``end``."""
+    def batches(self, step: str, mine: str) -> None:
+        """The unit's elements ``mine``, and so on, ``step`` apart."""
         put, text = self.put, self.text
         if not self.loaded or len(self.program.element.instrs) > SHORT:
-            text.open(f"for (i64 n = {begin} + {mine}; n < {end}; n += {step})")
+            text.open(f"for (int n = {mine}; n < count; n += {step})")
             self.at("n")
             self.sink.consume(text.element("j", "0", {}), "j", "0", "0")
             text.close()
             return
-        put(f"i64 m = {begin}, batch = {AT_ONCE} * (i64){step};")
-        text.open(f"for (; m + batch <= {end}; m += batch)")
-        self.batch(self.near(), step, mine, None)
+        put(f"int m = 0, batch = {AT_ONCE} * {step};")
+        text.open("for (; m + batch <= count; m += batch)")
+        self.batch(self.near(), step, mine, False)
         text.close()
-        text.open(f"if (m < {end})")
-        self.batch(1, step, mine, end)
+        text.open("if (m < count)")
+        self.batch(1, step, mine, True)
         text.close()
 
     def near(self) -> int:
@@ -145,21 +153,21 @@ class Batches:
             return 1
         return min(AT_ONCE, WIDE // max(dtypes.itemsize(leaf.dtype) for leaf in leaves))
 
-    def batch(self, near: int, step: str, mine: str, end: str | None) -> None:
-        """``AT_ONCE`` elements of a thread; none where there are none before ``end``."""
-        put, text, nothing = self.put, self.text, "" if end is None else " = {}"
+    def batch(self, near: int, step: str, mine: str, some: bool) -> None:
+        """``AT_ONCE`` elements of a thread, or as many as there are."""
+        put, text, nothing = self.put, self.text, " = {}" * some
         for k in self.loaded:
             kind = wide(self.program.leaves[k].dtype, near)
             put(f"{kind} ahead{k}[{AT_ONCE // near}]{nothing};")
         each = f"for (int a = 0; a < {AT_ONCE // near}; a++)"
-        first = f"m + {near} * ({mine} + a * (i64){step})"
-        some = "" if end is None else f"if (m + a * (i64){step} < {end})"
+        first = f"m + {near} * ((int){mine} + a * (int){step})"
+        there = f"if (m + a * (int){step} < count)" * some
         put("#pragma unroll")
         text.open(each)
-        text.open(some)
-        put(f"i64 n = {first};")
-        if end is not None:
-            put(f"if (n >= {end}) n = {end} - 1;")
+        text.open(there)
+        put(f"int n = {first};")
+        if some:
+            put("if (n >= count) n = count - 1;")
         self.at("n")
         for k in self.loaded:
             self.load(k, near)
@@ -167,13 +175,13 @@ class Batches:
         text.close()
         put("#pragma unroll")
         text.open(each)
-        text.open(some)
+        text.open(there)
         put("#pragma unroll")
         text.open(f"for (int v = 0; v < {near}; v++)")
-        put(f"i64 n = {first} + v;")
+        put(f"int n = {first} + v;")
         self.at("n")
         x = text.element("j", "0", {f"leaf{k}": self.ahead(k) for k in self.loaded})["x"]
-        put(f"double x = {x};" if end is None else f"double x = n < {end} ? {x} : 0.0;")
+        put(f"double x = n < count ? {x} : 0.0;" if some else f"double x = {x};")
         self.sink.add()
         for _ in range(3):
             text.close()

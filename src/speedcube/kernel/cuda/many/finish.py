@@ -114,7 +114,7 @@ def giving(many: Many, dtype: str, place: str) -> list[str]:
             lines.append(f"certain = certain && sums.least >= {(TINY << 53) - 1:#x}ull;")
     nan = "bits_to_float(0x7fc00000u)" if kind == "float" else "bits_to_double(0x7ff8ull << 48)"
     lines += [
-        "bool nan = sums.most >= 0x7ff80000ull;  /* an element is NaN */",
+        "bool nan = sums.most >= 0x7ff80000u;  /* an element is NaN */",
         f"{kind} result = nan ? {nan} : ({kind})value;",
         f"give(result, certain || nan, ({kind} *)out, {place}, failed, places, room);",
     ]

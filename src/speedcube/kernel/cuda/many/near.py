@@ -23,13 +23,25 @@ __device__ __forceinline__ double two_sum(double a, double b, double &left) {
   left = (a - (s - z)) + (b - z);
   return s;
 }
+/* a / b, and the rest: 64 bits are divided by a hundred instructions. */
+__device__ __forceinline__ i64 quotient_of(i64 a, i64 b, i64 &rest) {
+  if (((u64)a | (u64)b) >> 32 == 0ull) {
+    unsigned q = (unsigned)a / (unsigned)b;
+    rest = (unsigned)a - q * (unsigned)b;
+    return q;
+  }
+  i64 q = a / b;
+  rest = a - q * b;
+  return q;
+}
 /* N sums, the largest magnitude's bits, and the least of those that are not zero, less one. */
 template <int N> struct Sums {
   Near of[N];
-  u64 most, least;
+  unsigned most;
+  u64 least;
   __device__ __forceinline__ void clear() {
     for (int k = 0; k < N; k++) of[k].value = of[k].tail = of[k].bound = 0.0;
-    most = 0ull;
+    most = 0u;
     least = ~0ull;
   }
 };
@@ -57,7 +69,7 @@ __device__ __forceinline__ void scaled(Near &sum, i64 added) {
   sum.bound *= (double)(4 * added + 4) * 0x1p-53;
 }
 template <int N> __device__ __forceinline__ void note_most(Sums<N> &s, double x) {
-  u64 size = double_to_bits(x) >> 32 & 0x7fffffffull;
+  unsigned size = (unsigned)(double_to_bits(x) >> 32) & 0x7fffffffu;
   if (size > s.most) s.most = size;
 }
 template <int N> __device__ __forceinline__ void note_least(Sums<N> &s, double x) {
@@ -86,7 +98,7 @@ template <int N> __device__ __forceinline__ void keep(volatile double *to, i64 s
     to[(3 * k + 1) * stride] = s.of[k].tail;
     to[(3 * k + 2) * stride] = s.of[k].bound;
   }
-  to[3 * N * stride] = bits_to_double(s.most);
+  to[3 * N * stride] = bits_to_double((u64)s.most);
   if (N > 1) to[(3 * N + 1) * stride] = bits_to_double(s.least);
 }
 template <int N> __device__ __forceinline__ void take(const volatile double *from, i64 stride,
@@ -97,7 +109,7 @@ template <int N> __device__ __forceinline__ void take(const volatile double *fro
     s.of[k].tail = from[(3 * k + 1) * stride];
     s.of[k].bound = from[(3 * k + 2) * stride];
   }
-  s.most = double_to_bits(from[3 * N * stride]);
+  s.most = (unsigned)double_to_bits(from[3 * N * stride]);
   s.least = N > 1 ? double_to_bits(from[(3 * N + 1) * stride]) : ~0ull;
 }
 /* Puts together the sums of threads whose numbers differ in the bits [first, last). */
@@ -112,7 +124,7 @@ template <int N> __device__ __forceinline__ void together(Sums<N> &mine, unsigne
         other.of[k].tail = across(mine.of[k].tail, bit);
         other.of[k].bound = across(mine.of[k].bound, bit);
       }
-      other.most = across((unsigned)mine.most, bit);
+      other.most = across(mine.most, bit);
       other.least = N > 1 ? across(mine.least, bit) : ~0ull;
     } else {
       __syncthreads();

@@ -15,15 +15,22 @@ of parts wait.
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...program import Program
 from ..hooks import WAIT
 from ..loops import parameter_count
 from ..prelude import PRELUDE, THREADS
 from ..text import HEADER, CudaText
 from ..wide import SUPPORT
-from .batches import Adding, Batches, by_segments
+from .batches import Adding, ThreadBatches, by_segments
 from .finish import FINISH, giving
 from .near import SUMS, words
+
+# By sums a result: of how many parts a thread loads them before it puts any together, and how many
+# blocks a multiprocessor holds at least, for which registers are kept few.
+PARTS: Final = {1: 4, 2: 2}
+BLOCKS: Final = {False: {1: 4, 2: 3}, True: {1: 3, 2: 3}}  # of columns, of rows
 
 
 class ManyLoops:
@@ -34,7 +41,7 @@ class ManyLoops:
         self.program, self.many = program, program.sink.many
         self.text = CudaText(program)
         self.sink = Adding(self.text, self.many)
-        self.batches = Batches(self.text, self.sink)
+        self.batches = ThreadBatches(self.text, self.sink)
         self.put = self.text.put
         self.segments = by_segments(program)
 
@@ -43,13 +50,7 @@ class ManyLoops:
         put(f"constexpr int SUMS = {self.many.sums};")
         put(f"__shared__ double waiting[{words(self.many.sums)} * THREADS];")
         put("__shared__ bool complete;")
-        side, deep = ("THREADS", "1u") if self.segments else ("(unsigned)g5", "(unsigned)g6")
-        put(f"unsigned side = {side}, deep = {deep}, team = side * deep;")
-        put("unsigned groups = THREADS / team, group = threadIdx.x / team;")
-        put("unsigned d = threadIdx.x / side % deep, i = threadIdx.x % side;")
-        steps = "(i64)g5" if self.segments else "(i64)g4"
-        put(f"i64 steps = {steps}, each = {'(i64)g9' if self.many.rows else 'side'};")
-        put("i64 across = (steps + each - 1) / each;")
+        self.team()
         text.open("for (i64 u = (i64)g0 + blockIdx.x; u < (i64)g1; u += gridDim.x)")
         self.place()
         put("Sums<SUMS> sums;")
@@ -62,17 +63,40 @@ class ManyLoops:
         text.close()
         return self.function()
 
+    def team(self) -> None:
+        """Where a thread is in its block, and how many blocks lie across."""
+        put = self.put
+        if self.segments:
+            put("constexpr unsigned side = THREADS, deep = 1u, team = THREADS;")
+            put("unsigned groups = 1u, group = 0u, d = 0u, i = threadIdx.x;")
+            put("i64 steps = (i64)g5;")
+        else:
+            put("unsigned side = 1u << (int)g5, deep = 1u << (int)g6, team = side * deep;")
+            put("int shift = (int)(g5 + g6);")
+            put("unsigned groups = THREADS >> shift, group = threadIdx.x >> shift;")
+            put("unsigned d = threadIdx.x >> (int)g5 & (deep - 1u), i = threadIdx.x & (side - 1u);")
+            put("i64 steps = (i64)g4;")
+        if self.many.rows:
+            put("i64 each = (i64)g9, none, across = 1;")
+            put("if ((i64)g7 > 1) across = quotient_of(steps + each - 1, each, none);")
+        else:
+            put("i64 across = (steps + side - 1) >> (int)g5;")
+
     def place(self) -> None:
         """The kept position, the results' place, and which part of them this is."""
         put, count = self.put, self.text.count
-        put("i64 these = u / (i64)g7, part = u % (i64)g7;")
+        put("i64 these = u, part = 0;")
+        put("if ((i64)g7 > 1) these = quotient_of(u, (i64)g7, part);")
         if self.many.rows:
             put("i64 o = these * groups + group;")
-            put("i64 begin = part / across * (i64)g8, j0 = part % across * each;")
+            put("i64 begin = 0, j0 = 0;")
+            put("if ((i64)g7 > 1) begin = quotient_of(part, across, j0);")
+            put("begin *= (i64)g8; j0 *= each;")
             put("i64 j1 = j0 + each < steps ? j0 + each : steps;")
             put("bool inside = o < (i64)g3;")
         else:
-            put("i64 o = these / across * groups + group, j = these % across * side + i;")
+            put("i64 j, o = quotient_of(these, across, j) * groups + group;")
+            put("j = j * side + i;")
             put("i64 begin = part * (i64)g8;")
             put("bool inside = o < (i64)g3 && j < steps;")
             put("if (j >= steps) j = steps - 1;")
@@ -87,7 +111,7 @@ class ManyLoops:
         put, text, rows = self.put, self.text, self.many.rows
         first = "1u" if rows else "side"
         put(f"together(sums, {first}, team, waiting);")
-        put(f"bool gives = inside && {'threadIdx.x % team == 0' if rows else 'd == 0'};")
+        put(f"bool gives = inside && {'(threadIdx.x & (team - 1u)) == 0u' if rows else 'd == 0'};")
         text.open("if ((i64)g7 > 1)")
         slot, slots = ("group", "groups") if rows else ("group * side + i", "groups * side")
         put(f"i64 slots = {slots}, size = {words(self.many.sums)} * slots;")
@@ -103,12 +127,20 @@ class ManyLoops:
         put("__threadfence();")
         put("if (threadIdx.x == 0) failed[1 + these] = 0ull;  /* for the next launch */")
         put("sums.clear();")
-        member, members = ("threadIdx.x % team", "team") if rows else ("d", "deep")
-        text.open(f"for (i64 p = {member}; p < (i64)g7; p += {members})")
-        put("Sums<SUMS> other;")
-        put("if (inside) take(mine + p * size, slots, other);")
-        put("else other.clear();")
-        put("merge(sums, other);")
+        parts = PARTS[self.many.sums]
+        member, members = ("threadIdx.x & (team - 1u)", "team") if rows else ("d", "deep")
+        put(f"i64 members = {members};")
+        text.open(f"for (i64 p = {member}; p < (i64)g7; p += {parts} * members)")
+        put(f"Sums<SUMS> other[{parts}];")
+        put("#pragma unroll")
+        text.open(f"for (int a = 0; a < {parts}; a++)")
+        put(
+            "if (p + a * members < (i64)g7) take(mine + (p + a * members) * size, slots, other[a]);"
+        )
+        put("else other[a].clear();")
+        text.close()
+        put("#pragma unroll")
+        put(f"for (int a = 0; a < {parts}; a++) merge(sums, other[a]);")
         text.close()
         put(f"together(sums, {first}, team, waiting);")
         text.close()
@@ -129,7 +161,8 @@ class ManyLoops:
         arguments += [f"u64 p{k}" for k in range(parameter_count(self.program))]
         arguments += [f"u64 b{k}" for k in range(text.count)]
         arguments += ["u64 *out", "u64 *failed", "u64 *places", "u64 room", "double *partial"]
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) kernel('
+        bounds = f"{THREADS}, {BLOCKS[self.many.rows][self.many.sums]}"
+        head = f'extern "C" __global__ void __launch_bounds__({bounds}) kernel('
         return "\n".join(
             [
                 PRELUDE,

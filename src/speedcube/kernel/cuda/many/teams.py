@@ -18,6 +18,8 @@ from .near import words
 LEAST: Final = 2  # results: one alone needs no kernel of this kind
 _WARP: Final = 32
 _WAVES: Final = 4  # blocks that a GPU should have for each one there is room for
+_FEW_PARTS: Final = 8
+_MOST: Final = 1 << 30  # rows of a part, and steps: kernels count them in 32 bits
 
 
 def gpu_layout(space: Space, source: Reduced) -> Layout | None:
@@ -55,7 +57,7 @@ def _certain(source: Reduced) -> bool:
 
 
 @dataclass(frozen=True)
-class Loops:
+class Extents:
     """What a kernel walks over, with ``sums`` sums a result.
 
     ``tiles``: of a row, where a block takes whole segments of a stream; else 0.
@@ -89,21 +91,21 @@ class Team:
         """Words in which sums of parts wait."""
         return 0 if self.parts == 1 else self.units * self.slots * words(sums)
 
-    def geometry(self, loops: Loops) -> list[int]:
+    def geometry(self, loops: Extents) -> list[int]:
         """The first words of the geometry; the first two, the units, are set for each launch."""
         counts = [0, self.units, loops.reduced, loops.kept, loops.steps]
-        side = loops.tiles or self.side
-        return [*counts, side, self.deep, self.parts, self.part_rows, self.part_steps]
+        side, deep = self.side.bit_length() - 1, self.deep.bit_length() - 1
+        return [*counts, loops.tiles or side, deep, self.parts, self.part_rows, self.part_steps]
 
 
-def team_of(loops: Loops, resident: int) -> Team:
+def team_of(loops: Extents, resident: int) -> Team:
     """Threads for ``loops`` on a device that holds ``resident`` blocks at once."""
     if loops.tiles:
         return _cut(loops, THREADS, 1, loops.tiles, resident)
     return (_row_team if loops.rows else _column_team)(loops, resident)
 
 
-def _column_team(loops: Loops, resident: int) -> Team:
+def _column_team(loops: Extents, resident: int) -> Team:
     side = min(THREADS, _power(loops.steps))
     while (
         side > _WARP
@@ -115,8 +117,9 @@ def _column_team(loops: Loops, resident: int) -> Team:
     return _cut(loops, side, deep, 1, resident)
 
 
-def _row_team(loops: Loops, resident: int) -> Team:
-    side = min(THREADS, _power(loops.steps // AT_ONCE))
+def _row_team(loops: Extents, resident: int) -> Team:
+    # Sums that few threads share cost less to put together, if there are threads enough.
+    side = min(THREADS // 4, max(min(16, _floor(loops.steps // 25)), _floor(loops.steps // 256)))
     while side < THREADS and 2 * side <= loops.steps and loops.kept * side < resident * THREADS:
         side *= 2
     deep = 1
@@ -129,21 +132,33 @@ def _row_team(loops: Loops, resident: int) -> Team:
     return _cut(loops, side, deep, loops.steps, resident)
 
 
-def _cut(loops: Loops, side: int, deep: int, steps: int, resident: int) -> Team:
+def _cut(loops: Extents, side: int, deep: int, steps: int, resident: int) -> Team:
     """The team of these threads, its rows of ``steps`` cut where blocks would be too few."""
     groups = THREADS // (side * deep)
     blocks = -(-loops.kept // groups)
     if not loops.rows:
         blocks *= -(-loops.steps // side)
-    wanted = -(-_WAVES * resident // blocks) if blocks < _WAVES * resident else 1
+    wanted = _wanted_parts(blocks, resident)
     least = 2 * AT_ONCE * deep  # rows of a part
-    part_rows = max(min(loops.reduced, least), -(-loops.reduced // wanted))
+    part_rows = min(_MOST, max(min(loops.reduced, least), -(-loops.reduced // wanted)))
     across = -(-loops.reduced // part_rows)
     least = 1 if loops.tiles else 2 * AT_ONCE * side
-    part_steps = max(min(steps, least), -(-steps // -(-wanted // across)))
+    part_steps = min(_MOST, max(min(steps, least), -(-steps // -(-wanted // across))))
     parts = across * -(-steps // part_steps)
     slots = groups if loops.rows else groups * side
     return Team(side, deep, parts, part_rows, part_steps, blocks, slots)
+
+
+def _wanted_parts(blocks: int, resident: int) -> int:
+    """Parts of a result: a few waves of blocks, but not many parts of one for a second wave."""
+    if blocks * _FEW_PARTS < resident:
+        return resident // blocks
+    return min(_FEW_PARTS, -(-_WAVES * resident // blocks)) if blocks < _WAVES * resident else 1
+
+
+def _floor(number: int) -> int:
+    """The largest power of two that is ``number`` or less, at least 1."""
+    return 1 << max(0, number.bit_length() - 1)
 
 
 def _power(number: int) -> int:
