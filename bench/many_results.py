@@ -156,11 +156,12 @@ def gpu_row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) 
     stage = make_plan(y._expr, Resources("gpu", 1), "", 1024).stages[-1]
     prepared, stop = prepare_many(stage, stage.parts[0], gpu=True), Stop()
     assert prepared is not None
-    place = cupy.empty(stage.shape, prepared.program.sink.dtype)
-    run = FinishedPart(prepared, {}, 0).launches(place)
-    run.run(stop)
-    failed = run.failed()
-    kernel = device_seconds(run.launch)
+    part = FinishedPart(prepared, {}, 0)
+    place = part.memory()
+    with part.launches() as run:
+        run.run(place, stop)
+        failed = run.failed()
+        kernel = device_seconds(lambda: run.launch(place))
     theirs = device_seconds(lambda: getattr(x, op)(axis=axis))
     value = y.compute(on="gpu")
     times: list[tuple[float, float]] = []

@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -88,8 +88,15 @@ class DeviceArray(np.ndarray):
     def data(self) -> Any:  # type: ignore[override]
         return SimpleNamespace(ptr=self.ctypes.data)
 
+    __cuda_array_interface__: ClassVar[dict[str, Any]] = {}
+    device: ClassVar[Any] = SimpleNamespace(id=0)
+
     def get(self) -> np.ndarray:
         return np.array(self)
+
+    def set(self, array: np.ndarray) -> None:
+        assert array.shape == self.shape
+        self[...] = array
 
 
 def fake_cupy() -> ModuleType:

@@ -10,6 +10,7 @@ from typing import Any
 
 import dask.local
 import dask.threaded
+from dask.callbacks import Callback
 
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
@@ -26,7 +27,7 @@ from .clusters.losses import reported
 from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
-from .graph import build_graph, deferred_values
+from .graph import build_graph, deferred_values, run_in_order
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
 from .small.known import SMALL
@@ -101,8 +102,9 @@ def compute(
     get = _get(rung)
     leave_on_gpu = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
+    run = run_in_order if rung.kind == "gpu" and not Callback.active else get
     try:
-        return shaped(get(graph.tasks, graph.key), root.shape)
+        return shaped(run(graph.tasks, graph.key), root.shape)
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Reduced
+from ..expr.nodes import Reduced, Stored
 from ..kernel.cuda.many.batches import by_segments
 from ..kernel.cuda.many.teams import Extents, Team, team_of
 from . import gpu
@@ -23,6 +24,10 @@ Array: TypeAlias = NDArray[Any]
 
 # Results that may fail before all are made by records: runs side by side take a launch each.
 ROOM, _SHARE = 1 << 12, 64
+
+
+# Bytes of a device's memory that a part's launches may keep for the next time.
+_KEPT: Final = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +48,14 @@ class FinishedPart:
 
         with cupy.cuda.Device(self.device):
             place = self.out if self._fits() else None
-            launches = self.launches(place)
-            launches.run(stop)
-            failed = launches.failed()
+            results = self.memory() if place is None else place
+            with self.launches() as launches:
+                launches.run(results, stop)
+                failed = launches.failed()
             if failed is None:
                 return None
-            results = launches.results if place is not None else launches.results.get()
+            if place is None:
+                results = results.get()
             for places, some in gpu.run_some(records, self.inputs, self.device, stop, failed):
                 exact = values(source, some)
                 if place is None:
@@ -67,60 +74,94 @@ class FinishedPart:
             and int(out.device.id) == self.device
         )
 
-    def launches(self, place: Any = None) -> Launches:
-        """What is launched, with the memory it needs, on the current device."""
+    def memory(self) -> Any:
+        """Memory for the results on the current device."""
+        import cupy
+
+        return cupy.empty(_results(self.prepared), self.prepared.program.sink.dtype)
+
+    @contextmanager
+    def launches(self) -> Iterator[Launches]:
+        """What is launched on the current device: as an earlier computation left it, if it can."""
+        if not self._stays():
+            yield self._launches()
+            return
+        idle: list[Launches] = self.prepared.frames.setdefault(("finished", self.device), [])
+        try:
+            launches = idle.pop()
+        except IndexError:
+            launches = self._launches()
+        yield launches
+        if launches.bytes <= _KEPT:
+            idle.append(launches)
+
+    def _stays(self) -> bool:
+        """Whether the next computation reads the same memory."""
+        sources = (leaf.source for leaf in self.prepared.space.leaves)
+        return not self.inputs and all(
+            source.on_device for source in sources if isinstance(source, Stored)
+        )
+
+    def _launches(self) -> Launches:
         import cupy
 
         launcher = Launcher(self.prepared, self.inputs, self.device)
-        loops = _loops(launcher)
-        team = team_of(loops, launcher.resident)
-        count = _results(self.prepared)
+        extents = _extents(launcher)
+        team = team_of(extents, launcher.resident)
+        room = ROOM + _results(self.prepared) // _SHARE
         return Launches(
             launcher,
-            tuple(_geometries(launcher, loops, team)),
-            cupy.empty(count, self.prepared.program.sink.dtype) if place is None else place,
+            tuple(_geometries(launcher, extents, team)),
             cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
-            cupy.empty(ROOM + count // _SHARE, np.uint64),
-            cupy.empty(team.partial_words(loops.sums), np.float64),
+            cupy.empty(room, np.uint64),
+            cupy.empty(team.partial_words(extents.sums), np.float64),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """Launches that make ``results``, each with its geometry words and its thread blocks.
+    """Launches that make results, each with its geometry words and its thread blocks.
 
-    ``notes`` begins with how many results were not certain, ``places`` with theirs.
+    ``notes`` begins with how many results were not certain, ``places`` with theirs. They are as
+    they were before when all is done.
     """
 
     launcher: Launcher
     geometries: tuple[tuple[list[int], int], ...]
-    results: Any
     notes: Any
     places: Any
     partial: Any
 
-    def run(self, stop: Stop) -> None:
+    @property
+    def bytes(self) -> int:
+        """Of the memory that launches need besides inputs and results."""
+        return int(self.notes.nbytes + self.places.nbytes + self.partial.nbytes)
+
+    def run(self, results: Any, stop: Stop) -> None:
         """Launch, and wait: in a copy, that would hold the GIL, and others could not launch."""
         import cupy
 
         for number in range(len(self.geometries)):
             if stop.is_set():
                 break
-            self.launch(number)
+            self.launch(results, number)
             cupy.cuda.get_current_stream().synchronize()
 
-    def launch(self, number: int = 0) -> None:
+    def launch(self, results: Any, number: int = 0) -> None:
         """Launch without waiting."""
         words, blocks = self.geometries[number]
         room = np.uint64(len(self.places))
-        self.launcher.call(blocks, words, self.results, self.notes, self.places, room, self.partial)
+        self.launcher.call(blocks, words, results, self.notes, self.places, room, self.partial)
 
     def failed(self) -> Array | None:
         """The places of the results that are not certain; None where they are too many."""
         count = int(self.notes[:1].get()[0])
+        if not count:
+            return _NONE
+        self.notes[:1].fill(0)
         if count > len(self.places):
             return None
-        return np.sort(self.places[:count].get().astype(np.int64)) if count else _NONE
+        return np.sort(self.places[:count].get().astype(np.int64))
 
 
 _NONE: Final = np.empty(0, np.int64)
@@ -133,17 +174,28 @@ def _results(prepared: Prepared) -> int:
     )
 
 
-def _loops(launcher: Launcher) -> Extents:
+def _extents(launcher: Launcher) -> Extents:
     prepared = launcher.prepared
     many = prepared.program.sink.many
     assert many is not None
     tiles = launcher.row_tiles if by_segments(prepared.program) else 0
-    return Extents(many.rows, many.sums, *prepared.loops, tiles)
+    return Extents(many.rows, _mixed(prepared), many.sums, *prepared.loops, tiles)
 
 
-def _geometries(launcher: Launcher, loops: Extents, team: Team) -> list[tuple[list[int], int]]:
+def _mixed(prepared: Prepared) -> bool:
+    """Whether some leaves lie along the tile loop, and others along the reduced loop outside it."""
+    lane, reduced = prepared.tiling.first, prepared.program.reduced
+    if not reduced:
+        return False
+    here, outside = (
+        {abs(strides[k]) for strides in prepared.space.strides} for k in (lane, lane - 1)
+    )
+    return 1 in here and 1 in outside
+
+
+def _geometries(launcher: Launcher, extents: Extents, team: Team) -> list[tuple[list[int], int]]:
     """The geometry of each launch, and its thread blocks."""
-    first = team.geometry(loops)
+    first = team.geometry(extents)
     words = [*first, *launcher.words[len(first) :]]
     each = min(gpu.GRID, max(1, gpu.LAUNCH * team.units // launcher.prepared.visits))
     ranges = [(u, min(team.units, u + each)) for u in range(0, team.units, each)]

@@ -8,15 +8,15 @@ from typing import Final
 
 from .... import dtypes
 from ....expr.analysis import analyse
-from ....expr.nodes import Reduced
+from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...lower.many import OPS, Layout
 from ..prelude import THREADS
 from .batches import AT_ONCE
 from .near import words
 
-LEAST: Final = 2  # results: one alone needs no kernel of this kind
 _WARP: Final = 32
+_SECTOR: Final = 8  # elements side by side that use what memory brings
 _WAVES: Final = 4  # blocks that a GPU should have for each one there is room for
 _FEW_PARTS: Final = 8
 _MOST: Final = 1 << 30  # rows of a part, and steps: kernels count them in 32 bits
@@ -28,11 +28,13 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
     Neighbouring threads take what lies near in memory: elements of a result, or of several.
     """
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if results < LEAST or space.size == 0 or not _certain(source):
+    if space.size == 0 or not _certain(source):
         return None
+    if results == 1 and any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves):
+        return None  # one record of what is generated costs nothing beside it
     last = len(space.extents) - 1
     across = [k for k, reduced in enumerate(space.reduced) if not reduced]
-    lane = min(across, key=lambda k: _step(space, k))
+    lane = min(across, key=lambda k: _step(space, k), default=last)
     if _step(space, last) <= _step(space, lane):
         return Layout(space, Tiling(last, TILE, 1), True)
     return Layout(with_lanes(space, lane), Tiling(last, TILE, 1), False)
@@ -60,10 +62,12 @@ def _certain(source: Reduced) -> bool:
 class Extents:
     """What a kernel walks over, with ``sums`` sums a result.
 
+    ``mixed``: memory is walked along the steps and along the reduced positions at once.
     ``tiles``: of a row, where a block takes whole segments of a stream; else 0.
     """
 
     rows: bool
+    mixed: bool
     sums: int
     kept: int
     reduced: int
@@ -102,6 +106,9 @@ def team_of(loops: Extents, resident: int) -> Team:
     """Threads for ``loops`` on a device that holds ``resident`` blocks at once."""
     if loops.tiles:
         return _cut(loops, THREADS, 1, loops.tiles, resident)
+    if loops.mixed and loops.steps >= _SECTOR:
+        deep = min(THREADS // _SECTOR, _power(loops.reduced))
+        return _cut(loops, _SECTOR, deep, loops.steps if loops.rows else 1, resident)
     return (_row_team if loops.rows else _column_team)(loops, resident)
 
 
