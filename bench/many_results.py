@@ -1,15 +1,20 @@
 """Reductions with many results beside NumPy, on one core: python bench/many_results.py [--json F].
 
 Pairs in turn, medians of their ratios, and the ratio of the best times, which a busy machine
-disturbs less; "kernel" leaves out planning and scheduling. Above 1 we win.
+disturbs less; "kernel" leaves out planning and scheduling. Above 1 we win. With --gpu beside CuPy,
+the data and the results on one GPU; "kernel" is then measured by the device, beside CuPy's.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import hashlib
 import json
 import os
+import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +23,9 @@ from typing import Any
 import numpy as np
 
 import speedcube as sc
-from speedcube.engine import finished
 from speedcube.engine.boxes import Stop
+from speedcube.engine.finished.cpu import run_finished
+from speedcube.engine.finished.gpu import FinishedPart
 from speedcube.engine.prepare import prepare_many
 from speedcube.plan.plan import Resources, make_plan
 
@@ -58,6 +64,38 @@ ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
 )
 
 
+BIG = (20_000, 20_000)
+GPU_ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
+    *((BIG, axis, "float64", op) for op in ("sum", "mean", "std") for axis in (0, 1)),
+    *((BIG, axis, "float32", op) for op in ("sum", "std") for axis in (0, 1)),
+    (BIG, 0, "float16", "mean"),
+    (BIG, 1, "float16", "mean"),
+    (BIG, 0, "int32", "mean"),
+    ((10_000, 10_000), 0, "float64", "sum"),
+    ((10_000, 10_000), 1, "float64", "sum"),
+    ((10_000_000, 8), 1, "float64", "sum"),
+    ((10_000_000, 8), 0, "float64", "sum"),
+    ((8, 10_000_000), 0, "float64", "sum"),
+    ((10_000_000, 3), 1, "float64", "sum"),
+    ((1_000_000, 3), 1, "float64", "sum"),
+    ((1_000_000, 3), 1, "float64", "var"),
+    ((1_000_000, 50), 0, "float64", "sum"),
+    ((1_000_000, 50), 1, "float64", "sum"),
+    ((100_000_000, 2), 0, "float64", "sum"),
+    ((2, 100_000_000), 1, "float64", "sum"),
+    ((100_000, 1000), 0, "float64", "sum"),
+    ((100_000, 1000), 1, "float64", "sum"),
+    ((240, 100, 200), 0, "float64", "mean"),
+    ((240, 100, 200), 1, "float64", "mean"),
+    ((240, 100, 200), (1, 2), "float64", "mean"),
+    ((20, 300, 600), 0, "float32", "mean"),
+    ((20, 300, 600), 0, "float32", "std"),
+    ((3650, 180, 360), 0, "float32", "std"),
+    ((40, 90, 110, 500), (0, 2), "float64", "sum"),
+    ((4000, 6000, 3), (0, 1), "uint8", "mean"),
+)
+
+
 def seconds(function: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     function()
@@ -70,10 +108,10 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
     stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
     prepared, stop = prepare_many(stage, stage.parts[0]), Stop()
     assert prepared is not None
-    failed = len(finished.run_finished(prepared, {}, stop)[1])
+    failed = len(run_finished(prepared, {}, stop)[1])
     times: list[tuple[float, float, float]] = []
     for _ in range(pairs):
-        kernel = seconds(lambda: finished.run_finished(prepared, {}, stop))
+        kernel = seconds(lambda: run_finished(prepared, {}, stop))
         ours = seconds(lambda: y.compute(on="core"))
         theirs = seconds(lambda: getattr(x, op)(axis=axis))
         times.append((kernel, ours, theirs))
@@ -92,20 +130,94 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
     }
 
 
+def device_seconds(function: Callable[[], Any], repeat: int = 5) -> float:
+    """Of the device alone, a call; the best of some."""
+    import cupy
+
+    times = []
+    for _ in range(repeat):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        function()
+        end.record()
+        end.synchronize()
+        times.append(float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3)
+    return min(times)
+
+
+def gpu_row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> dict[str, Any]:
+    import cupy
+
+    generator = cupy.random.default_rng(1)
+    x = cupy.empty(shape, dtype)
+    for part in x.reshape(-1)[: x.size // 10 * 10].reshape(10, -1):
+        part[...] = (generator.standard_normal(part.size) * 50).astype(dtype)
+    y = getattr(sc.asarray(x), op)(axis=axis)
+    stage = make_plan(y._expr, Resources("gpu", 1), "", 1024).stages[-1]
+    prepared, stop = prepare_many(stage, stage.parts[0], gpu=True), Stop()
+    assert prepared is not None
+    part = FinishedPart(prepared, {}, 0)
+    place = part.memory()
+    with part.launches() as run:
+        run.run(place, stop)
+        failed = run.failed()
+        kernel = device_seconds(lambda: run.launch(place))
+    theirs = device_seconds(lambda: getattr(x, op)(axis=axis))
+    value = y.compute(on="gpu")
+    times: list[tuple[float, float]] = []
+    wait = cupy.cuda.Device(0).synchronize
+    for _ in range(pairs):
+        ours = seconds(lambda: (y.compute(on="gpu", to="cupy"), wait()))
+        times.append((ours, seconds(lambda: (getattr(x, op)(axis=axis), wait()))))
+    medians = [statistics.median(t[k] for t in times) for k in (0, 1)]
+    return {
+        "shape": shape,
+        "axis": axis,
+        "dtype": dtype,
+        "op": op,
+        "ms": round(1e3 * medians[0], 3),
+        "cupy_ms": round(1e3 * medians[1], 3),
+        "ratio": round(statistics.median(t[1] / t[0] for t in times), 3),
+        "kernel_ms": round(1e3 * kernel, 4),
+        "kernel_ratio": round(theirs / kernel, 3),
+        "left_to_records": -1 if failed is None else len(failed),
+        "bits": hashlib.sha256(np.asarray(value).tobytes()).hexdigest()[:16],
+    }
+
+
+def machine(gpu: bool) -> dict[str, Any]:
+    """What the figures were measured with."""
+    known: dict[str, Any] = {
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join(sys.argv),
+    }
+    known |= {"numpy": np.__version__, "python": platform.python_version()}
+    if gpu:
+        import cupy
+
+        runtime = cupy.cuda.runtime
+        known["gpu"] = runtime.getDeviceProperties(0)["name"].decode()
+        known |= {"driver": runtime.driverGetVersion(), "cuda": runtime.runtimeGetVersion()}
+        known["cupy"] = cupy.__version__
+    return known
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--gpu", action="store_true")
     options = parser.parse_args()
     rows = []
-    for case in ROWS:
-        rows.append(row(*case, options.pairs))
+    for case in GPU_ROWS if options.gpu else ROWS:
+        rows.append((gpu_row if options.gpu else row)(*case, options.pairs))
         print(*rows[-1].values(), flush=True)
-    mean, best = (statistics.geometric_mean(r[k] for r in rows) for k in ("ratio", "best_ratio"))
-    print(f"geometric mean {mean:.2f}, of the best {best:.2f}, load {os.getloadavg()[0]:.1f}")
+    other = "kernel_ratio" if options.gpu else "best_ratio"
+    mean, best = (statistics.geometric_mean(r[k] for r in rows) for k in ("ratio", other))
+    print(f"geometric mean {mean:.2f}, {other} {best:.2f}, load {os.getloadavg()[0]:.1f}")
     if options.json:
-        means = {"geometric_mean": round(mean, 3), "of_the_best": round(best, 3)}
-        result = {"load": os.getloadavg(), **means, "rows": rows}
+        means = {"geometric_mean": round(mean, 3), other: round(best, 3)}
+        result = {"load": os.getloadavg(), **machine(options.gpu), **means, "rows": rows}
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -19,6 +19,9 @@ pytestmark = [
 _DATA = np.random.default_rng(7).normal(size=(301, 777)) * np.logspace(-20, 20, 777)
 _WHOLE = (_DATA[:, 300:500] * 1e3).clip(-30000, 30000).astype(np.int16)
 
+_STORED = np.random.default_rng(8).normal(size=200_000)
+_GAPS = np.where(_DATA > 1e15, np.nan, _DATA)
+
 
 def _rng() -> sc.random.Generator:
     return sc.random.default_rng(11)
@@ -50,6 +53,19 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "stored sum of rows": lambda: sc.asarray(_DATA)[:, ::5].sum(axis=1),
     "stored sum of columns": lambda: sc.asarray(_DATA).sum(axis=0),
     "stored, strided": lambda: sc.asarray(_DATA[::-2, ::3]) + 1,
+    "sums of rows of eight": lambda: sc.asarray(_STORED.reshape(-1, 8)).sum(axis=1),
+    "var of rows of three": lambda: sc.asarray(_STORED[:90_000].reshape(-1, 3)).var(axis=1),
+    "sums of three columns": lambda: sc.asarray(_STORED[:90_000].reshape(-1, 3)).sum(axis=0),
+    "sums of long columns": lambda: sc.asarray(_STORED.reshape(8, -1)).mean(axis=0),
+    "two long rows": lambda: sc.asarray(_STORED.reshape(2, -1)).std(axis=1),
+    "float32 cube": lambda: sc.asarray(_STORED.astype("f4").reshape(40, 50, 100)).std(axis=1),
+    "float16 cube": lambda: sc.asarray(_STORED.astype("f2").reshape(40, 50, 100)).mean(axis=(0, 2)),
+    "images": lambda: sc.asarray((_STORED * 50).astype("u1").reshape(-1, 100, 4)).mean(axis=(0, 1)),
+    "a matrix and its transpose": lambda: (lambda x: (x + x.T).sum())(
+        sc.asarray(_STORED[:90_000].reshape(300, 300))
+    ),
+    "rows with gaps": lambda: sc.asarray(_GAPS).mean(axis=1),
+    "columns with ties": lambda: sc.asarray(np.float64(2.0) ** (_WHOLE % 60)).sum(axis=0),
     "var": lambda: _normal(1000, 1000).var(),
     "std of columns": lambda: sc.asarray(_DATA).std(axis=0, ddof=1),
     "centred": lambda: (lambda x: ((x - x.mean()) ** 2).sum())(_normal(500, 700)),
@@ -92,6 +108,23 @@ def test_results_can_stay_on_the_device() -> None:
     assert isinstance(on_device, cupy.ndarray)
     assert cupy.asnumpy(on_device).tobytes() == x.compute(on="core").tobytes()
     assert float((x.persist(on="gpu") + 1).sum().compute(on="gpu")) == float((x + 1).sum())
+
+
+def test_reductions_of_what_is_on_the_device_stay_there() -> None:
+    import cupy
+
+    x = cupy.asarray(_DATA)
+    y = sc.asarray(x)
+    for axis in (0, 1):
+        for op in ("sum", "std"):
+            on_device = getattr(y, op)(axis=axis).compute(on="gpu", to="cupy")
+            assert isinstance(on_device, cupy.ndarray)
+            expected = getattr(sc.asarray(_DATA), op)(axis=axis).compute(on="core")
+            assert cupy.asnumpy(on_device).tobytes() == expected.tobytes()
+    again = y.sum(axis=0)
+    first = again.compute(on="gpu")
+    x *= 2  # what a computation keeps for the next is not the data
+    assert (again.compute(on="gpu") == 2 * first).all()
 
 
 def test_a_cupy_random_state_means_the_gpu() -> None:

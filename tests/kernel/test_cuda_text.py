@@ -1,28 +1,23 @@
 """The CUDA printer without a GPU: its text compiles with nvcc, and run on the host it gives the
 CPU's bits.
 
-Every kernel of the list below is put into one C++ file after `cuda_shim.h`, in which a block's
-threads are fibers, and built once. The GPU engine itself (slices, pieces, records, merging, two
-devices) then drives these kernels: only CuPy is replaced, by arrays in host memory.
+Every kernel of the list below is built once for the host (`cuda_host.py`). The GPU engine itself
+(slices, pieces, records, merging, two devices) then drives these kernels.
 """
 
 from __future__ import annotations
 
-import ctypes
 import re
-import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from cuda_host import COMPILER, NVCC, ONE, THREE, HostKernels, fake_cupy, namespaces, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
@@ -30,23 +25,9 @@ from speedcube.commands.verify.draws import DRAWS
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.engine.rungs import Rung
-from speedcube.engine.scans.matrices import ordered
 from speedcube.expr.nodes import Expr, Map
 from speedcube.kernel.cuda.compile import OPTIONS
-from speedcube.kernel.cuda.loops import CudaLoops
-from speedcube.kernel.cuda.prelude import THREADS
-from speedcube.kernel.program import Program
 from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
-from speedcube.plan.stages import Part, Stage
-
-SHIM = Path(__file__).parents[1] / "support" / "cuda_shim.h"
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-NVCC = shutil.which("nvcc")
-RESIDENT = 5  # thread blocks in a grid: fewer than units, so that blocks take several
-
-ONE = Rung("gpu", "gpu", 1, "a GPU played by the host", (0,))
-THREE = Rung("gpus", "gpus", 3, "GPUs played by the host", (0, 1, 2))
 
 
 def _rng() -> sc.random.Generator:
@@ -283,31 +264,6 @@ def arrays() -> dict[str, sc.Array]:
     return {name: make() for name, make in EXPRESSIONS.items()}
 
 
-@cache
-def source(program: Program) -> str:
-    """The CUDA C of one kernel."""
-    return CudaLoops(program).emit()
-
-
-def texts(array: sc.Array, rung: Rung) -> list[str]:
-    """The CUDA C of every kernel of ``array`` on ``rung``."""
-    plan, _ = plan_for(array._expr, rung, None, False)
-    return [
-        source(prepare(whole, _as_it_runs(whole, part), None).program)
-        for stage in plan.stages
-        for whole in (stage, *stage.totals)
-        for part in whole.parts
-    ]
-
-
-def _as_it_runs(stage: Stage, part: Part) -> Part:
-    """``part``, of a scan with its lines last, so that its elements come line after line."""
-    if not stage.is_scan:
-        return part
-    assert stage.source is not None
-    return ordered(part, stage.source.axes, ()).part
-
-
 def operations(root: Expr) -> set[str]:
     """The names of the element-wise operations in ``root``."""
     if not isinstance(root, Map):
@@ -333,14 +289,6 @@ def test_the_list_is_complete(arrays: dict[str, sc.Array]) -> None:
 
 
 # nvcc ------------------------------------------------------------------------------------------
-
-
-def namespaces(sources: list[str]) -> str:
-    """Kernels ``kernel0``, ``kernel1`` ... in one file."""
-    return "\n".join(
-        f"#define kernel kernel{k}\nnamespace n{k} {{\n{text}}}\n#undef kernel"
-        for k, text in enumerate(sources)
-    )
 
 
 # One of each kind: streams of both widths, sinks of all sorts, casts, tables.
@@ -408,92 +356,6 @@ def test_nvcc_contracts_nothing(arrays: dict[str, sc.Array], tmp_path: Path) -> 
 
 
 # On the host -----------------------------------------------------------------------------------
-
-
-class DeviceArray(np.ndarray):
-    """What the engine uses of ``cupy.ndarray``."""
-
-    @property
-    def data(self) -> Any:  # type: ignore[override]
-        return SimpleNamespace(ptr=self.ctypes.data)
-
-    def get(self) -> np.ndarray:
-        return np.array(self)
-
-
-def fake_cupy() -> ModuleType:
-    """CuPy, its device memory being the host's."""
-    cupy = ModuleType("cupy")
-    cupy.ndarray = DeviceArray  # type: ignore[attr-defined]
-    cupy.asarray = lambda a: np.array(a).view(DeviceArray)  # type: ignore[attr-defined]
-    cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
-        np.full(shape, 0x5A, dtype).view(DeviceArray)
-    )
-    stream = SimpleNamespace(synchronize=lambda: None)
-    cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=lambda _: nullcontext(), get_current_stream=lambda: stream
-    )
-    return cupy
-
-
-ARGUMENTS = re.compile(r'extern "C" __global__ .*? kernel\((.*)\) \{')
-
-
-def entry(k: int, text: str) -> str:
-    """``run<k>(blocks, words)``: kernel k with its arguments from ``words``."""
-    arguments = ARGUMENTS.search(text)
-    assert arguments is not None
-    types = [argument.rsplit(maxsplit=1) for argument in arguments[1].split(", ")]
-    words = [
-        f"({kind}{' *' * name.startswith('*')})words[{i}]" for i, (kind, name) in enumerate(types)
-    ]
-    return (
-        f"static void call{k}(const u64 *words) {{ n{k}::kernel{k}({', '.join(words)}); }}\n"
-        f'extern "C" int run{k}(unsigned blocks, const u64 *words) '
-        f"{{ return run_grid(call{k}, blocks, words); }}"
-    )
-
-
-class HostKernels:
-    """Kernels by their text, built together; calls take turns, for shared memory is static."""
-
-    def __init__(self, sources: list[str], where: Path) -> None:
-        assert COMPILER is not None
-        lines = [
-            f"#define THREADS {THREADS}",
-            f'#include "{SHIM}"',
-            namespaces(sources),
-            *(entry(k, text) for k, text in enumerate(sources)),
-        ]
-        (where / "all.cpp").write_text("\n".join(lines))
-        options = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fPIC", "-shared"]
-        done = subprocess.run(
-            [COMPILER, *options, "-o", "all.so", "all.cpp"],
-            cwd=where,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr
-        self.library = ctypes.CDLL(str(where / "all.so"))
-        self.place = {text: k for k, text in enumerate(sources)}
-        self.lock = threading.Lock()
-        self.launches = 0
-
-    def kernel(self, program: Any, device: int) -> tuple[Any, int]:
-        """What `gpu.gpu_kernel` gives."""
-        text = source(program)
-        run = getattr(self.library, f"run{self.place[text]}")
-
-        def function(grid: tuple[int], block: tuple[int], args: tuple[Any, ...]) -> None:
-            assert block == (THREADS,)
-            words = [a.ctypes.data if isinstance(a, np.ndarray) else int(a) for a in args]
-            with self.lock:
-                self.launches += 1
-                diverged = run(ctypes.c_uint(grid[0]), (ctypes.c_uint64 * len(words))(*words))
-            assert not diverged, "some threads of a block missed a barrier"
-
-        return SimpleNamespace(function=function), RESIDENT
 
 
 @pytest.fixture(scope="module")

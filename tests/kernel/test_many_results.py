@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracle import assert_same_bits, bits, reduce_row
 
 import speedcube as sc
-from speedcube.engine import finished
+from speedcube.engine.finished import cpu as finished
 from speedcube.engine.prepare import prepare_many
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many

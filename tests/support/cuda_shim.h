@@ -85,8 +85,19 @@ static unsigned current;
 static void (*body)(const u64 *);
 static const u64 *arguments;
 
+static void __threadfence() {} /* one thread after the other sees all that was written */
 static void __syncwarp() {} /* nothing but speed depends on it */
 static void __syncthreads() { swapcontext(&fibers[current], &scheduler); }
+
+/* Shuffles: every thread of a block takes part in each, though only its warp's matter. */
+static u64 exchanged[THREADS];
+template <typename T> static T across(T x, unsigned distance) {
+  std::memcpy(&exchanged[current], &x, sizeof x);
+  __syncthreads();
+  std::memcpy(&x, &exchanged[current ^ distance], sizeof x);
+  __syncthreads();
+  return x;
+}
 
 static void fiber() {
   body(arguments);

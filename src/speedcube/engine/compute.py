@@ -11,6 +11,7 @@ from typing import Any
 
 import dask.local
 import dask.threaded
+from dask.callbacks import Callback
 
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Map, Reduced, Scanned, StageResult
@@ -27,7 +28,7 @@ from .clusters.losses import reported
 from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
-from .graph import build_graph, deferred_values
+from .graph import build_graph, deferred_values, run_in_order
 from .kept import active
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
@@ -142,8 +143,9 @@ def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) 
     get = _get(rung)
     leave_on_gpu = to != "numpy"
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
+    run = run_in_order if rung.kind == "gpu" and not Callback.active else get
     try:
-        values = get(graph.tasks, list(graph.keys))
+        values = run(graph.tasks, list(graph.keys))
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise

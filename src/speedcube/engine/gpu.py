@@ -129,11 +129,16 @@ class Launcher:
         words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
         words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
         units = (kept[1] - kept[0]) * pieces
-        arguments = [np.uint64(w % 2**64) for w in words]
-        grid = (min(units, most or self.resident),)
         outs = out if isinstance(out, tuple) else (out,)
+        self.call(min(units, most or self.resident), words, *outs)
+
+    def call(self, blocks: int, words: list[int], *rest: Any) -> None:
+        """Call the kernel: geometry ``words``, and ``rest`` after what every kernel takes."""
+        arguments = [np.uint64(w % 2**64) for w in words]
         self.kernel.function(
-            grid, (THREADS,), (*arguments, *self.params, *self.addresses, *self.offsets, *outs)
+            (blocks,),
+            (THREADS,),
+            (*arguments, *self.params, *self.addresses, *self.offsets, *rest),
         )
 
 
@@ -233,6 +238,22 @@ def run_records(
     for first in range(0, kept, block):
         count = min(block, kept - first)
         consume(first, _fold(launcher, first, count, stop))
+
+
+def run_some(
+    prepared: Prepared, inputs: Mapping[int, Array], device: int, stop: Stop, wanted: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Kept positions of ``wanted`` (which rise) and their records, some at a time."""
+    if not len(wanted):
+        return
+    launcher = Launcher(prepared, inputs, device)
+    ends = np.flatnonzero(np.diff(wanted, append=-1) != 1) + 1  # of runs side by side
+    start = 0
+    for end in ends.tolist():
+        for first in range(start, end, RECORDS):
+            places = wanted[first : min(end, first + RECORDS)]
+            yield places, _fold(launcher, int(places[0]), len(places), stop)
+        start = end
 
 
 def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:

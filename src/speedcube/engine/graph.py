@@ -13,9 +13,9 @@ from ..plan.passes import Pass
 from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .boxes import Stop
+from .results import Destination
 from .scans.shared import carries, shared_lines
 from .tasks import (
-    Destination,
     Worker,
     from_records,
     joined,
@@ -58,7 +58,7 @@ def build_graph(
 
     def destination(stage: Stage) -> Destination:
         is_result = id(stage.result) in asked
-        stays = leave_on_gpu if is_result else stage.source is None and len(devices) == 1
+        stays = leave_on_gpu if is_result else not stage.is_scan and len(devices) == 1
         return Destination(stage.shape, stage.dtype, devices[0] if devices and stays else None)
 
     for k, one in enumerate(plan.passes):
@@ -136,6 +136,21 @@ def _stage_tasks(
         tasks[key] = Task(key, partial(merged, stage), *refs)
     else:
         tasks[key] = Task(key, partial(joined, out), *refs)
+
+
+def run_in_order(tasks: dict[Any, Any], keys: list[str]) -> list[Any]:
+    """The values of ``keys``: tasks one by one, as they stand; others go after their last use.
+
+    What Dask's own scheduler would do on one thread, in a tenth of its time.
+    """
+    last = {need: name for name, task in tasks.items() for need in task.dependencies}
+    known: dict[Any, Any] = {}
+    for name, task in tasks.items():
+        known[name] = task({need: known[need] for need in task.dependencies})
+        for need in task.dependencies:
+            if last[need] == name and need not in keys:
+                del known[need]
+    return [known[key] for key in keys]
 
 
 def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:

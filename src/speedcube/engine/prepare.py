@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
+from ..kernel.cuda.many.teams import gpu_layout
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import Lowered, lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
@@ -96,9 +97,9 @@ def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
     return kept, reduced, space.extents[tiling.first]
 
 
-def prepare_many(stage: Stage, part: Part) -> Prepared | None:
+def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None:
     """``part`` of ``stage`` with sums that its kernel finishes; None where it has records."""
-    return _finished(stage, part, layout_of, lower_many)
+    return _finished(stage, part, gpu_layout if gpu else layout_of, lower_many)
 
 
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
@@ -113,7 +114,7 @@ def _finished(
     lower: Callable[[Expr, Layout, Reduced], Lowered],
 ) -> Prepared | None:
     known = _memo.setdefault(part, {})
-    if lower not in known:
+    if layout_of not in known:
         source = stage.source
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
@@ -123,8 +124,8 @@ def _finished(
             space, tiling = layout.space, layout.tiling
             loops = loops_of(space, tiling)
             prepared = Prepared(space, tiling, lowered.program, lowered.params, loops)
-        known[lower] = prepared
-    return known[lower]
+        known[layout_of] = prepared
+    return known[layout_of]
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

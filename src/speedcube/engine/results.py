@@ -1,8 +1,10 @@
-"""From records to the numbers a user sees: merge partial records, round once, shape the result."""
+"""Where results go, and from records to the numbers a user sees: merged, and rounded once."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,6 +18,38 @@ from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS
 
 Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(eq=False)
+class Destination:
+    """The result array that the workers of one process write into; made when first needed."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _array: Any = None
+
+    def array(self) -> Any:
+        with self._lock:
+            if self._array is None:
+                self._array = self._make()
+            return self._array
+
+    def take(self) -> Any:
+        """The array, of which this keeps nothing: it goes when nobody needs it any more."""
+        array = self.array()
+        with self._lock:
+            self._array = None
+        return array
+
+    def _make(self) -> Any:
+        if self.device is None:
+            return np.empty(self.shape, self.dtype)
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            return cupy.empty(self.shape, self.dtype)
 
 
 def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:

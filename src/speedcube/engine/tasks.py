@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,48 +13,18 @@ from numpy.typing import NDArray
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
-from . import cpu, finished, gpu
+from . import cpu, gpu
 from .boxes import Stop
+from .finished import cpu as finished_cpu
+from .finished import gpu as finished_gpu
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
-from .results import is_exact_sum, merge, values
+from .results import Destination, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
 from .several import Outcome, from_several, run_part
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
-
-
-@dataclass(eq=False)
-class Destination:
-    """The result array that the workers of one process write into; made when first needed."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: int | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _array: Any = None
-
-    def array(self) -> Any:
-        with self._lock:
-            if self._array is None:
-                self._array = self._make()
-            return self._array
-
-    def take(self) -> Any:
-        """The array, of which this keeps nothing: it goes when nobody needs it any more."""
-        array = self.array()
-        with self._lock:
-            self._array = None
-        return array
-
-    def _make(self) -> Any:
-        if self.device is None:
-            return np.empty(self.shape, self.dtype)
-        import cupy
-
-        with cupy.cuda.Device(self.device):
-            return cupy.empty(self.shape, self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +81,8 @@ class Worker:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
+        if hasattr(results, "__cuda_array_interface__"):
+            return  # where they were to be
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
         elif not np.may_share_memory(results, share):
@@ -122,10 +93,16 @@ class Worker:
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
         assert isinstance(stage.source, Reduced)
-        if self.device is None and (many := prepare_many(stage, part)) is not None:
-            return self.finished(stage, part, many, inputs, out).reshape(shape)
+        many = prepare_many(stage, part, self.device is not None)
+        if many is not None:
+            results = self.finished(stage, part, many, inputs, out)
+            if results is not None:
+                shaped_results: Array = results.reshape(shape)
+                return shaped_results
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
-            return finished.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(shape)
+            return finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(
+                shape
+            )
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -141,10 +118,16 @@ class Worker:
             self.records(prepared, inputs, finish)
         return flat.reshape(shape)
 
-    def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Array:
-        """The part's results, by a kernel that finishes them; by records where it could not."""
+    def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Any:
+        """The part's results, by a kernel that finishes them; by records where it could not.
+
+        None if all of them should be made by records.
+        """
         assert isinstance(stage.source, Reduced)
-        results, failed = finished.run_finished(many, inputs, self.stop, out)
+        if self.device is not None:
+            share = finished_gpu.FinishedPart(many, inputs, self.device, out)
+            return share.run(stage.source, prepare(stage, part, None), self.stop)
+        results, failed = finished_cpu.run_finished(many, inputs, self.stop, out)
         if len(failed):
             rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
             for places, records in rest:

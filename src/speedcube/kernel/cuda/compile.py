@@ -18,6 +18,7 @@ from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..program import Program
 from .loops import CudaLoops
+from .many.nest import ManyLoops
 from .prelude import THREADS
 
 OPTIONS: Final = (
@@ -61,7 +62,7 @@ def compile_cubin(source: str, architecture: str) -> bytes:
 @lru_cache(maxsize=64)
 def source(program: Program) -> str:
     """The CUDA C text of ``program``."""
-    return CudaLoops(program).emit()
+    return (CudaLoops if program.sink.many is None else ManyLoops)(program).emit()
 
 
 def _loaded(cubin: bytes) -> Any:

@@ -20,6 +20,7 @@ typedef unsigned long long u64;
 #define bits_to_float(x) __uint_as_float(x)
 #define float_to_bits(x) __float_as_uint(x)
 #define picked(table, lane, index) __shfl_sync(0xffffffffu, lane, (int)(index), 16)
+#define across(x, distance) __shfl_xor_sync(0xffffffffu, x, (int)(distance))
 #define rootf __fsqrt_rn
 #define root __dsqrt_rn
 __device__ __forceinline__ u64 mul_wide(unsigned a, unsigned b) {

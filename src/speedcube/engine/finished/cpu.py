@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel.llvm.many.nest import SENTINEL
-from .boxes import Stop, result_boxes
-from .cpu import address_of, calling
-from .prepare import Prepared
+from ...kernel.llvm.many.nest import SENTINEL
+from ..boxes import Stop, result_boxes
+from ..cpu import address_of, calling
+from ..prepare import Prepared
 
 Array: TypeAlias = NDArray[Any]
 

@@ -1,0 +1,202 @@
+"""Results that a GPU's kernels finish: the launches, and which results they could not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.nodes import Reduced, Stored
+from ...kernel.cuda.many.batches import by_segments
+from ...kernel.cuda.many.teams import Extents, Team, team_of
+from .. import gpu
+from ..boxes import Stop
+from ..gpu import Launcher
+from ..prepare import Prepared
+from ..results import values
+
+Array: TypeAlias = NDArray[Any]
+
+# Results that may fail before all are made by records: runs side by side take a launch each.
+ROOM, _SHARE = 1 << 12, 64
+
+
+# Bytes of a device's memory that a part's launches may keep for the next time.
+_KEPT: Final = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedPart:
+    """A part whose results GPU ``device`` finishes, in ``out`` if that is there."""
+
+    prepared: Prepared
+    inputs: Mapping[int, Array]
+    device: int
+    out: Any = None
+
+    def run(self, source: Reduced, records: Prepared, stop: Stop) -> Any:
+        """The results, on the device if ``out`` is; those that are not certain from ``records``.
+
+        None where those are too many.
+        """
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            place = self.out if self._fits() else None
+            results = self.memory() if place is None else place
+            with self.launches() as launches:
+                launches.run(results, stop)
+                failed = launches.failed()
+            if failed is None:
+                return None
+            if place is None:
+                results = results.get()
+            for places, some in gpu.run_some(records, self.inputs, self.device, stop, failed):
+                exact = values(source, some)
+                if place is None:
+                    results[places] = exact
+                else:
+                    results.reshape(-1)[places[0] : places[-1] + 1].set(exact)
+        with np.errstate(over="ignore"):
+            return results if place is not None else results.astype(source.dtype, copy=False)
+
+    def _fits(self) -> bool:
+        out = self.out
+        return (
+            hasattr(out, "__cuda_array_interface__")
+            and out.dtype == self.prepared.program.sink.dtype
+            and bool(out.flags.c_contiguous)
+            and int(out.device.id) == self.device
+        )
+
+    def memory(self) -> Any:
+        """Memory for the results on the current device."""
+        import cupy
+
+        return cupy.empty(_results(self.prepared), self.prepared.program.sink.dtype)
+
+    @contextmanager
+    def launches(self) -> Iterator[Launches]:
+        """What is launched on the current device: as an earlier computation left it, if it can."""
+        if not self._stays():
+            yield self._launches()
+            return
+        idle: list[Launches] = self.prepared.frames.setdefault(("finished", self.device), [])
+        try:
+            launches = idle.pop()
+        except IndexError:
+            launches = self._launches()
+        yield launches
+        if launches.bytes <= _KEPT:
+            idle.append(launches)
+
+    def _stays(self) -> bool:
+        """Whether the next computation reads the same memory."""
+        sources = (leaf.source for leaf in self.prepared.space.leaves)
+        return not self.inputs and all(
+            source.on_device for source in sources if isinstance(source, Stored)
+        )
+
+    def _launches(self) -> Launches:
+        import cupy
+
+        launcher = Launcher(self.prepared, self.inputs, self.device)
+        extents = _extents(launcher)
+        team = team_of(extents, launcher.resident)
+        room = ROOM + _results(self.prepared) // _SHARE
+        return Launches(
+            launcher,
+            tuple(_geometries(launcher, extents, team)),
+            cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
+            cupy.empty(room, np.uint64),
+            cupy.empty(team.partial_words(extents.sums), np.float64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """Launches that make results, each with its geometry words and its thread blocks.
+
+    ``notes`` begins with how many results were not certain, ``places`` with theirs. They are as
+    they were before when all is done.
+    """
+
+    launcher: Launcher
+    geometries: tuple[tuple[list[int], int], ...]
+    notes: Any
+    places: Any
+    partial: Any
+
+    @property
+    def bytes(self) -> int:
+        """Of the memory that launches need besides inputs and results."""
+        return int(self.notes.nbytes + self.places.nbytes + self.partial.nbytes)
+
+    def run(self, results: Any, stop: Stop) -> None:
+        """Launch, and wait: in a copy, that would hold the GIL, and others could not launch."""
+        import cupy
+
+        for number in range(len(self.geometries)):
+            if stop.is_set():
+                break
+            self.launch(results, number)
+            cupy.cuda.get_current_stream().synchronize()
+
+    def launch(self, results: Any, number: int = 0) -> None:
+        """Launch without waiting."""
+        words, blocks = self.geometries[number]
+        room = np.uint64(len(self.places))
+        self.launcher.call(blocks, words, results, self.notes, self.places, room, self.partial)
+
+    def failed(self) -> Array | None:
+        """The places of the results that are not certain; None where they are too many."""
+        count = int(self.notes[:1].get()[0])
+        if not count:
+            return _NONE
+        self.notes[:1].fill(0)
+        if count > len(self.places):
+            return None
+        return np.sort(self.places[:count].get().astype(np.int64))
+
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+def _results(prepared: Prepared) -> int:
+    space = prepared.space
+    return math.prod(
+        n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced
+    )
+
+
+def _extents(launcher: Launcher) -> Extents:
+    prepared = launcher.prepared
+    many = prepared.program.sink.many
+    assert many is not None
+    tiles = launcher.row_tiles if by_segments(prepared.program) else 0
+    return Extents(many.rows, _mixed(prepared), many.sums, *prepared.loops, tiles)
+
+
+def _mixed(prepared: Prepared) -> bool:
+    """Whether some leaves lie along the tile loop, and others along the reduced loop outside it."""
+    lane, reduced = prepared.tiling.first, prepared.program.reduced
+    if not reduced:
+        return False
+    here, outside = (
+        {abs(strides[k]) for strides in prepared.space.strides} for k in (lane, lane - 1)
+    )
+    return 1 in here and 1 in outside
+
+
+def _geometries(launcher: Launcher, extents: Extents, team: Team) -> list[tuple[list[int], int]]:
+    """The geometry of each launch, and its thread blocks."""
+    first = team.geometry(extents)
+    words = [*first, *launcher.words[len(first) :]]
+    each = min(gpu.GRID, max(1, gpu.LAUNCH * team.units // launcher.prepared.visits))
+    ranges = [(u, min(team.units, u + each)) for u in range(0, team.units, each)]
+    return [([begin, end, *words[2:]], end - begin) for begin, end in ranges]

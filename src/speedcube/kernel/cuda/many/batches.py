@@ -1,0 +1,201 @@
+"""The elements of a unit, added to a thread's sums: several loaded before any is added."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .... import dtypes
+from ...program import Many, Program
+from ..hooks import CudaSink
+from ..segments import segment_tile
+from ..text import HEADER, CudaText, memory
+from ..wide import WIDE, wide
+
+AT_ONCE: Final = 8  # elements that a thread loads before it adds any
+SHORT: Final = 32  # instructions of a body that may as well stand there twice
+
+
+class Adding(CudaSink):
+    """Adds elements to the thread's sums."""
+
+    def __init__(self, text: CudaText, many: Many) -> None:
+        super().__init__(text, text.program.sink, "")
+        self.many = many
+        self.fine = many.fine
+
+    def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
+        self.put(f"double x = {outputs['x']};")
+        self.add()
+
+    def add(self) -> None:
+        """Add ``x``."""
+        put, many = self.put, self.many
+        put("note_most(sums, x);")
+        put(f"add_{'fine' if self.fine else 'coarse'}(sums.of[0], x);")
+        if many.sums == 2 and many.whole:
+            put("add_coarse(sums.of[1], x * x);")
+        elif many.sums == 2:
+            put("add_square(sums.of[1], x);")
+            put("note_least(sums, x);")
+        if not self.fine:
+            put("added++;")
+
+    def done(self) -> None:
+        """The thread has added all of its elements."""
+        if not self.fine:
+            for k in range(self.many.sums):
+                self.put(f"scaled(sums.of[{k}], added);")
+
+
+def by_segments(program: Program) -> bool:
+    """Whether a block takes whole segments of a stream, along a row."""
+    many = program.sink.many
+    return many is not None and many.rows and any(leaf.mode == "segment" for leaf in program.leaves)
+
+
+class ThreadBatches:
+    """Prints the loops over a thread's elements."""
+
+    def __init__(self, text: CudaText, sink: Adding) -> None:
+        self.text, self.sink, self.put = text, sink, text.put
+        self.program, self.many = text.program, sink.many
+        self.loaded = self._loaded()
+
+    def _loaded(self) -> list[int]:
+        """The leaves that are loaded beforehand."""
+        leaves = self.program.leaves
+        if any(leaf.stream is not None for leaf in leaves):
+            return []
+        moving = ("unit", "strided")
+        return [k for k, leaf in enumerate(leaves) if leaf.kind == "stored" and leaf.mode in moving]
+
+    def digits(self, index: str, first: int, loops: int, to: str, count: int) -> None:
+        """Add the offsets of position ``index`` of ``loops`` loops."""
+        text = self.text
+        if not loops:
+            return
+        text.open("")
+        self.put(f"i64 rest = {index}" + ", digit;" * (loops > 1) + ";" * (loops == 1))
+        for d in reversed(range(first, first + loops)):
+            extent = f"(i64)g{HEADER + d}"
+            if d > first:
+                self.put(f"rest = quotient_of(rest, {extent}, digit);")
+            for k in range(count):
+                digit = "digit" if d > first else "rest"
+                self.put(f"{to}{k} += {digit} * {text.word(k, 1 + d)};")
+        text.close()
+
+    def emit(self) -> None:
+        """All elements of the unit that are this thread's."""
+        if by_segments(self.program):
+            self.stretches()
+        elif self.many.rows:
+            self.put("int count = (int)(j1 - j0);")
+            self.text.open("for (i64 r = begin + d; r < end; r += deep)")
+            self.bases("r", "from")
+            for k in range(self.text.count):
+                self.put(f"base{k} += j0 * {self.text.word(k, 1 + self.text.outer)};")
+            self.batches("side", "i")
+            self.text.close()
+        else:
+            self.put("int count = (int)(end - begin);")
+            if self.program.reduced == 1:
+                for k in range(self.text.count):
+                    self.put(f"from{k} += begin * {self.text.word(k, 1 + self.program.kept)};")
+                self.put("begin = 0;")
+            self.batches("deep", "d")
+
+    def bases(self, row: str, start: str) -> None:
+        """The positions of leaves at reduced position ``row``."""
+        for k in range(self.text.count):
+            self.put(f"i64 base{k} = {start}{k};")
+        self.digits(row, self.program.kept, self.program.reduced, "base", self.text.count)
+
+    def stretches(self) -> None:
+        """Tiles of whole segments, all of a block's."""
+        leaf = next(leaf for leaf in self.program.leaves if leaf.mode == "segment")
+        assert leaf.stream is not None
+        self.text.open("for (i64 r = begin; r < end; r++)")
+        self.bases("r", "from")
+        self.text.open("for (i64 t = j0; t < j1; t++)")
+        segment_tile(self.text, self.sink, leaf, leaf.stream)
+        self.text.close()
+        self.text.close()
+
+    def at(self, n: str) -> None:
+        """Element ``n`` of the unit: ``j`` of a row, or a reduced position of a column."""
+        if self.many.rows:
+            self.put(f"i64 j = {n};")
+        else:
+            self.bases(f"begin + {n}" if self.program.reduced > 1 else n, "from")
+
+    def batches(self, step: str, mine: str) -> None:
+        """The unit's elements ``mine``, and so on, ``step`` apart."""
+        put, text = self.put, self.text
+        if not self.loaded or len(self.program.element.instrs) > SHORT:
+            text.open(f"for (int n = {mine}; n < count; n += {step})")
+            self.at("n")
+            self.sink.consume(text.element("j", "0", {}), "j", "0", "0")
+            text.close()
+            return
+        put(f"int m = 0, batch = {AT_ONCE} * {step};")
+        text.open("for (; m + batch <= count; m += batch)")
+        self.batch(self.near(), step, mine, False)
+        text.close()
+        text.open("if (m < count)")
+        self.batch(1, step, mine, True)
+        text.close()
+
+    def near(self) -> int:
+        """Neighbours that a thread loads at once, along a row."""
+        leaves = [self.program.leaves[k] for k in self.loaded]
+        if not self.many.rows or any(leaf.mode != "unit" for leaf in leaves):
+            return 1
+        return min(AT_ONCE, WIDE // max(dtypes.itemsize(leaf.dtype) for leaf in leaves))
+
+    def batch(self, near: int, step: str, mine: str, some: bool) -> None:
+        """``AT_ONCE`` elements of a thread, or as many as there are."""
+        put, text, nothing = self.put, self.text, " = {}" * some
+        for k in self.loaded:
+            kind = wide(self.program.leaves[k].dtype, near)
+            put(f"{kind} ahead{k}[{AT_ONCE // near}]{nothing};")
+        each = f"for (int a = 0; a < {AT_ONCE // near}; a++)"
+        first = f"m + {near} * ((int){mine} + a * (int){step})"
+        there = f"if (m + a * (int){step} < count)" * some
+        put("#pragma unroll")
+        text.open(each)
+        text.open(there)
+        put(f"int n = {first};")
+        if some:
+            put("if (n >= count) n = count - 1;")
+        self.at("n")
+        for k in self.loaded:
+            self.load(k, near)
+        text.close()
+        text.close()
+        put("#pragma unroll")
+        text.open(each)
+        text.open(there)
+        put("#pragma unroll")
+        text.open(f"for (int v = 0; v < {near}; v++)")
+        put(f"int n = {first} + v;")
+        self.at("n")
+        x = text.element("j", "0", {f"leaf{k}": self.ahead(k) for k in self.loaded})["x"]
+        put(f"double x = n < count ? {x} : 0.0;" if some else f"double x = {x};")
+        self.sink.add()
+        for _ in range(3):
+            text.close()
+
+    def load(self, k: int, near: int) -> None:
+        """Leaf ``k`` of the elements from ``n`` on."""
+        leaf = self.program.leaves[k]
+        if near > 1:
+            place = self.text.position(k, "j", "0")
+            self.put(f"ahead{k}[a].load((const {memory(leaf.dtype)} *)b{k} + {place});")
+        else:
+            self.put(f"ahead{k}[a].x[0] = {self.text.fetch(k, 'j', '0')};")
+
+    def ahead(self, k: int) -> str:
+        """What was loaded, as the element body takes it."""
+        loaded = f"ahead{k}[a].x[v]"
+        return f"({loaded} != 0)" if self.program.leaves[k].dtype == "bool" else loaded
