@@ -7,11 +7,14 @@ a tie of the last place, where sums of squares say nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
 from .finish import Finish, Near
 from .sums import Sums
+
+_LEAST, _MOST = 2.0**-400, 2.0**500  # differences whose squares are in range, with room
 
 # The elements of row r, and the first ones.
 Row: TypeAlias = Callable[[str], str]
@@ -56,6 +59,7 @@ class Short:
         cross = d.mul(d.add(value, value), tail)
         rest, lost = d.two_sum(rest, cross)
         bound = d.total(d.mul(d.size(cross), d.constant(2.0**-52)), d.mul(tail, tail), d.size(lost))
+        bound = d.add(bound, self._unknown(value, tail, square))
         near = self.finish.spread_over(Near(square, rest, bound))
         if self.sums.many.op == "var":
             return near
@@ -69,6 +73,16 @@ class Short:
             d.choose(four, d.mul(tail, half), root.tail),
             d.choose(four, d.constant(0.0), root.bound),
         )
+
+    def _unknown(self, value: str, tail: str, square: str) -> str:
+        """More than what a square lost that underflows: all of it, or what its tail gives."""
+        d, zero = self.d, self.d.constant(0.0)
+        size = d.size(value)
+        usual = d.both(d.is_("ge", size, d.constant(_LEAST)), d.is_("le", size, d.constant(_MOST)))
+        known = d.either(usual, d.is_("eq", value, zero))
+        unknown = d.choose(known, zero, d.constant(math.inf))
+        of_tail = d.mul(square, d.constant(2.0**-140))
+        return d.add(unknown, d.choose(d.is_("eq", tail, zero), zero, of_tail))
 
     def _with_nan(self, row: Row, value: str, certain: str) -> tuple[str, str]:
         """NaN where an element is, which is looked for only where results are not certain."""
