@@ -429,6 +429,9 @@ def fake_cupy() -> ModuleType:
     cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
         np.full(shape, 0x5A, dtype).view(DeviceArray)
     )
+    cupy.zeros = lambda shape, dtype: np.zeros(shape, dtype).view(  # type: ignore[attr-defined]
+        DeviceArray
+    )
     stream = SimpleNamespace(synchronize=lambda: None)
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
         Device=lambda _: nullcontext(), get_current_stream=lambda: stream

@@ -10,6 +10,7 @@ from typing import Any
 
 import dask.local
 import dask.threaded
+from dask.callbacks import Callback
 
 from ..errors import ParameterError, RungError
 from ..expr.nodes import Expr, Leaf, Reduced, Scanned
@@ -27,6 +28,8 @@ from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
+from .known.alone import run_alone
+from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
 from .small.known import SMALL
@@ -90,16 +93,28 @@ def compute(
         value = small_value(root)
         if value is not None:
             return value
-    plan = _planned(root, rung, known)
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
+    if not known and rung.kind != "client":
+        with planned(root, rung.name, rung.workers) as remembered:
+            if remembered is not None:
+                return _run(remembered, root, rung, to)
+    plan = _planned(root, rung, known)
     if rung.kind == "client":
         with reported(rung.client):
             ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
         workers = rung.addresses or worker_addresses(rung.client)
         return run_on(rung.client, plan, root.shape, ready, workers)
+    return _run(plan, root, rung, to)
+
+
+def _run(plan: Plan, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
+    """The value of ``root`` by ``plan``, in this process."""
     get = _get(rung)
     leave_on_gpu = to != "numpy"
+    if rung.workers == 1 and not plan.deferred and not Callback.active:
+        device = rung.devices[0] if rung.devices else None
+        return shaped(run_alone(plan, device, leave_on_gpu), root.shape)
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
     try:
         return shaped(get(graph.tasks, graph.key), root.shape)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.lower.lower import lower
+from ..kernel.cuda.text import HEADER
+from ..kernel.lower.lower import Lowered, lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
+from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
 
@@ -28,13 +30,17 @@ KERNEL_REDUCTION: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A part ready to run. ``loops`` is (kept, reduced, tile steps), the extents of its box."""
+    """A part ready to run. ``loops`` is (kept, reduced, tile steps), the extents of its box.
+
+    ``uniforms`` say which of ``params`` are constants and keys of the part's sources.
+    """
 
     space: Space
     tiling: Tiling
     program: Program
     params: NDArray[np.uint64]
     loops: tuple[int, int, int]
+    uniforms: tuple[Uniform, ...] = ()
     frames: dict[Any, Any] = field(default_factory=dict)  # what an engine keeps between calls
 
     @property
@@ -62,6 +68,8 @@ def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Pr
     prepared = known.get(key)
     if prepared is None:
         prepared = known[key] = _prepare(part, axes, op, out_strides)
+    else:
+        refresh(prepared.uniforms, prepared.params)  # of a part that is used again (`known`)
     return prepared
 
 
@@ -72,8 +80,12 @@ def _prepare(
     tiling = tile(space)
     reduction = None if op is None else KERNEL_REDUCTION[op]
     lowered = lower(part.root, space, tiling, reduction)
+    return _prepared(space, tiling, lowered)
+
+
+def _prepared(space: Space, tiling: Tiling, lowered: Lowered) -> Prepared:
     loops = _loops(space, tiling)
-    return Prepared(space, tiling, lowered.program, lowered.params, loops)
+    return Prepared(space, tiling, lowered.program, lowered.params, loops, lowered.uniforms)
 
 
 def _loops(space: Space, tiling: Tiling) -> tuple[int, int, int]:
@@ -98,13 +110,14 @@ def prepare_many(stage: Stage, part: Part) -> Prepared | None:
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
         layout = layout_of(space, source)
         known["many"] = None if layout is None else _prepare_many(part.root, layout, source)
-    return known["many"]
+    prepared = known["many"]
+    if prepared is not None:
+        refresh(prepared.uniforms, prepared.params)
+    return prepared
 
 
 def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:
-    lowered = lower_many(root, layout, source)
-    space, tiling = layout.space, layout.tiling
-    return Prepared(space, tiling, lowered.program, lowered.params, _loops(space, tiling))
+    return _prepared(layout.space, layout.tiling, lower_many(root, layout, source))
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:
@@ -116,6 +129,19 @@ def geometry(prepared: Prepared) -> NDArray[np.int64]:
         words += [offset, *strides[:outer], strides[outer]]
     words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
     return np.array(words, np.int64)
+
+
+def launch_words(prepared: Prepared) -> list[int]:
+    """The same for a GPU, whose words of a launch begin differently."""
+    space, tiling = prepared.space, prepared.tiling
+    outer = tiling.first
+    words = [0] * 4 + [prepared.loops[2], tiling.rows, tiling.inner] + [0] * 3
+    words += space.extents[:outer]
+    for offset, strides in zip(space.offsets, space.strides, strict=True):
+        words += [offset, *strides[:outer], strides[outer]]
+    words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
+    assert len(words) == HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
+    return words
 
 
 def tables(prepared: Prepared) -> list[NDArray[np.int64]]:

@@ -59,10 +59,14 @@ class Destination:
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``."""
+    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
+
+    ``alone``: what it leaves on the GPU is read by itself, on its stream, before anybody else.
+    """
 
     stop: Stop
     device: int | None = None
+    alone: bool = False
 
     def ordered(self, stage: Stage, part: Part, inputs: Inputs) -> ScanPart:
         """A part whose elements are taken in their order."""
@@ -88,7 +92,8 @@ class Worker:
         with cupy.cuda.Device(self.device):
             whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
             buffer = share if whole else cupy.empty(share.shape, stage.dtype)
-            gpu.run_store(prepared, inputs, buffer, self.device, self.stop)
+            wait = not (self.alone and whole)
+            gpu.run_store(prepared, inputs, buffer, self.device, self.stop, wait)
             if not whole:
                 share[...] = buffer if hasattr(share, "__cuda_array_interface__") else buffer.get()
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...expr.graph import below
+from ...expr.graph import is_short
 from ...expr.nodes import (
     Const,
     Expr,
@@ -68,7 +68,7 @@ def structure_of(root: Expr) -> Structure:
     try:
         return _structure(inner, source)
     except MapViewError:
-        if len(below(inner)) > MOST_NODES:
+        if not is_short(inner, MOST_NODES):
             raise
         return _structure(in_place(inner, MOST_NODES), source)
 

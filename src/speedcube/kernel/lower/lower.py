@@ -25,7 +25,7 @@ from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
 from .elements import elements, one_nan
 from .exact_products import Summand, products
-from .parameters import Parameters, stream_of
+from .parameters import Parameters, Uniform, stream_of
 from .rules import cast, order_key
 
 _LANES = 16  # a segment must give at least this many blocks to be worth generating whole
@@ -33,10 +33,11 @@ _LANES = 16  # a segment must give at least this many blocks to be worth generat
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program and the parameter words it was lowered with."""
+    """A program and the parameter words it was lowered with, some of which sources give."""
 
     program: Program
     params: NDArray[np.uint64]
+    uniforms: tuple[Uniform, ...] = ()
 
 
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
@@ -50,7 +51,7 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
-    return Lowered(program, parameters.array())
+    return Lowered(program, parameters.array(), tuple(parameters.uniforms))
 
 
 def leaf_codes(

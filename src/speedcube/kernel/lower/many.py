@@ -110,7 +110,7 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
-    return Lowered(program, parameters.array())
+    return Lowered(program, parameters.array(), tuple(parameters.uniforms))
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:
