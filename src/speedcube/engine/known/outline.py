@@ -100,8 +100,6 @@ def _identity(source: Any) -> Key:
     """What tells ``source`` from others: 0.0 is not -0.0 here, nor 1 True."""
     if isinstance(source, Const):
         return source.dtype, type(source.value), repr(source.value)
-    if isinstance(source, Random):
-        return source.key, source.distribution, source.dtype, repr(source.parameters)
     return id(source)
 
 
