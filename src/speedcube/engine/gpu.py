@@ -174,7 +174,7 @@ def to_device(array: Any) -> tuple[Any, int]:
     """
     import cupy
 
-    if hasattr(array, "__cuda_array_interface__"):
+    if hasattr(type(array), "__cuda_array_interface__"):
         return array, int(array.data.ptr)
     if array.flags.c_contiguous:
         moved = cupy.asarray(array)

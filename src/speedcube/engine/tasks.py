@@ -202,7 +202,7 @@ def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
     """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
     return {
         id(need): array
-        if hasattr(array, "__cuda_array_interface__")
+        if hasattr(type(array), "__cuda_array_interface__")
         else np.ascontiguousarray(array, dtype=need.dtype)
         for need, array in zip(needs, arrays, strict=True)
     }
@@ -265,4 +265,4 @@ def is_exact_sum(source: Reduced) -> bool:
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
     array = array.reshape(shape)
-    return array if hasattr(array, "__cuda_array_interface__") else array[()]
+    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]

@@ -24,8 +24,8 @@ _IDLE: Final = 4  # of one program, as many as threads that run it at the same t
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
-    """A program with its plan, for one thread at a time."""
+class Copy:
+    """A program of our own with its plan, for one thread at a time."""
 
     template: Template
     plan: Plan
@@ -41,7 +41,7 @@ class Entry:
     nodes: int
     values: tuple[Key, ...]
     free: bool | None = None
-    idle: list[Ready] = field(default_factory=list)
+    idle: list[Copy] = field(default_factory=list)
 
 
 _known: OrderedDict[Key, Entry] = OrderedDict()
@@ -112,7 +112,7 @@ def _settled(entry: Entry) -> bool:
     return True
 
 
-def _taken(entry: Entry, found: Outline) -> Ready | None:
+def _taken(entry: Entry, found: Outline) -> Copy | None:
     """A program of ``entry`` with what ``found`` has."""
     try:
         ready = entry.idle.pop()
@@ -122,6 +122,6 @@ def _taken(entry: Entry, found: Outline) -> Ready | None:
     return ready
 
 
-def _made(found: Outline, resources: Resources) -> Ready:
+def _made(found: Outline, resources: Resources) -> Copy:
     template = template_of(found)
-    return Ready(template, make_plan(template.root, resources, "", TILE))
+    return Copy(template, make_plan(template.root, resources, "", TILE))

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ...expr.graph import below
 from ...expr.nodes import (
     Const,
     Leaf,
@@ -30,6 +29,7 @@ from ...expr.nodes import (
 )
 
 MOST_NODES: Final = 1 << 14  # of a program that is remembered
+_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned))
 Key: TypeAlias = Hashable
 
 
@@ -45,7 +45,7 @@ class Outline:
     after what it needs.
     """
 
-    nodes: list[Node]
+    nodes: list[Node] = field(default_factory=list)
     key: Key = None
     data: list[Stored] = field(default_factory=list)
     constants: list[Const] = field(default_factory=list)
@@ -109,39 +109,49 @@ def outline_of(root: Node, memory: int) -> Outline:
     `NoOutlineError` for what Dask has to compute first, for programs that are too long, and for
     those with an array of more than ``memory`` bytes: how they are cut depends on what is free.
     """
-    nodes = below(root)
-    if len(nodes) > MOST_NODES:
-        raise NoOutlineError
-    found = Outline(nodes)
+    found = Outline()
+    nodes, entries = found.nodes, list[Key]()
     places: dict[int, int] = {}
-    entries: list[Key] = []
-    sizes: set[tuple[tuple[int, ...], str]] = set()
-    for place, node in enumerate(nodes):
+    stack: list[Any] = [root]
+    while stack:
+        node = stack[-1]  # it waits here for what it needs
         kind = type(node)
         entry: Key
         if kind is Map:
-            assert isinstance(node, Map)
+            missing = [arg for arg in node.args if id(arg) not in places]
+            if missing:
+                stack += missing
+                continue
             entry = (node.op, node.dtype, *[places[id(arg)] for arg in node.args])
-            sizes.add((node.shape, node.dtype))
         elif kind is Leaf:
-            assert isinstance(node, Leaf)
             source = node.source
-            at = places.get(id(source))
-            what: Key = found.source(source) if at is None else at
+            what: Key = places.get(id(source))
+            if what is None:
+                if type(source) in _NODES:
+                    stack.append(source)
+                    continue
+                what = found.source(source)
             entry = (what, node.shape, node.offset, node.strides)
         else:
-            entry = _staged(node, places)
-        places[id(node)] = place
-        entries.append(entry)
+            if id(node.arg) not in places:
+                stack.append(node.arg)
+                continue
+            entry = _staged(node, places[id(node.arg)])
+        stack.pop()
+        if id(node) not in places:
+            places[id(node)] = len(nodes)
+            nodes.append(node)
+            entries.append(entry)
+            if len(nodes) > MOST_NODES:
+                raise NoOutlineError
+    sizes = {(node.shape, node.dtype) for node in nodes if type(node) is Map}
     if any(math.prod(shape) * dtypes.itemsize(dtype) > memory for shape, dtype in sizes):
         raise NoOutlineError
     found.key = tuple(entries)
     return found
 
 
-def _staged(node: Node, places: dict[int, int]) -> Key:
+def _staged(node: Reduced | Scanned, arg: int) -> Key:
     if isinstance(node, Reduced):
-        return node.op, places[id(node.arg)], node.axes, node.keepdims, node.dtype, node.ddof
-    assert isinstance(node, Scanned)
-    how = node.lines, node.initial, node.odd, node.inner
-    return node.op, places[id(node.arg)], node.dtype, *how
+        return node.op, arg, node.axes, node.keepdims, node.dtype, node.ddof
+    return node.op, arg, node.dtype, node.lines, node.initial, node.odd, node.inner
