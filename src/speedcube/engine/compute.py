@@ -32,7 +32,7 @@ from .known.alone import run_alone
 from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
-from .small.known import SMALL
+from .small.known import SMALL, value_on_gpu
 from .small.known import value as small_value
 from .tasks import shaped
 
@@ -95,6 +95,10 @@ def compute(
             return value
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
+    if rung.kind == "gpu" and size <= SMALL and not known:
+        value = value_on_gpu(root, rung.devices[0], to != "numpy")
+        if value is not None:
+            return value
     if not known and rung.kind != "client":
         with planned(root, rung.name, rung.workers) as remembered:
             if remembered is not None:
