@@ -19,6 +19,7 @@ from speedcube.engine import prepare as preparing
 from speedcube.engine.known import memory
 from speedcube.engine.tiers import tiers
 from speedcube.errors import MemoryLimitError
+from speedcube.kernel.lower import alike
 from speedcube.plan import plan as planning
 
 
@@ -210,14 +211,49 @@ def test_a_loop_that_computes_now_and_then_is_planned_once(counts: Counts) -> No
     assert counts.plans == 1
 
 
-def test_equal_stages_have_one_kernel() -> None:
-    u = sc.asarray(np.random.default_rng(5).normal(size=(40, 3000)))
-    for k in range(12):
-        u = u[:, 2:] * (k + 0.5) - u[:, 1:-1] / 3 + u[:, :-2]
+def _stencil(data: np.ndarray, numbers: Any) -> sc.Array:
+    u = sc.asarray(data)
+    for number in numbers:
+        u = u[:, 2:] * number - u[:, 1:-1] / 3 + u[:, :-2]
+    return u
+
+
+def test_equal_stages_are_lowered_once() -> None:
+    data = np.random.default_rng(5).normal(size=(400, 3000))
+    alike._patterns.clear()
+    u = _stencil(data, [0.5] * 20)
     kernels = tiers.cache_info().misses
-    assert len(u.plan(on="core").stages) > 5
-    u.compute(on="core")
-    assert tiers.cache_info().misses - kernels <= 3
+    assert len(u.plan(on="core").stages) == 10
+    same(u)
+    assert tiers.cache_info().misses - kernels <= 2
+    assert len(alike._patterns) == 1
+    same(_stencil(data[:, 1000:], [0.5] * 10))
+    assert len(alike._patterns) == 1
+    same(_stencil(data, [math.nan, -math.nan, 0.0, -0.0]))  # numbers that each have their own
+    assert tiers.cache_info().misses - kernels <= 2
+
+
+def test_alike_is_what_has_the_same_bounds_and_places() -> None:
+    """Programs that differ by one thing, each beside one that was lowered by itself."""
+    a = sc.asarray(np.random.default_rng(7).normal(size=(70, 70)))
+    draw = sc.random.default_rng(8)
+    r = [draw.normal(0, scale, size=(70, 70)) for scale in (1.0, 1.0, 1e3)]
+    n = sc.arange(4900).reshape(70, 70)
+    arrays = [
+        *((x * 2.0).sum() for x in (a, a.T, a[::-1], *r, n, n[1:], n[:, ::2])),
+        *((x + x).sum(axis=0) for x in (a, r[0], r[2], n)),
+        *((x * y).sum() for x, y in ((a, a), (a, r[0]), (r[0], r[0]), (r[0], r[1]))),
+        *(sc.dot(a[0], x) for x in (a[0], a[1], a[:, 0])),
+        *(x.std(ddof=d) for x in (a, a[:, :9], a.astype("f4")) for d in (0, 1)),
+        *(x.argmax(axis=k) for x in (a, n) for k in (0, 1, None)),
+        *(sc.take(x, sc.asarray(np.array([3, 1, 2]))) for x in (a[0], r[0][0], r[1][0])),
+        *(sc.where(a > 0, x, a) for x in (math.nan, -math.nan, 0.0, -0.0, 1.0)),
+        *(sc.clip(a, -x, x).sum() for x in (1.0, 2.0, math.inf)),
+    ]
+    together = [anew(array, "core") for array in arrays]
+    for array, value in zip(arrays, together, strict=True):
+        alike._patterns.clear()
+        assert anew(array, "core").tobytes() == value.tobytes(), array
 
 
 def test_no_array_of_a_user_is_kept() -> None:

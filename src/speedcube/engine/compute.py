@@ -28,7 +28,7 @@ from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
-from .known.alone import run_alone
+from .known.alone import run_alone, wait
 from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
@@ -119,6 +119,8 @@ def _run(plan: Plan, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
     if rung.workers == 1 and not plan.deferred and not Callback.active:
         device = rung.devices[0] if rung.devices else None
         return shaped(run_alone(plan, device, leave_on_gpu), root.shape)
+    for device in rung.devices:
+        wait(device)  # its stream may still make what other devices are to read
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
     try:
         return shaped(get(graph.tasks, graph.key), root.shape)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.cuda.text import HEADER
-from ..kernel.lower.lower import Lowered, lower
+from ..kernel.lower.alike import Lowered
+from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.program import Program

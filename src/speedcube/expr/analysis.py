@@ -38,7 +38,8 @@ def _random(source: Random) -> Bounds:
     return rounded(ends[0], ends[1], grain, source.dtype)
 
 
-def _leaf(leaf: Leaf) -> Bounds:
+def of_leaf(leaf: Leaf) -> Bounds:
+    """The bounds of what ``leaf`` reads."""
     source = leaf.source
     if isinstance(source, Const):
         with np.errstate(over="ignore"):
@@ -71,7 +72,7 @@ def _map(node: Map, args: list[Bounds]) -> Bounds:
 
 def analyse(root: Expr) -> Bounds:
     """The bounds of ``root``'s elements."""
-    return _bounds(walk(root), _leaf)[id(root)]
+    return _bounds(walk(root), of_leaf)[id(root)]
 
 
 def _bounds(nodes: list[Expr], of: Callable[[Leaf], Bounds]) -> dict[int, Bounds]:
@@ -98,8 +99,8 @@ def constants_count(root: Expr) -> bool:
     maps = [node for node in nodes if isinstance(node, Map)]
     if not maps or any(all(id(arg) in constants for arg in node.args) for node in maps):
         return True
-    known = _bounds(nodes, _leaf)
+    known = _bounds(nodes, of_leaf)
     blind = _bounds(
-        nodes, lambda leaf: unknown(leaf.dtype) if id(leaf) in constants else _leaf(leaf)
+        nodes, lambda leaf: unknown(leaf.dtype) if id(leaf) in constants else of_leaf(leaf)
     )
     return any(known[id(node)] != blind[id(node)] for node in maps)

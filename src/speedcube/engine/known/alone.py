@@ -15,8 +15,8 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> Any:
     """The result of ``plan``, whose stages have one part each and need nothing of Dask's.
 
     What a stage leaves is freed after its last reader. Ctrl-C takes effect between two calls of a
-    kernel. A GPU is given one launch after the other, and waited for at the end: what is freed
-    serves those that follow on its stream.
+    kernel. A GPU is given one launch after the other on one stream, so that what is freed serves
+    those that follow; what stays there may still be made when this returns, as with CuPy.
     """
     worker = Worker(Stop(), device, alone=True)
     since = 0  # elements that a GPU was given
@@ -31,9 +31,9 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> Any:
         result = run_joined(worker, stage, stage.parts[0], out, stage.needs, *arrays)
         del arrays, out
         since += math.prod(stage.root.shape)
-        if device is not None and (since > LAUNCH or final):
+        if device is not None and since > LAUNCH:
             since = 0
-            _wait(device)
+            wait(device)
         ready[id(stage.result)] = result
         for need in stage.needs:
             if last[id(need)] is stage:
@@ -41,7 +41,7 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> Any:
     return result
 
 
-def _wait(device: int) -> None:
+def wait(device: int) -> None:
     """Until the current stream of ``device`` has nothing left to do."""
     import cupy
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from ... import dtypes
 from ...errors import KernelError
@@ -23,35 +20,30 @@ from ..folds import FOLDS, KEYED
 from ..math.float16 import narrowed
 from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
+from .alike import Lowered, alike
 from .elements import elements, one_nan
 from .exact_products import Summand, products
-from .parameters import Parameters, Uniform, stream_of
+from .parameters import Parameters, stream_of
 from .rules import cast, order_key
 
 _LANES = 16  # a segment must give at least this many blocks to be worth generating whole
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """A program and the parameter words it was lowered with, some of which sources give."""
-
-    program: Program
-    params: NDArray[np.uint64]
-    uniforms: tuple[Uniform, ...] = ()
-
-
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
-    parameters = Parameters()
-    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
-    b = Builder()
-    roots = factors(root) if reduction == "dot" else (root,)
-    values = elements(b, roots, space, parameters)
-    sink = _sink(b, values, roots, space, reduction, parameters)
-    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
-    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
-    program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
-    return Lowered(program, parameters.array(), tuple(parameters.uniforms))
+    parameters, nodes = Parameters(), walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
+
+    def make() -> Program:
+        b = Builder()
+        roots = factors(root) if reduction == "dot" else (root,)
+        values = elements(b, roots, space, parameters)
+        sink = _sink(b, values, roots, space, reduction, parameters)
+        kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+        ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
+        return Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
+
+    return alike(nodes, reduction, space, tiling, codes, parameters, make)
 
 
 def leaf_codes(
