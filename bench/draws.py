@@ -155,12 +155,13 @@ def filled() -> dict[str, Any]:
 
     count = 2 * 10**9
     array = sc.random.default_rng(1).normal(size=count)
-    times = repeated(lambda: array.compute(on="gpu", to="cupy"), 5)[1]
+    wait = cupy.cuda.get_current_stream().synchronize
+    times = repeated(lambda: (array.compute(on="gpu", to="cupy"), wait()), 5)[1]
     memory = cupy.empty(count)
 
     def fill() -> None:
         memory.fill(1.0)
-        cupy.cuda.get_current_stream().synchronize()
+        wait()
 
     writes = repeated(fill, 5)[1]
     row = {"per_second": count / min(times[1:]), "seconds": times, "write": writes}

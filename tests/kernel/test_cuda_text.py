@@ -7,6 +7,7 @@ Every kernel of the list below is built once for the host (`cuda_host.py`). The 
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -17,14 +18,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, NVCC, ONE, THREE, HostKernels, fake_cupy, namespaces, texts
+from cuda_host import COMPILER, NVCC, ONE, THREE, HostKernels, fake_cupy, namespaces, source, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.commands.verify.draws import DRAWS
+from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
+from speedcube.engine.small import known as small
+from speedcube.engine.small.structure import structure_of
+from speedcube.engine.small.templates import slots_of
 from speedcube.expr.nodes import Expr, Map
 from speedcube.kernel.cuda.compile import OPTIONS
 from speedcube.ops import ELEMENTARY, OPS, SAMPLERS
@@ -374,8 +379,53 @@ def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host
     """The GPU engine, its kernels and its memory being the host's."""
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    monkeypatch.setattr(engine, "SMALL", -1)  # by plans, whose kernels the list has
     library.launches = 0
     return library
+
+
+Small = Callable[[np.random.Generator, int, float], sc.Array]
+# What is one launch where it is small; of data, a length and a number.
+SMALL: dict[str, Small] = {
+    "sum": lambda g, n, c: (sc.asarray(g.normal(size=n)) * c + sc.asarray(g.normal(size=n))).sum(),
+    "std": lambda g, n, c: (sc.asarray(g.normal(size=n).astype("f4")) * c).std(),
+    "place": lambda g, n, c: (sc.asarray(g.normal(size=n)) * c).argmin(),
+    "highest": lambda g, n, c: sc.maximum(sc.asarray(g.normal(size=n)), c).max(),
+    "integers": lambda g, n, c: (sc.asarray(g.integers(0, 99, n)) * 3).sum(),
+    "store": lambda g, n, c: (lambda u: u[1:] - c * u[:-1])(sc.asarray(g.normal(size=n))),
+    "drawn": lambda g, n, c: (
+        sc.random.default_rng(n).normal(size=n) * sc.asarray(g.normal(size=n))
+    ).mean(),
+    "rows": lambda g, n, c: (sc.asarray(g.normal(size=(5, n)))[1:, ::-2] * c).sum(),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_launches_take_data_lengths_and_numbers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    small._known.clear()
+    draw, make = np.random.default_rng(1), SMALL[name]
+    cases = ((700, 1.25), (701, 1.25), (700, -0.0), (9000, 3.0), (64, math.nan), (64, 2.0))
+    found = [structure_of(make(draw, n, number)._expr) for n, number in cases]
+    programs = {slots_of(one).prepared.program for one in found}
+    library = HostKernels([source(program) for program in programs], tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    for n, number in (
+        (700, 1.25),
+        (701, 1.25),
+        (700, -0.0),
+        (9000, 3.0),
+        (64, math.nan),
+        (64, 2.0),
+    ):
+        array = make(draw, n, number)
+        got = small.value_on_gpu(array._expr, 0, False)
+        assert_same_bits(got, array.compute(on="core"), f"{n} {number}")
+    assert len({one.key for one in found}) == {"rows": 4, "drawn": 2}.get(name, 1)
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)

@@ -108,9 +108,18 @@ def fake_cupy() -> ModuleType:
     cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
         np.full(shape, 0x5A, dtype).view(DeviceArray)
     )
-    stream = SimpleNamespace(synchronize=lambda: None)
+    stream = SimpleNamespace(synchronize=lambda: None, ptr=0)
+    runtime = SimpleNamespace(
+        memsetAsync=lambda to, value, size, _: ctypes.memset(to, value, size),
+        memcpyAsync=lambda to, from_, size, kind, _: ctypes.memmove(to, from_, size),
+        memcpyDeviceToHost=2,
+        streamSynchronize=lambda _: None,
+    )
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=lambda _: nullcontext(), get_current_stream=lambda: stream
+        Device=lambda _: nullcontext(),
+        get_current_stream=lambda: stream,
+        runtime=runtime,
+        alloc_pinned_memory=bytearray,
     )
     return cupy
 

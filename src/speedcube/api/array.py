@@ -221,7 +221,7 @@ def elementwise(op: str, *args: Any) -> Array:
     known: list[grids.Grid] = []
     gpu = False
     for arg in args:
-        one = operand(arg)
+        one = arg if type(arg) is Array else operand(arg)
         if isinstance(one, Array):
             operands.append(one._expr)
             known.append(one._grid)

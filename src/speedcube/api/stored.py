@@ -26,4 +26,5 @@ def leaf_of(value: Any) -> tuple[Leaf, bool]:
     size = buffer.itemsize
     strides = tuple([step // size for step in buffer.strides])
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
-    return leaf, type(buffer) is not np.ndarray and hasattr(buffer, "__cuda_array_interface__")
+    on_gpu = type(buffer) is not np.ndarray
+    return leaf, on_gpu and hasattr(type(buffer), "__cuda_array_interface__")

@@ -28,11 +28,13 @@ from .clusters.losses import reported
 from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
-from .graph import build_graph, deferred_values, run_in_order
+from .graph import build_graph, deferred_values
 from .kept import active
+from .known.alone import run_alone, wait
+from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
-from .small.known import SMALL
+from .small.known import SMALL, value_on_gpu
 from .small.known import value as small_value
 from .tasks import shaped
 
@@ -99,6 +101,15 @@ def compute(
         value = small_value(root)
         if value is not None:
             return value
+    _check_place(to, rung)
+    if rung.kind == "gpu" and size <= SMALL and not known:
+        value = value_on_gpu(root, rung.devices[0], to != "numpy")
+        if value is not None:
+            return value
+    if not known and rung.kind != "client":
+        with planned(root, rung.name, rung.workers) as remembered:
+            if remembered is not None:
+                return _run(remembered, [root], rung, to)[0]
     return _run(_planned([root], rung, known), [root], rung, to)[0]
 
 
@@ -113,6 +124,7 @@ def compute_all(
     if not roots:
         return []
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    _check_place(to, rung)
 
     def values(some: Sequence[Expr]) -> list[Any]:
         return _run(_planned(some, rung, None), some, rung, to)
@@ -131,24 +143,36 @@ def _rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) 
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype)
 
 
-def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
+def _check_place(to: str | ResultMemory, rung: Rung) -> None:
+    """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
     if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
-    shapes = [root.shape for root in roots]
+
+
+def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
+    """The values of ``roots`` by ``plan``."""
     if rung.kind == "client":
         with reported(rung.client):
             ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
         workers = rung.addresses or worker_addresses(rung.client)
-        return run_on(rung.client, plan, shapes, ready, workers)
+        return run_on(rung.client, plan, [root.shape for root in roots], ready, workers)
     get = _get(rung)
     leave_on_gpu = to != "numpy"
+    if rung.workers == 1 and not plan.deferred and not Callback.active:
+        device = rung.devices[0] if rung.devices else None
+        return _shaped(run_alone(plan, device, leave_on_gpu), plan, roots)
+    for device in rung.devices:
+        wait(device)  # its stream may still make what other devices are to read
     graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
-    run = run_in_order if rung.kind == "gpu" and not Callback.active else get
     try:
-        values = run(graph.tasks, list(graph.keys))
+        values = get(graph.tasks, list(graph.keys))
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise
+    return _shaped(values, plan, roots)
+
+
+def _shaped(values: Sequence[Any], plan: Plan, roots: Sequence[Expr]) -> list[Any]:
     return [
         _own(shaped(value, root.shape), result, plan.results[:k])
         for k, (value, root, result) in enumerate(zip(values, roots, plan.results, strict=True))

@@ -128,8 +128,9 @@ class Caller:
         self.prepared, self.frame = prepared, frame
         self.geometry: Any = frame.words.from_buffer_copy(frame.geometry)
         self.keep: list[Any] = []
-        addresses = [*self._data(inputs), *frame.table_addresses]
+        addresses = [0] * len(prepared.space.leaves) + frame.table_addresses
         self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self.read(inputs)
         self.start()
 
     def start(self, visits: int | None = None) -> None:
@@ -145,16 +146,15 @@ class Caller:
             _scratch.address(frame.scratch_bytes),
         )
 
-    def _data(self, inputs: Mapping[int, Array]) -> list[int]:
-        """The address of each leaf's position 0 (0 for leaves that are computed)."""
-        addresses = []
-        for leaf in self.prepared.space.leaves:
+    def read(self, inputs: Mapping[int, Array]) -> None:
+        """Take the address of each leaf's position 0 (0 stays for leaves that are computed)."""
+        for k, leaf in enumerate(self.prepared.space.leaves):
             array = inputs.get(id(leaf.source))
             if array is None and isinstance(leaf.source, Stored):
                 array = host_array(leaf.source)
-            addresses.append(0 if array is None else address_of(array))
-            self.keep.append(array)
-        return addresses
+            if array is not None:
+                self.buffers[k] = address_of(array)
+                self.keep.append(array)
 
     def __call__(self, box: Box, out: int) -> None:
         self.geometry[:6] = box
@@ -167,18 +167,17 @@ class Caller:
 
 @contextmanager
 def calling(prepared: Prepared, inputs: Mapping[int, Array]) -> Iterator[Caller]:
-    """A caller: one that an earlier computation left, unless this one brings inputs of its own."""
+    """A caller: one that an earlier computation left, with the data of this one."""
     frame = frame_of(prepared)
-    if inputs:
-        yield Caller(prepared, frame, inputs)
-        return
     try:
         caller = frame.idle.pop()
     except IndexError:
         caller = Caller(prepared, frame, inputs)
     else:
+        caller.read(inputs)
         caller.start()
     yield caller
+    caller.keep.clear()
     frame.idle.append(caller)
 
 

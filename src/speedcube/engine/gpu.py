@@ -6,6 +6,7 @@ CuPy is imported when the first GPU part runs, never before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -19,12 +20,13 @@ from ..kernel.cuda.compile import DeviceKernel, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
 from ..kernel.cuda.text import HEADER
-from ..kernel.exact.integers import carry
+from ..kernel.folds import FOLDS
 from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
-from ..kernel.program import LIMBS, Program
+from ..kernel.program import Program
 from .boxes import Stop, span_boxes
 from .cpu import RECORDS, Consume, initial_records
-from .prepare import Prepared, tables
+from .prepare import Prepared, launch_words, tables
+from .results import merge_pieces
 
 Array: TypeAlias = NDArray[Any]
 
@@ -50,34 +52,45 @@ def gpu_kernel(program: Program, device: int) -> tuple[DeviceKernel, int]:
 class Launcher:
     """A kernel with its arguments on the current device."""
 
+    taken: tuple[int, int] | None = None  # the window
+    words: list[int]
+    arguments: dict[Any, list[Any]]  # of the last launch in it
+
     def __init__(self, prepared: Prepared, inputs: Mapping[int, Array], device: int) -> None:
         import cupy
 
         self.prepared = prepared
         self.kernel, self.resident = gpu_kernel(prepared.program, device)
-        self.params = list(prepared.params[: parameter_count(prepared.program)])
+        self.count = parameter_count(prepared.program)
         # Of each leaf: the device address of position 0 (0 where it is computed), and its owner.
         self.addresses = [np.uint64(0)] * len(prepared.space.leaves)
         self.owners: dict[int, Any] = {}
-        stored = {id(s): s.buffer for s in self._sources() if isinstance(s, Stored)}
-        self.read({**stored, **inputs})
         self.offsets = [cupy.asarray(table) for table in tables(prepared)]
-        self.window(0, prepared.loops[2])
+        self.start(inputs)
 
-    def _sources(self) -> list[Any]:
-        return [leaf.source for leaf in self.prepared.space.leaves]
+    def start(self, inputs: Mapping[int, Array]) -> None:
+        """Take the part's parameters as they are now, these arrays, and all of the tile loop."""
+        self.params = list(self.prepared.params[: self.count])
+        self.read(inputs)
+        self.window(0, self.prepared.loops[2])
 
     def read(self, inputs: Mapping[int, Array]) -> None:
-        """Take the elements of these sources from these arrays in the launches that follow."""
-        for k, source in enumerate(self._sources()):
-            if id(source) in inputs:
-                self.owners[k], address = to_device(inputs[id(source)])
+        """Take the elements of sources from these arrays, or from where they are stored."""
+        for k, leaf in enumerate(self.prepared.space.leaves):
+            array = inputs.get(id(leaf.source))
+            if array is None and isinstance(leaf.source, Stored):
+                array = leaf.source.buffer
+            if array is not None:
+                self.owners[k], address = to_device(array)
                 self.addresses[k] = np.uint64(address)
 
     def window(self, begin: int, end: int) -> None:
         """Take only steps ``[begin, end)`` of the tile loop, where ``begin`` begins a tile."""
         prepared, outer = self.prepared, self.prepared.tiling.first
-        self.words = _words(prepared)
+        if self.taken == (begin, end):
+            return
+        self.taken = begin, end
+        self.words, self.arguments = launch_words(prepared), {}
         for at in range(HEADER + outer, len(self.words), outer + 2):
             self.words[at] += begin * self.words[at + outer + 1]  # an offset, by its tile stride
         self.words[4] = end - begin
@@ -124,22 +137,40 @@ class Launcher:
         Each record is made in ``pieces``. At most ``most`` thread blocks take them; by default,
         as many as there is room for.
         """
-        total = (reduced[1] - reduced[0]) * self.row_tiles
-        words = list(self.words)
-        words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
-        words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
         units = (kept[1] - kept[0]) * pieces
+        arguments = self.arguments.get((kept, reduced, pieces))
+        if arguments is None:
+            total = (reduced[1] - reduced[0]) * self.row_tiles
+            words = list(self.words)
+            words[:4] = [kept[0], kept[1] - kept[0], reduced[0], reduced[1] - reduced[0]]
+            words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
+            arguments = [np.uint64(w % 2**64) for w in words]
+            self.arguments = {(kept, reduced, pieces): arguments}  # the last, if asked for again
         outs = out if isinstance(out, tuple) else (out,)
-        self.call(min(units, most or self.resident), words, *outs)
+        self.call(min(units, most or self.resident), arguments, *outs)
 
-    def call(self, blocks: int, words: list[int], *rest: Any) -> None:
-        """Call the kernel: geometry ``words``, and ``rest`` after what every kernel takes."""
-        arguments = [np.uint64(w % 2**64) for w in words]
+    def call(self, blocks: int, arguments: list[Any], *rest: Any) -> None:
+        """Call the kernel: its geometry, and ``rest`` after what every kernel takes."""
         self.kernel.function(
             (blocks,),
             (THREADS,),
             (*arguments, *self.params, *self.addresses, *self.offsets, *rest),
         )
+
+
+@contextmanager
+def launching(prepared: Prepared, inputs: Mapping[int, Array], device: int) -> Iterator[Launcher]:
+    """A launcher: one that an earlier computation left, with the data of this one."""
+    idle: list[Launcher] = prepared.frames.setdefault(("gpu", device), [])
+    try:
+        launcher = idle.pop()
+    except IndexError:
+        launcher = Launcher(prepared, inputs, device)
+    else:
+        launcher.start(inputs)
+    yield launcher
+    launcher.owners.clear()  # CuPy gives their memory to what follows on the stream, not before
+    idle.append(launcher)
 
 
 def to_device(array: Any) -> tuple[Any, int]:
@@ -149,7 +180,7 @@ def to_device(array: Any) -> tuple[Any, int]:
     """
     import cupy
 
-    if hasattr(array, "__cuda_array_interface__"):
+    if hasattr(type(array), "__cuda_array_interface__"):
         return array, int(array.data.ptr)
     if array.flags.c_contiguous:
         moved = cupy.asarray(array)
@@ -157,18 +188,6 @@ def to_device(array: Any) -> tuple[Any, int]:
     span, start = spanned(array)
     moved = cupy.asarray(span)
     return moved, int(moved.data.ptr) + start
-
-
-def _words(prepared: Prepared) -> list[int]:
-    space, tiling = prepared.space, prepared.tiling
-    outer = tiling.first
-    words = [0] * 4 + [prepared.loops[2], tiling.rows, tiling.inner] + [0] * 3
-    words += space.extents[:outer]
-    for offset, strides in zip(space.offsets, space.strides, strict=True):
-        words += [offset, *strides[:outer], strides[outer]]
-    words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
-    assert len(words) == HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
-    return words
 
 
 def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
@@ -186,17 +205,28 @@ def _row_tiles(prepared: Prepared, steps: int) -> tuple[int, int]:
 
 
 def run_store(
-    prepared: Prepared, inputs: Mapping[int, Array], out: Any, device: int, stop: Stop
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    out: Any,
+    device: int,
+    stop: Stop,
+    wait: bool = True,
 ) -> None:
-    """Every element of the part into the device array ``out``."""
+    """Every element of the part into the device array ``out``.
+
+    Without ``wait`` the last launch may still run, on the current stream.
+    """
     import cupy
 
-    launcher = Launcher(prepared, inputs, device)
-    for piece in launcher.pieces():
-        if stop.is_set():
-            return
-        launcher.store(piece, out)
-        cupy.cuda.get_current_stream().synchronize()
+    with launching(prepared, inputs, device) as launcher:
+        for k, piece in enumerate(launcher.pieces()):
+            if k:
+                cupy.cuda.get_current_stream().synchronize()
+            if stop.is_set():
+                return
+            launcher.store(piece, out)
+        if wait:
+            cupy.cuda.get_current_stream().synchronize()
 
 
 def blocks(
@@ -234,10 +264,10 @@ def run_records(
 ) -> None:
     """Hand the part's records to ``consume(first, records)``, as `cpu.run_records` does."""
     kept = prepared.loops[0]
-    launcher = Launcher(prepared, inputs, device)
-    for first in range(0, kept, block):
-        count = min(block, kept - first)
-        consume(first, _fold(launcher, first, count, stop))
+    with launching(prepared, inputs, device) as launcher:
+        for first in range(0, kept, block):
+            count = min(block, kept - first)
+            consume(first, _fold(launcher, first, count, stop))
 
 
 def run_some(
@@ -271,7 +301,7 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
             total = (last - r) * launcher.row_tiles
             pieces = max(1, min(total, launcher.resident // count))
             records = count * pieces if apart else count
-            out = cupy.asarray(initial_records(program, records).view(np.uint64).reshape(-1))
+            out = _initial(program, records)
             launcher.launch((first, first + count), (r, last), pieces, out)
             # Waiting in the copy would hold the GIL, and other GPUs' threads could not launch.
             cupy.cuda.get_current_stream().synchronize()
@@ -281,16 +311,11 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
     return merge_pieces(program, np.concatenate(by_launch, axis=1))
 
 
-def merge_pieces(program: Program, records: Array) -> Array:
-    """(count, pieces, words) -> (count, words)."""
-    kind = program.sink.kind
-    if records.shape[1] == 1:
-        return np.ascontiguousarray(records[:, 0])
-    if kind == "min":
-        return np.asarray(records.min(axis=1))
-    if kind == "argmin":
-        order = np.lexsort((records[:, :, 1], records[:, :, 0]), axis=1)[:, 0]
-        return np.asarray(records[np.arange(len(records)), order])
-    if kind == "exact":
-        carry(records.reshape(*records.shape[:2], -1, LIMBS))
-    return np.asarray(records.sum(axis=1, dtype=np.int64))
+def _initial(program: Program, count: int) -> Any:
+    """Records before anything is folded into them, on the current device."""
+    import cupy
+
+    fold = FOLDS.get(program.sink.kind)
+    if fold is None or not fold.start:
+        return cupy.zeros(count * program.sink.words, np.uint64)
+    return cupy.asarray(initial_records(program, count).view(np.uint64).reshape(-1))

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.cuda.many.teams import gpu_layout
+from ..kernel.cuda.text import HEADER
+from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
-from ..kernel.lower.lower import Lowered, lower
+from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
+from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
 
@@ -31,13 +34,17 @@ KERNEL_REDUCTION: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A part ready to run. ``loops`` is (kept, reduced, tile steps), the extents of its box."""
+    """A part ready to run. ``loops`` is (kept, reduced, tile steps), the extents of its box.
+
+    ``uniforms`` say which of ``params`` are constants and keys of the part's sources.
+    """
 
     space: Space
     tiling: Tiling
     program: Program
     params: NDArray[np.uint64]
     loops: tuple[int, int, int]
+    uniforms: tuple[Uniform, ...] = ()
     frames: dict[Any, Any] = field(default_factory=dict)  # what an engine keeps between calls
 
     @property
@@ -62,6 +69,8 @@ def remembered(part: Part, key: Any, make: Callable[[], Prepared]) -> Prepared:
     prepared = known.get(key)
     if prepared is None:
         prepared = known[key] = make()
+    else:
+        refresh(prepared.uniforms, prepared.params)  # of a part that is used again (`known`)
     return prepared
 
 
@@ -80,8 +89,13 @@ def _prepare(
     tiling = tile(space)
     reduction = None if op is None else KERNEL_REDUCTION[op]
     lowered = lower(part.root, space, tiling, reduction)
+    return prepared_of(space, tiling, lowered)
+
+
+def prepared_of(space: Space, tiling: Tiling, lowered: Lowered) -> Prepared:
+    """What was lowered over ``space``, ready to run."""
     loops = loops_of(space, tiling)
-    return Prepared(space, tiling, lowered.program, lowered.params, loops)
+    return Prepared(space, tiling, lowered.program, lowered.params, loops, lowered.uniforms)
 
 
 def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
@@ -118,14 +132,15 @@ def _finished(
         source = stage.source
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
-        layout, prepared = layout_of(space, source), None
+        layout = layout_of(space, source)
+        known[layout_of] = None
         if layout is not None:
             lowered = lower(part.root, layout, source)
-            space, tiling = layout.space, layout.tiling
-            loops = loops_of(space, tiling)
-            prepared = Prepared(space, tiling, lowered.program, lowered.params, loops)
-        known[layout_of] = prepared
-    return known[layout_of]
+            known[layout_of] = prepared_of(layout.space, layout.tiling, lowered)
+    prepared = known[layout_of]
+    if prepared is not None:
+        refresh(prepared.uniforms, prepared.params)
+    return prepared
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:
@@ -137,6 +152,19 @@ def geometry(prepared: Prepared) -> NDArray[np.int64]:
         words += [offset, *strides[:outer], strides[outer]]
     words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
     return np.array(words, np.int64)
+
+
+def launch_words(prepared: Prepared) -> list[int]:
+    """The same for a GPU, whose words of a launch begin differently."""
+    space, tiling = prepared.space, prepared.tiling
+    outer = tiling.first
+    words = [0] * 4 + [prepared.loops[2], tiling.rows, tiling.inner] + [0] * 3
+    words += space.extents[:outer]
+    for offset, strides in zip(space.offsets, space.strides, strict=True):
+        words += [offset, *strides[:outer], strides[outer]]
+    words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
+    assert len(words) == HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
+    return words
 
 
 def tables(prepared: Prepared) -> list[NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from ..expr.nodes import Reduced
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
-from ..kernel.program import LIMBS
+from ..kernel.program import LIMBS, Program
 
 Array: TypeAlias = NDArray[Any]
 
@@ -70,6 +70,21 @@ def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:
 def is_exact_sum(source: Reduced) -> bool:
     """Whether the records of ``source`` are limbs."""
     return source.op in ("mean", "var", "std") or dtypes.is_float(source.arg.dtype)
+
+
+def merge_pieces(program: Program, records: Array) -> Array:
+    """The records of a GPU's pieces, merged: (count, pieces, words) -> (count, words)."""
+    kind = program.sink.kind
+    if records.shape[1] == 1:
+        return np.ascontiguousarray(records[:, 0])
+    if kind == "min":
+        return np.asarray(records.min(axis=1))
+    if kind == "argmin":
+        order = np.lexsort((records[:, :, 1], records[:, :, 0]), axis=1)[:, 0]
+        return np.asarray(records[np.arange(len(records)), order])
+    if kind == "exact":
+        carry(records.reshape(*records.shape[:2], -1, LIMBS))
+    return np.asarray(records.sum(axis=1, dtype=np.int64))
 
 
 _WORDS: Final = {name: f"uint{8 * dtypes.itemsize(name)}" for name in dtypes.FLOATS}

@@ -66,7 +66,8 @@ def available() -> tuple[str, ...]:
 
 def cupy_problem() -> str | None:
     """Why CuPy cannot be used, or None."""
-    return None if find_spec("cupy") else "CuPy is not installed (pip install speedcube[cuda13])"
+    found = "cupy" in sys.modules or find_spec("cupy")
+    return None if found else "CuPy is not installed (pip install speedcube[cuda13])"
 
 
 def _missing_gpu() -> str:

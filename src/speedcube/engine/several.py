@@ -24,8 +24,8 @@ from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import CALL, Stop, boxes
-from .prepare import KERNEL_REDUCTION, Prepared, loops_of, remembered
-from .results import is_exact_sum, merge, values
+from .prepare import KERNEL_REDUCTION, Prepared, prepared_of, remembered
+from .results import is_exact_sum, merge, merge_pieces, values
 
 Array: TypeAlias = NDArray[Any]
 # What a part gives of each stage: the records of a reduction, the elements that it stored.
@@ -107,8 +107,7 @@ def _prepare(one: Pass, part: Part, kinds: tuple[_Kind, ...], strides: tuple[int
         axes, folds = one.visited.axes, any(reduction is not None for _, reduction in kinds)
         space = build(part.root, axes, (), strides, reduction=folds, everywhere=True)
         tiling = tile(space)
-        lowered = lower_several(part.root, space, tiling, kinds)
-        return Prepared(space, tiling, lowered.program, lowered.params, loops_of(space, tiling))
+        return prepared_of(space, tiling, lower_several(part.root, space, tiling, kinds))
 
     return remembered(part, ("several", kinds, strides), make)
 
@@ -196,7 +195,7 @@ def _folded(
             merged.append(place)
             continue
         stack = np.stack([one.view(np.int64) for one in records], axis=1)
-        merged.append(gpu.merge_pieces(replace(program, sink=sink), stack))
+        merged.append(merge_pieces(replace(program, sink=sink), stack))
     return merged
 
 

@@ -29,10 +29,14 @@ Inputs: TypeAlias = Mapping[int, Array]
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``."""
+    """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
+
+    ``alone``: what it leaves on the GPU is read by itself, on its stream, before anybody else.
+    """
 
     stop: Stop
     device: int | None = None
+    alone: bool = False
 
     def ordered(self, stage: Stage, part: Part, inputs: Inputs) -> ScanPart:
         """A part whose elements are taken in their order."""
@@ -58,7 +62,8 @@ class Worker:
         with cupy.cuda.Device(self.device):
             whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
             buffer = share if whole else cupy.empty(share.shape, stage.dtype)
-            gpu.run_store(prepared, inputs, buffer, self.device, self.stop)
+            wait = not (self.alone and whole)
+            gpu.run_store(prepared, inputs, buffer, self.device, self.stop, wait)
             if not whole:
                 share[...] = buffer if hasattr(share, "__cuda_array_interface__") else buffer.get()
 
@@ -187,7 +192,7 @@ def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
     """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
     return {
         id(need): array
-        if hasattr(array, "__cuda_array_interface__")
+        if hasattr(type(array), "__cuda_array_interface__")
         else np.ascontiguousarray(array, dtype=need.dtype)
         for need, array in zip(needs, arrays, strict=True)
     }
@@ -271,4 +276,4 @@ def merged(stage: Stage, *records: Array) -> Array:
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
     array = array.reshape(shape)
-    return array if hasattr(array, "__cuda_array_interface__") else array[()]
+    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]

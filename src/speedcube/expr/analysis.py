@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -37,7 +38,8 @@ def _random(source: Random) -> Bounds:
     return rounded(ends[0], ends[1], grain, source.dtype)
 
 
-def _leaf(leaf: Leaf) -> Bounds:
+def of_leaf(leaf: Leaf) -> Bounds:
+    """The bounds of what ``leaf`` reads."""
     source = leaf.source
     if isinstance(source, Const):
         with np.errstate(over="ignore"):
@@ -70,10 +72,35 @@ def _map(node: Map, args: list[Bounds]) -> Bounds:
 
 def analyse(root: Expr) -> Bounds:
     """The bounds of ``root``'s elements."""
+    return _bounds(walk(root), of_leaf)[id(root)]
+
+
+def _bounds(nodes: list[Expr], of: Callable[[Leaf], Bounds]) -> dict[int, Bounds]:
+    """The bounds of ``nodes``, arguments first; those of leaves as ``of`` says."""
     bounds: dict[int, Bounds] = {}
-    for node in walk(root):
+    for node in nodes:
         if isinstance(node, Leaf):
-            bounds[id(node)] = _leaf(node)
+            bounds[id(node)] = of(node)
         else:
             bounds[id(node)] = _map(node, [bounds[id(arg)] for arg in node.args])
-    return bounds[id(root)]
+    return bounds
+
+
+def constants_count(root: Expr) -> bool:
+    """Whether more is known of ``root`` for its constants: bounds, or numbers made of them alone.
+
+    Where not, what is made for ``root`` holds for the same operations of other constants.
+    """
+    nodes = walk(root)
+    leaves = [node for node in nodes if isinstance(node, Leaf)]
+    constants = {id(leaf) for leaf in leaves if isinstance(leaf.source, Const)}
+    if not constants:
+        return False
+    maps = [node for node in nodes if isinstance(node, Map)]
+    if not maps or any(all(id(arg) in constants for arg in node.args) for node in maps):
+        return True
+    known = _bounds(nodes, of_leaf)
+    blind = _bounds(
+        nodes, lambda leaf: unknown(leaf.dtype) if id(leaf) in constants else of_leaf(leaf)
+    )
+    return any(known[id(node)] != blind[id(node)] for node in maps)

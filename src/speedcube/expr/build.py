@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,13 +41,17 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
     row = OPS[op]
     typed = args[1:] if row.rule == "select" else args
-    common = _common(op, typed)
+    kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
+    common = _common(op, kinds)
+    if int in kinds:
+        whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
+        _check_range(op, common, whole, len(whole) == len(typed))
     shapes = [arg.shape for arg in args if isinstance(arg, (Leaf, Map))]
     same = shapes and shapes.count(shapes[0]) == len(shapes)
     shape = shapes[0] if same else views.broadcast_shapes(*shapes)
     operands: list[Expr] = []
     for k, arg in enumerate(args):
-        if not isinstance(arg, (bool, int, float)):
+        if isinstance(arg, (Leaf, Map)):
             operands.append(arg if arg.shape == shape else views.broadcast_to(arg, shape))
         elif row.rule == "compare":
             operands.append(_compared(arg, common, shape))
@@ -57,24 +62,20 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     return Map(op, tuple(operands), shape, dtype)
 
 
-def _common(op: str, typed: Sequence[Expr | Scalar]) -> str:
-    """The dtype that ``op`` computes in, and that its Python scalars take."""
+@lru_cache(maxsize=4096)
+def _common(op: str, kinds: tuple[str | type[Scalar], ...]) -> str:
+    """The dtype that ``op`` computes in, and that its Python scalars take.
+
+    It follows from the dtypes of expressions and the types of scalars alone.
+    """
     rule = OPS[op].rule
     if rule == "logical":
         return "bool"
-    # How large a Python integer is does not count; whether it fits is seen below.
-    weak = [a.dtype if isinstance(a, (Leaf, Map)) else 0 if _is_whole(a) else a for a in typed]
-    common = dtypes.promote(*weak)
+    common = dtypes.promote(*(kind if isinstance(kind, str) else kind(0) for kind in kinds))
     if common == "bool" and op in _INT8_OF_BOOL:
         common = "int8"
     if rule == "float" and not dtypes.is_float(common):
         return "float64"
-    whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
-    if rule == "compare":
-        if len(whole) == len(typed) and not all(-(2**63) <= v < 2**63 for v in whole):
-            raise DTypeError(f"{op} of {whole}: numbers beyond int64 are compared with arrays only")
-        return common
-    _fit(op, common, whole)
     accepted = _ACCEPTS.get(rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
@@ -85,9 +86,15 @@ def _is_whole(value: Expr | Scalar) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _fit(op: str, common: str, scalars: list[int]) -> None:
-    """Refuse Python integers that the dtype of an operation cannot hold."""
-    if not scalars or not dtypes.is_integer(common):
+def _check_range(op: str, common: str, scalars: list[int], alone: bool) -> None:
+    """Refuse Python integers that ``common``, the dtype of an operation, cannot hold.
+
+    ``alone``: it has no other operands.
+    """
+    rule = OPS[op].rule
+    if rule == "compare" and alone and not all(-(2**63) <= v < 2**63 for v in scalars):
+        raise DTypeError(f"{op} of {scalars}: numbers beyond int64 are compared with arrays only")
+    if rule in ("compare", "logical") or not dtypes.is_integer(common):
         return
     limits = np.iinfo(common)
     for v in scalars:

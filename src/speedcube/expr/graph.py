@@ -23,6 +23,18 @@ def below(*roots: Node) -> list[Node]:
     return list(done.values())
 
 
+def is_short(root: Node, most: int) -> bool:
+    """Whether ``root`` needs at most ``most`` nodes, itself among them."""
+    done: set[int] = set()
+    stack = [root]
+    while stack and len(done) <= most:
+        node = stack.pop()
+        if id(node) not in done:
+            done.add(id(node))
+            stack.extend(_children(node))
+    return len(done) <= most
+
+
 def _children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Map):
         return node.args

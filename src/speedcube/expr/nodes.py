@@ -79,7 +79,8 @@ class Stored:
     @cached_property
     def on_device(self) -> bool:
         """Whether the bytes live on a GPU."""
-        return hasattr(self.buffer, "__cuda_array_interface__")
+        # Asked of the class: CuPy makes the interface anew for each array that is asked.
+        return hasattr(type(self.buffer), "__cuda_array_interface__")
 
 
 def _stored(span: Any, start: int, kind: str, shape: Shape, strides: Any, dtype: str) -> Stored:

@@ -75,7 +75,26 @@ def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
 
 def index(root: Expr, item: Any) -> Expr:
     """Basic indexing: integers, slices of any step, ``None`` and ``...``."""
-    return apply(root, indexed(root.shape, item))
+    items = item if type(item) is tuple else (item,)
+    if len(items) > len(root.shape) or not all([type(entry) is slice for entry in items]):
+        return apply(root, indexed(root.shape, item))
+    return _sliced(root, items)
+
+
+def _sliced(root: Expr, items: tuple[slice, ...]) -> Expr:
+    """What `apply` gives for slices, as nearly all indices are, without an `Affine`."""
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    offset, shape, strides, all_of_it = leaf.offset, list(leaf.shape), list(leaf.strides), True
+    for axis, entry in enumerate(items):
+        extent = shape[axis]
+        start, stop, step = _slice_indices(entry, extent)
+        count = len(range(start, stop, step))
+        if start or step != 1 or count != extent:
+            all_of_it = False
+            offset += strides[axis] * start
+            strides[axis] *= step
+            shape[axis] = count
+    return root if all_of_it else Leaf(leaf.source, tuple(shape), offset, tuple(strides))
 
 
 def indexed(old: Shape, item: Any) -> Affine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ _NUMBERS: Final = "?bhilqBHILQefd"  # of NumPy's characters, those of numbers
 def readable(value: Any) -> Any:
     """``value`` as a NumPy or CuPy array of native, aligned elements."""
     if _as_it_lies(value):
+        return value
+    if is_cupy(value):
         return value
     if hasattr(value, "__cuda_array_interface__"):
         return _cupy("__cuda_array_interface__").asarray(value)
@@ -31,6 +34,12 @@ def readable(value: Any) -> Any:
             raise DTypeError("object arrays are not supported; convert to a number dtype first")
         return np.array(array, array.dtype.newbyteorder("="))
     return array if whole_steps else array.copy()
+
+
+def is_cupy(value: Any) -> bool:
+    """Whether ``value`` is a CuPy array; nothing is imported to find out."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(value, getattr(cupy, "ndarray", ()))
 
 
 def _as_it_lies(value: Any) -> bool:

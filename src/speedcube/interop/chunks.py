@@ -21,7 +21,8 @@ Axis: TypeAlias = tuple[int, ...]
 Chunks: TypeAlias = tuple[Axis, ...]
 Shape: TypeAlias = tuple[int, ...]
 
-_DEEPEST: Final = 64  # recipes are worked out before they are too long to pickle
+_DEEPEST: Final = 64  # nested recipes that are pickled; more are worked out for it
+_LONGEST: Final = 1 << 12  # and that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +37,35 @@ class Grid:
     @cached_property
     def chunks(self) -> Chunks:
         """The sizes of the chunks along every axis."""
+        for source in _unknown(self):
+            source.chunks  # noqa: B018  (from now on it is known)
         return self.rule(*(source.chunks for source in self.sources), *self.arguments)
+
+    def __reduce__(self) -> Any:
+        if self.depth > _DEEPEST:
+            return Grid, (_as_they_are, (), (self.chunks,))
+        return Grid, (self.rule, self.sources, self.arguments, self.depth)
+
+
+def _unknown(grid: Grid) -> list[Grid]:
+    """What has to be worked out for ``grid``, each after its own sources; no recursion."""
+    found: dict[int, Grid] = {}
+    stack = [(source, False) for source in grid.sources]
+    while stack:
+        one, visited = stack.pop()
+        if visited:
+            found[id(one)] = one
+        elif id(one) not in found and "chunks" not in vars(one):
+            stack.append((one, True))
+            stack.extend((source, False) for source in one.sources)
+    return list(found.values())
 
 
 def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
     known = tuple(sources)
     depth = 1 + max([source.depth for source in known])
     grid = Grid(rule, known, arguments, depth)
-    return grid if depth <= _DEEPEST else Grid(_as_they_are, (), (grid.chunks,))
+    return grid if depth <= _LONGEST else Grid(_as_they_are, (), (grid.chunks,))
 
 
 def _as_they_are(chunks: Chunks) -> Chunks:

@@ -21,6 +21,7 @@ from ..prepare import Prepared
 from ..results import values
 
 Array: TypeAlias = NDArray[Any]
+Geometry: TypeAlias = tuple[list[Any], int]  # the words of a launch, and its thread blocks
 
 # Results that may fail before all are made by records: runs side by side take a launch each.
 ROOM, _SHARE = 1 << 12, 64
@@ -91,6 +92,8 @@ class FinishedPart:
             launches = idle.pop()
         except IndexError:
             launches = self._launches()
+        else:
+            launches.launcher.start(self.inputs)
         yield launches
         if launches.bytes <= _KEPT:
             idle.append(launches)
@@ -127,7 +130,7 @@ class Launches:
     """
 
     launcher: Launcher
-    geometries: tuple[tuple[list[int], int], ...]
+    geometries: tuple[Geometry, ...]
     notes: Any
     places: Any
     partial: Any
@@ -193,10 +196,13 @@ def _mixed(prepared: Prepared) -> bool:
     return 1 in here and 1 in outside
 
 
-def _geometries(launcher: Launcher, extents: Extents, team: Team) -> list[tuple[list[int], int]]:
+def _geometries(launcher: Launcher, extents: Extents, team: Team) -> list[Geometry]:
     """The geometry of each launch, and its thread blocks."""
     first = team.geometry(extents)
     words = [*first, *launcher.words[len(first) :]]
     each = min(gpu.GRID, max(1, gpu.LAUNCH * team.units // launcher.prepared.visits))
     ranges = [(u, min(team.units, u + each)) for u in range(0, team.units, each)]
-    return [([begin, end, *words[2:]], end - begin) for begin, end in ranges]
+    return [
+        ([np.uint64(word % 2**64) for word in (begin, end, *words[2:])], end - begin)
+        for begin, end in ranges
+    ]

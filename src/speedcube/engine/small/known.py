@@ -26,6 +26,7 @@ from ..boxes import Stop
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records
 from ..results import values
 from ..tasks import Worker
+from .launch import OneLaunch
 from .structure import NotSmallError, Structure, structure_of, word
 from .templates import Slots, slots_of
 
@@ -41,14 +42,16 @@ class Reusable:
     """A kernel that takes data, constants, keys and, where ``line``, a length."""
 
     slots: Slots
-    frame: Frame
+    frame: Frame | None  # None: for a GPU
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
+    launches: list[OneLaunch] = field(default_factory=list)
 
 
 class OneCall(Caller):
     """A kernel's arguments with parameters of their own, for one thread at a time."""
 
     def __init__(self, ready: Reusable) -> None:
+        assert ready.frame is not None
         super().__init__(ready.slots.prepared, ready.frame, {})
         words = ready.slots.prepared.params
         self.parameters: Any = (ctypes.c_uint64 * max(1, len(words)))(*words.tolist())
@@ -95,6 +98,37 @@ def value(root: Expr) -> Any:
     return None if ready is None else _computed(ready, found, root)
 
 
+def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
+    """The same as one launch on the current stream of GPU ``device``.
+
+    The value is on the host, unless it ``stays`` there and may still be made.
+    """
+    import cupy
+
+    try:
+        found = structure_of(root, True)
+        ready = _ready(found, device)
+    except NotSmallError:
+        return None
+    if ready is None or ready.slots.several or (stays and found.source is not None):
+        return None
+    with cupy.cuda.Device(device):
+        try:
+            call = ready.launches.pop()
+        except IndexError:
+            call = OneLaunch(ready.slots, device)
+        visits, source = math.prod(found.root.shape), found.source
+        if source is None:
+            result = cupy.empty(root.shape, root.dtype)
+            call.store(found, visits, result)
+            result = result if stays else result.get()[()]
+        else:
+            record = call.fold(found, visits)
+            result = values(source, record).reshape(root.shape)[()]
+        ready.launches.append(call)
+    return result
+
+
 def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
     source, visits = found.source, math.prod(found.root.shape)
     if source is None:
@@ -129,15 +163,16 @@ def _call(ready: Reusable, found: Structure, visits: int, out: int) -> None:
     ready.idle.append(call)
 
 
-def _ready(found: Structure) -> Reusable | None:
+def _ready(found: Structure, device: int | None = None) -> Reusable | None:
     """The kernel for ``found``, made when it is first asked for; None where there is none."""
-    key: Hashable = (targets()[0], found.key)
-    known = _known.get(key)
+    target = targets()[0] if device is None else device
+    first: Hashable = (target, found.key)
+    key, known = first, _known.get(first)
     if known is True:
         key = _with_constants(key, found)
         known = _known.get(key)
     if known is None:
-        known = _made(found, key)
+        known = _made(found, key, first, device is None)
     return known if isinstance(known, Reusable) else None
 
 
@@ -145,15 +180,15 @@ def _with_constants(key: Hashable, found: Structure) -> Hashable:
     return (key, *(word(constant.value, constant.dtype) for constant in found.constants))
 
 
-def _made(found: Structure, key: Hashable) -> Reusable | bool:
+def _made(found: Structure, key: Hashable, first: Hashable, on_host: bool) -> Reusable | bool:
     try:
         slots = slots_of(found)
     except NotSmallError:
         return _remember(key, False)
-    if slots.constants is None and key == (targets()[0], found.key):
+    if slots.constants is None and key == first:
         _remember(key, True)
         key = _with_constants(key, found)
-    return _remember(key, Reusable(slots, frame_of(slots.prepared)))
+    return _remember(key, Reusable(slots, frame_of(slots.prepared) if on_host else None))
 
 
 def _remember(key: Hashable, known: Reusable | bool) -> Reusable | bool:

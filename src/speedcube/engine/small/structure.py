@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...expr.graph import below
+from ...expr.graph import is_short
 from ...expr.nodes import (
     Const,
     Expr,
@@ -61,19 +61,22 @@ class Structure:
     random: list[Random]
 
 
-def structure_of(root: Expr) -> Structure:
-    """The structure of ``root``; raises `NotSmallError` where it is not one kernel."""
+def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
+    """The structure of ``root``; raises `NotSmallError` where it is not one kernel.
+
+    Only ``on_gpu`` may data lie on a GPU.
+    """
     source = _reduction(root)
     inner = root if source is None else source.arg
     try:
-        return _structure(inner, source)
+        return _structure(inner, source, on_gpu)
     except MapViewError:
-        if len(below(inner)) > MOST_NODES:
+        if not is_short(inner, MOST_NODES):
             raise
-        return _structure(in_place(inner, MOST_NODES), source)
+        return _structure(in_place(inner, MOST_NODES), source, on_gpu)
 
 
-def _structure(inner: Expr, source: Reduced | None) -> Structure:
+def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     shape = inner.shape
     steps = c_strides(shape)
     size = math.prod(shape)
@@ -108,7 +111,11 @@ def _structure(inner: Expr, source: Reduced | None) -> Structure:
                     entry = (from_.dtype, word(from_.value, from_.dtype))
             else:
                 if isinstance(from_, Stored):
-                    if type(from_.buffer) is not np.ndarray:  # what lies on a GPU may look like one
+                    # What lies on a GPU may look like one; what has gaps moves there in a way.
+                    if type(from_.buffer) is not np.ndarray:
+                        if not (on_gpu and from_.on_device):
+                            raise NotSmallError
+                    elif on_gpu and not from_.buffer.flags.c_contiguous:
                         raise NotSmallError
                     entry = (from_.dtype,)
                     data.append(node)

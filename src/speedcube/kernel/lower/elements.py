@@ -27,7 +27,7 @@ from ..math.elementary import ONE_NAN
 from ..math.float16 import rounded, widened
 from ..math.samplers import SAMPLER_RULES
 from ..math.streams import Stream
-from .parameters import Parameters, stream_of
+from .parameters import Parameters, constant_of, stream_of
 from .rules import RULES, cast
 
 Array = NDArray[Any]
@@ -60,7 +60,7 @@ class _Elements:
             return
         if isinstance(node, Leaf):
             if isinstance(node.source, Const):
-                self.known[id(node)] = _constant(node.source)
+                self.known[id(node)] = constant_of(node.source)
         elif all(id(arg) in self.known for arg in node.args) and is_faithful():
             self.known[id(node)] = _folded(node, [self.known[id(arg)] for arg in node.args])
         elif node.op == "gather":
@@ -75,10 +75,16 @@ class _Elements:
             if id(node) in self.known:
                 constant = self.known[id(node)]
                 name = str(constant.dtype)
-                self.values[id(node)] = self.b.param(self.parameters.add(constant, name), name)
+                self.values[id(node)] = self.b.param(self.parameter(node, constant), name)
             else:
                 self.values[id(node)] = self.loaded(node)
         return self.values[id(node)]
+
+    def parameter(self, node: Expr, constant: Array) -> int:
+        """The parameter that is ``constant``, the value of ``node``."""
+        if isinstance(node, Leaf) and isinstance(node.source, Const):
+            return self.parameters.given(node.source)
+        return self.parameters.add(constant, str(constant.dtype))
 
     def loaded(self, leaf: Expr) -> Value:
         element = self.b.input(f"leaf{self.place[id(leaf)]}", dtypes.stored(leaf.dtype))
@@ -95,11 +101,6 @@ class _Elements:
             return _drawn(b, stream_of(base.source, self.parameters), index)
         element = b.gather(self.place[id(base)], index, dtypes.stored(base.dtype))
         return widened(b, element) if base.dtype == "float16" else element
-
-
-def _constant(source: Const) -> Array:
-    with np.errstate(over="ignore"):
-        return np.array(source.value, source.dtype).astype(dtypes.carrier(source.dtype))
 
 
 def _folded(node: Map, args: Sequence[Array]) -> Array:

@@ -21,8 +21,9 @@ from ..builder import Builder, Value
 from ..ir import Body
 from ..math.float16 import narrowed
 from ..program import Folded, Program, Sink
+from .alike import Lowered, alike
 from .elements import elements
-from .lower import Lowered, leaf_codes
+from .lower import leaf_codes
 from .many import LEAST_RESULTS, Layout, lanes_over
 from .parameters import Parameters
 from .rules import cast
@@ -69,19 +70,23 @@ def _word(source: Reduced) -> str:
 def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     """The kernel of ``source`` over ``layout``."""
     space, tiling = layout.space, layout.tiling
-    parameters = Parameters()
-    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
+    parameters, nodes = Parameters(), walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
     word, op = _word(source), OPS[source.op]
-    b = Builder()
-    b.output("x", _folded(b, root, space, parameters, word, op))
-    first = source.op.startswith("arg")
-    folded = Folded(op, word, first, layout.rows, _finish(source, word, op))
-    unit = layout.rows or space.out_strides[-1] == 1
-    sink = Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
-    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
-    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
-    program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
-    return Lowered(program, parameters.array())
+
+    def make() -> Program:
+        b = Builder()
+        b.output("x", _folded(b, root, space, parameters, word, op))
+        first = source.op.startswith("arg")
+        folded = Folded(op, word, first, layout.rows, _finish(source, word, op))
+        unit = layout.rows or space.out_strides[-1] == 1
+        sink = Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
+        kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+        ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
+        return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
+
+    how = "folded", source.op, source.dtype, source.arg.dtype, word, layout.rows
+    return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
 def _folded(

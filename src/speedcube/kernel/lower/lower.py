@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ... import dtypes
 from ...errors import KernelError
@@ -24,6 +21,7 @@ from ..folds import FOLDS, KEYED
 from ..math.float16 import narrowed
 from ..math.positions import SEGMENT
 from ..program import SEARCH_CHUNK, Bins, LeafCode, Program, Sink, Term
+from .alike import Lowered, alike
 from .elements import elements, one_nan
 from .exact_products import Summand, products
 from .parameters import Parameters, stream_of
@@ -32,43 +30,41 @@ from .rules import cast, order_key
 _LANES = 16  # a segment must give at least this many blocks to be worth generating whole
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """A program and the parameter words it was lowered with."""
-
-    program: Program
-    params: NDArray[np.uint64]
-
-
 def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lowered:
     """The kernel that stores ``root`` (reduction None) or reduces it over the reduced loops."""
-    parameters = Parameters()
-    nodes = walk(root)
+    parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    b = Builder()
-    roots = _operands(root, reduction)
-    values = elements(b, roots, space, parameters)
-    sink = _sink(b, values, roots, space, reduction, parameters)
-    return _lowered(codes, b, sink, nodes, space, tiling, parameters)
+
+    def make() -> Program:
+        b = Builder()
+        roots = _operands(root, reduction)
+        values = elements(b, roots, space, parameters)
+        sink = _sink(b, values, roots, space, reduction, parameters)
+        return _program(codes, b, sink, nodes, space, tiling)
+
+    return alike(nodes, reduction, space, tiling, codes, parameters, make)
 
 
 def lower_several(
-    root: Map, space: Space, tiling: Tiling, sinks: Sequence[tuple[int, str | None]]
+    root: Map, space: Space, tiling: Tiling, sinks: tuple[tuple[int, str | None], ...]
 ) -> Lowered:
     """The kernel of several ``sinks``: each takes an argument of ``root``, by a reduction."""
-    parameters = Parameters()
-    nodes = walk(root)
+    parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    b = Builder()
-    groups = [_operands(root.args[number], reduction) for number, reduction in sinks]
-    values = iter(elements(b, [one for group in groups for one in group], space, parameters))
-    parts = []
-    for k, (group, (_, reduction)) in enumerate(zip(groups, sinks, strict=True)):
-        b.prefix = f"{k}."
-        own = list(islice(values, len(group)))
-        parts.append(_sink(b, own, group, space, reduction, parameters))
-    sink = Sink("several", unit_stride=space.out_strides[-1] == 1, parts=tuple(parts))
-    return _lowered(codes, b, sink, nodes, space, tiling, parameters)
+
+    def make() -> Program:
+        b = Builder()
+        groups = [_operands(root.args[number], reduction) for number, reduction in sinks]
+        values = iter(elements(b, [one for group in groups for one in group], space, parameters))
+        parts = []
+        for k, (group, (_, reduction)) in enumerate(zip(groups, sinks, strict=True)):
+            b.prefix = f"{k}."
+            own = list(islice(values, len(group)))
+            parts.append(_sink(b, own, group, space, reduction, parameters))
+        sink = Sink("several", unit_stride=space.out_strides[-1] == 1, parts=tuple(parts))
+        return _program(codes, b, sink, nodes, space, tiling)
+
+    return alike(nodes, sinks, space, tiling, codes, parameters, make)
 
 
 def _operands(root: Expr, reduction: str | None) -> tuple[Expr, ...]:
@@ -76,19 +72,17 @@ def _operands(root: Expr, reduction: str | None) -> tuple[Expr, ...]:
     return factors(root) if reduction == "dot" else (root,)
 
 
-def _lowered(
+def _program(
     codes: tuple[LeafCode, ...],
     b: Builder,
     sink: Sink,
     nodes: Sequence[Expr],
     space: Space,
     tiling: Tiling,
-    parameters: Parameters,
-) -> Lowered:
+) -> Program:
     kept = sum(1 for r in space.reduced[: tiling.first] if not r)
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
-    program = Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
-    return Lowered(program, parameters.array())
+    return Program(codes, b.body(), sink, kept, tiling.first - kept, tiling.table, ragged)
 
 
 def leaf_codes(

@@ -19,8 +19,9 @@ from ...expr.space import TILE, Space, Tiling, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder
 from ..program import Many, Program, Sink
+from .alike import Lowered, alike
 from .elements import elements
-from .lower import Lowered, leaf_codes
+from .lower import leaf_codes
 from .parameters import Parameters
 from .rules import cast
 
@@ -115,22 +116,27 @@ def _fits(source: Reduced) -> bool:
 def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet."""
     space, tiling = layout.space, layout.tiling
-    parameters = Parameters()
-    codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
-    b = Builder()
-    value = elements(b, (root,), space, parameters)[0]
-    b.output("x", cast(b, value, "float64"))
-    result = source.dtype if source.dtype == "float32" else "float64"
-    odd = source.dtype in ("float32", "float16")
-    whole, deep = value.type == "float32", source.count > SHALLOW
+    parameters, nodes = Parameters(), walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
     short = not layout.rows and _short(space, source)
-    many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters), short)
-    unit = layout.rows or space.out_strides[-1] == 1
-    sink = Sink("many", result, unit_stride=unit, many=many)
-    kept = sum(1 for r in space.reduced[: tiling.first] if not r)
-    ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
-    program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
-    return Lowered(program, parameters.array())
+
+    def make() -> Program:
+        b = Builder()
+        value = elements(b, (root,), space, parameters)[0]
+        b.output("x", cast(b, value, "float64"))
+        result = source.dtype if source.dtype == "float32" else "float64"
+        odd = source.dtype in ("float32", "float16")
+        whole, deep = value.type == "float32", source.count > SHALLOW
+        numbers = _numbers(source, parameters)
+        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short)
+        unit = layout.rows or space.out_strides[-1] == 1
+        sink = Sink("many", result, unit_stride=unit, many=many)
+        kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+        ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
+        return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
+
+    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short
+    return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:

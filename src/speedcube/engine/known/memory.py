@@ -1,0 +1,127 @@
+"""The programs that were seen, with their plans; nothing in it holds what users handed over."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...expr.nodes import Expr
+from ...expr.space import TILE
+from ...plan.plan import Plan, Resources, check_memory, make_plan
+from .. import machine
+from .outline import Key, NoOutlineError, Outline, outline_of
+from .template import Template, needs_its_constants, template_of
+
+# Programs that are remembered, and nodes of all of them (about a kilobyte each, kernels' arguments
+# with them); the one that was not asked for longest is forgotten.
+MOST: Final = 256
+MOST_NODES: Final = 1 << 16
+_IDLE: Final = 4  # of one program, as many as threads that run it at the same time leave
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A program of our own with its plan, for one thread at a time."""
+
+    template: Template
+    plan: Plan
+
+
+@dataclass(eq=False)
+class Entry:
+    """What is known of an outline: programs that nobody runs now, and the constants of the first.
+
+    ``free``: whether the plan is good for any constants (None: nobody has asked).
+    """
+
+    nodes: int
+    values: tuple[Key, ...]
+    free: bool | None = None
+    idle: list[Copy] = field(default_factory=list)
+
+
+_known: OrderedDict[Key, Entry] = OrderedDict()
+_lock = threading.Lock()
+
+
+@contextmanager
+def planned(root: Expr, rung: str, workers: int) -> Iterator[Plan | None]:
+    """A plan of ``root`` on ``rung``, to be run inside the block; None where none is remembered.
+
+    Its sources have the data of ``root`` until the block ends. `MemoryLimitError` where it needs
+    more than there is.
+    """
+    free = machine.free_memory()
+    try:
+        found = outline_of(root, free // 4)
+    except NoOutlineError:
+        yield None
+        return
+    entry = _entry((rung, workers, found.key), found)
+    ready = _taken(entry, found) or _made(found, Resources(rung, workers, memory=free // 4))
+    check_memory(ready.plan, free)
+    try:
+        yield ready.plan
+    finally:
+        ready.template.forget()
+    if len(entry.idle) < _IDLE:  # not after a failure
+        entry.idle.append(ready)
+
+
+def _entry(key: Key, found: Outline) -> Entry:
+    """The entry of ``found``: by its outline, and by its constants where they count."""
+    values = tuple(found.values)
+    entry = _looked_up(key, found, values)
+    if values != entry.values:
+        if entry.free is None and not _settled(entry):
+            return Entry(len(found.nodes), values)  # others run it: this one is not remembered
+        if not entry.free:
+            return _looked_up((key, values), found, values)
+    return entry
+
+
+def _looked_up(key: Key, found: Outline, values: tuple[Key, ...]) -> Entry:
+    with _lock:
+        entry = _known.get(key)
+        if entry is None:
+            entry = _known[key] = Entry(len(found.nodes), values)
+            _forget()
+        else:
+            _known.move_to_end(key)
+    return entry
+
+
+def _forget() -> None:
+    nodes = sum(entry.nodes for entry in _known.values())
+    while len(_known) > 1 and (len(_known) > MOST or nodes > MOST_NODES):
+        nodes -= _known.popitem(last=False)[1].nodes
+
+
+def _settled(entry: Entry) -> bool:
+    """Find out whether the plan of ``entry`` is good for any constants; False if it is in use."""
+    try:
+        ready = entry.idle.pop()
+    except IndexError:
+        return False
+    entry.free = not needs_its_constants(ready.plan)
+    entry.idle.append(ready)
+    return True
+
+
+def _taken(entry: Entry, found: Outline) -> Copy | None:
+    """A program of ``entry`` with what ``found`` has."""
+    try:
+        ready = entry.idle.pop()
+    except IndexError:
+        return None
+    ready.template.fill(found)
+    return ready
+
+
+def _made(found: Outline, resources: Resources) -> Copy:
+    template = template_of(found)
+    return Copy(template, make_plan(template.root, resources, "", TILE))

@@ -1,0 +1,157 @@
+"""What two programs must have in common so that one plan, with its kernels, serves both.
+
+An outline is a whole graph, with the reductions and scans in it, without what changes from one step
+of a loop to the next: the data, the numbers, the keys of random sources. Which of them are the same
+counts: ``a + a`` is not ``a + b``. So do shapes, and where in its source a view begins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ... import dtypes
+from ...expr.nodes import (
+    Const,
+    Leaf,
+    Map,
+    Node,
+    Position,
+    Random,
+    Reduced,
+    Scanned,
+    Source,
+    Stored,
+)
+
+MOST_NODES: Final = 1 << 14  # of a program that is remembered
+_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned))
+Key: TypeAlias = Hashable
+
+
+class NoOutlineError(Exception):
+    """What is planned each time: it never leaves this folder."""
+
+
+@dataclass(eq=False, slots=True)
+class Outline:
+    """``key``, and in the order of their numbers in it the different sources it leaves out.
+
+    ``values`` tells constants apart that the key does not. ``nodes`` are those of the program, each
+    after what it needs.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    key: Key = None
+    data: list[Stored] = field(default_factory=list)
+    constants: list[Const] = field(default_factory=list)
+    random: list[Random] = field(default_factory=list)
+    values: list[Key] = field(default_factory=list)
+    numbers: dict[Key, int] = field(default_factory=dict)  # of sources
+
+    def source(self, source: Source) -> tuple[Key, ...]:
+        """What of ``source`` is in the key."""
+        kind = type(source)
+        if kind is Stored:
+            return self._stored(source)  # type: ignore[arg-type]
+        if kind is Const:
+            return self._constant(source)  # type: ignore[arg-type]
+        if kind is Random:
+            return self._random(source)  # type: ignore[arg-type]
+        if kind is Position:
+            return ("position", source.dtype)
+        raise NoOutlineError
+
+    def number_of(self, source: Source) -> int:
+        """Which one of its kind ``source`` is."""
+        return self.numbers[_identity(source)]
+
+    def _stored(self, source: Stored) -> tuple[Key, ...]:
+        name = id(source)
+        if name not in self.numbers:
+            if type(source.buffer) is not np.ndarray and not source.on_device:
+                raise NoOutlineError
+            self.numbers[name] = len(self.data)
+            self.data.append(source)
+        return (self.numbers[name], source.dtype, type(source.buffer) is np.ndarray)
+
+    def _constant(self, source: Const) -> tuple[Key, ...]:
+        name = _identity(source)
+        if name not in self.numbers:
+            self.numbers[name] = len(self.constants)
+            self.constants.append(source)
+            self.values.append(name)
+        return ("constant", self.numbers[name], source.dtype)
+
+    def _random(self, source: Random) -> tuple[Key, ...]:
+        name = _identity(source)
+        if name not in self.numbers:
+            self.numbers[name] = len(self.random)
+            self.random.append(source)
+        what = source.distribution, source.dtype, repr(source.parameters)
+        return ("random", self.numbers[name], *what)
+
+
+def _identity(source: Any) -> Key:
+    """What tells ``source`` from others: 0.0 is not -0.0 here, nor 1 True."""
+    if isinstance(source, Const):
+        return source.dtype, type(source.value), repr(source.value)
+    return id(source)
+
+
+def outline_of(root: Node, memory: int) -> Outline:
+    """The outline of ``root``.
+
+    `NoOutlineError` for what Dask has to compute first, for programs that are too long, and for
+    those with an array of more than ``memory`` bytes: how they are cut depends on what is free.
+    """
+    found = Outline()
+    nodes, entries = found.nodes, list[Key]()
+    places: dict[int, int] = {}
+    stack: list[Any] = [root]
+    while stack:
+        node = stack[-1]  # it waits here for what it needs
+        kind = type(node)
+        entry: Key
+        if kind is Map:
+            missing = [arg for arg in node.args if id(arg) not in places]
+            if missing:
+                stack += missing
+                continue
+            entry = (node.op, node.dtype, *[places[id(arg)] for arg in node.args])
+        elif kind is Leaf:
+            source = node.source
+            what: Key = places.get(id(source))
+            if what is None:
+                if type(source) in _NODES:
+                    stack.append(source)
+                    continue
+                what = found.source(source)
+            entry = (what, node.shape, node.offset, node.strides)
+        else:
+            if id(node.arg) not in places:
+                stack.append(node.arg)
+                continue
+            entry = _staged(node, places[id(node.arg)])
+        stack.pop()
+        if id(node) not in places:
+            places[id(node)] = len(nodes)
+            nodes.append(node)
+            entries.append(entry)
+            if len(nodes) > MOST_NODES:
+                raise NoOutlineError
+    sizes = {(node.shape, node.dtype) for node in nodes if type(node) is Map}
+    if any(math.prod(shape) * dtypes.itemsize(dtype) > memory for shape, dtype in sizes):
+        raise NoOutlineError
+    found.key = tuple(entries)
+    return found
+
+
+def _staged(node: Reduced | Scanned, arg: int) -> Key:
+    if isinstance(node, Reduced):
+        return node.op, arg, node.axes, node.keepdims, node.dtype, node.ddof
+    return node.op, arg, node.dtype, node.lines, node.initial, node.odd, node.inner
