@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from ...program import Program
@@ -125,8 +126,25 @@ class ColumnLoops(ManyNest):
         t.line(f"br i1 {again}, label %{head}, label %{done}")
         t.label(done)
         out = at[len(self.program.leaves)]
+        drawn = any(leaf.stream is not None for leaf in self.program.leaves)
+        zero = None if drawn or self.many.sums == 1 else partial(self.constant, at)
         with t.loop(0, count, t.lanes) as j:
-            self.give(Finish(self.sums), out, j, count)
+            self.give(Finish(self.sums), out, j, count, zero)
+
+    def constant(self, at: list[str], j: str, mask: str) -> str:
+        """Where all elements of a result are the same number: squares cannot tell that."""
+        t, d = self.text, self.d
+
+        def element(r: str) -> str:
+            return self.elements.element(self.row(at, t.i64("add", j, t.lanes), r), j, mask)["x"]
+
+        first = element("0")
+        same = d.is_("eq", d.sub(first, first), d.constant(0.0))  # it is finite
+        flags = t.variable(d.one, same, "same")
+        with t.loop(1, self.elements.word(3)) as r:
+            equal = d.is_("eq", element(r), first)
+            t.store(d.one, d.both(t.load(d.one, flags), equal), flags)
+        return t.load(d.one, flags)
 
     def down(self, at: list[str], count: str, add: Add) -> None:
         """Walk down all rows, several at once."""
@@ -206,8 +224,3 @@ class ColumnLoops(ManyNest):
                 wrong = d.both(wrong, lanes, d.is_("eq", unit, unit))
                 t.store(d.one, d.either(t.load(d.one, flags), wrong), flags)
         return self.any_lane(t.load(d.one, flags))
-
-    def any_lane(self, flags: str) -> str:
-        """Whether a flag is raised."""
-        t = self.text
-        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", self.d.one, flags)
