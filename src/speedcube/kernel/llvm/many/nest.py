@@ -17,8 +17,8 @@ from .sums import Sums
 # left in the first word of the geometry.
 SENTINEL: Final = {"float64": 0x7FF800000000DEAD, "float32": 0x7FC0DEAD}
 
-# Of the results from the given one on, in the lanes that count: those that are certainly zero.
-Again: TypeAlias = Callable[[str, str], str]
+# Results from the given one on, in the lanes that count, and where they are certain: both again.
+Again: TypeAlias = Callable[[str, str, str, str], tuple[str, str]]
 
 
 class ManyNest(Nest):
@@ -46,19 +46,19 @@ class ManyNest(Nest):
     ) -> None:
         """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on.
 
-        ``again`` says of those that are not certain which ones are zero.
+        ``again`` looks at the elements of those that are not certain.
         """
         t, d = self.text, self.d
         value, certain = finish.result(j)
         mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
         if again is not None:
-            zeros = t.variable(d.one, "zeroinitializer", "zeros")
+            known = t.variable(d.double, value), t.variable(d.one, certain)
             wrong = t.op(f"xor {d.one} {certain}, {t.constant(True, 'bool')}")
             with t.when(self.any_lane(d.both(wrong, mask)), rarely=True):
-                t.store(d.one, again(j, mask), zeros)
-            zero = t.load(d.one, zeros)
-            value = d.choose(zero, d.constant(0.0), value)
-            certain = d.either(certain, zero)
+                value, certain = again(j, mask, value, certain)
+                t.store(d.double, value, known[0])
+                t.store(d.one, certain, known[1])
+            value, certain = t.load(d.double, known[0]), t.load(d.one, known[1])
         self._store(value, certain, mask, out, j)
         self._count(certain, mask)
 
