@@ -24,9 +24,9 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.engine.boxes import Stop
-from speedcube.engine.finished.cpu import run_finished
+from speedcube.engine.finished.cpu import run_finished, run_folded
 from speedcube.engine.finished.gpu import FinishedPart
-from speedcube.engine.prepare import prepare_many
+from speedcube.engine.prepare import prepare_folded, prepare_many
 from speedcube.plan.plan import Resources, make_plan
 
 ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
@@ -61,6 +61,48 @@ ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
     ((100, 20_000), 0, "float16", "mean"),
     ((500, 700, 3), (0, 1), "uint8", "mean"),
     ((100, 20_000), 1, "int32", "mean"),
+    # Few terms a result, and float32 in the cache.
+    ((5, 400_000), 0, "float32", "sum"),
+    ((3, 100_000), 0, "float64", "sum"),
+    ((10, 100_000), 0, "float64", "mean"),
+    ((2, 100_000), 0, "float64", "std"),
+    ((1_000_000, 2), 1, "float64", "std"),
+    ((12, 50_000), 0, "float64", "std"),
+    ((300, 1024), 0, "float32", "sum"),
+    ((2000, 1700), 0, "float32", "sum"),
+    ((2000, 1700), 1, "float32", "sum"),
+    # Extremes and their places.
+    ((2000, 1700), 0, "float64", "max"),
+    ((2000, 1700), 1, "float64", "min"),
+    ((2000, 1700), 0, "float32", "min"),
+    ((2000, 1700), 1, "float32", "max"),
+    ((2000, 1700), 0, "float16", "max"),
+    ((2000, 1700), 0, "float64", "argmax"),
+    ((2000, 1700), 1, "float64", "argmin"),
+    ((2000, 1700), 1, "float32", "argmax"),
+    ((1_000_000, 3), 1, "float64", "max"),
+    ((1_000_000, 3), 0, "float64", "max"),
+    ((1_000_000, 3), 1, "float64", "argmax"),
+    ((100_000, 50), 1, "float64", "min"),
+    ((240, 100, 200), 0, "float64", "max"),
+    ((240, 100, 200), 1, "float64", "argmax"),
+    ((240, 100, 200), 2, "float64", "max"),
+    ((200, 300_000), 0, "float32", "max"),
+    ((5, 400_000), 0, "float64", "min"),
+    ((500, 700, 3), 2, "uint8", "max"),
+    ((1000, 2000), 0, "int16", "argmin"),
+    ((2000, 1700), 1, "bool", "any"),
+    ((2000, 1700), 0, "bool", "sum"),
+    # Sums of integers.
+    ((1_000_000, 3), 1, "int64", "sum"),
+    ((3, 1_000_000), 0, "int64", "sum"),
+    ((2000, 1700), 0, "int64", "sum"),
+    ((2000, 1700), 1, "uint64", "sum"),
+    ((2000, 1700), 0, "int32", "sum"),
+    ((240, 100, 200), 0, "int64", "sum"),
+    ((240, 100, 200), 2, "int64", "sum"),
+    ((365, 90, 180), 0, "int16", "sum"),
+    ((500, 700, 3), (0, 1), "uint8", "sum"),
 )
 
 
@@ -103,15 +145,29 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> dict[str, Any]:
-    x = (np.random.default_rng(1).standard_normal(shape) * 50).astype(dtype)
+    x = np.random.default_rng(1).standard_normal(shape) * 50
+    x = (
+        x > 170
+        if dtype == "bool"
+        else x.astype(np.int64 if dtype[0] == "u" else dtype).astype(dtype)
+    )
     y = getattr(sc.asarray(x), op)(axis=axis)
     stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
-    prepared, stop = prepare_many(stage, stage.parts[0]), Stop()
-    assert prepared is not None
-    failed = len(run_finished(prepared, {}, stop)[1])
+    prepared, stop, failed = prepare_many(stage, stage.parts[0]), Stop(), 0
+    if prepared is not None:
+        failed = len(run_finished(prepared, {}, stop)[1])
+
+    def run() -> Any:
+        if prepared is not None:
+            return run_finished(prepared, {}, stop)
+        folded = prepare_folded(stage, stage.parts[0])
+        assert folded is not None
+        return run_folded(folded, {}, stop, stage.dtype)
+
+    run()
     times: list[tuple[float, float, float]] = []
     for _ in range(pairs):
-        kernel = seconds(lambda: run_finished(prepared, {}, stop))
+        kernel = seconds(run)
         ours = seconds(lambda: y.compute(on="core"))
         theirs = seconds(lambda: getattr(x, op)(axis=axis))
         times.append((kernel, ours, theirs))

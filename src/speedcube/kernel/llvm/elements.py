@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, fetch, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout
 from .text import SCALAR, Text
 
@@ -62,12 +62,13 @@ class Elements:
             return
         t = self.text
         for k, leaf in enumerate(self.program.leaves):
-            if leaf.kind == "stored" and leaf.mode == "unit":
-                size = ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
-                row = t.i64("mul", self.leaf_word(k, self.outer), size)
-                short = t.op(f"icmp ule i64 {row}, {_SHORT_ROW}")
-                below = t.i64("mul", row, rows)
-                self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {AHEAD}")
+            if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
+                continue
+            size = ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
+            row, step = t.i64("mul", self.leaf_word(k, self.outer), size), self.strides[k]
+            short = t.op(f"icmp ule i64 {row}, {t.i64('mul', step, _SHORT_ROW)}")
+            below, beside = t.i64("mul", row, rows), t.i64("mul", step, AHEAD)
+            self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {beside}")
 
     def pointer(self, index: int) -> str:
         return self.text.load("ptr", self.text.at("%buffers", index, "ptr"))
@@ -119,10 +120,21 @@ class Elements:
         else:
             index = self.positions(k, leaf.mode, start, j)
             pointers = t.op(f"getelementptr {memory}, ptr {data}, {t.vector('i64')} {index}")
+            if leaf.mode == "strided" and mask is None:
+                self.look_ahead(k, t.at(data, start, memory), j, memory)
             raw = gather(t, memory, pointers, mask or t.constant(True, "bool"))
         if leaf.dtype == "bool":
             return t.op(f"icmp ne {v} {raw}, zeroinitializer")
         return raw
+
+    def look_ahead(self, k: int, data: str, j: str, memory: str) -> None:
+        """Ask for what is read of leaf ``k`` later: processors do not see that gathers go on."""
+        t, size = self.text, ALIGN[memory]
+        further = t.i64("mul", self.strides[k], AHEAD)
+        data = t.at(data, self.ahead.get(k, further), "i8")
+        for lane in range(0, t.lanes, LINE // 2 // size):  # of every other element a line
+            later = t.i64("add", j, lane)
+            fetch(t, t.at(data, t.i64("mul", later, self.strides[k]), memory))
 
     def element_loop(self, tile: Tile, consume: Consume, body: Body | None = None) -> None:
         """Compute every element of the tile and hand each vector to ``consume``.

@@ -33,6 +33,7 @@ MOST_PLACES: Final = 1 << 31  # places are words of 32 bits
 ACROSS: Final = 8192  # bytes of results side by side that are folded at once
 MOST_ACROSS: Final = 4096
 ALONG: Final = 1 << 40  # elements of a row in one tile: all
+_ROW_END: Final = 16.0  # what the end of a row costs, in vectors' steps
 _KEYS: Final = {"float16": "int16", "float32": "int32", "float64": "int64"}
 # The bits above which a magnitude is a NaN's, and those of the NaN that is given.
 _INFINITY: Final = {"int16": 0x7C00, "int32": 0x7F800000, "int64": 0x7FF << 52}
@@ -51,9 +52,9 @@ def fold_layout(space: Space, source: Reduced) -> Layout | None:
         if source.count > MOST_PLACES:
             return None
     if any(isinstance(leaf.source, Random) for leaf in space.leaves):
-        return lanes_over(space, source.count, TILE, TILE)
+        return lanes_over(space, source.count, TILE, TILE, _ROW_END)
     across = min(MOST_ACROSS, ACROSS // dtypes.itemsize(_word(source)))
-    return lanes_over(space, source.count, ALONG, across)
+    return lanes_over(space, source.count, ALONG, across, _ROW_END)
 
 
 def _word(source: Reduced) -> str:

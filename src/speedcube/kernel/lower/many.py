@@ -37,8 +37,10 @@ SHORT: Final = 16  # elements of a result up to which their sums are kept in reg
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
 PROBES: Final = 4  # rows from which units come first
-# What an element costs, in vectors' steps: of memory in a row, and gathered; the end of a row.
-_GATHERED, _ROW_END = 3.0, 64.0
+# What an element costs, in vectors' steps: gathered from lines of memory that are read anyway, and
+# from others; the end of a row.
+_GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
+_NEAR: Final = 8  # elements from one to the next
 _VECTOR: Final = 8
 
 
@@ -59,7 +61,7 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
     if _fine(source) and source.count > TALL and results < FEW:
         return None
     across = SHORT_ACROSS if _short(space, source) else COLUMNS
-    return lanes_over(space, source.count, TILE, across)
+    return lanes_over(space, source.count, TILE, across, _ROW_END)
 
 
 def _short(space: Space, source: Reduced) -> bool:
@@ -71,15 +73,16 @@ def _short(space: Space, source: Reduced) -> bool:
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
 
-def lanes_over(space: Space, count: int, along: int, across: int) -> Layout | None:
+def lanes_over(space: Space, count: int, along: int, across: int, row_end: float) -> Layout | None:
     """Lanes along the ``count`` elements of a result, in tiles of ``along``, or across results.
 
-    Those in tiles of ``across``. None where rows are so long that records cost nothing.
+    Those in tiles of ``across``; ``row_end`` is what the end of a row costs. None where rows are
+    so long that records cost nothing.
     """
     last = len(space.extents) - 1
     kept = [k for k, reduced in enumerate(space.reduced) if not reduced]
     lane = min(kept, key=lambda k: _cost(space, k))
-    if _cost(space, last) + _ROW_END / count < _cost(space, lane):
+    if _cost(space, last) + row_end / count < _cost(space, lane):
         if count > MOST_IN_A_ROW:
             return None
         return Layout(space, Tiling(last, along, 1), True)
@@ -94,8 +97,12 @@ def _cost(space: Space, loop: int) -> float:
     """Of an element where ``loop`` is that of the lanes."""
     extent = space.extents[loop]
     steps = [abs(strides[loop]) for strides in space.strides]
-    each = max((_GATHERED if s > 1 else 1.0 for s in steps), default=1.0)
+    each = max((_step(s) for s in steps), default=1.0)
     return each * -(-extent // _VECTOR) * _VECTOR / extent
+
+
+def _step(stride: int) -> float:
+    return 1.0 if stride <= 1 else _GATHERED if stride <= _NEAR else _SCATTERED
 
 
 def _fits(source: Reduced) -> bool:

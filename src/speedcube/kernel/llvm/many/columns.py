@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from ...program import Program
@@ -125,8 +126,36 @@ class ColumnLoops(ManyNest):
         t.line(f"br i1 {again}, label %{head}, label %{done}")
         t.label(done)
         out = at[len(self.program.leaves)]
+        drawn = any(leaf.stream is not None for leaf in self.program.leaves)
+        look = None if drawn else partial(self.again, at)
         with t.loop(0, count, t.lanes) as j:
-            self.give(Finish(self.sums), out, j, count)
+            self.give(Finish(self.sums), out, j, count, look)
+
+    def again(self, at: list[str], j: str, mask: str, value: str, certain: str) -> tuple[str, str]:
+        """NaN where an element is; zero where a spread's are one number, which squares cannot tell.
+
+        That is looked for only where results are not certain.
+        """
+        t, d, many = self.text, self.d, self.many
+
+        def element(r: str) -> str:
+            return self.elements.element(self.row(at, t.i64("add", j, t.lanes), r), j, mask)["x"]
+
+        first = element("0")
+        finite = d.is_("eq", d.sub(first, first), d.constant(0.0))
+        same, nan = t.variable(d.one, finite, "same"), t.variable(d.one, "zeroinitializer", "nan")
+        with t.loop(0, self.elements.word(3)) as r:
+            x = element(r)
+            t.store(d.one, d.both(t.load(d.one, same), d.is_("eq", x, first)), same)
+            is_nan = t.op(f"fcmp uno {d.double} {x}, {x}")
+            t.store(d.one, d.either(t.load(d.one, nan), is_nan), nan)
+        is_nan = t.load(d.one, nan)
+        value = d.choose(is_nan, d.of_bits(d.splat_bits(0x7FF8 << 48)), value)
+        certain = d.either(certain, is_nan)
+        if many.sums == 2:
+            zero = t.load(d.one, same)
+            value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
+        return value, certain
 
     def down(self, at: list[str], count: str, add: Add) -> None:
         """Walk down all rows, several at once."""
@@ -203,11 +232,7 @@ class ColumnLoops(ManyNest):
                 out = d.words("and", sums.load(k, "out", j), d.splat_bits(OUTSIDE))
                 wrong = t.op(f"icmp ne {d.word} {out}, zeroinitializer")
                 wrong = d.either(wrong, d.is_("eq", unit, d.constant(math.inf)))
-                wrong = d.both(wrong, lanes, d.is_("eq", unit, unit))
+                total = sums.load(k, "total", j)
+                wrong = d.both(wrong, lanes, d.is_("eq", unit, unit), d.is_("eq", total, total))
                 t.store(d.one, d.either(t.load(d.one, flags), wrong), flags)
         return self.any_lane(t.load(d.one, flags))
-
-    def any_lane(self, flags: str) -> str:
-        """Whether a flag is raised."""
-        t = self.text
-        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", self.d.one, flags)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from ...program import Program
 from ..function import function
@@ -15,6 +16,9 @@ from .sums import Sums
 # In the place of a result that is not certain: a NaN that is none of ours. How many there are is
 # left in the first word of the geometry.
 SENTINEL: Final = {"float64": 0x7FF800000000DEAD, "float32": 0x7FC0DEAD}
+
+# Results from the given one on, in the lanes that count, and where they are certain: both again.
+Again: TypeAlias = Callable[[str, str, str, str], tuple[str, str]]
 
 
 class ManyNest(Nest):
@@ -37,13 +41,31 @@ class ManyNest(Nest):
         """The loops over results."""
         raise NotImplementedError
 
-    def give(self, finish: Finish, out: str, j: str, count: str) -> None:
-        """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on."""
-        t = self.text
+    def give(
+        self, finish: Finish, out: str, j: str, count: str, again: Again | None = None
+    ) -> None:
+        """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on.
+
+        ``again`` looks at the elements of those that are not certain.
+        """
+        t, d = self.text, self.d
         value, certain = finish.result(j)
         mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
+        if again is not None:
+            known = t.variable(d.double, value), t.variable(d.one, certain)
+            wrong = t.op(f"xor {d.one} {certain}, {t.constant(True, 'bool')}")
+            with t.when(self.any_lane(d.both(wrong, mask)), rarely=True):
+                value, certain = again(j, mask, value, certain)
+                t.store(d.double, value, known[0])
+                t.store(d.one, certain, known[1])
+            value, certain = t.load(d.double, known[0]), t.load(d.one, known[1])
         self._store(value, certain, mask, out, j)
         self._count(certain, mask)
+
+    def any_lane(self, flags: str) -> str:
+        """Whether a flag is raised."""
+        t = self.text
+        return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", self.d.one, flags)
 
     def _store(self, value: str, certain: str, mask: str, out: str, j: str) -> None:
         """Results to their places, the sentinel where they are not ``certain``."""
@@ -68,8 +90,7 @@ class ManyNest(Nest):
         t, one = self.text, self.d.one
         wrong = t.op(f"xor {one} {certain}, {t.constant(True, 'bool')}")
         wrong = t.op(f"and {one} {wrong}, {mask}")
-        some = t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", one, wrong)
-        with t.when(some, rarely=True):
+        with t.when(self.any_lane(wrong), rarely=True):
             words = t.op(f"zext {one} {wrong} to {self.d.word}")
             name = f"llvm.vector.reduce.add.v{t.lanes}i64"
             lanes = t.call("i64", name, self.d.word, words)
