@@ -179,7 +179,7 @@ def _extents(launcher: Launcher) -> Extents:
     many = prepared.program.sink.many
     assert many is not None
     tiles = launcher.row_tiles if by_segments(prepared.program) else 0
-    return Extents(many.rows, _mixed(prepared), many.sums, *prepared.loops, tiles)
+    return Extents(many.rows, many.short, _mixed(prepared), many.sums, *prepared.loops, tiles)
 
 
 def _mixed(prepared: Prepared) -> bool:

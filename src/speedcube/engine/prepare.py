@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import gpu_layout
+from ..kernel.cuda.many.teams import gpu_layout, is_short
 from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.program import Program
@@ -99,14 +99,19 @@ def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
         layout = find(space, source)
-        known[find] = None if layout is None else _prepare_many(part.root, layout, source)
+        known[find] = None if layout is None else _prepare_many(part.root, layout, source, gpu)
     return known[find]
 
 
-def _prepare_many(root: Expr, layout: Layout, source: Reduced) -> Prepared:
+def _prepare_many(root: Expr, layout: Layout, source: Reduced, gpu: bool) -> Prepared:
     lowered = lower_many(root, layout, source)
     space, tiling = layout.space, layout.tiling
-    return Prepared(space, tiling, lowered.program, lowered.params, _loops(space, tiling))
+    program, loops = lowered.program, _loops(space, tiling)
+    if gpu and is_short(program, loops):
+        assert program.sink.many is not None
+        many = replace(program.sink.many, short=True)
+        program = replace(program, sink=replace(program.sink, many=many))
+    return Prepared(space, tiling, program, lowered.params, loops)
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -85,6 +85,7 @@ class Many:
     rests lose is summed, too. ``parameter`` is the first of six: the number of
     terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
     exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
+    ``short``: a row has so few elements that a thread of a GPU takes them at once.
     """
 
     op: str
@@ -93,6 +94,7 @@ class Many:
     whole: bool
     deep: bool
     parameter: int
+    short: bool = False
 
     @property
     def sums(self) -> int:

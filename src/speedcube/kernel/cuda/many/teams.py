@@ -11,6 +11,7 @@ from ....expr.analysis import analyse
 from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...lower.many import OPS, Layout
+from ...program import Program
 from ..prelude import THREADS
 from .batches import AT_ONCE
 from .near import words
@@ -40,6 +41,13 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
     return Layout(with_lanes(space, lane), Tiling(last, TILE, 1), False)
 
 
+def is_short(program: Program, loops: tuple[int, int, int]) -> bool:
+    """Whether a thread takes all elements of a row at once: ``loops`` are kept, reduced, steps."""
+    many = program.sink.many
+    assert many is not None
+    return many.rows and loops[1] == 1 and loops[2] <= AT_ONCE and loops[0] >= THREADS
+
+
 def _step(space: Space, loop: int) -> int:
     return max((abs(strides[loop]) for strides in space.strides), default=0)
 
@@ -62,11 +70,13 @@ def _certain(source: Reduced) -> bool:
 class Extents:
     """What a kernel walks over, with ``sums`` sums a result.
 
+    ``short``: a thread takes a row, as `is_short` says.
     ``mixed``: memory is walked along the steps and along the reduced positions at once.
     ``tiles``: of a row, where a block takes whole segments of a stream; else 0.
     """
 
     rows: bool
+    short: bool
     mixed: bool
     sums: int
     kept: int
@@ -106,6 +116,8 @@ def team_of(loops: Extents, resident: int) -> Team:
     """Threads for ``loops`` on a device that holds ``resident`` blocks at once."""
     if loops.tiles:
         return _cut(loops, THREADS, 1, loops.tiles, resident)
+    if loops.short:
+        return _cut(loops, 1, 1, loops.steps, resident)
     if loops.mixed and loops.steps >= _SECTOR:
         deep = min(THREADS // _SECTOR, _power(loops.reduced))
         return _cut(loops, _SECTOR, deep, loops.steps if loops.rows else 1, resident)
