@@ -60,6 +60,16 @@ def single(x: np.ndarray) -> np.ndarray:
         return x.astype("float32")
 
 
+def whole(dtype: str, *shape: int) -> np.ndarray:
+    """Whole numbers of the whole range of ``dtype``, some of them twice; floats of all kinds."""
+    words = np.random.default_rng(sum(shape)).integers(0, 2**64, shape, "uint64")
+    words[::3] = words[:1]
+    if dtype == "bool":
+        return words % 2 == 0
+    size = np.dtype(dtype).itemsize
+    return (words >> np.uint64(64 - 8 * size)).astype(f"uint{8 * size}").view(dtype)
+
+
 def both(x: np.ndarray, op: str, **options: Any) -> list[sc.Array]:
     """``op`` down the columns of ``x``, and along the rows of its transpose."""
     rows = np.ascontiguousarray(x.T)
@@ -85,6 +95,37 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         for op in OPS
     },
     "hard float32": lambda: both(single(hard(20)), "std"),
+    **{
+        f"{op} of {dtype}": lambda op=op, dtype=dtype: [
+            y for n in (1, 8, 67) for y in both(whole(dtype, n, 37), op)
+        ]
+        for op, dtype in product(
+            ("min", "max", "argmin", "argmax"), ("float64", "float16", "int64", "uint64", "uint8")
+        )
+    },
+    **{
+        f"{op} of hard columns": lambda op=op: both(hard(70), op)
+        for op in ("min", "max", "argmin", "argmax")
+    },
+    "float32 folds": lambda: [y for op in ("max", "argmin") for y in both(single(hard(70)), op)],
+    "sums of integers": lambda: [
+        y
+        for dtype in ("int64", "uint64", "int8", "bool")
+        for y in both(whole(dtype, 67, 37), "sum")
+    ],
+    "any, all": lambda: [
+        (sc.asarray(normals(60, 80)) > 2).any(axis=0),
+        (sc.asarray(normals(60, 80)) > -2).all(axis=1),
+    ],
+    "folds of views": lambda: [
+        sc.asarray(normals(700, 3)).max(axis=1),
+        sc.asarray(normals(60, 80))[::-1, ::3].argmax(axis=1),
+        sc.asarray(normals(40, 9, 11, 5)).min(axis=(0, 2)),
+        sc.asarray(normals(12, 10, 20)).argmin(axis=1),
+        sc.asarray(whole("int64", 2, 20_000)).sum(axis=1),
+        sc.asarray(whole("int64", 20_000, 2)).argmax(axis=0),
+        _rng().normal(size=(9, 5000)).max(axis=1),
+    ],
     "ddof": lambda: both(normals(19, 40), "var", ddof=1),
     "integers": lambda: [
         y

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import gpu_layout, is_short
+from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short
 from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, layout_of, lower_many
 from ..kernel.program import Program
@@ -104,8 +104,12 @@ def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None
 
 
 def _prepare_many(root: Expr, layout: Layout, source: Reduced, gpu: bool) -> Prepared:
-    lowered = lower_many(root, layout, source)
     space, tiling = layout.space, layout.tiling
+    if gpu and is_fold(source):
+        lowered = lower(root, space, tiling, KERNEL_REDUCTION[source.op])
+        lowered = replace(lowered, program=folded(lowered.program, layout, source))
+    else:
+        lowered = lower_many(root, layout, source)
     program, loops = lowered.program, _loops(space, tiling)
     if gpu and is_short(program, loops):
         assert program.sink.many is not None

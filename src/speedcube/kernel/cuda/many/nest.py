@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...folds import FOLDS
 from ...program import Program
 from ..hooks import WAIT
 from ..loops import parameter_count
@@ -25,13 +26,21 @@ from ..text import HEADER, CudaText
 from ..wide import SUPPORT
 from .batches import Adding, ThreadBatches, by_segments
 from .finish import FINISH, giving
-from .near import SUMS, words
+from .folds import Folding, fold_words, folding, giving_fold
+from .near import SUMS, TOGETHER, words
 
 # By sums a result: of how many parts a thread loads them before it puts any together, and how many
 # blocks a multiprocessor holds at least, for which registers are kept few.
 PARTS: Final = {1: 4, 2: 2}
 SHORT_BLOCKS: Final = {1: 5, 2: 4}
 BLOCKS: Final = {False: {1: 4, 2: 3}, True: {1: 3, 2: 3}}  # of columns, of rows
+
+
+def state_words(program: Program) -> int:
+    """Words that a thread has of a result."""
+    many = program.sink.many
+    assert many is not None
+    return fold_words(program) if program.sink.kind in FOLDS else words(many.sums)
 
 
 class ManyLoops:
@@ -41,16 +50,18 @@ class ManyLoops:
         assert program.sink.many is not None
         self.program, self.many = program, program.sink.many
         self.text = CudaText(program)
-        self.sink = Adding(self.text, self.many)
-        self.batches = ThreadBatches(self.text, self.sink)
+        self.folds = program.sink.kind in FOLDS
+        self.words = state_words(program)
+        self.sink = Folding(self.text) if self.folds else Adding(self.text, self.many)
+        self.batches = ThreadBatches(self.text, self.sink, self.many)
         self.put = self.text.put
         self.segments = by_segments(program)
 
     def emit(self) -> str:
         put, text = self.put, self.text
-        put(f"constexpr int SUMS = {self.many.sums};")
+        put(f"constexpr int SUMS = {self.words if self.folds else self.many.sums};")
         if not self.many.short:
-            put(f"__shared__ double waiting[{words(self.many.sums)} * THREADS];")
+            put(f"__shared__ double waiting[{self.words} * THREADS];")
             put("__shared__ bool complete;")
         self.team()
         text.open("for (i64 u = (i64)g0 + blockIdx.x; u < (i64)g1; u += gridDim.x)")
@@ -129,7 +140,7 @@ class ManyLoops:
         put(f"gives = inside && {'(threadIdx.x & (team - 1u)) == 0u' if rows else 'd == 0'};")
         text.open("if ((i64)g7 > 1)")
         slot, slots = ("group", "groups") if rows else ("group * side + i", "groups * side")
-        put(f"i64 slots = {slots}, size = {words(self.many.sums)} * slots;")
+        put(f"i64 slots = {slots}, size = {self.words} * slots;")
         put(f"double *mine = partial + these * (i64)g7 * size + ({slot});")
         put("if (gives) keep(mine + part * size, slots, sums);")
         put("__threadfence();")
@@ -169,7 +180,12 @@ class ManyLoops:
         count = self.text.count
         stride = "" if self.program.sink.unit_stride else f" * {text.word(count, text.outer + 1)}"
         place = f"from{count}" if rows else f"(from{count} + j{stride})"
-        for line in giving(self.many, self.program.sink.dtype, place):
+        dtype = self.program.sink.dtype
+        if self.folds:
+            lines = giving_fold(self.many.op, dtype, place)
+        else:
+            lines = giving(self.many, dtype, place)
+        for line in lines:
             put(line)
         text.close()
 
@@ -188,8 +204,9 @@ class ManyLoops:
                 PRELUDE,
                 *text.constants.lines(),
                 SUPPORT,
-                SUMS,
-                FINISH,
+                *([folding(self.program)] if self.folds else [SUMS]),
+                TOGETHER,
+                *([] if self.folds else [FINISH]),
                 head + ", ".join(arguments) + ") {",
                 *text.constants.lanes(),
                 *text.lines,
