@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import gpu_layout
+from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short
 from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
@@ -112,8 +112,13 @@ def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
 
 
 def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None:
-    """``part`` of ``stage`` with sums that its kernel finishes; None where it has records."""
-    return _finished(stage, part, gpu_layout if gpu else layout_of, lower_many)
+    """``part`` of ``stage`` with sums that its kernel finishes; None where it has records.
+
+    On a ``gpu``, with folds too.
+    """
+    if gpu:
+        return _finished(stage, part, gpu_layout, _lower_on_gpu)
+    return _finished(stage, part, layout_of, lower_many)
 
 
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
@@ -141,6 +146,20 @@ def _finished(
     if prepared is not None:
         refresh(prepared.uniforms, prepared.params)
     return prepared
+
+
+def _lower_on_gpu(root: Expr, layout: Layout, source: Reduced) -> Lowered:
+    """The kernel of a GPU that finishes the results of ``source``."""
+    space, tiling = layout.space, layout.tiling
+    if is_fold(source):
+        lowered = lower(root, space, tiling, KERNEL_REDUCTION[source.op])
+        program = folded(lowered.program, layout, source)
+    else:
+        lowered = lower_many(root, layout, source)
+        program = lowered.program
+    assert program.sink.many is not None
+    many = replace(program.sink.many, short=is_short(program, loops_of(space, tiling)))
+    return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -67,8 +67,8 @@ _PRINTERS: Final = {
     "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "
     "llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
-    "cuda/many/batches cuda/many/finish cuda/many/near cuda/many/nest cuda/many/teams "
-    "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
+    "cuda/many/batches cuda/many/finish cuda/many/folds cuda/many/near cuda/many/nest "
+    "cuda/many/teams cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
 }
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...expr.nodes import Reduced, Stored
 from ...kernel.cuda.many.batches import by_segments
+from ...kernel.cuda.many.nest import state_words
 from ...kernel.cuda.many.teams import Extents, Team, team_of
 from .. import gpu
 from ..boxes import Stop
@@ -117,7 +118,7 @@ class FinishedPart:
             tuple(_geometries(launcher, extents, team)),
             cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
             cupy.empty(room, np.uint64),
-            cupy.empty(team.partial_words(extents.sums), np.float64),
+            cupy.empty(team.partial_words(extents.words), np.float64),
         )
 
 
@@ -182,7 +183,14 @@ def _extents(launcher: Launcher) -> Extents:
     many = prepared.program.sink.many
     assert many is not None
     tiles = launcher.row_tiles if by_segments(prepared.program) else 0
-    return Extents(many.rows, _mixed(prepared), many.sums, *prepared.loops, tiles)
+    return Extents(
+        many.rows,
+        many.short,
+        _mixed(prepared),
+        state_words(prepared.program),
+        *prepared.loops,
+        tiles,
+    )
 
 
 def _mixed(prepared: Prepared) -> bool:

@@ -10,6 +10,7 @@ from ..hooks import CudaSink
 from ..segments import segment_tile
 from ..text import HEADER, CudaText, memory
 from ..wide import WIDE, wide
+from .folds import Folding
 
 AT_ONCE: Final = 8  # elements that a thread loads before it adds any
 SHORT: Final = 32  # instructions of a body that may as well stand there twice
@@ -24,12 +25,12 @@ class Adding(CudaSink):
         self.fine = many.fine
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
-        self.put(f"double x = {outputs['x']};")
-        self.add()
+        self.take(outputs, None)
 
-    def add(self) -> None:
-        """Add ``x``."""
-        put, many = self.put, self.many
+    def take(self, outputs: dict[str, str], condition: str | None) -> None:
+        """Add an element, or nothing where ``condition`` does not hold."""
+        put, many, x = self.put, self.many, outputs["x"]
+        put(f"double x = {x};" if condition is None else f"double x = {condition} ? {x} : 0.0;")
         put("note_most(sums, x);")
         put(f"add_{'fine' if self.fine else 'coarse'}(sums.of[0], x);")
         if many.sums == 2 and many.whole:
@@ -56,9 +57,9 @@ def by_segments(program: Program) -> bool:
 class ThreadBatches:
     """Prints the loops over a thread's elements."""
 
-    def __init__(self, text: CudaText, sink: Adding) -> None:
+    def __init__(self, text: CudaText, sink: Adding | Folding, many: Many) -> None:
         self.text, self.sink, self.put = text, sink, text.put
-        self.program, self.many = text.program, sink.many
+        self.program, self.many = text.program, many
         self.loaded = self._loaded()
 
     def _loaded(self) -> list[int]:
@@ -180,9 +181,8 @@ class ThreadBatches:
         text.open(f"for (int v = 0; v < {near}; v++)")
         put(f"int n = {first} + v;")
         self.at("n")
-        x = text.element("j", "0", {f"leaf{k}": self.ahead(k) for k in self.loaded})["x"]
-        put(f"double x = n < count ? {x} : 0.0;" if some else f"double x = {x};")
-        self.sink.add()
+        outputs = text.element("j", "0", {f"leaf{k}": self.ahead(k) for k in self.loaded})
+        self.sink.take(outputs, "n < count" if some else None)
         for _ in range(3):
             text.close()
 

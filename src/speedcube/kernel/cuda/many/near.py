@@ -23,17 +23,6 @@ __device__ __forceinline__ double two_sum(double a, double b, double &left) {
   left = (a - (s - z)) + (b - z);
   return s;
 }
-/* a / b, and the rest: 64 bits are divided by a hundred instructions. */
-__device__ __forceinline__ i64 quotient_of(i64 a, i64 b, i64 &rest) {
-  if (((u64)a | (u64)b) >> 32 == 0ull) {
-    unsigned q = (unsigned)a / (unsigned)b;
-    rest = (unsigned)a - q * (unsigned)b;
-    return q;
-  }
-  i64 q = a / b;
-  rest = a - q * b;
-  return q;
-}
 /* N sums, the largest magnitude's bits, and the least of those that are not zero, less one. */
 template <int N> struct Sums {
   Near of[N];
@@ -112,20 +101,40 @@ template <int N> __device__ __forceinline__ void take(const volatile double *fro
   s.most = (unsigned)double_to_bits(from[3 * N * stride]);
   s.least = N > 1 ? double_to_bits(from[(3 * N + 1) * stride]) : ~0ull;
 }
+/* The sums of the thread whose number differs in one bit. */
+template <int N> __device__ __forceinline__ Sums<N> crossed(const Sums<N> &mine, unsigned bit) {
+  Sums<N> other;
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    other.of[k].value = across(mine.of[k].value, bit);
+    other.of[k].tail = across(mine.of[k].tail, bit);
+    other.of[k].bound = across(mine.of[k].bound, bit);
+  }
+  other.most = across(mine.most, bit);
+  other.least = N > 1 ? across(mine.least, bit) : ~0ull;
+  return other;
+}
+"""
+
+TOGETHER: Final = """\
+/* a / b, and the rest: 64 bits are divided by a hundred instructions. */
+__device__ __forceinline__ i64 quotient_of(i64 a, i64 b, i64 &rest) {
+  if (((u64)a | (u64)b) >> 32 == 0ull) {
+    unsigned q = (unsigned)a / (unsigned)b;
+    rest = (unsigned)a - q * (unsigned)b;
+    return q;
+  }
+  i64 q = a / b;
+  rest = a - q * b;
+  return q;
+}
 /* Puts together the sums of threads whose numbers differ in the bits [first, last). */
 template <int N> __device__ __forceinline__ void together(Sums<N> &mine, unsigned first,
                                                           unsigned last, double *waiting) {
   for (unsigned bit = first; bit < last; bit <<= 1) {
     Sums<N> other;
     if (bit < 32u) {
-#pragma unroll
-      for (int k = 0; k < N; k++) {
-        other.of[k].value = across(mine.of[k].value, bit);
-        other.of[k].tail = across(mine.of[k].tail, bit);
-        other.of[k].bound = across(mine.of[k].bound, bit);
-      }
-      other.most = across(mine.most, bit);
-      other.least = N > 1 ? across(mine.least, bit) : ~0ull;
+      other = crossed(mine, bit);
     } else {
       __syncthreads();
       keep(waiting + threadIdx.x, THREADS, mine);

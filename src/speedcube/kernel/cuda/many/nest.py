@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...folds import FOLDS
 from ...program import Program
 from ..hooks import WAIT
 from ..loops import parameter_count
@@ -25,12 +26,21 @@ from ..text import HEADER, CudaText
 from ..wide import SUPPORT
 from .batches import Adding, ThreadBatches, by_segments
 from .finish import FINISH, giving
-from .near import SUMS, words
+from .folds import Folding, fold_words, folding, giving_fold
+from .near import SUMS, TOGETHER, words
 
 # By sums a result: of how many parts a thread loads them before it puts any together, and how many
 # blocks a multiprocessor holds at least, for which registers are kept few.
 PARTS: Final = {1: 4, 2: 2}
+SHORT_BLOCKS: Final = {1: 5, 2: 4}
 BLOCKS: Final = {False: {1: 4, 2: 3}, True: {1: 3, 2: 3}}  # of columns, of rows
+
+
+def state_words(program: Program) -> int:
+    """Words that a thread has of a result."""
+    many = program.sink.many
+    assert many is not None
+    return fold_words(program) if program.sink.kind in FOLDS else words(many.sums)
 
 
 class ManyLoops:
@@ -40,16 +50,19 @@ class ManyLoops:
         assert program.sink.many is not None
         self.program, self.many = program, program.sink.many
         self.text = CudaText(program)
-        self.sink = Adding(self.text, self.many)
-        self.batches = ThreadBatches(self.text, self.sink)
+        self.folds = program.sink.kind in FOLDS
+        self.words = state_words(program)
+        self.sink = Folding(self.text) if self.folds else Adding(self.text, self.many)
+        self.batches = ThreadBatches(self.text, self.sink, self.many)
         self.put = self.text.put
         self.segments = by_segments(program)
 
     def emit(self) -> str:
         put, text = self.put, self.text
-        put(f"constexpr int SUMS = {self.many.sums};")
-        put(f"__shared__ double waiting[{words(self.many.sums)} * THREADS];")
-        put("__shared__ bool complete;")
+        put(f"constexpr int SUMS = {self.words if self.folds else self.many.sums};")
+        if not self.many.short:
+            put(f"__shared__ double waiting[{self.words} * THREADS];")
+            put("__shared__ bool complete;")
         self.team()
         text.open("for (i64 u = (i64)g0 + blockIdx.x; u < (i64)g1; u += gridDim.x)")
         self.place()
@@ -59,7 +72,10 @@ class ManyLoops:
             put("i64 added = 0;")
         self.batches.emit()
         self.sink.done()
-        self.together()
+        put("bool gives = inside;")
+        if not self.many.short:
+            self.together()
+        self.give()
         text.close()
         return self.function()
 
@@ -70,6 +86,11 @@ class ManyLoops:
             put("constexpr unsigned side = THREADS, deep = 1u, team = THREADS;")
             put("unsigned groups = 1u, group = 0u, d = 0u, i = threadIdx.x;")
             put("i64 steps = (i64)g5;")
+        elif self.many.short:
+            put("constexpr unsigned side = 1u, deep = 1u, groups = THREADS, d = 0u, i = 0u;")
+            put("unsigned group = threadIdx.x;")
+            put("i64 steps = (i64)g4;")
+            return
         else:
             put("unsigned side = 1u << (int)g5, deep = 1u << (int)g6, team = side * deep;")
             put("int shift = (int)(g5 + g6);")
@@ -85,9 +106,13 @@ class ManyLoops:
     def place(self) -> None:
         """The kept position, the results' place, and which part of them this is."""
         put, count = self.put, self.text.count
-        put("i64 these = u, part = 0;")
-        put("if ((i64)g7 > 1) these = quotient_of(u, (i64)g7, part);")
-        if self.many.rows:
+        if not self.many.short:
+            put("i64 these = u, part = 0;")
+            put("if ((i64)g7 > 1) these = quotient_of(u, (i64)g7, part);")
+        if self.many.short:
+            put("i64 o = u * groups + group, begin = 0, end = 1, j0 = 0, j1 = steps;")
+            put("bool inside = o < (i64)g3;")
+        elif self.many.rows:
             put("i64 o = these * groups + group;")
             put("i64 begin = 0, j0 = 0;")
             put("if ((i64)g7 > 1) begin = quotient_of(part, across, j0);")
@@ -101,20 +126,21 @@ class ManyLoops:
             put("bool inside = o < (i64)g3 && j < steps;")
             put("if (j >= steps) j = steps - 1;")
         put("if (o >= (i64)g3) o = (i64)g3 - 1;")
-        put("i64 end = begin + (i64)g8 < (i64)g2 ? begin + (i64)g8 : (i64)g2;")
+        if not self.many.short:
+            put("i64 end = begin + (i64)g8 < (i64)g2 ? begin + (i64)g8 : (i64)g2;")
         for k in range(count + 1):
             put(f"i64 from{k} = {self.text.word(k, 0)};")
         self.batches.digits("o", 0, self.program.kept, "from", count + 1)
 
     def together(self) -> None:
-        """The sums of all threads, and of all parts; one thread of each result's gives it."""
+        """The sums of all threads, and of all parts; one thread of each result's has them."""
         put, text, rows = self.put, self.text, self.many.rows
         first = "1u" if rows else "side"
         put(f"together(sums, {first}, team, waiting);")
-        put(f"bool gives = inside && {'(threadIdx.x & (team - 1u)) == 0u' if rows else 'd == 0'};")
+        put(f"gives = inside && {'(threadIdx.x & (team - 1u)) == 0u' if rows else 'd == 0'};")
         text.open("if ((i64)g7 > 1)")
         slot, slots = ("group", "groups") if rows else ("group * side + i", "groups * side")
-        put(f"i64 slots = {slots}, size = {words(self.many.sums)} * slots;")
+        put(f"i64 slots = {slots}, size = {self.words} * slots;")
         put(f"double *mine = partial + these * (i64)g7 * size + ({slot});")
         put("if (gives) keep(mine + part * size, slots, sums);")
         put("__threadfence();")
@@ -146,11 +172,20 @@ class ManyLoops:
         text.close()
         put("gives = gives && all;")
         text.close()
+
+    def give(self) -> None:
+        """The result of a thread that has it all."""
+        put, text, rows = self.put, self.text, self.many.rows
         text.open("if (gives)")
         count = self.text.count
         stride = "" if self.program.sink.unit_stride else f" * {text.word(count, text.outer + 1)}"
         place = f"from{count}" if rows else f"(from{count} + j{stride})"
-        for line in giving(self.many, self.program.sink.dtype, place):
+        dtype = self.program.sink.dtype
+        if self.folds:
+            lines = giving_fold(self.many.op, dtype, place)
+        else:
+            lines = giving(self.many, dtype, place)
+        for line in lines:
             put(line)
         text.close()
 
@@ -161,15 +196,17 @@ class ManyLoops:
         arguments += [f"u64 p{k}" for k in range(parameter_count(self.program))]
         arguments += [f"u64 b{k}" for k in range(text.count)]
         arguments += ["u64 *out", "u64 *failed", "u64 *places", "u64 room", "double *partial"]
-        bounds = f"{THREADS}, {BLOCKS[self.many.rows][self.many.sums]}"
+        blocks = SHORT_BLOCKS if self.many.short else BLOCKS[self.many.rows]
+        bounds = f"{THREADS}, {blocks[self.many.sums]}"
         head = f'extern "C" __global__ void __launch_bounds__({bounds}) kernel('
         return "\n".join(
             [
                 PRELUDE,
                 *text.constants.lines(),
                 SUPPORT,
-                SUMS,
-                FINISH,
+                *([folding(self.program)] if self.folds else [SUMS]),
+                TOGETHER,
+                *([] if self.folds else [FINISH]),
                 head + ", ".join(arguments) + ") {",
                 *text.constants.lanes(),
                 *text.lines,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from .... import dtypes
 from ....expr.analysis import analyse
 from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
+from ...folds import KEYED
 from ...lower.many import OPS, Layout
+from ...program import Many, Program
 from ..prelude import THREADS
 from .batches import AT_ONCE
-from .near import words
 
 _WARP: Final = 32
 _SECTOR: Final = 8  # elements side by side that use what memory brings
@@ -28,10 +29,12 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
     Neighbouring threads take what lies near in memory: elements of a result, or of several.
     """
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if space.size == 0 or not _certain(source):
+    folded = is_fold(source)
+    if space.size == 0 or not (folded or _certain(source)):
         return None
-    if results == 1 and any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves):
-        return None  # one record of what is generated costs nothing beside it
+    made = any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves)
+    if results == 1 and (folded or made):
+        return None  # one record costs nothing
     last = len(space.extents) - 1
     across = [k for k, reduced in enumerate(space.reduced) if not reduced]
     lane = min(across, key=lambda k: _step(space, k), default=last)
@@ -40,8 +43,28 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
     return Layout(with_lanes(space, lane), Tiling(last, TILE, 1), False)
 
 
+def folded(program: Program, layout: Layout, source: Reduced) -> Program:
+    """The kernel that finishes the results of a simple fold, from the one that makes records."""
+    many = Many(source.op, layout.rows, False, False, False, -1)
+    unit = layout.rows or layout.space.out_strides[-1] == 1
+    dtype = dtypes.carrier(source.dtype)  # of float16 the results are float32 yet
+    return replace(program, sink=replace(program.sink, dtype=dtype, unit_stride=unit, many=many))
+
+
+def is_short(program: Program, loops: tuple[int, int, int]) -> bool:
+    """Whether a thread takes all elements of a row at once: ``loops`` are kept, reduced, steps."""
+    many = program.sink.many
+    assert many is not None
+    return many.rows and loops[1] == 1 and loops[2] <= AT_ONCE and loops[0] >= THREADS
+
+
 def _step(space: Space, loop: int) -> int:
     return max((abs(strides[loop]) for strides in space.strides), default=0)
+
+
+def is_fold(source: Reduced) -> bool:
+    """Whether ``source`` is a simple fold, which needs no certificate."""
+    return source.op in KEYED or (source.op == "sum" and not dtypes.is_float(source.arg.dtype))
 
 
 def _certain(source: Reduced) -> bool:
@@ -60,15 +83,17 @@ def _certain(source: Reduced) -> bool:
 
 @dataclass(frozen=True)
 class Extents:
-    """What a kernel walks over, with ``sums`` sums a result.
+    """What a kernel walks over, with so many words a result.
 
+    ``short``: a thread takes a row, as `is_short` says.
     ``mixed``: memory is walked along the steps and along the reduced positions at once.
     ``tiles``: of a row, where a block takes whole segments of a stream; else 0.
     """
 
     rows: bool
+    short: bool
     mixed: bool
-    sums: int
+    words: int
     kept: int
     reduced: int
     steps: int
@@ -91,9 +116,9 @@ class Team:
     def units(self) -> int:
         return self.blocks * self.parts
 
-    def partial_words(self, sums: int) -> int:
-        """Words in which sums of parts wait."""
-        return 0 if self.parts == 1 else self.units * self.slots * words(sums)
+    def partial_words(self, words: int) -> int:
+        """Words in which parts wait that have ``words`` a result."""
+        return 0 if self.parts == 1 else self.units * self.slots * words
 
     def geometry(self, loops: Extents) -> list[int]:
         """The first words of the geometry; the first two, the units, are set for each launch."""
@@ -106,6 +131,8 @@ def team_of(loops: Extents, resident: int) -> Team:
     """Threads for ``loops`` on a device that holds ``resident`` blocks at once."""
     if loops.tiles:
         return _cut(loops, THREADS, 1, loops.tiles, resident)
+    if loops.short:
+        return _cut(loops, 1, 1, loops.steps, resident)
     if loops.mixed and loops.steps >= _SECTOR:
         deep = min(THREADS // _SECTOR, _power(loops.reduced))
         return _cut(loops, _SECTOR, deep, loops.steps if loops.rows else 1, resident)
