@@ -1,7 +1,8 @@
-"""Small computations, built and computed each time, beside NumPy: microseconds on one core.
+"""Small computations and loops, built and computed each time: microseconds beside NumPy and CuPy.
 
-python bench/small.py [--before SRC] [--json FILE]. Ours and NumPy's take turns in one process; with
-``--before``, the ``src`` of an earlier tree, processes of both trees take turns, too.
+python bench/small.py [--gpu] [--before SRC] [--json FILE]. On one core beside NumPy, with ``--gpu``
+on a GPU beside CuPy. Ours and the other's take turns in one process; with ``--before``, the ``src``
+of an earlier tree, processes of both trees take turns, too.
 """
 
 from __future__ import annotations
@@ -16,14 +17,39 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 import speedcube as sc
 
+Pairs: TypeAlias = dict[str, tuple[Callable[[], Any], Callable[[], Any]]]
+
 A, B = (np.random.default_rng(seed).normal(size=1000) for seed in (1, 2))
-PAIRS: Final[dict[str, tuple[Callable[[], Any], Callable[[], Any]]]] = {
+LINE: Final = np.random.default_rng(3).normal(size=5000)
+PLATE: Final = 4096  # the side of the plate whose heat a GPU spreads
+
+
+def standardised(x: Any) -> Any:
+    """Three stages: a mean, a deviation, a sum."""
+    return ((x - x.mean()) / x.std()).sum()
+
+
+def line(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        u = (u[:-2] + u[1:-1] * 2 + u[2:]) * 0.25
+    return u
+
+
+def heat(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        inner = u[1:-1, 1:-1]
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        u = inner + (around - inner * 4) * 0.1
+    return u
+
+
+PAIRS: Final[Pairs] = {
     "(a * 2 + b).sum()": (
         lambda: (sc.asarray(A) * 2 + sc.asarray(B)).sum().compute(on="core"),
         lambda: (A * 2 + B).sum(),
@@ -45,75 +71,153 @@ PAIRS: Final[dict[str, tuple[Callable[[], Any], Callable[[], Any]]]] = {
         lambda: A[1:] - A[:-1],
     ),
     "new lengths and numbers": (lambda: _loop(sc.asarray, "core"), lambda: _loop(None)),
+    "((a - a.mean()) / a.std()).sum()": (
+        lambda: standardised(sc.asarray(A)).compute(on="core"),
+        lambda: standardised(A),
+    ),
+    "the same, new lengths": (
+        lambda: standardised(sc.asarray(_part())).compute(on="core"),
+        lambda: standardised(_part()),
+    ),
+    "a line of 5,000, 200 steps": (
+        lambda: line(sc.asarray(LINE), 200).compute(on="core"),
+        lambda: line(LINE, 200),
+    ),
 }
-_TURN: Final = 50  # calls of one before it is the other's turn
+# Calls of one before it is the other's turn: few of what takes milliseconds.
+_TURNS: Final = {"a line of 5,000, 200 steps": 3}
+_TURN: Final = 50
 _STEP = 0
+
+
+def gpu_pairs() -> Pairs:
+    """The same on a GPU: small things with the result on the host, loops whose result stays."""
+    import cupy
+
+    a, b = cupy.asarray(A), cupy.asarray(B)
+    plate = cupy.asarray(np.random.default_rng(4).normal(size=(PLATE, PLATE)))
+    stays = {"on": "gpu", "to": "cupy"}
+    wait = cupy.cuda.Device().synchronize
+
+    def waited(make: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> None:
+            made = make()
+            wait()
+            del made
+
+        return run
+
+    def now_and_then() -> Any:
+        u = sc.asarray(plate)
+        for _ in range(5):
+            u = heat(u, 10).persist(on="gpu")
+        return u.compute(**stays)
+
+    long = waited(lambda: heat(plate, 50))
+    return {
+        "(a * 2 + b).sum()": (
+            lambda: (sc.asarray(a) * 2 + sc.asarray(b)).sum().compute(on="gpu"),
+            lambda: float((a * 2 + b).sum()),
+        ),
+        "a * 2 + b": (
+            waited(lambda: (sc.asarray(a) * 2 + sc.asarray(b)).compute(**stays)),
+            waited(lambda: a * 2 + b),
+        ),
+        "a.sum()": (lambda: sc.asarray(a).sum().compute(on="gpu"), lambda: float(a.sum())),
+        "a.max()": (lambda: sc.asarray(a).max().compute(on="gpu"), lambda: float(a.max())),
+        "((a - a.mean()) / a.std()).sum()": (
+            lambda: standardised(sc.asarray(a)).compute(on="gpu"),
+            lambda: float(standardised(a)),
+        ),
+        HEAT: (waited(lambda: heat(sc.asarray(plate), 50).compute(**stays)), long),
+        f"{HEAT}, computed every 10": (waited(now_and_then), long),
+    }
+
+
+HEAT: Final = f"heat of {PLATE} x {PLATE}, 50 steps"
+_TURNS.update({HEAT: 3, f"{HEAT}, computed every 10": 3})
+
+
+def _part() -> Any:
+    """A part of the data, of another length each time."""
+    global _STEP
+    _STEP += 1
+    return A[: 200 + _STEP % 797]
 
 
 def _loop(read: Any, on: str = "") -> Any:
     """One step of a loop in which the length and the number change each time."""
-    global _STEP
-    _STEP += 1
-    part, number = A[: 200 + _STEP % 797], 0.5 + _STEP
+    part = _part()
+    number = 0.5 + _STEP
     return (read(part) * number).sum().compute(on=on) if read else (part * number).sum()
 
 
-def measured(calls: int = 400) -> dict[str, dict[str, float]]:
+def measured(pairs: Pairs, turns: int = 8) -> dict[str, dict[str, float]]:
     """Medians in microseconds, some calls of each in turn."""
     found = {}
-    for name, pair in PAIRS.items():
+    for name, pair in pairs.items():
         times: tuple[list[int], list[int]] = ([], [])
-        for turn in range(1 + calls // _TURN):
+        for turn in range(1 + turns):
             for run, into in zip(pair, times, strict=True):
-                for _ in range(_TURN):
+                for _ in range(_TURNS.get(name, _TURN)):
                     start = time.perf_counter_ns()
                     run()
                     if turn:
                         into.append(time.perf_counter_ns() - start)
-        ours, numpy = (round(statistics.median(t) / 1e3, 1) for t in times)
-        found[name] = {"us": ours, "numpy_us": numpy}
+        ours, other = (round(statistics.median(t) / 1e3, 1) for t in times)
+        found[name] = {"us": ours, "other_us": other}
     return found
 
 
-def in_processes(trees: dict[str, str], turns: int = 3) -> dict[str, Any]:
+def in_processes(trees: dict[str, str], on_gpu: bool, turns: int = 3) -> dict[str, Any]:
     """Figures of several trees, a new process for each in turn; the median over the turns."""
     runs: dict[str, list[Any]] = {name: [] for name in trees}
     for _ in range(turns):
         for name, source in trees.items():
-            command = [sys.executable, __file__, "--one"]
+            command = [sys.executable, __file__, "--one", *["--gpu"] * on_gpu]
             environment = {**os.environ, "PYTHONPATH": source}
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True
             )
             runs[name].append(json.loads(done.stdout))
+    other = "cupy" if on_gpu else "numpy"
     return {
         row: {
             name: statistics.median(run[row]["us"] for run in several)
             for name, several in runs.items()
         }
-        | {"numpy": statistics.median(run[row]["numpy_us"] for run in runs["now"])}
-        for row in PAIRS
+        | {other: statistics.median(run[row]["other_us"] for run in runs["now"])}
+        for row in runs["now"][0]
     }
+
+
+def _device() -> str:
+    import cupy
+
+    return str(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", help="the src folder of an earlier tree")
+    parser.add_argument("--gpu", action="store_true", help="on a GPU, beside CuPy")
     parser.add_argument("--json", help="a file to write")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measured()))
+        print(json.dumps(measured(gpu_pairs() if options.gpu else PAIRS)))
         return
     trees = {"before": options.before} if options.before else {}
     trees["now"] = str(Path(sc.__file__).parents[1])
-    rows = in_processes(trees)
+    rows = in_processes(trees, options.gpu)
     for name, row in rows.items():
-        print(f"{name:34}" + "".join(f"{key:>9} {us:7.1f}" for key, us in row.items()))
+        print(f"{name:50}" + "".join(f"{key:>9} {us:9.1f}" for key, us in row.items()))
     if options.json:
         facts = {
-            "what": "1,000 stored float64 numbers, built and computed; microseconds, medians",
-            "command": "python bench/small.py --before SRC --json FILE",
+            "what": "1,000 stored float64 numbers (or as said), built and computed; microseconds, "
+            "medians",
+            "command": f"python bench/small.py{' --gpu' * options.gpu} --before SRC --json FILE",
+            "device": _device() if options.gpu else "one core",
             "date": datetime.now(UTC).date().isoformat(),
             "load": round(os.getloadavg()[0], 1),
             "python": sys.version.split()[0],

@@ -71,17 +71,16 @@ class Launcher:
     def start(self, inputs: Mapping[int, Array]) -> None:
         """Take the part's parameters as they are now, these arrays, and all of the tile loop."""
         self.params = list(self.prepared.params[: self.count])
-        self.read(inputs)
+        sources = [leaf.source for leaf in self.prepared.space.leaves]
+        stored = {id(source): source.buffer for source in sources if isinstance(source, Stored)}
+        self.read({**stored, **inputs})
         self.window(0, self.prepared.loops[2])
 
     def read(self, inputs: Mapping[int, Array]) -> None:
-        """Take the elements of sources from these arrays, or from where they are stored."""
+        """Take the elements of these sources from these arrays in the launches that follow."""
         for k, leaf in enumerate(self.prepared.space.leaves):
-            array = inputs.get(id(leaf.source))
-            if array is None and isinstance(leaf.source, Stored):
-                array = leaf.source.buffer
-            if array is not None:
-                self.owners[k], address = to_device(array)
+            if id(leaf.source) in inputs:
+                self.owners[k], address = to_device(inputs[id(leaf.source)])
                 self.addresses[k] = np.uint64(address)
 
     def window(self, begin: int, end: int) -> None:

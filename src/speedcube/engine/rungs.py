@@ -208,8 +208,16 @@ def _named(on: Any, reason: str) -> Rung:
     if isinstance(on, str) and on == "core":
         return _core(reason)
     if is_name(on):
+        if on.startswith("gpu"):
+            return _gpus(on, reason, machine.gpu_count(), cupy_problem())
         return parse(on, reason)
     return _client_rung(on, reason)
+
+
+@lru_cache(maxsize=64)
+def _gpus(on: str, reason: str, *_: Any) -> Rung:
+    """A rung of GPUs, remembered for what it follows from: small computations ask each time."""
+    return parse(on, reason)
 
 
 def with_threads(rung: Rung, count: Any) -> Rung:
