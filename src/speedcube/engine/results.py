@@ -33,6 +33,11 @@ def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:
     return np.asarray(stack.sum(axis=0, dtype=np.int64))
 
 
+def is_exact_sum(source: Reduced) -> bool:
+    """Whether the records of ``source`` are limbs."""
+    return source.op in ("mean", "var", "std") or dtypes.is_float(source.arg.dtype)
+
+
 _WORDS: Final = {name: f"uint{8 * dtypes.itemsize(name)}" for name in dtypes.FLOATS}
 
 

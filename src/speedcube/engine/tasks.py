@@ -11,13 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import dtypes
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
+from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import Stop
+from .pieces import merged_regions, moved
 from .prepare import Prepared, prepare, prepare_many
-from .results import merge, values
+from .results import is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
 
@@ -71,22 +72,32 @@ class Worker:
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
         share = _share(stage, part, out.array())
+        regions = regions_of(stage, part)
+        if not regions:
+            self._store(stage, part, share, inputs, part.axis is None)
+        for region in regions:
+            here = share[region.kept]
+            if not self.stop.is_set() and not moved(region.part.root, inputs, here):
+                self._store(region.stage, region.part, here, inputs, False)
+
+    def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+        """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
         if not share.size:
             return
         if self.device is None:
             strides = tuple(s // share.itemsize for s in share.strides)
-            prepared = prepare(stage, part, strides if part.axis is not None else None)
+            prepared = prepare(stage, part, None if whole else strides)
             cpu.run_store(prepared, inputs, share, self.stop)
         else:
-            self._gpu_store(stage, part, share, inputs)
+            self._gpu_store(stage, part, share, inputs, whole)
 
-    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
+    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         import cupy
 
         prepared = prepare(stage, part, None)
         assert self.device is not None
         with cupy.cuda.Device(self.device):
-            whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
+            whole = whole and hasattr(share, "__cuda_array_interface__")
             buffer = share if whole else cupy.empty(share.shape, stage.dtype)
             gpu.run_store(prepared, inputs, buffer, self.device, self.stop)
             if not whole:
@@ -121,6 +132,15 @@ class Worker:
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
         assert isinstance(stage.source, Reduced)
+        regions = regions_of(stage, part)
+        if folds_across(stage, part):
+            return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
+        if regions:
+            results = np.empty(shape, stage.dtype)
+            for region in regions:
+                share = results[region.kept]
+                share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
+            return results
         if self.device is None and (many := prepare_many(stage, part)) is not None:
             return self.finished(stage, part, many, inputs, out).reshape(shape)
         flat = np.empty(math.prod(shape), stage.dtype)
@@ -153,6 +173,9 @@ class Worker:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
             return self.ordered(stage, part, inputs).record()
+        if regions := regions_of(stage, part):
+            each = [self.partial(region.stage, region.part, inputs) for region in regions]
+            return merged_regions(stage, part, regions, each)
         prepared: Prepared = prepare(stage, part, None)
         collected: list[Array] = []
 
@@ -250,11 +273,6 @@ def merged(stage: Stage, *records: Array) -> Array:
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
-
-
-def is_exact_sum(source: Reduced) -> bool:
-    """Whether the records of ``source`` are limbs."""
-    return source.op in ("mean", "var", "std") or dtypes.is_float(source.arg.dtype)
 
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:

@@ -21,6 +21,8 @@ from ..expr.nodes import (
     Leaf,
     Map,
     Node,
+    Piece,
+    Piecewise,
     Reduced,
     Scanned,
     Staged,
@@ -28,8 +30,10 @@ from ..expr.nodes import (
     is_whole,
     whole,
 )
+from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from . import costs
+from .pieces import MOST_REGIONS, Pieces
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
@@ -55,7 +59,7 @@ def requests_of(root: Expr, memory: int = KEPT) -> list[Request]:
     cutter = _Cutter(memory, readers_of(nodes), memories(nodes))
     for node in nodes:
         cutter.visit(node)
-    if source is None:
+    if source is None and not cutter.is_last(cutter.emitted[id(root)]):
         cutter.request(cutter.emitted[id(root)], None, "the result")
     return cutter.requests
 
@@ -74,7 +78,7 @@ def readers_of(nodes: Iterable[Node]) -> Readers:
     """For each expression that is a source, by its id, the different leaves that read it."""
     found: dict[int, dict[object, Leaf]] = {}
     for node in nodes:
-        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf)):
+        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf, Piecewise)):
             key = node.shape, node.offset, node.strides
             found.setdefault(id(node.source), {})[key] = node
     return {number: list(leaves.values()) for number, leaves in found.items()}
@@ -91,6 +95,7 @@ class _Cutter:
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
     nodes: Nodes = field(default_factory=Nodes)
+    pieces: Pieces = field(default_factory=Pieces)
 
     def visit(self, node: Node) -> None:
         """Emit ``node``, whose children have been."""
@@ -98,9 +103,21 @@ class _Cutter:
             self.emitted[id(node)] = self._leaf(node)
         elif isinstance(node, Map):
             self.emitted[id(node)] = self._map(node)
+        elif isinstance(node, Piecewise):
+            self.emitted[id(node)] = self._piecewise(node)
         else:
             arg = self.emitted[id(node.arg)]
+            if self.pieces.known and not self.pieces.can_fold(node, arg):
+                arg = self._whole(arg, "its elements are read in order, or by many results")
             self.results[id(node)] = self.request(arg, replace(node, arg=arg), f"a {node.op}")
+
+    def is_last(self, root: Expr) -> bool:
+        """Whether ``root`` is what the last stage stores, in whatever shape."""
+        last = self.requests[-1] if self.requests else None
+        if last is None or last.source is not None or not isinstance(root, Leaf):
+            return False
+        size = math.prod(last.result.shape)
+        return root.source is last.result and is_whole(root) and math.prod(root.shape) == size
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
         """One more stage; what it leaves."""
@@ -113,7 +130,7 @@ class _Cutter:
         source = leaf.source
         if isinstance(source, (Reduced, Scanned)):
             return self._of(self.results[id(source)], leaf)
-        if not isinstance(source, (Map, Leaf)):
+        if not isinstance(source, (Map, Leaf, Piecewise)):
             return self.nodes.leaf(leaf, id(leaf) in self.gathers)
         if id(source) not in self.kept:
             self.kept[id(source)] = self._is_kept(source)
@@ -128,40 +145,74 @@ class _Cutter:
         read = Leaf(kept, leaf.shape, leaf.offset, leaf.strides)
         return self.nodes.leaf(read, id(leaf) in self.gathers)
 
-    def _read(self, source: Expr, leaf: Leaf) -> Leaf:
+    def _read(self, source: Expr | Piecewise, leaf: Leaf) -> Leaf:
         """``leaf`` of the kept elements of ``source``."""
         root = self.emitted[id(source)]
         if id(root) not in self.results:
             self.results[id(root)] = self.request(root, None, self._why(source))
         return self._of(self.results[id(root)], leaf)
 
-    def _why(self, source: Expr) -> str:
+    def _why(self, source: Expr | Piecewise) -> str:
         root, readers = self.emitted[id(source)], self.readers[id(source)]
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return "cannot be computed in the reader's order"
+        if not self._splits(root, readers):
+            return "too many regions"
         return f"read in {len(readers)} ways" if len(readers) > 1 else "read again and again"
 
-    def _is_kept(self, source: Expr) -> bool:
+    def _is_kept(self, source: Expr | Piecewise) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
         root, readers = self.emitted[id(source)], self.readers[id(source)]
         if any(id(leaf) in self.gathers for leaf in readers):
             return True
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return True
+        if not self._splits(root, readers):
+            return True
         if not self._fits(root):
             return False
         if self._weight(root) * len(readers) > costs.MOST:
             return True
         size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
-        each = costs.of_element(root)
+        each = costs.of_element(root) + self.pieces.cost(root)
         reads = sum(costs.reads(leaf) for leaf in readers)
         once = each * size + costs.of_keeping(size, itemsize, reads)
         if costs.is_drawn(root):
             once *= _DRAWN
         return once < each * reads
 
+    def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
+        """Whether each reader of ``root`` can be cut into regions, and into few."""
+        if not self.pieces.known or not self.pieces.among(root):
+            return True
+        views = (self.nodes.pushed(root, leaf) for leaf in readers)
+        return all(view is not None and self.pieces.are_few([view]) for view in views)
+
+    def _piecewise(self, node: Piecewise) -> Leaf:
+        """All of ``node``, of pieces as they are emitted."""
+        exprs = [self.emitted[id(piece.expr)] for piece in node.pieces]
+        if self.pieces.total(exprs) > max(MOST_REGIONS, len(exprs)):
+            exprs = [self._whole(expr, "too many regions") for expr in exprs]
+        pieces = (Piece(p.at, expr) for p, expr in zip(node.pieces, exprs, strict=True))
+        one = Piecewise(node.shape, node.dtype, tuple(pieces), node.call)
+        leaf = self.nodes.leaf(whole(one, one.shape))
+        self.pieces.add(leaf, max(map(self._weight, exprs)))
+        return leaf
+
+    def _whole(self, root: Expr, why: str) -> Expr:
+        """``root`` that reads arrays of pieces from memory, where they have been put together."""
+        kept: dict[int, StageResult] = {}
+        for leaf in pieced(root):
+            all_of_it = self.pieces.known[id(leaf.source)]
+            if id(all_of_it) not in self.results:
+                self.results[id(all_of_it)] = self.request(all_of_it, None, why)
+            kept[id(leaf.source)] = self.results[id(all_of_it)]
+        return without_pieces(root, kept) if kept else root
+
     def _map(self, node: Map) -> Expr:
         args = [self.emitted[id(arg)] for arg in node.args]
+        if self.pieces.known and not self.pieces.are_few(args):
+            args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
         total = own + sum(map(self._weight, args))
         while total > costs.MOST:
@@ -189,7 +240,7 @@ class _Cutter:
     def _weight(self, root: Expr) -> int:
         """How much ``root`` adds to a kernel, at most."""
         if isinstance(root, Leaf):
-            return 0
+            return self.pieces.weights.get(id(root.source), 0)
         if id(root) not in self.weights:
             self.weights[id(root)] = self._together([root])
         return self.weights[id(root)]
@@ -201,9 +252,12 @@ class _Cutter:
         total = 0
         while stack and total <= costs.MOST:
             node = stack.pop()
-            if id(node) in seen or isinstance(node, Leaf):
+            if id(node) in seen:
                 continue
             seen[id(node)] = node
+            if isinstance(node, Leaf):
+                total += self._weight(node)
+                continue
             total += costs.weight(node)
             stack.extend(node.args)
         return total

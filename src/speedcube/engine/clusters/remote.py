@@ -21,10 +21,10 @@ from ...expr.nodes import Reduced, Staged
 from ...plan.stages import Part, Stage, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
-from ..results import merge, values
+from ..results import is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
-from ..tasks import Destination, Worker, inputs_of, is_exact_sum, merged
+from ..tasks import Destination, Worker, inputs_of, merged
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
