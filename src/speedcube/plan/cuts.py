@@ -75,12 +75,21 @@ Readers: TypeAlias = dict[int, list[Leaf]]
 
 
 def readers_of(nodes: Iterable[Node]) -> Readers:
-    """For each expression that is a source, by its id, the different leaves that read it."""
+    """For each expression that is a source, by its id, the different leaves that read it.
+
+    A map that takes it as an argument reads all of it, in order.
+    """
     found: dict[int, dict[object, Leaf]] = {}
+    args: dict[int, Expr] = {}
     for node in nodes:
+        if isinstance(node, Map):
+            args.update((id(arg), arg) for arg in node.args)
         if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf, Piecewise)):
             key = node.shape, node.offset, node.strides
             found.setdefault(id(node.source), {})[key] = node
+    for number in args.keys() & found.keys():
+        leaf = whole(args[number], args[number].shape)
+        found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
     return {number: list(leaves.values()) for number, leaves in found.items()}
 
 
@@ -132,9 +141,7 @@ class _Cutter:
             return self._of(self.results[id(source)], leaf)
         if not isinstance(source, (Map, Leaf, Piecewise)):
             return self.nodes.leaf(leaf, id(leaf) in self.gathers)
-        if id(source) not in self.kept:
-            self.kept[id(source)] = self._is_kept(source)
-        if self.kept[id(source)]:
+        if self._decided(source):
             return self._read(source, leaf)
         inline = self.nodes.pushed(self.emitted[id(source)], leaf)
         assert inline is not None
@@ -160,6 +167,18 @@ class _Cutter:
             return "too many regions"
         return f"read in {len(readers)} ways" if len(readers) > 1 else "read again and again"
 
+    def _decided(self, source: Expr | Piecewise) -> bool:
+        """Whether ``source`` is kept, decided when it is first read."""
+        if id(source) not in self.kept:
+            self.kept[id(source)] = self._is_kept(source)
+        return self.kept[id(source)]
+
+    def _arg(self, arg: Expr) -> Expr:
+        """What a map takes for ``arg``: what is kept of it, where others read it, too."""
+        if id(arg) in self.readers and self._decided(arg):
+            return self._read(arg, whole(arg, arg.shape))
+        return self.emitted[id(arg)]
+
     def _is_kept(self, source: Expr | Piecewise) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
         root, readers = self.emitted[id(source)], self.readers[id(source)]
@@ -183,7 +202,7 @@ class _Cutter:
 
     def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
         """Whether each reader of ``root`` can be cut into regions, and into few."""
-        if not self.pieces.known or not self.pieces.among(root):
+        if not self.pieces.known or not self.pieces.are_among(root):
             return True
         views = (self.nodes.pushed(root, leaf) for leaf in readers)
         return all(view is not None and self.pieces.are_few([view]) for view in views)
@@ -210,7 +229,7 @@ class _Cutter:
         return without_pieces(root, kept) if kept else root
 
     def _map(self, node: Map) -> Expr:
-        args = [self.emitted[id(arg)] for arg in node.args]
+        args = [self._arg(arg) for arg in node.args]
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..expr.nodes import Expr, Leaf, Piecewise, Reduced, Staged
+from ..expr.nodes import Expr, Leaf, Piecewise, Reduced, Staged, walk
 from ..expr.piecewise.regions import Borders, count, pieced, seen_through, shifted, united
 from . import costs
 
@@ -28,6 +28,7 @@ class Pieces:
     borders: dict[int, Borders] = field(default_factory=dict)
     costs: dict[int, float] = field(default_factory=dict)
     weights: dict[int, int] = field(default_factory=dict)
+    seen: dict[int, tuple[Expr, Borders | None]] = field(default_factory=dict)
 
     def add(self, whole: Leaf, weight: int) -> None:
         """One more array, whose pieces have at most ``weight``."""
@@ -46,27 +47,36 @@ class Pieces:
         )
         self.costs[id(source)] = total / size if size else 0.0
 
-    def among(self, root: Expr) -> list[Leaf]:
-        """The leaves of ``root`` that read arrays of pieces."""
-        return pieced(root) if self.known else []
-
     def of(self, root: Expr) -> Borders | None:
         """Where ``root`` is cut; None where its regions would be no boxes."""
-        borders: list[Borders] = []
-        for leaf in self.among(root):
-            source = leaf.source
-            assert isinstance(source, Piecewise)
-            one = seen_through(leaf, source.shape, self.borders[id(source)])
-            if one is None:
-                return None
-            borders.append(one)
-        return united(borders, len(root.shape))
+        if id(root) not in self.seen:
+            is_next = isinstance(root, Leaf) or all(id(arg) in self.seen for arg in root.args)
+            for node in (root,) if is_next else walk(root):
+                if id(node) not in self.seen:
+                    own = self._leaf(node) if isinstance(node, Leaf) else self._all(node.args)
+                    self.seen[id(node)] = node, own
+        return self.seen[id(root)][1]
+
+    def _leaf(self, leaf: Leaf) -> Borders | None:
+        borders = self.borders.get(id(leaf.source))
+        if borders is None:
+            return (frozenset(),) * len(leaf.shape)
+        assert isinstance(leaf.source, Piecewise)
+        return seen_through(leaf, leaf.source.shape, borders)
+
+    def _all(self, roots: Sequence[Expr]) -> Borders | None:
+        known = [one for root in roots if (one := self.seen[id(root)][1]) is not None]
+        return united(known, len(roots[0].shape)) if len(known) == len(roots) else None
+
+    def are_among(self, root: Expr) -> bool:
+        """Whether ``root`` reads arrays of pieces, and not one piece only."""
+        borders = self.of(root)
+        return borders is None or any(borders)
 
     def are_few(self, roots: Sequence[Expr]) -> bool:
         """Whether ``roots`` of one shape, read together, can be cut into few regions."""
-        borders = [self.of(root) for root in roots]
-        known = [one for one in borders if one is not None]
-        if len(known) < len(borders):
+        known = [one for root in roots if (one := self.of(root)) is not None]
+        if len(known) < len(roots):
             return False
         return count(united(known, len(roots[0].shape))) <= MOST_REGIONS
 
@@ -77,13 +87,13 @@ class Pieces:
 
     def cost(self, root: Expr) -> float:
         """Nanoseconds for an element of all arrays of pieces that ``root`` reads."""
-        return sum(self.costs[id(leaf.source)] for leaf in self.among(root))
+        return sum(self.costs[id(leaf.source)] for leaf in pieced(root)) if self.known else 0.0
 
     def can_fold(self, source: Staged, root: Expr) -> bool:
         """Whether ``source`` can fold each region of ``root`` by itself."""
-        if not self.among(root):
-            return True
         borders = self.of(root)
+        if borders is not None and not any(borders) and not pieced(root):
+            return True
         if borders is None or not isinstance(source, Reduced) or source.op == "prod":
             return False
         across = any(borders[k] for k in source.axes)

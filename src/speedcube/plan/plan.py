@@ -13,6 +13,7 @@ from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Reduced, Scanned
 from ..expr.show import reads
 from .cuts import KEPT, requests_of
+from .regions import regions_of
 from .stages import WORKER_OVERHEAD, Stage, make_stage
 
 
@@ -63,9 +64,11 @@ class Plan:
             axes = stage.axes if stage.source is None else stage.source.axes
             what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
             why = f": {stage.why}" if len(self.stages) > 1 else ""
+            boxes = len(regions_of(stage, stage.parts[0]))
+            each = f" of {_count(boxes, 'region')}" if boxes else ""
             lines.append(
                 f"  stage {k}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
-                f"{_count(len(stage.parts), 'part')}, {stage.join}{why}"
+                f"{_count(len(stage.parts), 'part')}{each}, {stage.join}{why}"
             )
             lines += [f"    reads {text}" for text in reads(stage.root)]
         return "\n".join(lines)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TypeAlias
 
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, StageResult, leaves
@@ -104,59 +105,90 @@ def split(root: Expr, extra: tuple[Leaf, ...] = ()) -> list[Box]:
     stack = [Box((0,) * len(root.shape), root, extra)]
     while stack:
         box = stack.pop()
-        first = next(iter(pieced(box.root)), None)
-        if first is None:
-            done.append(box)
+        views = [_View(leaf) for leaf in pieced(box.root)]
+        if views:
+            stack += reversed(list(_cut(box, views)))
         else:
-            stack += reversed(_split_at(box, first))
+            done.append(box)
     return done
 
 
-def _split_at(box: Box, leaf: Leaf) -> list[Box]:
-    """``box`` cut where ``leaf`` goes from one piece to the next."""
-    source = leaf.source
-    assert isinstance(source, Piecewise)
-    axes = window(leaf, source.shape)
-    assert axes is not None
-    parts = ((piece, _reads(piece, axes, leaf.shape)) for piece in source.pieces)
-    return [
-        _inside(box, leaf, piece, axes, ranges) for piece, ranges in parts if ranges is not None
-    ]
+class _View:
+    """A leaf of an array of pieces, and which of its axes reads which of the array's."""
 
+    def __init__(self, leaf: Leaf) -> None:
+        assert isinstance(leaf.source, Piecewise)
+        axes = window(leaf, leaf.source.shape)
+        assert axes is not None
+        self.leaf, self.pieces, self.axes = leaf, leaf.source.pieces, axes
 
-def _reads(piece: Piece, axes: tuple[Axis, ...], shape: Shape) -> list[range] | None:
-    """The indices of a leaf of ``shape`` that read ``piece``; None where there are none."""
-    starts, stops = [0] * len(shape), list(shape)
-    for axis, at, extent in zip(axes, piece.at, piece.expr.shape, strict=True):
-        if axis.source is None:
-            if not at <= axis.start < at + extent:
-                return None
-            continue
-        ends = sorted((_first(axis, at), _first(axis, at + extent)))
-        starts[axis.source] = max(starts[axis.source], ends[0])
-        stops[axis.source] = min(stops[axis.source], ends[1])
-    ranges = [range(*ends) for ends in zip(starts, stops, strict=True)]
-    return ranges if all(ranges) or 0 in shape else None
+    def reads(self, piece: Piece) -> tuple[range, ...] | None:
+        """The indices of the leaf that read ``piece``; None where there are none."""
+        shape = self.leaf.shape
+        starts, stops = [0] * len(shape), list(shape)
+        for axis, at, extent in zip(self.axes, piece.at, piece.expr.shape, strict=True):
+            if axis.source is None:
+                if not at <= axis.start < at + extent:
+                    return None
+                continue
+            ends = sorted((_first(axis, at), _first(axis, at + extent)))
+            starts[axis.source] = max(starts[axis.source], ends[0])
+            stops[axis.source] = min(stops[axis.source], ends[1])
+        ranges = tuple(map(range, starts, stops))
+        return ranges if all(ranges) or 0 in shape else None
 
-
-def _inside(box: Box, leaf: Leaf, piece: Piece, axes: tuple[Axis, ...], ranges: list[range]) -> Box:
-    shape = tuple(map(len, ranges))
-    change = indexed(box.root.shape, tuple(slice(r.start, r.stop) for r in ranges))
-    inner = Affine(
-        shape,
-        tuple(
-            Axis(
-                axis.source,
-                axis.start - at + (axis.step * ranges[axis.source].start if axis.step else 0),
-                axis.step,
+    def inside(self, piece: Piece, ranges: Sequence[range]) -> Expr:
+        """What the leaf reads of ``piece`` at the indices ``ranges``."""
+        axes = [
+            Axis(None, axis.start - at, 0)
+            if axis.source is None
+            else Axis(
+                axis.source, axis.start - at + axis.step * ranges[axis.source].start, axis.step
             )
-            if axis.source is not None
-            else Axis(None, axis.start - at, 0)
-            for axis, at in zip(axes, piece.at, strict=True)
-        ),
+            for axis, at in zip(self.axes, piece.at, strict=True)
+        ]
+        return push(piece.expr, Affine(tuple(map(len, ranges)), tuple(axes)))
+
+
+def _cut(box: Box, views: Sequence[_View]) -> Iterator[Box]:
+    """``box`` cut where a leaf goes from one piece to the next.
+
+    One leaf is cut into its pieces; several on a grid.
+    """
+    several = [[(p, r) for p in view.pieces if (r := view.reads(p)) is not None] for view in views]
+    if len(views) == 1:
+        for piece, ranges in several[0]:
+            yield _inside(box, ranges, {id(views[0].leaf): views[0].inside(piece, ranges)})
+        return
+    for ranges in product(*_grid(box.root.shape, [r for reads in several for _, r in reads])):
+        here: dict[int, Expr] = {}
+        for view, reads in zip(views, several, strict=True):
+            piece = next(
+                p
+                for p, r in reads
+                if all(a.start in b or not a for a, b in zip(ranges, r, strict=True))
+            )
+            here[id(view.leaf)] = view.inside(piece, ranges)
+        yield _inside(box, ranges, here)
+
+
+def _grid(shape: Shape, several: Sequence[Sequence[range]]) -> list[list[range]]:
+    """Of each axis the stretches between all begins of ``several``."""
+    axes = []
+    for k, extent in enumerate(shape):
+        begins = sorted({0, *(ranges[k].start for ranges in several)})
+        axes.append(list(map(range, begins, [*begins[1:], extent])))
+    return axes
+
+
+def _inside(box: Box, ranges: Sequence[range], here: dict[int, Expr]) -> Box:
+    """``box`` at the indices ``ranges``, with what ``here`` has by the ids of leaves."""
+    change = indexed(box.root.shape, tuple(slice(r.start, r.stop) for r in ranges))
+    root = rebuild(
+        box.root,
+        change.shape,
+        lambda one: here[id(one)] if id(one) in here else through(one, change),
     )
-    here = push(piece.expr, inner)
-    root = rebuild(box.root, shape, lambda one: here if one is leaf else through(one, change))
     at = tuple(start + r.start for start, r in zip(box.at, ranges, strict=True))
     return Box(at, root, tuple(through(one, change) for one in box.extra))
 
