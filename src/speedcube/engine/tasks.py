@@ -76,13 +76,13 @@ class Worker:
         if not regions:
             self._store(stage, part, share, inputs, part.axis is None)
         for region in regions:
-            here = share[region.kept]
-            if not self.stop.is_set() and not moved(region.part.root, inputs, here):
+            if not self.stop.is_set():
+                here = share[region.kept]
                 self._store(region.stage, region.part, here, inputs, False)
 
     def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
-        if not share.size:
+        if not share.size or moved(part.root, inputs, share, self.stop):
             return
         if self.device is None:
             strides = tuple(s // share.itemsize for s in share.strides)
