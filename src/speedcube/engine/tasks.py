@@ -16,7 +16,8 @@ from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import Stop
-from .pieces import merged_regions, moved
+from .pieces.moves import moved
+from .pieces.records import merged_regions
 from .prepare import Prepared, prepare, prepare_many
 from .results import is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share

@@ -1,21 +1,15 @@
-"""What regions need besides a kernel each: elements that are only moved, records put together."""
+"""Elements that are only moved: no kernel is prepared for them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Const, Expr, Leaf, Reduced, StageResult, Stored
-from ..plan.regions import Region
-from ..plan.stages import Part, Stage
-from .boxes import Stop
-from .cpu import initial_records
-from .prepare import prepare
-from .results import is_exact_sum, merge
+from ...expr.nodes import Const, Expr, Leaf, StageResult, Stored
+from ..boxes import Stop
 
 Array: TypeAlias = NDArray[Any]
 
@@ -72,19 +66,3 @@ def _window(leaf: Leaf, memory: Array) -> Array:
         "data": (memory.ctypes.data + leaf.offset * size, True),
     }
     return np.asarray(type("Window", (), {"__array_interface__": interface, "base": memory})())
-
-
-def merged_regions(
-    stage: Stage, part: Part, regions: Sequence[Region], each: Sequence[Array]
-) -> Array:
-    """The records of a part, from those of ``each`` of its regions."""
-    source, program = stage.source, prepare(regions[0].stage, regions[0].part, None).program
-    assert isinstance(source, Reduced)
-    kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
-    words = program.sink.words
-    whole = initial_records(program, math.prod(kept)).reshape(*kept, words)
-    for region, records in zip(regions, each, strict=True):
-        share = whole[region.kept]
-        both = [share.reshape(records.shape), records]
-        share[...] = merge(source.op, is_exact_sum(source), both).reshape(share.shape)
-    return whole.reshape(math.prod(kept), words)
