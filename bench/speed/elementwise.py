@@ -71,6 +71,11 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
         "np.broadcast_to(x[0], shape) + 1", "np.take(x, i, axis=0)", "np.take(x, i, axis=1)",
         "np.take_along_axis(x, j, axis=1)", "np.zeros(shape) + x", "np.ones_like(x) * x",
         "np.full_like(x, 3.5)", "np.zeros_like(x) - x",
+        "np.concatenate([x, y])", "np.concatenate([x, y], axis=1) + 1", "np.stack([x, y])",
+        "np.hstack([x, y])", "np.vstack([x, y])", "np.dstack([x, y])", "np.column_stack([x, y])",
+        "np.append(x, y)", "np.pad(x, 1)", 'np.pad(x, 2, mode="reflect") * 2',
+        "np.roll(x, 1, axis=0) + x", "np.roll(x, 1, axis=1) - x", "np.repeat(x, 2, axis=1)",
+        "np.tile(x, (2, 2))", "np.rot90(x) + 1",
     )),
     ("climate", "float64", "normal", (
         "np.moveaxis(x, 0, 2) + 1", "np.reshape(x, (12, 20, 100, 200)) * 2",

@@ -141,8 +141,8 @@ def test_twins_of_like() -> None:
 OUT = np.ones((3, 4))
 WAY_OUT = r"x\.compute\(\)"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "concatenate": (lambda: np.concatenate([X, X]), r"numpy\.concatenate has no twin.*" + WAY_OUT),
-    "to Dask": (lambda: np.stack([X, X]), r"give it to Dask \(x\.to_dask_array\(\)\)"),
+    "outer": (lambda: np.outer(X, X), r"numpy\.outer has no twin.*" + WAY_OUT),
+    "to Dask": (lambda: np.diff(X), r"give it to Dask \(x\.to_dask_array\(\)\)"),
     "not even Dask": (lambda: np.sort(X), r"numpy\.sort .*: compute it first \(x\.compute\(\)\)$"),
     "median": (lambda: np.median(X), r"numpy\.median has no twin.*" + WAY_OUT),
     "norm": (lambda: np.linalg.norm(X), r"numpy\.linalg\.norm has no twin.*" + WAY_OUT),
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "where=": (lambda: np.add(X, 1, where=N > 0), r"numpy\.add .* takes no where="),
     "dtype=": (lambda: np.add(X, 1, dtype="f4"), r"takes no dtype=: .*\.astype converts"),
     "accumulate": (lambda: np.maximum.accumulate(X), r"numpy\.maximum\.accumulate has no twin"),
-    "outer": (lambda: np.multiply.outer(X, X), r"numpy\.multiply\.outer has no twin"),
+    "ufunc outer": (lambda: np.multiply.outer(X, X), r"numpy\.multiply\.outer has no twin"),
     "reduce initial": (lambda: np.add.reduce(X, initial=1), r"add\.reduce .* takes no initial="),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),
     "round": (lambda: round(X), r"round\(\) is for one number.*speedcube\.round"),
@@ -211,14 +211,13 @@ def test_values_are_never_there_already() -> None:
 
 
 def test_dasks_from_array() -> None:
-    """Whole chunks of ours are computed; sums of them end with a way out."""
+    """Chunks of ours are computed, those that Dask puts together, too."""
     da = pytest.importorskip("dask.array")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Dask: this is already a collection
         dasks = da.from_array(X, chunks=2)
     np.testing.assert_array_equal(dasks.compute(), N)
-    with pytest.raises(TypeError, match=r"numpy\.concatenate has no twin.*x\.to_dask_array\(\)"):
-        (dasks + 1).sum().compute()
+    assert (dasks + 1).sum().compute() == (N + 1).sum()
     assert (X.to_dask_array() + 1).sum().compute() == (N + 1).sum()
     np.testing.assert_array_equal(da.asarray(X), N)
 

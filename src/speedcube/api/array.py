@@ -164,6 +164,11 @@ class Array(Operators, Values, Collection):
     argmin = reductions.argmin
     argmax = reductions.argmax
 
+    def repeat(self, repeats: Any, axis: int | None = None) -> Array:
+        """The `speedcube.repeat` of this array."""
+        several: Array = np.repeat(self, repeats, axis)  # type: ignore[assignment]
+        return several
+
     def dot(self, other: Any) -> Array:
         """The `speedcube.dot` of this vector and ``other``."""
         product: Array = np.dot(self, other)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from . import creation, dot, elementwise, reductions, shapes, take
+from . import creation, dot, elementwise, joining, padding, reductions, shapes, take
 from .array import Array
 from .methods.numpy_protocol import register
 
@@ -80,6 +80,15 @@ register(
             getattr(np, name): getattr(creation, name)
             for name in ("zeros_like", "ones_like", "full_like")
         },
+        **{
+            getattr(np, name): getattr(joining, name)
+            for name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")
+        },
+        **{
+            getattr(np, name): getattr(padding, name)
+            for name in ("pad", "roll", "repeat", "tile", "rot90")
+        },
+        np.append: joining.append,
         np.round: elementwise.round,
         np.amin: Array.min,
         np.amax: Array.max,

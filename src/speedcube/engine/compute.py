@@ -22,6 +22,7 @@ from ..kernel.llvm.compile import styles
 from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
 from ..plan.plan import Plan, Resources, check_memory, make_plan
+from ..plan.regions import kernels_of
 from . import machine
 from .clusters.fingerprint import Fingerprint, expected
 from .clusters.losses import reported
@@ -198,7 +199,7 @@ def _get(rung: Rung) -> Any:
 def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
-    program = prepare(stage, stage.parts[0], None).program
+    program = prepare(*kernels_of(stage)[0], None).program
     best = targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
         "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),

@@ -27,6 +27,7 @@ from ..expr.show import places, show, source_text
 from ..expr.space import TILE
 from ..expr.written import written
 from ..plan.plan import Plan, PrettyPrinter, Resources, make_plan
+from ..plan.regions import kernels_of
 from ..plan.stages import Stage
 from . import laws
 from .prepare import prepare
@@ -100,7 +101,9 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
     """The steps of one stage: its sources, operations, and reduction."""
     stage = plan.stages[number]
     stage_of = {id(s.result): k for k, s in enumerate(plan.stages)}
-    roots = factors(stage.root) if stage.op == "dot" else (stage.root,)
+    kernels = kernels_of(stage)
+    whole = [part.root for _, part in kernels] if len(kernels) > 1 else [stage.root]
+    roots = [one for root in whole for one in (factors(root) if stage.op == "dot" else (root,))]
     nodes = {id(node): node for root in roots for node in walk(root)}
     for node in nodes.values():
         if isinstance(node, Leaf):
@@ -142,7 +145,7 @@ def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
     law, how = laws.REDUCTIONS[source.op]
     if law != laws.EXACT:
         return law, how
-    sink = prepare(stage, stage.parts[0], None).program.sink
+    sink = prepare(*kernels_of(stage)[0], None).program.sink
     modes = dict.fromkeys(term.bins.mode for term in sink.terms)
     bins = "; ".join(f"{mode}: {laws.BINS[mode]}" for mode in modes)
     return law, f"{how} to {source.dtype}. {_terms(source)}, kept in bins ({bins})"

@@ -24,6 +24,7 @@ from ..expr.nodes import (
     Leaf,
     Map,
     Node,
+    Piecewise,
     Reduced,
     Scanned,
     Source,
@@ -129,6 +130,9 @@ class Kept:
             return node.op, tuple(found[id(arg)] for arg in node.args), node.shape, node.dtype
         if isinstance(node, Leaf):
             return self._source(node.source, found), node.shape, node.offset, node.strides
+        if isinstance(node, Piecewise):
+            pieces = ((piece.at, found[id(piece.expr)]) for piece in node.pieces)
+            return node.shape, node.dtype, *pieces
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         return type(node), found[id(node.arg)], *others
 
@@ -172,6 +176,9 @@ def _with_values(nodes: Sequence[Node], kept: Mapping[int, Any]) -> dict[int, An
         elif isinstance(node, Leaf):
             source = new.get(id(node.source), node.source)
             new[id(node)] = Leaf(source, node.shape, node.offset, node.strides)
+        elif isinstance(node, Piecewise):
+            pieces = (replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
+            new[id(node)] = replace(node, pieces=tuple(pieces))
         else:
             new[id(node)] = replace(node, arg=new[id(node.arg)])
     return new

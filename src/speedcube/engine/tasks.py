@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.passes import Pass
+from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import Stop
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
+from .pieces.moves import moved
+from .pieces.records import merged_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
@@ -45,22 +48,32 @@ class Worker:
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
         share = _share(stage, part, out.array())
-        if not share.size:
+        regions = regions_of(stage, part)
+        if not regions:
+            self._store(stage, part, share, inputs, part.axis is None)
+        for region in regions:
+            if not self.stop.is_set():
+                here = share[region.kept]
+                self._store(region.stage, region.part, here, inputs, False)
+
+    def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+        """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
+        if not share.size or moved(part.root, inputs, share, self.stop):
             return
         if self.device is None:
             strides = tuple(s // share.itemsize for s in share.strides)
-            prepared = prepare(stage, part, strides if part.axis is not None else None)
+            prepared = prepare(stage, part, None if whole else strides)
             cpu.run_store(prepared, inputs, share, self.stop)
         else:
-            self._gpu_store(stage, part, share, inputs)
+            self._gpu_store(stage, part, share, inputs, whole)
 
-    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
+    def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         import cupy
 
         prepared = prepare(stage, part, None)
         assert self.device is not None
         with cupy.cuda.Device(self.device):
-            whole = part.axis is None and hasattr(share, "__cuda_array_interface__")
+            whole = whole and hasattr(share, "__cuda_array_interface__")
             buffer = share if whole else cupy.empty(share.shape, stage.dtype)
             wait = not (self.alone and whole)
             gpu.run_store(prepared, inputs, buffer, self.device, self.stop, wait)
@@ -98,6 +111,15 @@ class Worker:
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
         assert isinstance(stage.source, Reduced)
+        regions = regions_of(stage, part)
+        if folds_across(stage, part):
+            return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
+        if regions:
+            joined_results = np.empty(shape, stage.dtype)
+            for region in regions:
+                share = joined_results[region.kept]
+                share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
+            return joined_results
         many = prepare_many(stage, part, self.device is not None)
         if many is not None:
             results = self.finished(stage, part, many, inputs, out)
@@ -105,9 +127,8 @@ class Worker:
                 shaped_results: Array = results.reshape(shape)
                 return shaped_results
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
-            return finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(
-                shape
-            )
+            found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
+            return found.reshape(shape)
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -148,6 +169,9 @@ class Worker:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
             return self.ordered(stage, part, inputs).record()
+        if regions := regions_of(stage, part):
+            each = [self.partial(region.stage, region.part, inputs) for region in regions]
+            return merged_regions(stage, part, regions, each)
         prepared: Prepared = prepare(stage, part, None)
         collected: list[Array] = []
 

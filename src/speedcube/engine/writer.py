@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, whole
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Piecewise, Reduced, Scanned, StageResult, whole
 from ..expr.push import in_place
 from ..expr.views import rebuild
 from ..plan.stages import make_stage
@@ -33,10 +33,11 @@ class Writer:
 
         def leaf(node: Leaf) -> Leaf:
             source = node.source
-            if isinstance(source, (Leaf, Map)):
+            if isinstance(source, (Leaf, Map, Piecewise)):
                 raise UnsupportedError(
                     "a batch is made by one kernel, and this needs a copy in memory first (a "
-                    "reshape across strides, or take() of what was computed): .persist() that array"
+                    "reshape across strides, a concatenation, or take() of what was computed): "
+                    ".persist() that array"
                 )
             if not isinstance(source, (Reduced, Scanned, Deferred)):
                 return node

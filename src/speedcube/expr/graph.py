@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .nodes import Leaf, Map, Node, Reduced, Scanned
+from .nodes import Leaf, Map, Node, Piecewise, Reduced, Scanned
 
 
 def below(*roots: Node) -> list[Node]:
@@ -40,7 +40,9 @@ def _children(node: Node) -> tuple[Node, ...]:
         return node.args
     if isinstance(node, Leaf):
         source = node.source
-        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned)) else ()
+        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned, Piecewise)) else ()
+    if isinstance(node, Piecewise):
+        return tuple(piece.expr for piece in node.pieces)
     return (node.arg,)
 
 

@@ -18,7 +18,19 @@ from .. import dtypes
 from ..ops import OPS, SAMPLERS
 from . import samplers, scans
 from .graph import below, memories
-from .nodes import Const, Deferred, Expr, Leaf, Map, Position, Random, Reduced, Source, Stored
+from .nodes import (
+    Const,
+    Deferred,
+    Expr,
+    Leaf,
+    Map,
+    Piecewise,
+    Position,
+    Random,
+    Reduced,
+    Source,
+    Stored,
+)
 from .reductions import factors
 
 Array: TypeAlias = NDArray[Any]
@@ -48,9 +60,19 @@ def interpret(root: Expr, draw: Draw) -> Array:
             done[id(node)] = _map(node, done, draw)
         elif isinstance(node, Reduced):
             done[id(node)] = _reduction(node, done, draw)
+        elif isinstance(node, Piecewise):
+            done[id(node)] = _piecewise(node, done)
         else:
             done[id(node)] = scans.scanned(node, done[id(node.arg)])
     return done[id(root)]
+
+
+def _piecewise(node: Piecewise, done: dict[int, Array]) -> Array:
+    whole = np.empty(node.shape, node.dtype)
+    for piece in node.pieces:
+        box = zip(piece.at, piece.expr.shape, strict=True)
+        whole[tuple(slice(at, at + n) for at, n in box)] = done[id(piece.expr)]
+    return whole
 
 
 def _reduction(source: Reduced, done: dict[int, Array], draw: Draw) -> Array:

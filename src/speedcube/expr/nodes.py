@@ -1,4 +1,4 @@
-"""The expression: two kinds of node over eight kinds of source, and a ninth in plans.
+"""The expression: two kinds of node over nine kinds of source, and a tenth in plans.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
@@ -9,6 +9,7 @@
              | Deferred(collection)                     an array another library will hand over
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
              | Scanned(op, arg, lines, dtype)           running sums or products, the same
+             | Piecewise(shape, dtype, pieces)          another expression in each of several boxes
              | Expr                                     another expression's elements, in C order
              | StageResult(shape, dtype)                in a plan: what one of its stages gives
 
@@ -165,6 +166,28 @@ class Scanned:
 
 
 @dataclass(frozen=True, eq=False)
+class Piece:
+    """``expr`` in the box of its own shape whose first element has the index ``at``."""
+
+    at: Shape
+    expr: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """An array that is another expression in each of several boxes; its elements are in C order.
+
+    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: the
+    function's name, the arrays that it takes, and its other arguments as text.
+    """
+
+    shape: Shape
+    dtype: str
+    pieces: tuple[Piece, ...]
+    call: tuple[str, tuple[Expr, ...], str] = ("piecewise", (), "")
+
+
+@dataclass(frozen=True, eq=False)
 class StageResult:
     """What a stage of a plan leaves in memory for others; its elements are in C order."""
 
@@ -208,10 +231,10 @@ class Map:
 
 
 Expr: TypeAlias = Leaf | Map
-Node: TypeAlias = Expr | Staged
+Node: TypeAlias = Expr | Staged | Piecewise
 # What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
 Read: TypeAlias = Const | Position | Random | Stored | Deferred | StageResult
-Source: TypeAlias = Read | Staged | Expr
+Source: TypeAlias = Read | Staged | Piecewise | Expr
 
 
 def c_strides(shape: Shape) -> tuple[int, ...]:

@@ -178,5 +178,6 @@ def _steps(stride: int, extent: int, straight: tuple[int, ...], shape: Shape) ->
 
 
 def _nearest(number: int, divisor: int) -> int:
-    """The whole number nearest to ``number / divisor``."""
-    return (2 * number + divisor) // (2 * divisor)
+    """The whole number nearest to ``number / divisor``; of two the one nearer to 0."""
+    nearest = (2 * abs(number) + divisor - 1) // (2 * divisor)
+    return nearest if number > 0 else -nearest

@@ -10,6 +10,7 @@ from .nodes import (
     Expr,
     Leaf,
     Map,
+    Piecewise,
     Position,
     Random,
     Reduced,
@@ -39,6 +40,9 @@ INFIX = {
     "greater": ">",
     "greater_equal": ">=",
 }
+
+
+_PIECES = 8  # arrays of a concatenation that are shown
 
 
 def show(root: Expr, depth: int = 8) -> str:
@@ -84,6 +88,11 @@ def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str]
         inner = show(source.arg, depth - 1) if depth else "..."
         axis = "" if source.lines == len(source.arg.shape) else f"axis={source.axis}"
         return f"{inner}.{source.op}({axis})"
+    if isinstance(source, Piecewise):
+        name, args, options = source.call
+        texts = [show(arg, depth - 1) for arg in args[:_PIECES]] if depth else ["..."]
+        more = ["..."] if depth and len(args) > _PIECES else []
+        return f"{name}({', '.join([*texts, *more, options])})"
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)
         return f"{source.distribution}({values})"

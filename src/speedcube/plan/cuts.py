@@ -21,6 +21,8 @@ from ..expr.nodes import (
     Leaf,
     Map,
     Node,
+    Piece,
+    Piecewise,
     Reduced,
     Scanned,
     Staged,
@@ -28,8 +30,10 @@ from ..expr.nodes import (
     is_whole,
     whole,
 )
+from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from . import costs
+from .pieces import MOST_REGIONS, Pieces
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
@@ -75,16 +79,33 @@ def own_source(root: Expr) -> Staged | None:
     return root.source if root.shape == root.source.shape and is_whole(root) else None
 
 
+def _all_of(root: Expr) -> StageResult | None:
+    """The stage whose result, in whatever shape, ``root`` is."""
+    if not isinstance(root, Leaf) or not isinstance(root.source, StageResult):
+        return None
+    source = root.source if is_whole(root) else None
+    return source if source and math.prod(root.shape) == math.prod(source.shape) else None
+
+
 Readers: TypeAlias = dict[int, list[Leaf]]
 
 
 def readers_of(nodes: Iterable[Node]) -> Readers:
-    """For each expression that is a source, by its id, the different leaves that read it."""
+    """For each expression that is a source, by its id, the different leaves that read it.
+
+    A map that takes it as an argument reads all of it, in order.
+    """
     found: dict[int, dict[object, Leaf]] = {}
+    args: dict[int, Expr] = {}
     for node in nodes:
-        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf)):
+        if isinstance(node, Map):
+            args.update((id(arg), arg) for arg in node.args)
+        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf, Piecewise)):
             key = node.shape, node.offset, node.strides
             found.setdefault(id(node.source), {})[key] = node
+    for number in args.keys() & found.keys():
+        leaf = whole(args[number], args[number].shape)
+        found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
     return {number: list(leaves.values()) for number, leaves in found.items()}
 
 
@@ -101,6 +122,7 @@ class _Cutter:
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
     weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
     nodes: Nodes = field(default_factory=Nodes)
+    pieces: Pieces = field(default_factory=Pieces)
 
     def visit(self, node: Node) -> None:
         """Emit ``node``, whose children have been."""
@@ -108,6 +130,8 @@ class _Cutter:
             self.emitted[id(node)] = self._leaf(node)
         elif isinstance(node, Map):
             self.emitted[id(node)] = self._map(node)
+        elif isinstance(node, Piecewise):
+            self.emitted[id(node)] = self._piecewise(node)
         else:
             self.results[id(node)] = self._staged(node)
 
@@ -116,6 +140,9 @@ class _Cutter:
         if isinstance(target, (Reduced, Scanned)):
             return self.results[id(target)]
         root = self.emitted[id(target)]
+        made = _all_of(root)
+        if made is not None:
+            return made
         if id(root) not in self.results:
             self.results[id(root)] = self.request(root, None, "the result")
         return self.results[id(root)]
@@ -123,6 +150,8 @@ class _Cutter:
     def _staged(self, node: Staged) -> StageResult:
         """What a stage leaves of ``node``; one for all that do the same with the same."""
         arg = self.emitted[id(node.arg)]
+        if self.pieces.known and not self.pieces.can_fold(node, arg):
+            arg = self._whole(arg, "its elements are read in order, or by many results")
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others
         if key not in self.staged:
@@ -140,11 +169,9 @@ class _Cutter:
         source = leaf.source
         if isinstance(source, (Reduced, Scanned)):
             return self._of(self.results[id(source)], leaf)
-        if not isinstance(source, (Map, Leaf)):
+        if not isinstance(source, (Map, Leaf, Piecewise)):
             return self.nodes.leaf(leaf, id(leaf) in self.gathers)
-        if id(source) not in self.kept:
-            self.kept[id(source)] = self._is_kept(source)
-        if self.kept[id(source)]:
+        if self._decided(source):
             return self._read(source, leaf)
         inline = self.nodes.pushed(self.emitted[id(source)], leaf)
         assert inline is not None
@@ -155,32 +182,48 @@ class _Cutter:
         read = Leaf(kept, leaf.shape, leaf.offset, leaf.strides)
         return self.nodes.leaf(read, id(leaf) in self.gathers)
 
-    def _read(self, source: Expr, leaf: Leaf) -> Leaf:
+    def _read(self, source: Expr | Piecewise, leaf: Leaf) -> Leaf:
         """``leaf`` of the kept elements of ``source``."""
         root = self.emitted[id(source)]
         if id(root) not in self.results:
             self.results[id(root)] = self.request(root, None, self._why(source))
         return self._of(self.results[id(root)], leaf)
 
-    def _why(self, source: Expr) -> str:
+    def _why(self, source: Expr | Piecewise) -> str:
         root, readers = self.emitted[id(source)], self.readers[id(source)]
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return "cannot be computed in the reader's order"
+        if not self._splits(root, readers):
+            return "too many regions"
         return f"read in {len(readers)} ways" if len(readers) > 1 else "read again and again"
 
-    def _is_kept(self, source: Expr) -> bool:
+    def _decided(self, source: Expr | Piecewise) -> bool:
+        """Whether ``source`` is kept, decided when it is first read."""
+        if id(source) not in self.kept:
+            self.kept[id(source)] = self._is_kept(source)
+        return self.kept[id(source)]
+
+    def _arg(self, arg: Expr) -> Expr:
+        """What a map takes for ``arg``: what is kept of it, where others read it, too."""
+        if id(arg) in self.readers and self._decided(arg):
+            return self._read(arg, whole(arg, arg.shape))
+        return self.emitted[id(arg)]
+
+    def _is_kept(self, source: Expr | Piecewise) -> bool:
         """Whether the elements of ``source`` are made once for all that read them."""
         root, readers = self.emitted[id(source)], self.readers[id(source)]
         if any(id(leaf) in self.gathers for leaf in readers):
             return True
         if not all(self.nodes.can_push(root, leaf) for leaf in readers):
             return True
+        if not self._splits(root, readers):
+            return True
         if not self._fits(root):
             return False
         if self._weight(root) * len(readers) > costs.MOST:
             return True
         size, itemsize = math.prod(source.shape), dtypes.itemsize(source.dtype)
-        each = costs.of_element(root)
+        each = costs.of_element(root) + self.pieces.cost(root)
         reads = sum(costs.reads(leaf) for leaf in readers)
         if id(source) in self.wanted:  # it is made and stored in any case
             return costs.of_reading(reads, itemsize) < each * reads
@@ -189,8 +232,38 @@ class _Cutter:
             once *= _DRAWN
         return once < each * reads
 
+    def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
+        """Whether each reader of ``root`` can be cut into regions, and into few."""
+        if not self.pieces.known or not self.pieces.are_among(root):
+            return True
+        views = (self.nodes.pushed(root, leaf) for leaf in readers)
+        return all(view is not None and self.pieces.are_few([view]) for view in views)
+
+    def _piecewise(self, node: Piecewise) -> Leaf:
+        """All of ``node``, of pieces as they are emitted."""
+        exprs = [self.emitted[id(piece.expr)] for piece in node.pieces]
+        if self.pieces.total(exprs) > max(MOST_REGIONS, len(exprs)):
+            exprs = [self._whole(expr, "too many regions") for expr in exprs]
+        pieces = (Piece(p.at, expr) for p, expr in zip(node.pieces, exprs, strict=True))
+        one = Piecewise(node.shape, node.dtype, tuple(pieces), node.call)
+        leaf = self.nodes.leaf(whole(one, one.shape))
+        self.pieces.add(leaf, max(map(self._weight, exprs)))
+        return leaf
+
+    def _whole(self, root: Expr, why: str) -> Expr:
+        """``root`` that reads arrays of pieces from memory, where they have been put together."""
+        kept: dict[int, StageResult] = {}
+        for leaf in pieced(root):
+            all_of_it = self.pieces.known[id(leaf.source)]
+            if id(all_of_it) not in self.results:
+                self.results[id(all_of_it)] = self.request(all_of_it, None, why)
+            kept[id(leaf.source)] = self.results[id(all_of_it)]
+        return without_pieces(root, kept) if kept else root
+
     def _map(self, node: Map) -> Expr:
-        args = [self.emitted[id(arg)] for arg in node.args]
+        args = [self._arg(arg) for arg in node.args]
+        if self.pieces.known and not self.pieces.are_few(args):
+            args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
         total = own + sum(map(self._weight, args))
         while total > costs.MOST:
@@ -218,7 +291,7 @@ class _Cutter:
     def _weight(self, root: Expr) -> int:
         """How much ``root`` adds to a kernel, at most."""
         if isinstance(root, Leaf):
-            return 0
+            return self.pieces.weights.get(id(root.source), 0)
         if id(root) not in self.weights:
             self.weights[id(root)] = self._together([root])
         return self.weights[id(root)]
@@ -230,9 +303,12 @@ class _Cutter:
         total = 0
         while stack and total <= costs.MOST:
             node = stack.pop()
-            if id(node) in seen or isinstance(node, Leaf):
+            if id(node) in seen:
                 continue
             seen[id(node)] = node
+            if isinstance(node, Leaf):
+                total += self._weight(node)
+                continue
             total += costs.weight(node)
             stack.extend(node.args)
         return total

@@ -2,7 +2,8 @@
 
 A reduction to one number and a stored result can be made as their elements come by. So those that
 visit an array of one shape and read something in common are one pass, if none needs what comes
-after it. Scans, products, places of extremes and results by axes have passes of their own.
+after it. Scans, products, places of extremes, results by axes and what is made of pieces have
+passes of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from ..expr.nodes import Const, Expr, Leaf, Map, Reduced, StageResult, walk
+from ..expr.nodes import Const, Expr, Map, Reduced, StageResult, walk
+from ..expr.piecewise.regions import leaves_within, pieced
 from . import costs
 from .cuts import Request
 from .stages import Stage, cut_stage, make_stage
@@ -79,7 +81,7 @@ class _Group:
     @classmethod
     def of(cls, one: Request) -> _Group:
         nodes = walk(one.root)
-        sources = [n.source for n in nodes if isinstance(n, Leaf)]
+        sources = [leaf.source for leaf in leaves_within(one.root)]
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
         return cls([one], not _shares(one), needs, reads, sum(map(costs.weight, nodes)))
@@ -102,7 +104,7 @@ class _Group:
 
 def _shares(one: Request) -> bool:
     """Whether ``one`` can be made with others."""
-    if not math.prod(one.root.shape):
+    if not math.prod(one.root.shape) or pieced(one.root):
         return False
     if one.source is None:
         return True

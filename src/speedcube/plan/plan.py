@@ -14,6 +14,7 @@ from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResul
 from ..expr.show import reads
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of
+from .regions import regions_of
 from .stages import WORKER_OVERHEAD, Stage
 
 
@@ -83,7 +84,9 @@ class Plan:
         what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
         why = f": {stage.why}" if len(self.stages) > 1 else ""
         visited = one.visited
-        how = f"{_count(len(visited.parts), 'part')}, {visited.join}"
+        boxes = len(regions_of(stage, stage.parts[0]))
+        each = f" of {_count(boxes, 'region')}" if boxes else ""
+        how = f"{_count(len(visited.parts), 'part')}{each}, {visited.join}"
         if number > first:
             how = f"in one pass with stage {first}"
         line = f"  stage {number}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "

@@ -26,8 +26,8 @@ from ..expr.nodes import (
     Staged,
     StageResult,
     c_strides,
-    leaves,
 )
+from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
@@ -107,7 +107,7 @@ class Stage:
         """Sources that must be in memory before this stage runs."""
         sources = {
             id(leaf.source): leaf.source
-            for leaf in leaves(self.root)
+            for leaf in leaves_within(self.root)
             if isinstance(leaf.source, (StageResult, Deferred))
         }
         return tuple(sources.values())

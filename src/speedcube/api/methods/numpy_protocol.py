@@ -36,14 +36,16 @@ def array_function(
     """
     name = f"{func.__module__}.{func.__name__}"
     twin = _TWINS.get(func)
+    listed = bool(args) and isinstance(args[0], list | tuple)  # arrays to be put together
+    foreign = any(not issubclass(one, (Collection, np.ndarray)) for one in types)
+    if foreign and (twin is None or listed):
+        return NotImplemented
     if twin is None:
-        if any(not issubclass(one, (Collection, np.ndarray)) for one in types):
-            return NotImplemented
         raise UnsupportedError(_no_twin(name, func))
     first, *others = _arguments(func, args, kwargs)
     known = _parameters(twin)
     for keyword, _ in others:
-        if keyword not in known:
+        if keyword not in known and "kwargs" not in known:
             options = ", ".join(known[1:]) or "no other argument"
             raise UnsupportedError(
                 f"{name} of a speedcube array takes {options}, not {keyword}=: leave it out, or "
@@ -66,11 +68,13 @@ def _arguments(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments of a call by NumPy's names; what is given as the default is as if left out."""
     parameters = _signature(func).parameters
     bound = _signature(func).bind(*args, **kwargs).arguments
+    bound |= bound.pop("kwargs", {})
     plain = (bool, int, str, type(None))
     return [
         (name, value)
         for k, (name, value) in enumerate(bound.items())
         if k == 0
+        or name not in parameters
         or not isinstance(value, plain)
         or not isinstance(parameters[name].default, plain)
         or value != parameters[name].default

@@ -20,6 +20,7 @@ from ...expr.nodes import (
     Leaf,
     Map,
     Node,
+    Piecewise,
     Position,
     Random,
     Reduced,
@@ -29,7 +30,7 @@ from ...expr.nodes import (
 )
 
 MOST_NODES: Final = 1 << 14  # of a program that is remembered
-_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned))
+_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned, Piecewise))
 Key: TypeAlias = Hashable
 
 
@@ -132,6 +133,13 @@ def outline_of(root: Node, memory: int) -> Outline:
                     continue
                 what = found.source(source)
             entry = (what, node.shape, node.offset, node.strides)
+        elif kind is Piecewise:
+            missing = [piece.expr for piece in node.pieces if id(piece.expr) not in places]
+            if missing:
+                stack += missing
+                continue
+            where = [(piece.at, places[id(piece.expr)]) for piece in node.pieces]
+            entry = ("pieces", node.shape, node.dtype, *where)
         else:
             if id(node.arg) not in places:
                 stack.append(node.arg)

@@ -12,8 +12,20 @@ from typing import Any, Final
 import numpy as np
 
 from ...expr.analysis import constants_count
-from ...expr.nodes import Const, Expr, Leaf, Map, Node, Position, Random, Source, Stored
+from ...expr.nodes import (
+    Const,
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Position,
+    Random,
+    Source,
+    Stored,
+)
 from ...plan.plan import Plan
+from ...plan.regions import kernels_of
 from .outline import Outline
 
 _NO_DATA: Final = np.empty(0)
@@ -67,6 +79,9 @@ def template_of(found: Outline) -> Template:
             return Map(node.op, args, node.shape, node.dtype)
         if isinstance(node, Leaf):
             return Leaf(source_of(node.source), node.shape, node.offset, node.strides)
+        if isinstance(node, Piecewise):
+            pieces = [replace(piece, expr=done[id(piece.expr)]) for piece in node.pieces]
+            return Piecewise(node.shape, node.dtype, tuple(pieces))  # not the arrays of its call
         return replace(node, arg=done[id(node.arg)])
 
     for node in found.nodes:
@@ -82,4 +97,5 @@ def _stored(source: Stored) -> Stored:
 
 def needs_its_constants(plan: Plan) -> bool:
     """Whether a kernel of ``plan`` was made for the numbers that it has now."""
-    return any(constants_count(stage.root) for stage in plan.stages)
+    kernels = (one for stage in plan.stages for one, _ in kernels_of(stage))
+    return any(constants_count(kernel.root) for kernel in kernels)

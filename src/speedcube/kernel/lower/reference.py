@@ -16,6 +16,7 @@ from ...expr.nodes import (
     Expr,
     Leaf,
     Map,
+    Piecewise,
     Random,
     Reduced,
     Scanned,
@@ -60,8 +61,8 @@ def _memory(source: Source) -> Array:
     """What lies at each position, those below 0 at the end; nothing where no memory is read."""
     if isinstance(source, Stored):
         return _around(np.asarray(source.buffer)).view(dtypes.stored(source.dtype))
-    if isinstance(source, (Leaf, Map)):
-        return elements(source).view(dtypes.stored(source.dtype)).reshape(-1)
+    if isinstance(source, (Leaf, Map, Piecewise)):
+        return _elements(source).view(dtypes.stored(source.dtype)).reshape(-1)
     if isinstance(source, (Reduced, Scanned, Deferred)):
         values = interpret(whole(source, source.shape), draw)
         return values.view(dtypes.stored(source.dtype)).reshape(-1)
@@ -77,9 +78,20 @@ def _around(array: Array) -> Array:
 
 def _read(leaf: Leaf) -> Array:
     """The elements of ``leaf``; those of an expression by its kernel, too."""
-    if isinstance(leaf.source, (Leaf, Map)):
-        return np.asarray(elements(leaf.source).reshape(-1)[positions(leaf)])
+    if isinstance(leaf.source, (Leaf, Map, Piecewise)):
+        return np.asarray(_elements(leaf.source).reshape(-1)[positions(leaf)])
     return interpret(leaf, draw)
+
+
+def _elements(source: Expr | Piecewise) -> Array:
+    """All elements of ``source``, those of pieces put together."""
+    if not isinstance(source, Piecewise):
+        return elements(source)
+    whole = np.empty(source.shape, source.dtype)
+    for piece in source.pieces:
+        box = zip(piece.at, piece.expr.shape, strict=True)
+        whole[tuple(slice(at, at + n) for at, n in box)] = elements(piece.expr)
+    return whole
 
 
 def elements(root: Expr) -> Array:

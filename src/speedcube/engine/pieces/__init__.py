@@ -1,0 +1,1 @@
+"""What arrays of pieces need besides a kernel for each region."""

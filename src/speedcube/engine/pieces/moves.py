@@ -1,0 +1,68 @@
+"""Elements that are only moved: no kernel is prepared for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.nodes import Const, Expr, Leaf, StageResult, Stored
+from ..boxes import Stop
+
+Array: TypeAlias = NDArray[Any]
+
+# Elements that NumPy copies at once: between two of its calls it is seen whether to stop.
+_AT_ONCE: Final = 1 << 22
+# Copies of each element side by side, up to which each of them is written by itself.
+_COPIES: Final = 16
+
+
+def moved(root: Expr, inputs: Mapping[int, Array], out: Any, stop: Stop) -> bool:
+    """Whether ``root`` is a constant or lies in memory as it is, and so was copied to ``out``.
+
+    NumPy copies as fast as a kernel, and none has to be prepared.
+    """
+    if not isinstance(root, Leaf) or not isinstance(out, np.ndarray):
+        return False
+    source = root.source
+    if isinstance(source, Const):
+        with np.errstate(over="ignore"):
+            _copy(np.array(source.value, root.dtype), out, stop)
+        return True
+    memory = inputs.get(id(source))
+    if memory is None and isinstance(source, Stored):
+        memory = source.buffer
+    if not isinstance(source, StageResult | Stored) or not isinstance(memory, np.ndarray):
+        return False
+    if out.size:
+        _copy(_window(root, memory), out, stop)
+    return True
+
+
+def _copy(values: Array, out: Array, stop: Stop) -> None:
+    if out.size > _AT_ONCE and out.shape[0] > 1:
+        rows = max(1, out.shape[0] * _AT_ONCE // out.size)
+        for first in range(0, len(out), rows):
+            here = slice(first, first + rows)
+            if not stop.is_set():
+                _copy(values[here] if values.ndim else values, out[here], stop)
+    elif values.ndim and 1 < out.shape[-1] <= _COPIES and not values.strides[-1]:
+        for k in range(out.shape[-1]):
+            out[..., k] = values[..., k]
+    else:
+        out[...] = values
+
+
+def _window(leaf: Leaf, memory: Array) -> Array:
+    """The elements that ``leaf`` reads, where they lie: position 0 is the first of ``memory``."""
+    size = memory.itemsize
+    interface = {
+        "version": 3,
+        "typestr": memory.dtype.str,
+        "shape": leaf.shape,
+        "strides": tuple(step * size for step in leaf.strides),
+        "data": (memory.ctypes.data + leaf.offset * size, True),
+    }
+    return np.asarray(type("Window", (), {"__array_interface__": interface, "base": memory})())

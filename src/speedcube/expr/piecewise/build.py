@@ -1,0 +1,181 @@
+"""What users make of pieces: concatenations, rolls and pads, checked, as nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, product
+from typing import Final, TypeAlias
+
+from ... import dtypes
+from ...errors import ShapeError
+from .. import views
+from ..build import cast, check_axis
+from ..nodes import Expr, Piece, Piecewise, Shape, const, countable, whole
+from ..views import Affine, Axis
+
+Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """``length`` indices of an axis that read ``start``, ``start + step`` ... of another."""
+
+    length: int
+    start: int
+    step: int
+
+
+def concatenated(parts: Sequence[Expr], axis: int, dtype: str | None = None) -> Expr:
+    """``parts`` one after the other along ``axis``, in their common dtype unless one is given."""
+    if not parts:
+        raise ShapeError("concatenate needs at least one array")
+    shapes = [part.shape for part in parts]
+    if not all(shapes):
+        raise ShapeError(
+            "zero-dimensional arrays cannot be concatenated: stack() gives them an axis"
+        )
+    k = check_axis(axis, len(shapes[0]))
+    for number, shape in enumerate(shapes):
+        _fits(shapes[0], shape, number, k)
+    name = dtypes.promote(*(part.dtype for part in parts)) if dtype is None else dtype
+    ends = list(accumulate((shape[k] for shape in shapes), initial=0))
+    shape = countable((*shapes[0][:k], ends[-1], *shapes[0][k + 1 :]))
+    pieces = tuple(
+        Piece((*(0,) * k, start, *(0,) * (len(shape) - k - 1)), cast(part, name))
+        for start, part in zip(ends[:-1], parts, strict=True)
+        if part.shape[k]
+    )
+    if len(pieces) == 1:
+        return pieces[0].expr
+    if not pieces or 0 in shape:
+        return const(0, name, shape)
+    return whole(Piecewise(shape, name, pieces, ("concatenate", tuple(parts), f"axis={k}")), shape)
+
+
+def _fits(first: Shape, shape: Shape, number: int, axis: int) -> None:
+    """Refuse the shape of array ``number`` where it does not go on after the ``first``."""
+    if len(shape) != len(first):
+        raise ShapeError(
+            f"concatenate wants arrays of as many dimensions: array 0 has {len(first)}, array "
+            f"{number} has {len(shape)}"
+        )
+    for k, (a, b) in enumerate(zip(first, shape, strict=True)):
+        if k != axis and a != b:
+            raise ShapeError(
+                f"concatenate along axis {axis} wants the same shape along all others: along axis "
+                f"{k} array 0 has {a}, array {number} has {b}"
+            )
+
+
+def rolled(root: Expr, shifts: dict[int, int], options: str) -> Expr:
+    """``root`` moved round by ``shifts``, a number of places for each axis that moves."""
+    axes = [[Stretch(n, 0, 1)] for n in root.shape]
+    for k, shift in shifts.items():
+        extent = root.shape[k]
+        at = shift % extent if extent else 0
+        if at:
+            axes[k] = [Stretch(at, extent - at, 1), Stretch(extent - at, 0, 1)]
+    return _stretched(root, axes, ("roll", (root,), options))
+
+
+MODES: Final = ("wrap", "reflect", "symmetric", "edge")
+
+
+def padded(root: Expr, mode: str, pads: Pairs, options: str) -> Expr:
+    """``root`` with elements of its own round it; ``mode`` is one of `MODES`."""
+    countable(tuple(n + sum(pair) for n, pair in zip(root.shape, pads, strict=True)))
+    axes = []
+    for k, (n, pair) in enumerate(zip(root.shape, pads, strict=True)):
+        if any(pair) and not n:
+            raise ShapeError(
+                f"pad has nothing to take for axis {k}, which is empty: mode={mode!r} repeats "
+                "elements; mode='constant' needs none"
+            )
+        axes.append(_around(mode, n, *pair) if any(pair) else [Stretch(n, 0, 1)])
+    return _stretched(root, axes, ("pad", (root,), options))
+
+
+def _around(mode: str, n: int, before: int, after: int) -> list[Stretch]:
+    """The stretches along an axis of ``n`` elements."""
+    if mode == "edge" or (mode == "reflect" and n == 1):
+        stretches = [Stretch(before, 0, 0), Stretch(n, 0, 1), Stretch(after, n - 1, 0)]
+    else:
+        period = n - 1 if mode == "reflect" else n
+        stretches = [
+            *_turns(mode, n, period, -before, 0),
+            Stretch(n, 0, 1),
+            *_turns(mode, n, period, n, n + after),
+        ]
+    return [one for one in stretches if one.length]
+
+
+def _turns(mode: str, n: int, period: int, first: int, end: int) -> list[Stretch]:
+    """The stretches for indices ``first`` to ``end``, which turn round at each ``period``."""
+    stretches = []
+    while first < end:
+        turn, place = divmod(first, period)
+        length = min(end - first, period - place)
+        if mode == "wrap" or turn % 2 == 0:
+            stretches.append(Stretch(length, place, 1))
+        else:
+            stretches.append(Stretch(length, n - 1 - place, -1))
+        first += length
+    return stretches
+
+
+def _stretched(
+    root: Expr, axes: Sequence[Sequence[Stretch]], call: tuple[str, tuple[Expr, ...], str]
+) -> Expr:
+    """``root`` read along each axis stretch after stretch."""
+    shape = tuple(sum(one.length for one in stretches) for stretches in axes)
+    if 0 in shape:
+        return const(0, root.dtype, shape)
+    if all(len(stretches) == 1 for stretches in axes):
+        return root
+    begins = [list(accumulate((one.length for one in s), initial=0)) for s in axes]
+    pieces = []
+    for numbers in product(*(range(len(stretches)) for stretches in axes)):
+        chosen = [stretches[k] for stretches, k in zip(axes, numbers, strict=True)]
+        at = tuple(begin[k] for begin, k in zip(begins, numbers, strict=True))
+        change = Affine(
+            tuple(one.length for one in chosen),
+            tuple(Axis(k, one.start, one.step) for k, one in enumerate(chosen)),
+        )
+        pieces.append(Piece(at, views.apply(root, change)))
+    return whole(Piecewise(shape, root.dtype, tuple(pieces), call), shape)
+
+
+def surrounded(
+    root: Expr, values: Sequence[tuple[float, float]], pads: Pairs, options: str
+) -> Expr:
+    """``root`` with constants round it: ``values`` before and behind it along each axis.
+
+    A corner has the value of the last axis, as in NumPy. Where all are the same, pieces are as long
+    as they can be along the last axis.
+    """
+    outer = tuple(n + sum(pair) for n, pair in zip(root.shape, pads, strict=True))
+    countable(outer)
+    if outer == root.shape:
+        return root
+    if 0 in outer:
+        return const(0, root.dtype, outer)
+    same = len({repr(value) for pair in values for value in pair}) == 1
+    order = range(len(outer))
+    starts, extents = [before for before, _ in pads], list(root.shape)
+    pieces = [Piece(tuple(starts), root)]
+    for k in reversed(order) if same else order:  # each axis covers those that have been
+        for value, begin, length in (
+            (values[k][0], 0, pads[k][0]),
+            (values[k][1], pads[k][0] + root.shape[k], pads[k][1]),
+        ):
+            at = (*starts[:k], begin, *starts[k + 1 :])
+            shape = (*extents[:k], length, *extents[k + 1 :])
+            pieces.append(Piece(at, const(value, root.dtype, shape)))
+        starts[k], extents[k] = 0, outer[k]
+    pieces = [piece for piece in pieces if math.prod(piece.expr.shape)]
+    if len(pieces) == 1:
+        return pieces[0].expr
+    source = Piecewise(outer, root.dtype, tuple(pieces), ("pad", (root,), options))
+    return whole(source, outer)
