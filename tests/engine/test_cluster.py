@@ -53,6 +53,10 @@ EXPRESSIONS = {
     "permuted rows": lambda: sc.random.default_rng(5).permutation(_normal(40_000, 3)),
     "multinomial": lambda: sc.random.default_rng(5).multinomial(9, [0.2, 0.3, 0.5], 40_000),
     "steps of a loop": lambda: _steps(sc.asarray(_DATA), 12),
+    "pieces": lambda: np.concatenate([sc.pad(_DATA, 1)[1:-1, 2:], sc.asarray(_DATA)[::3]]) * 2,
+    "a sum over pieces": lambda: np.concatenate([sc.asarray(_DATA), _normal(300, 333)]).sum(),
+    "sums over pieces": lambda: np.roll(_normal(400, 300), 7, axis=0).sum(axis=0),
+    "steps round a torus": lambda: _rolled(sc.asarray(_DATA), 5),
     "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
 }
 
@@ -65,6 +69,12 @@ def _steps(u: Any, count: int) -> Any:
     for _ in range(count):
         u = np.sin(u[1:-1] - (u[:-2] + u[2:]) * 0.3)
     return u - u.mean(axis=0)
+
+
+def _rolled(u: Any, count: int) -> Any:
+    for _ in range(count):
+        u = np.sin(u - (np.roll(u, 1, axis=0) + np.roll(u, -1, axis=1)) * 0.3)
+    return u
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)

@@ -1,13 +1,17 @@
-"""Views to verify: slices, turns and broadcasts of generated and of stored elements."""
+"""Views to verify: slices, turns, broadcasts and pieces of generated and of stored elements."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ...api.array import Array
+from ...api.elementwise import exp
+from ...api.joining import concatenate
+from ...api.padding import pad, roll
 from ...api.shapes import broadcast_to
 from .sources import Make, rng, stored
 
@@ -21,6 +25,15 @@ _SLICES: Final[dict[str, Any]] = {
     "column": np.s_[:, 200],
     "new-axis": np.s_[None, 3:9, None, ::4],
     "nothing": np.s_[5:5],
+}
+
+_JOINED: Final[dict[str, Callable[[Array], Array]]] = {
+    "padded": lambda x: pad(x, 1, "reflect")[2:, 1:-1] - pad(x, 1)[:-2, 1:-1] * x,
+    "rolled": lambda x: roll(x, (3, -7), (0, 1)) - roll(x, 1, 0) * x,
+    "joined": lambda x: concatenate([x, exp(x[::-1] / 9)]),
+    "joined-sum": lambda x: concatenate([x, x[:9] * 2, x[::-1] / 3]).sum(),
+    "joined-means": lambda x: concatenate([x, x * x]).mean(axis=1),
+    "joined-std": lambda x: concatenate([x, pad(x, 2)[:, 2:-2]]).std(axis=0),
 }
 
 
@@ -38,7 +51,7 @@ def views() -> dict[str, Make]:
     return sliced | {
         f"{name}-{way}": partial(_turned, make, way)
         for name, make in arrays.items()
-        for way in ("transposed", "reshaped", "broadcast")
+        for way in ("transposed", "reshaped", "broadcast", *_JOINED)
     }
 
 
@@ -48,6 +61,8 @@ def _viewed(make: Make, item: Any) -> Array:
 
 def _turned(make: Make, way: str) -> Any:
     x = make()
+    if way in _JOINED:
+        return _JOINED[way](x)
     if way == "transposed":
         return x.T[2:]
     if way == "reshaped":
