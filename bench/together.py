@@ -1,0 +1,132 @@
+"""Several results in one pass beside each of them alone, and beside NumPy or CuPy.
+
+    python bench/together.py [--on core|cores:2|gpu] [--json FILE]
+
+A ratio is the time together over that of the slowest alone; everything is measured in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import speedcube as sc
+
+SIZE = 20_000_000
+
+
+def cases(size: int, on: str) -> dict[str, tuple[list[Callable[[], sc.Array]], Any]]:
+    """By name: what makes each result, and the data for the other library (None: none)."""
+    draw = np.random.default_rng(1)
+    f8, f4 = draw.normal(size=size), draw.normal(size=size).astype("f4")
+    if on.startswith("gpu"):
+        import cupy
+
+        f8, f4 = cupy.asarray(f8), cupy.asarray(f4)
+    x, y, g = sc.asarray(f8), sc.asarray(f4), sc.random.default_rng(1).normal(size=size)
+
+    def five(a: sc.Array) -> list[Callable[[], sc.Array]]:
+        return [lambda: a.sum(), lambda: (a * a).sum(), lambda: a.max(), lambda: a.min(),
+                lambda: a.std()]  # fmt: skip
+
+    return {
+        "float64: sum, sum of squares, max, min, std": (five(x), f8),
+        "float32: the same": (five(y), f4),
+        "normals: the same": (five(g), None),
+        "float64: mean, std": ([lambda: x.mean(), lambda: x.std()], f8),
+        "float64: x + 1, x * 2, sum": ([lambda: x + 1, lambda: x * 2, lambda: x.sum()], f8),
+    }
+
+
+def other(name: str, a: Any) -> Callable[[], Any]:
+    """What the other library does for a case."""
+    if "mean" in name:
+        return lambda: (a.mean(), a.std())
+    if "x + 1" in name:
+        return lambda: (a + 1, a * 2, a.sum())
+    return lambda: (a.sum(), (a * a).sum(), a.max(), a.min(), a.std())
+
+
+def timed(run: Callable[[], Any], on: str) -> float:
+    start = time.perf_counter()
+    result = run()
+    if on.startswith("gpu"):
+        import cupy
+
+        cupy.cuda.Device().synchronize()
+    del result
+    return time.perf_counter() - start
+
+
+def measured(name: str, case: tuple[list[Callable[[], sc.Array]], Any], on: str) -> dict[str, Any]:
+    makers, data = case
+    to = "cupy" if on.startswith("gpu") else "numpy"
+    runs: dict[str, Callable[[], Any]] = {
+        f"alone {k}": (lambda make=make: make().compute(on=on, to=to))
+        for k, make in enumerate(makers)
+    }
+    runs["together"] = lambda: sc.compute(*(make() for make in makers), on=on, to=to)
+    if data is not None:
+        runs["theirs"] = other(name, data)
+    for run in runs.values():
+        for _ in range(4):
+            timed(run, on)
+    times: dict[str, list[float]] = {key: [] for key in runs}
+    for _ in range(9):
+        for key, run in runs.items():
+            times[key].append(timed(run, on))
+    medians = {key: statistics.median(values) for key, values in times.items()}
+    slowest = max(value for key, value in medians.items() if key.startswith("alone"))
+    row = {
+        "case": name,
+        "on": on,
+        "over the slowest": medians["together"] / slowest,
+        "over all one by one": medians["together"]
+        / sum(value for key, value in medians.items() if key.startswith("alone")),
+        "their time over ours": medians["theirs"] / medians["together"]
+        if data is not None
+        else None,
+        "seconds": times,
+    }
+    theirs = row["their time over ours"]
+    print(
+        f"{name:48} {on:8} together / slowest {row['over the slowest']:.2f}, / one by one "
+        f"{row['over all one by one']:.2f}" + (f", theirs / ours {theirs:.2f}" if theirs else "")
+    )
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--on", default="core")
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows = [
+        measured(name, case, arguments.on)
+        for name, case in cases(arguments.size, arguments.on).items()
+    ]
+    if arguments.json:
+        about = {
+            "date": date.today().isoformat(),
+            "machine": platform.processor() or platform.machine(),
+            "load": os.getloadavg()[0],
+            "elements": arguments.size,
+            "numpy": np.__version__,
+        }
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

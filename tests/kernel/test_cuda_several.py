@@ -1,0 +1,86 @@
+"""Kernels with several sinks as CUDA, run on the host: the bits that each result has alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda_host import COMPILER, ONE, THREE, HostKernels, fake_cupy, source, texts
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import compute as engine
+from speedcube.engine import gpu, several
+from speedcube.engine.compute import plan_for
+from speedcube.engine.rungs import Rung
+from speedcube.expr.nodes import c_strides
+
+
+def _arrays() -> dict[str, Callable[[], list[sc.Array]]]:
+    wild = np.random.default_rng(4).normal(size=9000) * 2.0 ** np.arange(9000) ** 0.6
+    x, f = sc.asarray(wild), sc.asarray(wild[:4001].astype("f4"))
+    g = sc.random.default_rng(6).normal(3, 2, size=(60, 150))
+    n = sc.asarray(np.arange(-2000, 2000))
+    table = sc.asarray(wild.reshape(90, 100))
+    return {
+        "five": lambda: [x.sum(), (x * x).sum(), x.max(), x.min(), x.std()],
+        "float32": lambda: [f.mean(), f.var(), f.min(), f * 2],
+        "drawn": lambda: [g.sum(), g.max(), g.std(), sc.vecdot(g.ravel(), g.ravel())],
+        "integers": lambda: [n.sum(), n.std(), n.mean(), n.max()],
+        "stores": lambda: [x + 1, x * x, x > 0],
+        "stores of a transpose": lambda: [table.T + 1, table.T * 2, table.T.sum()],
+        "strided": lambda: [x[::-3].sum(), x[::-3] * 2, x[::-3].max()],
+    }
+
+
+def several_texts(arrays: list[sc.Array], rung: Rung) -> list[str]:
+    """The CUDA C of what is made together of ``arrays`` on ``rung``."""
+    plan, _ = plan_for([array._expr for array in arrays], rung, None, False)
+    found = []
+    for one in plan.passes:
+        if one.together is None:
+            continue
+        kinds = several.sinks_of(one).kinds
+        stores = any(reduction is None for _, reduction in kinds)
+        for part in one.visited.parts:
+            shape = part.root.shape
+            strides = c_strides(shape) if stores else (0,) * len(shape)
+            found.append(source(several._prepare(one, part, kinds, strides).program))
+    return found
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    cases = [make() for make in _arrays().values()]
+    sources = [t for case in cases for rung in (ONE, THREE) for t in several_texts(case, rung)]
+    alone = [t for case in cases for a in case for r in (ONE, THREE) for t in texts(a, r)]
+    return HostKernels(list(dict.fromkeys(sources + alone)), tmp_path_factory.mktemp("several"))
+
+
+@pytest.mark.parametrize("rung", [ONE, THREE], ids=["one", "three"])
+@pytest.mark.parametrize("name", _arrays())
+def test_host_gives_the_cpus_bits(
+    library: HostKernels, monkeypatch: pytest.MonkeyPatch, name: str, rung: Rung
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    arrays = _arrays()[name]()
+    library.launches = 0
+    got = engine.compute_all([array._expr for array in arrays], rung)
+    assert 0 < library.launches
+    for value, array in zip(got, arrays, strict=True):
+        assert_same_bits(value, array.compute(on="core"), name)
+
+
+def test_one_launch_for_all(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    for name in ("five", "stores", "drawn"):
+        library.launches = 0
+        engine.compute_all([array._expr for array in _arrays()[name]()], ONE)
+        assert library.launches == 1, name
