@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,7 +71,7 @@ def test_host_gives_the_cpus_bits(
     arrays = _arrays()[name]()
     library.launches = 0
     got = engine.compute_all([array._expr for array in arrays], rung)
-    assert 0 < library.launches
+    assert library.launches > 0
     for value, array in zip(got, arrays, strict=True):
         assert_same_bits(value, array.compute(on="core"), name)
 

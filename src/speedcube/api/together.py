@@ -12,7 +12,7 @@ from dask.utils import parse_bytes
 
 from ..engine import compute as engine
 from ..engine.clusters.patience import waiting
-from ..engine.kept import Kept, keeping
+from ..engine.known.kept import Kept, keeping
 from ..engine.rungs import with_threads
 from ..errors import ParameterError
 from .array import Array

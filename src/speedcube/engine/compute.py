@@ -30,8 +30,8 @@ from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
-from .kept import active
 from .known.alone import run_alone, wait
+from .known.kept import active
 from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve

@@ -1,4 +1,4 @@
-"""Where results go, and from records to the numbers a user sees: merged, and rounded once."""
+"""What parts are given and where results go; records merged, and rounded once to numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..expr.nodes import Reduced
+from ..expr.nodes import Deferred, Reduced, StageResult
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
@@ -50,6 +50,19 @@ class Destination:
 
         with cupy.cuda.Device(self.device):
             return cupy.empty(self.shape, self.dtype)
+
+
+Needs: TypeAlias = Sequence[StageResult | Deferred]
+
+
+def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
+    """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
+    return {
+        id(need): array
+        if hasattr(type(array), "__cuda_array_interface__")
+        else np.ascontiguousarray(array, dtype=need.dtype)
+        for need, array in zip(needs, arrays, strict=True)
+    }
 
 
 def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:

@@ -10,18 +10,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
+from ..expr.nodes import Reduced, Scanned
 from ..plan.passes import Pass
 from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
-from . import cpu, gpu
+from . import cpu, gpu, gpu_records
 from .boxes import Stop
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
 from .pieces.moves import moved
 from .pieces.records import merged_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
-from .results import Destination, is_exact_sum, merge, values
+from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
 from .several import Outcome, from_several, run_part
@@ -90,7 +90,7 @@ class Worker:
         import cupy
 
         with cupy.cuda.Device(self.device):
-            gpu.run_records(prepared, inputs, self.device, self.stop, consume, block)
+            gpu_records.run_records(prepared, inputs, self.device, self.stop, consume, block)
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
@@ -207,19 +207,6 @@ def _share(stage: Stage, part: Part, whole: Any) -> Any:
     item = [slice(None)] * whole.ndim
     item[kept.index(part.axis)] = slice(part.start, part.stop)
     return whole[tuple(item)]
-
-
-Needs: TypeAlias = Sequence[StageResult | Deferred]
-
-
-def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:
-    """``arrays`` by the ids of the sources they stand for, laid out as kernels read them."""
-    return {
-        id(need): array
-        if hasattr(type(array), "__cuda_array_interface__")
-        else np.ascontiguousarray(array, dtype=need.dtype)
-        for need, array in zip(needs, arrays, strict=True)
-    }
 
 
 def run_joined(

@@ -10,9 +10,9 @@ kernel would become too long to compile.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from .. import dtypes
 from ..expr.graph import below, memories
@@ -27,34 +27,16 @@ from ..expr.nodes import (
     Scanned,
     Staged,
     StageResult,
-    is_whole,
     whole,
 )
 from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from . import costs
 from .pieces import MOST_REGIONS, Pieces
+from .requests import Cut, Readers, Request, all_of, own_source, readers_of
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What one stage is to make: ``root`` itself, or what ``source`` makes of it."""
-
-    root: Expr
-    source: Staged | None
-    result: StageResult
-    why: str
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """Stages, each after those it reads, and what gives each of the roots."""
-
-    requests: tuple[Request, ...]
-    results: tuple[StageResult, ...]
 
 
 def cut(roots: Sequence[Expr], memory: int = KEPT) -> Cut:
@@ -70,43 +52,6 @@ def cut(roots: Sequence[Expr], memory: int = KEPT) -> Cut:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)
     return Cut(tuple(cutter.requests), results)
-
-
-def own_source(root: Expr) -> Staged | None:
-    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
-    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
-        return None
-    return root.source if root.shape == root.source.shape and is_whole(root) else None
-
-
-def _all_of(root: Expr) -> StageResult | None:
-    """The stage whose result, in whatever shape, ``root`` is."""
-    if not isinstance(root, Leaf) or not isinstance(root.source, StageResult):
-        return None
-    source = root.source if is_whole(root) else None
-    return source if source and math.prod(root.shape) == math.prod(source.shape) else None
-
-
-Readers: TypeAlias = dict[int, list[Leaf]]
-
-
-def readers_of(nodes: Iterable[Node]) -> Readers:
-    """For each expression that is a source, by its id, the different leaves that read it.
-
-    A map that takes it as an argument reads all of it, in order.
-    """
-    found: dict[int, dict[object, Leaf]] = {}
-    args: dict[int, Expr] = {}
-    for node in nodes:
-        if isinstance(node, Map):
-            args.update((id(arg), arg) for arg in node.args)
-        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf, Piecewise)):
-            key = node.shape, node.offset, node.strides
-            found.setdefault(id(node.source), {})[key] = node
-    for number in args.keys() & found.keys():
-        leaf = whole(args[number], args[number].shape)
-        found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
-    return {number: list(leaves.values()) for number, leaves in found.items()}
 
 
 @dataclass
@@ -140,7 +85,7 @@ class _Cutter:
         if isinstance(target, (Reduced, Scanned)):
             return self.results[id(target)]
         root = self.emitted[id(target)]
-        made = _all_of(root)
+        made = all_of(root)
         if made is not None:
             return made
         if id(root) not in self.results:

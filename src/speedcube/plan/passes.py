@@ -17,7 +17,7 @@ from typing import Final
 from ..expr.nodes import Const, Expr, Map, Reduced, StageResult, walk
 from ..expr.piecewise.regions import leaves_within, pieced
 from . import costs
-from .cuts import Request
+from .requests import Request
 from .stages import Stage, cut_stage, make_stage
 
 SINKS: Final = 12  # of a kernel: each takes registers

@@ -22,11 +22,11 @@ from ...plan.passes import Pass, together
 from ...plan.stages import Part, Stage, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
-from ..results import Destination, is_exact_sum, merge, values
+from ..results import Destination, inputs_of, is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
 from ..several import Outcome, merged_records
-from ..tasks import Worker, inputs_of, merged
+from ..tasks import Worker, merged
 from ..tasks import run_pass as run_shared
 
 Array: TypeAlias = NDArray[Any]

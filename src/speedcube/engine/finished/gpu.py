@@ -18,6 +18,7 @@ from ...kernel.cuda.many.teams import Extents, Team, team_of
 from .. import gpu
 from ..boxes import Stop
 from ..gpu import Launcher
+from ..gpu_records import run_some
 from ..prepare import Prepared
 from ..results import values
 
@@ -58,7 +59,7 @@ class FinishedPart:
                 return None
             if place is None:
                 results = results.get()
-            for places, some in gpu.run_some(records, self.inputs, self.device, stop, failed):
+            for places, some in run_some(records, self.inputs, self.device, stop, failed):
                 exact = values(source, some)
                 if place is None:
                     results[places] = exact

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..expr.graph import below
-from ..expr.nodes import (
+from ... import dtypes
+from ...expr.graph import below
+from ...expr.nodes import (
     Deferred,
     Expr,
     Leaf,

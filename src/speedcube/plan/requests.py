@@ -1,0 +1,77 @@
+"""What the plan is asked for: stages to be made, whose results they are, who reads what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..expr.nodes import (
+    Expr,
+    Leaf,
+    Map,
+    Node,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Staged,
+    StageResult,
+    is_whole,
+    whole,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What one stage is to make: ``root`` itself, or what ``source`` makes of it."""
+
+    root: Expr
+    source: Staged | None
+    result: StageResult
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Stages, each after those it reads, and what gives each of the roots."""
+
+    requests: tuple[Request, ...]
+    results: tuple[StageResult, ...]
+
+
+def own_source(root: Expr) -> Staged | None:
+    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
+        return None
+    return root.source if root.shape == root.source.shape and is_whole(root) else None
+
+
+def all_of(root: Expr) -> StageResult | None:
+    """The stage whose result, in whatever shape, ``root`` is."""
+    if not isinstance(root, Leaf) or not isinstance(root.source, StageResult):
+        return None
+    source = root.source if is_whole(root) else None
+    return source if source and math.prod(root.shape) == math.prod(source.shape) else None
+
+
+Readers: TypeAlias = dict[int, list[Leaf]]
+
+
+def readers_of(nodes: Iterable[Node]) -> Readers:
+    """For each expression that is a source, by its id, the different leaves that read it.
+
+    A map that takes it as an argument reads all of it, in order.
+    """
+    found: dict[int, dict[object, Leaf]] = {}
+    args: dict[int, Expr] = {}
+    for node in nodes:
+        if isinstance(node, Map):
+            args.update((id(arg), arg) for arg in node.args)
+        if isinstance(node, Leaf) and isinstance(node.source, (Map, Leaf, Piecewise)):
+            key = node.shape, node.offset, node.strides
+            found.setdefault(id(node.source), {})[key] = node
+    for number in args.keys() & found.keys():
+        leaf = whole(args[number], args[number].shape)
+        found[number].setdefault((leaf.shape, leaf.offset, leaf.strides), leaf)
+    return {number: list(leaves.values()) for number, leaves in found.items()}
