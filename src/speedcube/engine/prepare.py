@@ -14,7 +14,7 @@ from ..expr.nodes import Expr, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import Lowered, lower
-from ..kernel.lower.many import Layout, layout_of, lower_many
+from ..kernel.lower.many import Layout, dot_layout, layout_of, lower_many
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
 
@@ -96,6 +96,11 @@ def prepare_many(stage: Stage, part: Part) -> Prepared | None:
     return _finished(stage, part, layout_of, lower_many)
 
 
+def prepare_dots(stage: Stage, part: Part) -> Prepared | None:
+    """``part`` of ``stage`` with dots that its kernel finishes; None where it has records."""
+    return _finished(stage, part, dot_layout, lower_many)
+
+
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
     """``part`` of ``stage`` with folds that its kernel finishes; None where it has records."""
     return _finished(stage, part, fold_layout, lower_folded)
@@ -108,7 +113,7 @@ def _finished(
     lower: Callable[[Expr, Layout, Reduced], Lowered],
 ) -> Prepared | None:
     known = _memo.setdefault(part, {})
-    if lower not in known:
+    if layout_of not in known:
         source = stage.source
         assert isinstance(source, Reduced)
         space = build(part.root, stage.axes, part.extra, None, reduction=True)
@@ -118,8 +123,8 @@ def _finished(
             space, tiling = layout.space, layout.tiling
             loops = _loops(space, tiling)
             prepared = Prepared(space, tiling, lowered.program, lowered.params, loops)
-        known[lower] = prepared
-    return known[lower]
+        known[layout_of] = prepared
+    return known[layout_of]
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from ..expr.nodes import Deferred, Reduced, Scanned, StageResult
 from ..plan.stages import Part, Stage
 from . import cpu, finished, gpu
 from .boxes import Stop
-from .prepare import Prepared, prepare, prepare_folded, prepare_many
+from .prepare import Prepared, prepare, prepare_dots, prepare_folded, prepare_many
 from .results import merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
@@ -121,7 +121,10 @@ class Worker:
     ) -> Array:
         """The part's finished results, in ``out`` if that is where they can be made."""
         assert isinstance(stage.source, Reduced)
-        if self.device is None and (many := prepare_many(stage, part)) is not None:
+        many = None
+        if self.device is None:
+            many = prepare_many(stage, part) or prepare_dots(stage, part)
+        if many is not None:
             return self.finished(stage, part, many, inputs, out).reshape(shape)
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
             return finished.run_folded(folded, inputs, self.stop, stage.dtype, out).reshape(shape)

@@ -2,12 +2,13 @@
 
 A result needs a few words in the cache and a certificate, not a record of limbs, which costs as
 much as thousands of elements. Sums of few results and long lines stay with records, and so does
-what has no certificate: weighted degrees of freedom, products of two arrays, wide integers.
+what has no certificate: weighted degrees of freedom, wide integers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,9 +16,10 @@ from ... import dtypes
 from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Map, Random, Reduced, walk
+from ...expr.reductions import factors
 from ...expr.space import TILE, Space, Tiling, with_lanes
 from ...ops import SAMPLERS
-from ..builder import Builder
+from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .elements import elements
 from .lower import Lowered, leaf_codes
@@ -57,6 +59,18 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
         return None
+    return _laid_out(space, source, results)
+
+
+def dot_layout(space: Space, source: Reduced) -> Layout | None:
+    """The same of a dot, whose products are exact as two doubles."""
+    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
+    if source.op != "dot" or results < LEAST_RESULTS or not 0 < source.count <= MOST_TERMS:
+        return None
+    return _laid_out(space, source, results) if space.size else None
+
+
+def _laid_out(space: Space, source: Reduced, results: int) -> Layout | None:
     if _fine(source) and source.count > TALL and results < FEW:
         return None
     across = SHORT_ACROSS if _short(space, source) else COLUMNS
@@ -67,8 +81,8 @@ def _short(space: Space, source: Reduced) -> bool:
     """Whether sums of results side by side are kept in registers (float32's have another way)."""
     if any(isinstance(leaf.source, Random) for leaf in space.leaves):
         return False
-    if source.op in ("var", "std"):
-        return source.count == 2
+    if source.op in ("var", "std", "dot"):
+        return source.op != "dot" and source.count == 2
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
 
@@ -89,7 +103,7 @@ def lanes_over(space: Space, count: int, along: int, across: int, row_end: float
 
 
 def _fine(source: Reduced) -> bool:
-    return source.op in ("sum", "mean") and source.arg.dtype == "float64"
+    return source.op in ("sum", "mean", "dot") and source.arg.dtype == "float64"
 
 
 def _cost(space: Space, loop: int) -> float:
@@ -125,11 +139,12 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     parameters = Parameters()
     codes = leaf_codes(space, tiling, parameters, memories(walk(root)))
     b = Builder()
-    value = elements(b, (root,), space, parameters)[0]
-    b.output("x", cast(b, value, "float64"))
+    roots = factors(root) if source.op == "dot" else (root,)
+    values = elements(b, roots, space, parameters)
+    whole, deep = values[0].type == "float32" and len(roots) == 1, source.count > SHALLOW
+    _outputs(b, values)
     result = source.dtype if source.dtype == "float32" else "float64"
     odd = source.dtype in ("float32", "float16")
-    whole, deep = value.type == "float32", source.count > SHALLOW
     short = not layout.rows and _short(space, source)
     many = Many(source.op, layout.rows, odd, whole, deep, _numbers(source, parameters), short)
     unit = layout.rows or space.out_strides[-1] == 1
@@ -138,6 +153,23 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in walk(root))
     program = Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
     return Lowered(program, parameters.array())
+
+
+def _outputs(b: Builder, values: Sequence[Value]) -> None:
+    """The element; of a product the double, and what it rounded away (none of float32's).
+
+    What underflows to zero is not forgotten: the least number in its place says that something is
+    not exact.
+    """
+    x, y = (cast(b, value, "float64") for value in (values[0], values[-1]))
+    if len(values) == 1:
+        b.output("x", x)
+        return
+    p, zero = x * y, b.const(0.0, "float64")
+    b.output("x", p)
+    if values[0].type != "float32":
+        gone = p.compare("eq", zero) & x.compare("ne", zero) & y.compare("ne", zero)
+        b.output("error", b.select(gone, b.const(5e-324, "float64"), b.fma(x, y, -p)))
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:
