@@ -26,7 +26,7 @@ import speedcube as sc
 from speedcube.engine.boxes import Stop
 from speedcube.engine.finished.cpu import run_finished, run_folded
 from speedcube.engine.finished.gpu import FinishedPart
-from speedcube.engine.prepare import prepare_folded, prepare_many
+from speedcube.engine.prepare import prepare_dots, prepare_folded, prepare_many
 from speedcube.plan.plan import Resources, make_plan
 
 ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
@@ -103,6 +103,12 @@ ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
     ((240, 100, 200), 2, "int64", "sum"),
     ((365, 90, 180), 0, "int16", "sum"),
     ((500, 700, 3), (0, 1), "uint8", "sum"),
+    # Dots of an array with itself backwards.
+    ((2000, 1700), 0, "float64", "vecdot"),
+    ((2000, 1700), 1, "float64", "vecdot"),
+    ((2000, 1700), 1, "float32", "vecdot"),
+    ((100_000, 50), 1, "float64", "vecdot"),
+    ((1_000_000, 3), 1, "float64", "vecdot"),
 )
 
 
@@ -144,6 +150,12 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
+def reduced(library: Any, x: Any, op: str, axis: Any) -> Any:
+    if op == "vecdot":
+        return library.vecdot(x, x[::-1], axis=axis)
+    return getattr(x, op)(axis=axis)
+
+
 def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> dict[str, Any]:
     x = np.random.default_rng(1).standard_normal(shape) * 50
     x = (
@@ -151,16 +163,17 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
         if dtype == "bool"
         else x.astype(np.int64 if dtype[0] == "u" else dtype).astype(dtype)
     )
-    y = getattr(sc.asarray(x), op)(axis=axis)
+    y = reduced(sc, sc.asarray(x), op, axis)
     stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
-    prepared, stop, failed = prepare_many(stage, stage.parts[0]), Stop(), 0
+    part, stop, failed = stage.parts[0], Stop(), 0
+    prepared = prepare_many(stage, part) or prepare_dots(stage, part)
     if prepared is not None:
         failed = len(run_finished(prepared, {}, stop)[1])
 
     def run() -> Any:
         if prepared is not None:
             return run_finished(prepared, {}, stop)
-        folded = prepare_folded(stage, stage.parts[0])
+        folded = prepare_folded(stage, part)
         assert folded is not None
         return run_folded(folded, {}, stop, stage.dtype)
 
@@ -169,7 +182,7 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
     for _ in range(pairs):
         kernel = seconds(run)
         ours = seconds(lambda: y.compute(on="core"))
-        theirs = seconds(lambda: getattr(x, op)(axis=axis))
+        theirs = seconds(lambda: reduced(np, x, op, axis))
         times.append((kernel, ours, theirs))
     ours, theirs = (statistics.median(t[k] for t in times) for k in (1, 2))
     return {

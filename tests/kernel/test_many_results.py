@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import assert_same_bits, bits, reduce_row
+from oracle import assert_same_bits, bits, dot_row, reduce_row
 
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
@@ -239,6 +239,44 @@ def test_any_words(columns: list[list[float]], op: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = np.array(columns, np.float64).astype(dtype)
     both(np.concatenate([x, x[:1] * 0 + 1], axis=0), op)
+
+
+def check_dots(x: np.ndarray, y: np.ndarray) -> None:
+    """Dots down the columns, and along the rows of the transposes, are what fractions give."""
+    for a, b, axis in ((x, y, 0), (np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), 1)):
+        result = sc.vecdot(sc.asarray(a), sc.asarray(b), axis=axis).compute(on="core")
+        with np.errstate(all="ignore"):
+            pairs = zip(x.T, y.T, strict=True)
+            wanted = np.array([dot_row(u, v, result.dtype.name) for u, v in pairs], result.dtype)
+        assert_same_bits(result, wanted, axis)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_dots(dtype: str, counted: Counted) -> None:
+    for count in (2, 9, 70):
+        x, y = normals(count, 41, dtype), normals(count, 42, dtype)[:, :41]
+        check_dots(x, np.ascontiguousarray(y))
+    assert counted.results == 6 * 41
+    assert counted.failed <= 3
+
+
+def test_dots_of_hard_data() -> None:
+    rng = np.random.default_rng(8)
+    values = [x for kind in HARD.values() for x in kind]
+    for count in (2, 5, 30):
+        x, y = rng.choice(values, (2, count, 80))
+        check_dots(x, y)
+        for data in HARD.values():
+            check_dots(rng.choice(data, (count, 12)), rng.choice(data, (count, 12)))
+    # A tie that a product below the least number breaks.
+    tie = np.array([[1.0], [2.0**-53], [2.0**-600]])
+    check_dots(np.repeat(tie, 2, 1), np.array([[1.0, 1.0], [1.0, 1.0], [2.0**-600, -(2.0**-600)]]))
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_dots_on_every_target(target: str) -> None:
+    with simd.limited(target):
+        check_dots(normals(33, 50), normals(34, 50)[:33])
 
 
 # A certificate that fails ----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import lower
-from ..kernel.lower.many import Layout, layout_of, lower_many
+from ..kernel.lower.many import Layout, dot_layout, layout_of, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.program import Program
 from ..plan.stages import Part, Stage
@@ -119,6 +119,11 @@ def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None
     if gpu:
         return _finished(stage, part, gpu_layout, _lower_on_gpu)
     return _finished(stage, part, layout_of, lower_many)
+
+
+def prepare_dots(stage: Stage, part: Part) -> Prepared | None:
+    """``part`` of ``stage`` with dots that its kernel finishes; None where it has records."""
+    return _finished(stage, part, dot_layout, lower_many)
 
 
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:

@@ -20,7 +20,7 @@ from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
 from .pieces.moves import moved
 from .pieces.records import merged_regions
-from .prepare import Prepared, prepare, prepare_folded, prepare_many
+from .prepare import Prepared, prepare, prepare_dots, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
@@ -121,6 +121,8 @@ class Worker:
                 share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
             return joined_results
         many = prepare_many(stage, part, self.device is not None)
+        if many is None and self.device is None:
+            many = prepare_dots(stage, part)
         if many is not None:
             results = self.finished(stage, part, many, inputs, out)
             if results is not None:

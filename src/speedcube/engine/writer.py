@@ -15,7 +15,8 @@ from . import cpu, gpu
 from .boxes import Stop
 from .compute import compute
 from .prepare import prepare
-from .tasks import Inputs, inputs_of
+from .results import inputs_of
+from .tasks import Inputs
 
 
 class Writer:

@@ -80,12 +80,12 @@ class Term:
 class Many:
     """Exact sums that the kernel finishes itself, each with a certificate (`lower/many.py`).
 
-    ``op`` is sum, mean, var or std. ``rows``: the tile loop walks along the elements of a result,
-    else across results. ``odd``: results are rounded to odd, to be rounded once more. ``whole``:
-    squares fit a double, as those of float32 do. ``deep``: there are so many terms that what fine
-    rests lose is summed, too. ``short``: so few that a CPU keeps their sums in registers, and that
-    a thread of a GPU takes a row at once. ``parameter`` is the first of six: the number of terms,
-    that times the degrees of freedom, the error of a rest in units, the room of a unit (its
+    ``op`` is sum, mean, var, std or dot. ``rows``: the tile loop walks along the elements of a
+    result, else across results. ``odd``: results are rounded to odd, to be rounded once more.
+    ``whole``: squares fit a double, as those of float32 do. ``deep``: there are so many terms that
+    what fine rests lose is summed, too. ``short``: so few that a CPU keeps their sums in registers,
+    and that a thread of a GPU takes a row at once. ``parameter`` is the first of six: the number of
+    terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
     exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
     """
 
@@ -104,7 +104,7 @@ class Many:
     @property
     def fine(self) -> bool:
         """Whether rests are sums that cannot round: of float64 a fourth may end in a tie."""
-        return self.sums == 1 and not self.whole
+        return self.sums == 1 and not self.whole and self.op != "dot"
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 A result needs a few words in the cache and a certificate, not a record of limbs, which costs as
 much as thousands of elements. Sums of few results and long lines stay with records, and so does
-what has no certificate: weighted degrees of freedom, products of two arrays, wide integers.
+what has no certificate: weighted degrees of freedom, wide integers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,9 +16,10 @@ from ... import dtypes
 from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Map, Random, Reduced, walk
+from ...expr.reductions import factors
 from ...expr.space import TILE, Space, Tiling, with_lanes
 from ...ops import SAMPLERS
-from ..builder import Builder
+from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
 from .elements import elements
@@ -58,6 +60,18 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
         return None
+    return _laid_out(space, source, results)
+
+
+def dot_layout(space: Space, source: Reduced) -> Layout | None:
+    """The same of a dot, whose products are exact as two doubles."""
+    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
+    if source.op != "dot" or results < LEAST_RESULTS or not 0 < source.count <= MOST_TERMS:
+        return None
+    return _laid_out(space, source, results) if space.size else None
+
+
+def _laid_out(space: Space, source: Reduced, results: int) -> Layout | None:
     if _fine(source) and source.count > TALL and results < FEW:
         return None
     across = SHORT_ACROSS if _short(space, source) else COLUMNS
@@ -68,8 +82,8 @@ def _short(space: Space, source: Reduced) -> bool:
     """Whether sums of results side by side are kept in registers (float32's have another way)."""
     if any(isinstance(leaf.source, Random) for leaf in space.leaves):
         return False
-    if source.op in ("var", "std"):
-        return source.count == 2
+    if source.op in ("var", "std", "dot"):
+        return source.op != "dot" and source.count == 2
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
 
@@ -90,7 +104,7 @@ def lanes_over(space: Space, count: int, along: int, across: int, row_end: float
 
 
 def _fine(source: Reduced) -> bool:
-    return source.op in ("sum", "mean") and source.arg.dtype == "float64"
+    return source.op in ("sum", "mean", "dot") and source.arg.dtype == "float64"
 
 
 def _cost(space: Space, loop: int) -> float:
@@ -129,11 +143,13 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
 
     def make() -> Program:
         b = Builder()
-        value = elements(b, (root,), space, parameters)[0]
-        b.output("x", cast(b, value, "float64"))
+        roots = factors(root) if source.op == "dot" else (root,)
+        values = elements(b, roots, space, parameters)
+        _outputs(b, values)
         result = source.dtype if source.dtype == "float32" else "float64"
         odd = source.dtype in ("float32", "float16")
-        whole, deep = value.type == "float32", source.count > SHALLOW
+        whole = values[0].type == "float32" and len(roots) == 1
+        deep = source.count > SHALLOW
         numbers = _numbers(source, parameters)
         many = Many(source.op, layout.rows, odd, whole, deep, numbers, short)
         unit = layout.rows or space.out_strides[-1] == 1
@@ -144,6 +160,23 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
 
     how = source.op, source.dtype, source.count, source.ddof, layout.rows, short
     return alike(nodes, how, space, tiling, codes, parameters, make)
+
+
+def _outputs(b: Builder, values: Sequence[Value]) -> None:
+    """The element; of a product the double, and what it rounded away (none of float32's).
+
+    What underflows to zero is not forgotten: the least number in its place says that something is
+    not exact.
+    """
+    x, y = (cast(b, value, "float64") for value in (values[0], values[-1]))
+    if len(values) == 1:
+        b.output("x", x)
+        return
+    p, zero = x * y, b.const(0.0, "float64")
+    b.output("x", p)
+    if values[0].type != "float32":
+        gone = p.compare("eq", zero) & x.compare("ne", zero) & y.compare("ne", zero)
+        b.output("error", b.select(gone, b.const(5e-324, "float64"), b.fma(x, y, -p)))
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:

@@ -31,7 +31,7 @@ def rows_at_once(program: Program) -> int:
     if any(leaf.stream is not None for leaf in program.leaves):
         return 1  # whose values lie in one buffer a leaf
     length = len(program.element.instrs)
-    return 8 if length <= 6 else 4 if length <= 12 else 1
+    return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
 class ColumnLoops(ManyNest):
@@ -215,7 +215,8 @@ class ColumnLoops(ManyNest):
             words = {name: sums.load(k, name, j) for name in TAKEN}
             taken.append(sums.variables(sums.load(k, "unit", j), words))
         for tile in tiles:
-            sums.add(taken, self.elements.element(tile, j, mask)["x"])
+            outputs = self.elements.element(tile, j, mask)
+            sums.add(taken, outputs["x"], outputs.get("error"))
         for k, one in enumerate(taken):
             values = {name: t.load(sums.kind(name), place) for name, place in one.places()}
             for name, value in values.items():

@@ -47,6 +47,7 @@ class Finish:
         sums = [self._sum(k, j, exact) for k in range(many.sums)]
         of: dict[str, Callable[..., Near]] = {
             "sum": self._same,
+            "dot": self._same,
             "mean": self.mean,
             "var": self._variance,
             "std": self._deviation,

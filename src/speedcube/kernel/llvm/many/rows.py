@@ -80,7 +80,7 @@ class RowLoops(ManyNest):
     def add(self, tile: Tile, begun: str, units: list[str], taken: list[Taken]) -> None:
         """Add a tile's elements, the first tile's once units are known."""
         t, d, sums = self.text, self.d, self.sums
-        again = len(self.program.element.instrs) <= SHORT
+        again = len(self.program.element.instrs) <= SHORT or self.many.op == "dot"
         largest = t.variable(d.word, "zeroinitializer", "largest")
 
         def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
@@ -111,7 +111,14 @@ class RowLoops(ManyNest):
         held = [self.held(unit, one) for unit, one in zip(units, taken, strict=True)]
 
         def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
-            sums.add(held, masked(t, "double", mask, outputs["x"], "zeroinitializer"))
+            x, error = (
+                masked(t, "double", mask, outputs[name], "zeroinitializer")
+                if name in outputs
+                else None
+                for name in ("x", "error")
+            )
+            assert x is not None
+            sums.add(held, x, error)
 
         if again:
             self.elements.element_loop(tile, consume)

@@ -127,10 +127,13 @@ class Sums:
         """The type of a vector of words ``name``."""
         return self.d.word if name in _WORDS else self.d.double
 
-    def add(self, taken: list[Taken], x: str) -> None:
-        """Add a vector of elements to the sums, and their squares to the second ones."""
+    def add(self, taken: list[Taken], x: str, error: str | None = None) -> None:
+        """Add a vector of elements to the sums, and their squares to the second ones.
+
+        ``error`` is what has been rounded away from a product.
+        """
         d = self.d
-        self._add(taken[0], x, None)
+        self._add(taken[0], x, error)
         if self.many.sums == 2:
             square = d.mul(x, x)
             error = None if self.many.whole else d.fma(x, x, d.neg(square))
