@@ -99,6 +99,18 @@ class DeviceArray(np.ndarray):
         self[...] = array
 
 
+class PinnedMemory(np.ndarray):
+    """Host memory that a device reaches, too."""
+
+    @property
+    def ptr(self) -> int:
+        return self.ctypes.data
+
+
+def pinned_memory(size: int) -> PinnedMemory:
+    return np.full(size, 0x5A, np.uint8).view(PinnedMemory)
+
+
 def fake_cupy() -> ModuleType:
     """CuPy, its device memory being the host's."""
     cupy = ModuleType("cupy")
@@ -110,7 +122,9 @@ def fake_cupy() -> ModuleType:
     )
     stream = SimpleNamespace(synchronize=lambda: None)
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=lambda _: nullcontext(), get_current_stream=lambda: stream
+        Device=lambda _: nullcontext(),
+        get_current_stream=lambda: stream,
+        alloc_pinned_memory=pinned_memory,
     )
     return cupy
 
