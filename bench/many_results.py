@@ -141,6 +141,14 @@ GPU_ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
     ((3650, 180, 360), 0, "float32", "std"),
     ((40, 90, 110, 500), (0, 2), "float64", "sum"),
     ((4000, 6000, 3), (0, 1), "uint8", "mean"),
+    *((BIG, axis, "float64", op) for op in ("max", "argmax") for axis in (0, 1)),
+    *((BIG, axis, "int32", "sum") for axis in (0, 1)),
+    ((10_000_000, 8), 1, "float64", "max"),
+    ((10_000_000, 8), 1, "float64", "argmax"),
+    ((1_000_000, 50), 0, "float64", "max"),
+    ((240, 100, 200), 0, "float64", "max"),
+    ((20_000, 20_000), None, "float64", "sum"),
+    ((20_000, 20_000), None, "float64", "std"),
 )
 
 

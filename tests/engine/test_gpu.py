@@ -60,6 +60,11 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "two long rows": lambda: sc.asarray(_STORED.reshape(2, -1)).std(axis=1),
     "float32 cube": lambda: sc.asarray(_STORED.astype("f4").reshape(40, 50, 100)).std(axis=1),
     "float16 cube": lambda: sc.asarray(_STORED.astype("f2").reshape(40, 50, 100)).mean(axis=(0, 2)),
+    "extremes of rows of eight": lambda: sc.asarray(_STORED.reshape(-1, 8)).max(axis=1),
+    "places in long columns": lambda: sc.asarray(_STORED.reshape(8, -1)).argmin(axis=0),
+    "places in two rows": lambda: sc.asarray(_STORED.reshape(2, -1)).argmax(axis=1),
+    "float16 extremes": lambda: sc.asarray(_STORED.astype("f2").reshape(400, 500)).min(axis=0),
+    "int16 sums of rows": lambda: sc.asarray(_WHOLE).sum(axis=1),
     "images": lambda: sc.asarray((_STORED * 50).astype("u1").reshape(-1, 100, 4)).mean(axis=(0, 1)),
     "a matrix and its transpose": lambda: (lambda x: (x + x.T).sum())(
         sc.asarray(_STORED[:90_000].reshape(300, 300))

@@ -99,6 +99,18 @@ class DeviceArray(np.ndarray):
         self[...] = array
 
 
+class PinnedMemory(np.ndarray):
+    """Host memory that a device reaches, too."""
+
+    @property
+    def ptr(self) -> int:
+        return self.ctypes.data
+
+
+def pinned_memory(size: int) -> PinnedMemory:
+    return np.full(size, 0x5A, np.uint8).view(PinnedMemory)
+
+
 def fake_cupy() -> ModuleType:
     """CuPy, its device memory being the host's."""
     cupy = ModuleType("cupy")
@@ -119,7 +131,7 @@ def fake_cupy() -> ModuleType:
         Device=lambda _: nullcontext(),
         get_current_stream=lambda: stream,
         runtime=runtime,
-        alloc_pinned_memory=bytearray,
+        alloc_pinned_memory=pinned_memory,
     )
     return cupy
 

@@ -77,7 +77,9 @@ def _missing_gpu() -> str:
 
 def is_name(on: Any) -> bool:
     """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
-    return isinstance(on, str) and "://" not in on and not names_file(on)
+    if not isinstance(on, str):
+        return False
+    return _NAME.match(on) is not None or ("://" not in on and not names_file(on))
 
 
 @lru_cache(maxsize=64)

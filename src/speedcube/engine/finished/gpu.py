@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -117,8 +118,9 @@ class FinishedPart:
         return Launches(
             launcher,
             tuple(_geometries(launcher, extents, team)),
-            cupy.zeros(1 + team.blocks * (team.parts > 1), np.uint64),
+            cupy.cuda.alloc_pinned_memory(8),
             cupy.empty(room, np.uint64),
+            cupy.zeros(team.blocks if team.parts > 1 else 0, np.uint64),
             cupy.empty(team.partial_words(extents.words), np.float64),
         )
 
@@ -127,20 +129,29 @@ class FinishedPart:
 class Launches:
     """Launches that make results, each with its geometry words and its thread blocks.
 
-    ``notes`` begins with how many results were not certain, ``places`` with theirs. They are as
-    they were before when all is done.
+    ``places`` begins with the places of results that were not certain; how many those are is
+    counted in ``pinned`` memory, which the host reads without a copy. Of parts it is counted in
+    ``arrived`` which are there, and they wait in ``partial``.
     """
 
     launcher: Launcher
     geometries: tuple[Geometry, ...]
-    notes: Any
+    pinned: Any
     places: Any
+    arrived: Any
     partial: Any
+
+    def __post_init__(self) -> None:
+        self._count[0] = 0
+
+    @cached_property
+    def _count(self) -> Array:
+        return np.frombuffer(self.pinned, np.uint64, 1)
 
     @property
     def bytes(self) -> int:
         """Of the memory that launches need besides inputs and results."""
-        return int(self.notes.nbytes + self.places.nbytes + self.partial.nbytes)
+        return int(self.arrived.nbytes + self.places.nbytes + self.partial.nbytes)
 
     def run(self, results: Any, stop: Stop) -> None:
         """Launch, and wait: in a copy, that would hold the GIL, and others could not launch."""
@@ -155,15 +166,16 @@ class Launches:
     def launch(self, results: Any, number: int = 0) -> None:
         """Launch without waiting."""
         words, blocks = self.geometries[number]
-        room = np.uint64(len(self.places))
-        self.launcher.call(blocks, words, results, self.notes, self.places, room, self.partial)
+        failed, room = np.uint64(self.pinned.ptr), np.uint64(len(self.places))
+        memory = failed, self.places, room, self.arrived, self.partial
+        self.launcher.call(blocks, words, results, *memory)
 
     def failed(self) -> Array | None:
         """The places of the results that are not certain; None where they are too many."""
-        count = int(self.notes[:1].get()[0])
+        count = int(self._count[0])
         if not count:
             return _NONE
-        self.notes[:1].fill(0)
+        self._count[0] = 0
         if count > len(self.places):
             return None
         return np.sort(self.places[:count].get().astype(np.int64))

@@ -8,9 +8,8 @@ together: their order decides which results are certain, never what they are.
 A unit is one part of the results that a block has at once. Arguments are as in `cuda/loops.py`,
 but for the first ten words (first unit; end of units; reduced positions; kept positions; steps;
 side, or the tiles of a row; deep; parts; reduced positions of a part; steps of a part, or tiles)
-and for what comes after the output: how many results failed and, of each block's results, how many
-parts have arrived; the places of those that failed, and for how many there is room; where the sums
-of parts wait.
+and for what comes after the output: how many results failed, their places, and for how many there
+is room; how many parts of each block's results have arrived, and where those wait.
 """
 
 from __future__ import annotations
@@ -146,12 +145,12 @@ class ManyLoops:
         put("__threadfence();")
         put(WAIT)
         put("if (threadIdx.x == 0)")
-        put("  complete = atomicAdd(failed + 1 + these, 1ull) == g7 - 1ull;")
+        put("  complete = atomicAdd(arrived + these, 1ull) == g7 - 1ull;")
         put(WAIT)
         put("bool all = complete;")
         text.open("if (all)")
         put("__threadfence();")
-        put("if (threadIdx.x == 0) failed[1 + these] = 0ull;  /* for the next launch */")
+        put("if (threadIdx.x == 0) arrived[these] = 0ull;  /* for the next launch */")
         put("sums.clear();")
         parts = PARTS[self.many.sums]
         member, members = ("threadIdx.x & (team - 1u)", "team") if rows else ("d", "deep")
@@ -195,7 +194,8 @@ class ManyLoops:
         arguments = [f"u64 g{k}" for k in range(count)]
         arguments += [f"u64 p{k}" for k in range(parameter_count(self.program))]
         arguments += [f"u64 b{k}" for k in range(text.count)]
-        arguments += ["u64 *out", "u64 *failed", "u64 *places", "u64 room", "double *partial"]
+        arguments += ["u64 *out", "u64 *failed", "u64 *places", "u64 room"]
+        arguments += ["u64 *arrived", "double *partial"]
         blocks = SHORT_BLOCKS if self.many.short else BLOCKS[self.many.rows]
         bounds = f"{THREADS}, {blocks[self.many.sums]}"
         head = f'extern "C" __global__ void __launch_bounds__({bounds}) kernel('
