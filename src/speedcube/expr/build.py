@@ -21,7 +21,7 @@ from ..errors import (
 )
 from ..ops import OPS
 from . import views
-from .nodes import Expr, Leaf, Map, Shape, const, countable
+from .nodes import Const, Expr, Leaf, Map, Shape, const, countable
 
 Scalar: TypeAlias = bool | int | float
 _ACCEPTS = {
@@ -125,6 +125,8 @@ def _is_double(value: Scalar) -> bool:
 
 
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
+    if type(value) is float and dtype == "float64":  # as nearly always
+        return Leaf(Const(value, dtype), shape, 0, (0,) * len(shape))
     if dtypes.is_integer(dtype) and isinstance(value, float):
         dtype = "float64"
     if dtypes.is_float(dtype) and not _is_double(value):

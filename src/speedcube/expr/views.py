@@ -88,7 +88,7 @@ def _sliced(root: Expr, items: tuple[slice, ...]) -> Expr:
     for axis, entry in enumerate(items):
         extent = shape[axis]
         start, stop, step = _slice_indices(entry, extent)
-        count = len(range(start, stop, step))
+        count = stop - start if step == 1 and start <= stop else len(range(start, stop, step))
         if start or step != 1 or count != extent:
             all_of_it = False
             offset += strides[axis] * start

@@ -25,9 +25,12 @@ _DEEPEST: Final = 64  # nested recipes that are pickled; more are worked out for
 _LONGEST: Final = 1 << 12  # and that are kept
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Grid:
-    """``rule`` of the grids ``sources`` and of ``arguments``; ``depth`` counts nested recipes."""
+    """``rule`` of the grids ``sources`` and of ``arguments``; ``depth`` counts nested recipes.
+
+    Never changed; frozen it would take twice as long to make, and each operation makes one.
+    """
 
     rule: Callable[..., Chunks]
     sources: tuple[Grid, ...]
@@ -63,7 +66,7 @@ def _unknown(grid: Grid) -> list[Grid]:
 
 def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
     known = tuple(sources)
-    depth = 1 + max([source.depth for source in known])
+    depth = 1 + (known[0].depth if len(known) == 1 else max([source.depth for source in known]))
     grid = Grid(rule, known, arguments, depth)
     return grid if depth <= _LONGEST else Grid(_as_they_are, (), (grid.chunks,))
 
@@ -228,8 +231,9 @@ def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
 
 def joined(grids: Sequence[Grid]) -> Grid:
     """The grid of an element-wise operation: the cuts of all its arrays."""
-    if len(grids) == 1 or all(grid is grids[0] for grid in grids):
-        return grids[0]
+    first = grids[0]
+    if not [grid for grid in grids if grid is not first]:
+        return first
     return _derived(_joined, grids)
 
 

@@ -31,6 +31,8 @@ def compute(
 ) -> Any:
     """The values: a NumPy array, a NumPy scalar for 0-d; ``to="cupy"`` leaves them on the GPU.
 
+    What stays there may still be made, in the order of CuPy's current stream.
+
     ``on`` names the rung (``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...);
     ``scheduler`` is Dask's word for it. Without either: the innermost `speedcube.on`, an
     active Client, Dask's configured scheduler, or the rung predicted to be fastest.

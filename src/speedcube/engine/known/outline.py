@@ -74,11 +74,11 @@ class Outline:
     def _stored(self, source: Stored) -> tuple[Key, ...]:
         name = id(source)
         if name not in self.numbers:
-            if type(source.buffer) is not np.ndarray and not source.on_device:
+            if not isinstance(source.buffer, np.ndarray) and not source.on_device:
                 raise NoOutlineError
             self.numbers[name] = len(self.data)
             self.data.append(source)
-        return (self.numbers[name], source.dtype, type(source.buffer) is np.ndarray)
+        return (self.numbers[name], source.dtype, source.on_device)
 
     def _constant(self, source: Const) -> tuple[Key, ...]:
         name = _identity(source)
