@@ -63,6 +63,13 @@ ARRAYS = {
         "array = sc.asarray(np.ones((1000, 2000)))\n"
         "for _ in range(40): array = array[1:-1] + (array[:-2] - array[2:]) * 0.1"
     ),
+    "steps round a torus": (
+        "array = sc.asarray(np.ones((1000, 2000)))\n"
+        "for _ in range(12): array = sc.roll(array, 1, 0) - sc.pad(array[:, 2:], ((0, 0), (1, 1)))"
+    ),
+    "sums over pieces": (
+        "array = sc.concatenate([rng.random((3000, 900)), rng.random((2000, 900))]).std(axis=0)"
+    ),
     "80 GB, a slice": "array = rng.normal(size=(100_000, 100_000))[::100, ::100].sum(axis=1)",
 }
 

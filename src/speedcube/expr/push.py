@@ -151,7 +151,8 @@ def places(leaf: Leaf, shape: Shape) -> tuple[tuple[int, ...], Matrix] | None:
         at, rest = divmod(rest, stride)
         start.append(at)
     columns = [
-        _steps(stride, extent, straight, shape)
+        _along_one(stride, extent, start, straight, shape)
+        or _steps(stride, extent, straight, shape)
         for stride, extent in zip(leaf.strides, leaf.shape, strict=True)
     ]
     matrix = tuple(tuple(column[a] for column in columns) for a in range(len(shape)))
@@ -162,10 +163,21 @@ def places(leaf: Leaf, shape: Shape) -> tuple[tuple[int, ...], Matrix] | None:
     return tuple(start), matrix
 
 
-def _steps(stride: int, extent: int, straight: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
-    """A step of ``stride`` positions as steps along each axis, taken ``extent - 1`` times."""
+def _along_one(
+    stride: int, extent: int, start: list[int], straight: tuple[int, ...], shape: Shape
+) -> tuple[int, ...] | None:
+    """A step of ``stride`` positions as steps along a single axis, if they stay on it."""
     if extent == 1 or stride == 0:
         return (0,) * len(shape)
+    for k, (one, at, size) in enumerate(zip(straight, start, shape, strict=True)):
+        step, rest = divmod(stride, one)
+        if not rest and 0 <= at + step * (extent - 1) < size:
+            return tuple(step if a == k else 0 for a in range(len(shape)))
+    return None
+
+
+def _steps(stride: int, extent: int, straight: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
+    """A step of ``stride`` positions as steps along each axis, taken ``extent - 1`` times."""
     steps = []
     for one, size in zip(straight, shape, strict=True):
         most = (size - 1) // (extent - 1)

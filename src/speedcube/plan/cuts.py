@@ -105,6 +105,8 @@ class _Cutter:
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
         """One more stage; what it leaves."""
+        if source is None and self.pieces.of(root) is None:
+            root = self._whole(root, "cannot be cut into boxes")
         made: Expr | Staged = root if source is None else source
         result = StageResult(made.shape, made.dtype)
         self.requests.append(Request(root, source, result, why))
@@ -179,10 +181,7 @@ class _Cutter:
 
     def _splits(self, root: Expr, readers: list[Leaf]) -> bool:
         """Whether each reader of ``root`` can be cut into regions, and into few."""
-        if not self.pieces.known or not self.pieces.are_among(root):
-            return True
-        views = (self.nodes.pushed(root, leaf) for leaf in readers)
-        return all(view is not None and self.pieces.are_few([view]) for view in views)
+        return not self.pieces.known or all(self.pieces.splits(root, leaf) for leaf in readers)
 
     def _piecewise(self, node: Piecewise) -> Leaf:
         """All of ``node``, of pieces as they are emitted."""

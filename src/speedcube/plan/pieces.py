@@ -49,6 +49,8 @@ class Pieces:
 
     def of(self, root: Expr) -> Borders | None:
         """Where ``root`` is cut; None where its regions would be no boxes."""
+        if not self.known:
+            return (frozenset(),) * len(root.shape)
         if id(root) not in self.seen:
             is_next = isinstance(root, Leaf) or all(id(arg) in self.seen for arg in root.args)
             for node in (root,) if is_next else walk(root):
@@ -68,10 +70,13 @@ class Pieces:
         known = [one for root in roots if (one := self.seen[id(root)][1]) is not None]
         return united(known, len(roots[0].shape)) if len(known) == len(roots) else None
 
-    def are_among(self, root: Expr) -> bool:
-        """Whether ``root`` reads arrays of pieces, and not one piece only."""
+    def splits(self, root: Expr, leaf: Leaf) -> bool:
+        """Whether ``leaf``, which reads ``root``, can be cut into regions, and into few."""
         borders = self.of(root)
-        return borders is None or any(borders)
+        if borders is None or not any(borders):
+            return borders is not None
+        seen = seen_through(leaf, root.shape, borders)
+        return seen is not None and count(seen) <= MOST_REGIONS
 
     def are_few(self, roots: Sequence[Expr]) -> bool:
         """Whether ``roots`` of one shape, read together, can be cut into few regions."""
