@@ -94,6 +94,15 @@ def test_integers(op: str, dtype: str) -> None:
     both(x.astype(dtype), op)
 
 
+@pytest.mark.parametrize("low", [-100, -(2**53) - 3, 2**53 - 3, 2**63 - 9, -(2**63)])
+def test_wide_integers(low: int) -> None:
+    for dtype in ("int64", "uint64") if low > 0 else ("int64",):
+        x = np.random.default_rng(1).integers(low, low + 9, (20, 33), dtype=dtype)
+        for op in ("mean", "var", "std"):
+            both(x, op)
+            both(x[:2], op)
+
+
 def test_long_lines(counted: Counted) -> None:
     x = normals(9000, 5)
     x[:, 2] += 1e6

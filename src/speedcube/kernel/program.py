@@ -82,11 +82,13 @@ class Many:
 
     ``op`` is sum, mean, var, std or dot. ``rows``: the tile loop walks along the elements of a
     result, else across results. ``odd``: results are rounded to odd, to be rounded once more.
-    ``whole``: squares fit a double, as those of float32 do. ``deep``: there are so many terms that
-    what fine rests lose is summed, too. ``short``: so few that a CPU keeps their sums in registers,
-    and that a thread of a GPU takes a row at once. ``parameter`` is the first of six: the number of
-    terms, that times the degrees of freedom, the error of a rest in units, the room of a unit (its
-    exponent's bits), how many reduced steps lie between two that are probed, a rest's own unit.
+    ``whole``: squares fit a double, as those of float32 do, or an element has an error beside it,
+    as a 64-bit integer's double; rests are ordinary sums then. ``deep``: there are so many terms
+    that what fine rests lose is summed, too. ``short``: so few that a CPU keeps their sums in
+    registers, and that a thread of a GPU takes a row at once. ``parameter`` is the first of six:
+    the number of terms, that times the degrees of freedom, the error of a rest in units, the room
+    of a unit (its exponent's bits), how many reduced steps lie between two that are probed, a
+    rest's own unit.
     """
 
     op: str

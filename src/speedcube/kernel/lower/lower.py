@@ -176,7 +176,7 @@ def _of_integers(b: Builder, value: Value, known: Bounds, reduction: str) -> lis
         x = cast(b, value, "float64"), known
         parts, squares = [x], [(x, x)]
     else:
-        high, low = parts = _halves(b, value)
+        high, low = parts = halves(b, value)
         twice = high[0] * b.const(2.0, "float64"), Bounds(-(2.0**64), 2.0**65, 33)
         squares = [(high, high), (twice, low), (low, low)]
     summands = [Summand(part, 0, bounds) for part, bounds in parts]
@@ -186,7 +186,7 @@ def _of_integers(b: Builder, value: Value, known: Bounds, reduction: str) -> lis
     return summands
 
 
-def _halves(b: Builder, value: Value) -> list[_Part]:
+def halves(b: Builder, value: Value) -> list[_Part]:
     """The high and the low half of a 64-bit integer."""
     wide = value if value.type == "uint64" else cast(b, value, "int64")
     low = (wide & b.const(0xFFFF_FFFF, wide.type)).cast("float64")

@@ -2,7 +2,7 @@
 
 A result needs a few words in the cache and a certificate, not a record of limbs, which costs as
 much as thousands of elements. Sums of few results and long lines stay with records, and so does
-what has no certificate: weighted degrees of freedom, wide integers.
+what has no certificate: weighted degrees of freedom, integers that are no doubles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
 from .elements import elements
-from .lower import leaf_codes
+from .lower import halves, leaf_codes
 from .parameters import Parameters
 from .rules import cast
 
@@ -64,9 +64,11 @@ def layout_of(space: Space, source: Reduced) -> Layout | None:
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
-    """The same of a dot, whose products are exact as two doubles."""
+    """The same of what is exact as two doubles: products of a dot, wide integers of a mean."""
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if source.op != "dot" or results < LEAST_RESULTS or not 0 < source.count <= MOST_TERMS:
+    wide = source.op == "mean" and source.dtype == "float64" and not _is_exact(source.arg)
+    pairs = source.op == "dot" or wide
+    if not pairs or results < LEAST_RESULTS or not 0 < source.count <= MOST_TERMS:
         return None
     return _laid_out(space, source, results) if space.size else None
 
@@ -82,8 +84,10 @@ def _short(space: Space, source: Reduced) -> bool:
     """Whether sums of results side by side are kept in registers (float32's have another way)."""
     if any(isinstance(leaf.source, Random) for leaf in space.leaves):
         return False
-    if source.op in ("var", "std", "dot"):
-        return source.op != "dot" and source.count == 2
+    if source.op in ("var", "std"):
+        return source.count == 2
+    if source.op == "dot" or not _is_exact(source.arg):
+        return False
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
 
@@ -130,8 +134,7 @@ def _fits(source: Reduced) -> bool:
             return False
     if dtypes.is_float(source.arg.dtype):
         return True
-    known = analyse(source.arg)
-    return source.op != "sum" and max(abs(known.low), abs(known.high)) <= 2.0**53
+    return source.op in ("var", "std") or (source.op == "mean" and _is_exact(source.arg))
 
 
 def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
@@ -139,16 +142,22 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    short = not layout.rows and _short(space, source)
+    short, exact = not layout.rows and _short(space, source), _is_exact(root)
 
     def make() -> Program:
         b = Builder()
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
-        _outputs(b, values)
+        whole = values[0].type == "float32" and len(roots) == 1
+        if exact:
+            _outputs(b, values)
+        elif source.op == "mean":
+            whole = True
+            _halves(b, values[0])
+        else:
+            _outputs(b, [_wide(b, values[0])])
         result = source.dtype if source.dtype == "float32" else "float64"
         odd = source.dtype in ("float32", "float16")
-        whole = values[0].type == "float32" and len(roots) == 1
         deep = source.count > SHALLOW
         numbers = _numbers(source, parameters)
         many = Many(source.op, layout.rows, odd, whole, deep, numbers, short)
@@ -158,8 +167,34 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
-    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short
+    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, exact
     return alike(nodes, how, space, tiling, codes, parameters, make)
+
+
+def _is_exact(root: Expr) -> bool:
+    """Whether all that ``root`` may be are doubles."""
+    known = analyse(root)
+    return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53
+
+
+def _halves(b: Builder, x: Value) -> None:
+    """A 64-bit integer as the nearest double and what that leaves out."""
+    high, low = (half for half, _ in halves(b, x))
+    near = high + low
+    b.output("x", near)
+    b.output("error", low - (near - high))
+
+
+def _wide(b: Builder, x: Value) -> Value:
+    """A 64-bit integer as a double; an infinity, which no certificate lets pass, where it is none.
+
+    (Of those beyond 2**53 that are doubles, too.)
+    """
+    wide = x if x.type == "uint64" else x.cast("int64").bitcast("uint64")
+    moved = wide if x.type == "uint64" else wide + b.const(2**53, "uint64")
+    most = b.const(2**53 if x.type == "uint64" else 2**54, "uint64")
+    infinity = b.const(math.inf, "float64")
+    return b.select(moved.compare("le", most), cast(b, x, "float64"), infinity)
 
 
 def _outputs(b: Builder, values: Sequence[Value]) -> None:

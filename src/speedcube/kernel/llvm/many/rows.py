@@ -80,7 +80,9 @@ class RowLoops(ManyNest):
     def add(self, tile: Tile, begun: str, units: list[str], taken: list[Taken]) -> None:
         """Add a tile's elements, the first tile's once units are known."""
         t, d, sums = self.text, self.d, self.sums
-        again = len(self.program.element.instrs) <= SHORT or self.many.op == "dot"
+        again = len(self.program.element.instrs) <= SHORT or any(
+            name == "error" for name, _ in self.program.element.outputs
+        )
         largest = t.variable(d.word, "zeroinitializer", "largest")
 
         def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
