@@ -305,14 +305,21 @@ def test_threads_have_programs_of_their_own() -> None:
 
 
 def test_what_fails_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = sc.asarray(np.arange(9.0))
+    """A program that failed is dropped, with the data that threads may still have read."""
+    a = np.arange(9.0)
+    gone = weakref.ref(a)
+    x = sc.asarray(a)
     y = x - x.mean()
     y.compute(on="core")
     with monkeypatch.context() as patch:
         patch.setattr(engine, "run_alone", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             (x - x.mean()).compute(on="core")
+    assert [entry.idle for entry in memory._known.values()] == [[]]
     same(x - x.mean())
+    del a, x, y
+    gc.collect()
+    assert gone() is None
 
 
 def test_without_memory_the_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,11 +64,10 @@ def planned(root: Expr, rung: str, workers: int) -> Iterator[Plan | None]:
     entry = _entry((rung, workers, found.key), found)
     ready = _taken(entry, found) or _made(found, Resources(rung, workers, memory=free // 4))
     check_memory(ready.plan, free)
-    try:
-        yield ready.plan
-    finally:
-        ready.template.forget()
-    if len(entry.idle) < _IDLE:  # not after a failure
+    yield ready.plan
+    # After a failure threads may still read the data: then the copy goes when the last one does.
+    ready.template.forget()
+    if len(entry.idle) < _IDLE:
         entry.idle.append(ready)
 
 
