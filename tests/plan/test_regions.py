@@ -199,3 +199,13 @@ def test_every_printer_shows_pieces() -> None:
     assert "store" in y.source("ir")
     assert (sc.concatenate([X, X]) > 0).mean().explain().covered
     assert "pad(a, 1)" in repr(y)
+
+
+def test_what_is_only_moved_is_copied_piece_by_piece() -> None:
+    """More elements than are copied at once, with gaps, backwards and repeated."""
+    a = np.random.default_rng(1).integers(0, 100, (2300, 2000)).astype("int8")
+    x = sc.asarray(a)
+    assert_same_bits(np.concatenate([x, x[::-1]]).compute(on="core"), np.concatenate([a, a[::-1]]))
+    assert_same_bits(np.dstack([x, x]).compute(on="cores"), np.dstack([a, a]))
+    assert_same_bits(np.repeat(x, 2, axis=1).compute(on="core"), np.repeat(a, 2, axis=1))
+    assert_same_bits(np.tile(x, (2, 1)).compute(on="core"), np.tile(a, (2, 1)))

@@ -15,8 +15,10 @@ Array: TypeAlias = NDArray[Any]
 
 # Elements that NumPy copies at once: between two of its calls it is seen whether to stop.
 _AT_ONCE: Final = 1 << 22
-# Copies of each element side by side, up to which each of them is written by itself.
+# Copies of each element side by side, up to which each of them is written by itself, and elements
+# of the result that stay in the cache until the last one is.
 _COPIES: Final = 16
+_IN_CACHE: Final = 1 << 15
 
 
 def moved(root: Expr, inputs: Mapping[int, Array], out: Any, stop: Stop) -> bool:
@@ -42,13 +44,15 @@ def moved(root: Expr, inputs: Mapping[int, Array], out: Any, stop: Stop) -> bool
 
 
 def _copy(values: Array, out: Array, stop: Stop) -> None:
-    if out.size > _AT_ONCE and out.shape[0] > 1:
-        rows = max(1, out.shape[0] * _AT_ONCE // out.size)
+    repeated = values.ndim > 0 and 1 < out.shape[-1] <= _COPIES and not values.strides[-1]
+    most = _IN_CACHE if repeated else _AT_ONCE
+    if out.size > most and out.shape[0] > 1:
+        rows = max(1, out.shape[0] * most // out.size)
         for first in range(0, len(out), rows):
             here = slice(first, first + rows)
             if not stop.is_set():
                 _copy(values[here] if values.ndim else values, out[here], stop)
-    elif values.ndim and 1 < out.shape[-1] <= _COPIES and not values.strides[-1]:
+    elif repeated:
         for k in range(out.shape[-1]):
             out[..., k] = values[..., k]
     else:
