@@ -83,7 +83,7 @@ def test_persist() -> None:
 
 def test_keywords() -> None:
     x = _data()[1]
-    with pytest.raises(UnsupportedError, match="compute takes no nonsense="):
+    with pytest.raises(UnsupportedError, match="has no keyword 'nonsense'"):
         sc.compute(x, nonsense=1)
     with pytest.raises(ParameterError, match="to='cupy' is not possible on core"):
         sc.compute(x, x.sum(), on="core", to="cupy")

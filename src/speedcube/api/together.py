@@ -118,7 +118,7 @@ def cache(limit: int | str) -> Iterator[Kept]:
     """
     try:
         size = parse_bytes(limit)
-    except (ValueError, TypeError) as err:
+    except (AttributeError, ValueError, TypeError) as err:
         raise ParameterError(
             f"cache takes a number of bytes, such as '2GB', not {limit!r}"
         ) from err

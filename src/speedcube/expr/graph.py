@@ -19,7 +19,7 @@ def below(*roots: Node) -> list[Node]:
             done[id(node)] = node
         else:
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(_children(node)))
+            stack.extend((child, False) for child in reversed(children(node)))
     return list(done.values())
 
 
@@ -31,11 +31,12 @@ def is_short(root: Node, most: int) -> bool:
         node = stack.pop()
         if id(node) not in done:
             done.add(id(node))
-            stack.extend(_children(node))
+            stack.extend(children(node))
     return len(done) <= most
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:
+    """What ``node`` needs, itself or as its source."""
     if isinstance(node, Map):
         return node.args
     if isinstance(node, Leaf):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...expr.graph import below
+from ...expr.graph import below, children
 from ...expr.nodes import (
     Deferred,
     Expr,
@@ -28,8 +28,8 @@ from ...expr.nodes import (
     Reduced,
     Scanned,
     Source,
-    Staged,
     Stored,
+    is_whole,
     whole,
 )
 
@@ -42,9 +42,8 @@ class Kept:
     used: int = 0  # how often a value was used again
     _values: OrderedDict[int, Any] = field(default_factory=OrderedDict)
     _numbers: dict[object, int] = field(default_factory=dict)
-    _sources: dict[object, Any] = field(
-        default_factory=dict
-    )  # alive, so that no other has their ids
+    # Alive, so that no other has their place in memory, or their id.
+    _sources: dict[object, Any] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -66,41 +65,63 @@ class Kept:
         """
         nodes = below(*roots)
         numbers = self._numbered(nodes)
-        kept = {id(n): self._used(numbers[id(n)]) for n in nodes if numbers[id(n)] in self._values}
-        given = {id(root): kept[id(root)].copy()[()] for root in roots if id(root) in kept}
+        kept = {id(n): numbers[id(n)] for n in nodes if numbers[id(n)] in self._values}
         missing = [root for root in roots if id(root) not in kept]
+        made = dict[int, Any]()
         if missing:
-            for root, value in zip(
-                missing, self._made(missing, kept, numbers, compute), strict=True
-            ):
-                given[id(root)] = value
-        return [given[id(root)] for root in roots]
+            values = self._made(missing, kept, numbers, compute)
+            made = {id(root): value for root, value in zip(missing, values, strict=True)}
+        return [
+            made[id(root)] if id(root) in made else self._again(kept[id(root)]).copy()[()]
+            for root in roots
+        ]
 
     def _made(
         self,
         missing: Sequence[Expr],
-        kept: Mapping[int, Any],
+        kept: Mapping[int, int],
         numbers: Mapping[int, int],
         compute: Callable[[Sequence[Expr]], list[Any]],
     ) -> list[Any]:
         """The values of ``missing``, computed from what is ``kept``."""
-        new = _with_values(below(*missing), kept)
-        needed = below(*(new[id(root)] for root in missing))
-        back = {id(made): numbers[number] for number, made in new.items()}
-        parts = [n for n in needed if isinstance(n, (Reduced, Scanned))]
-        if sum(_bytes(part) for part in parts) > self.limit:
-            parts = []
-        asked = [new[id(root)] for root in missing] + [whole(part, part.shape) for part in parts]
-        values = compute(asked)
-        for number, value in zip(
-            [*(numbers[id(root)] for root in missing), *(back[id(part)] for part in parts)],
-            values,
-            strict=True,
-        ):
+        new = self._with_values(_needed(below(*missing), kept, missing), kept)
+        asked = {numbers[id(root)]: new[id(root)] for root in missing}
+        parts = {
+            numbers[number]: whole(node, node.shape)
+            for number, node in new.items()
+            if isinstance(node, (Reduced, Scanned)) and numbers[number] not in asked
+        }
+        if sum(map(_bytes, parts.values())) <= self.limit:
+            asked |= parts
+        values = dict(zip(asked, compute([*asked.values()]), strict=True))
+        for number, value in values.items():
             self._keep(number, np.array(value))
-        return values[: len(missing)]
+        first = dict.fromkeys(values, True)
+        return [_own(values[numbers[id(root)]], first, numbers[id(root)]) for root in missing]
 
-    def _used(self, number: int) -> Any:
+    def _with_values(self, nodes: Sequence[Node], kept: Mapping[int, int]) -> dict[int, Any]:
+        """``nodes`` by their ids, each reading what is ``kept`` of those below."""
+        new: dict[int, Any] = {}
+        for node in nodes:
+            if id(node) in kept:
+                source = Stored(self._again(kept[id(node)]).reshape(-1), node.dtype)
+                is_expr = isinstance(node, (Leaf, Map))
+                new[id(node)] = whole(source, node.shape) if is_expr else source
+            elif isinstance(node, Map):
+                args = tuple(new[id(arg)] for arg in node.args)
+                new[id(node)] = Map(node.op, args, node.shape, node.dtype)
+            elif isinstance(node, Leaf):
+                below_it = new.get(id(node.source), node.source)
+                new[id(node)] = Leaf(below_it, node.shape, node.offset, node.strides)
+            elif isinstance(node, Piecewise):
+                pieces = (replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
+                new[id(node)] = replace(node, pieces=tuple(pieces))
+            else:
+                new[id(node)] = replace(node, arg=new[id(node.arg)])
+        return new
+
+    def _again(self, number: int) -> Any:
+        """A value that is used again."""
         self.used += 1
         self._values.move_to_end(number)
         return self._values[number]
@@ -122,6 +143,9 @@ class Kept:
         """A number for each of ``nodes`` by its id; equal ones have the same."""
         found: dict[int, int] = {}
         for node in nodes:
+            if isinstance(node, Leaf) and _is_all(node):
+                found[id(node)] = found[id(node.source)]
+                continue
             found[id(node)] = self._numbers.setdefault(self._key(node, found), len(self._numbers))
         return found
 
@@ -158,30 +182,33 @@ def _place(buffer: Any) -> object:
     return on_device, where["data"][0], buffer.shape, buffer.strides, where["typestr"]
 
 
-def _bytes(part: Staged) -> int:
+def _is_all(leaf: Leaf) -> bool:
+    """Whether ``leaf`` is a reduction or a scan as it is."""
+    source = leaf.source
+    staged = isinstance(source, (Reduced, Scanned)) and leaf.shape == source.shape
+    return staged and is_whole(leaf)
+
+
+def _bytes(part: Leaf) -> int:
     return math.prod(part.shape) * dtypes.itemsize(part.dtype)
 
 
-def _with_values(nodes: Sequence[Node], kept: Mapping[int, Any]) -> dict[int, Any]:
-    """``nodes`` by their ids, each reading what is ``kept`` of those below."""
-    new: dict[int, Any] = {}
-    for node in nodes:
-        if id(node) in kept:
-            source = Stored(kept[id(node)].reshape(-1), node.dtype)
-            is_expr = isinstance(node, (Leaf, Map))
-            new[id(node)] = whole(source, node.shape) if is_expr else source
-        elif isinstance(node, Map):
-            args = tuple(new[id(arg)] for arg in node.args)
-            new[id(node)] = Map(node.op, args, node.shape, node.dtype)
-        elif isinstance(node, Leaf):
-            source = new.get(id(node.source), node.source)
-            new[id(node)] = Leaf(source, node.shape, node.offset, node.strides)
-        elif isinstance(node, Piecewise):
-            pieces = (replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
-            new[id(node)] = replace(node, pieces=tuple(pieces))
-        else:
-            new[id(node)] = replace(node, arg=new[id(node.arg)])
-    return new
+def _needed(nodes: Sequence[Node], kept: Mapping[int, int], roots: Sequence[Node]) -> list[Node]:
+    """Those of ``nodes`` that ``roots`` need, but for what only what is ``kept`` does."""
+    wanted = {id(root) for root in roots}
+    found = []
+    for node in reversed(nodes):
+        if id(node) in wanted:
+            found.append(node)
+            if id(node) not in kept:
+                wanted.update(id(child) for child in children(node))
+    return found[::-1]
+
+
+def _own(value: Any, first: dict[int, bool], number: int) -> Any:
+    """``value``, for another who asks for it a copy."""
+    is_first, first[number] = first[number], False
+    return value if is_first else value.copy()
 
 
 _active: ContextVar[Kept | None] = ContextVar("kept", default=None)

@@ -98,4 +98,6 @@ def _stored(source: Stored) -> Stored:
 def needs_its_constants(plan: Plan) -> bool:
     """Whether a kernel of ``plan`` was made for the numbers that it has now."""
     kernels = (one for stage in plan.stages for one, _ in kernels_of(stage))
-    return any(constants_count(kernel.root) for kernel in kernels)
+    # What is only moved has no kernel.
+    lowered = (one for one in kernels if one.source is not None or isinstance(one.root, Map))
+    return any(constants_count(one.root) for one in lowered)
