@@ -88,7 +88,7 @@ def test_keywords() -> None:
     with pytest.raises(ParameterError, match="to='cupy' is not possible on core"):
         sc.compute(x, x.sum(), on="core", to="cupy")
     assert sc.compute(x.max(), x.min(), scheduler="threads", num_workers=2)[0] == x.max()
-    assert x.plan(together=[x.sum()], num_workers=3).workers == 3
+    assert x.plan("cores", together=[x.sum()], num_workers=3).workers == 3
 
 
 def test_what_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
