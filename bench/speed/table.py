@@ -17,11 +17,14 @@ BY_NAME: Final[dict[str, Row]] = {row.name: row for row in ROWS}
 NO_OPERATIONS: Final = {
     "Array": "the class",
     "array": "a copy of the data, by NumPy or CuPy",
+    "cache": "a block; bench/together.py has several results",
+    "compute": "of several arrays: bench/together.py",
     "errors": "a module",
     "from_dask_array": "a door: Dask computes the data",
     "from_npy": "a door: the data are a file",
     "ladder": "a program",
     "on": "where it runs",
+    "persist": "of several arrays",
     "random": "a module: bench/draws.py has every method, some are rows here, too",
 }
 

@@ -192,7 +192,7 @@ def test_what_others_have_given_stays(client: Any) -> None:
         "c": PlanCall("c", 1, slow, (TaskRef("b"),)),
     }
     assert _bits(EXPRESSIONS[3], client)
-    submission = Submission(client, calls, expected())
+    submission = Submission(client, calls, ("c",), expected())
     submission.submit([*pids])
     submission.futures["b"].result()
     with _stopped(next(iter(pids.values()))):

@@ -17,10 +17,12 @@ from cuda_host import COMPILER, ONE, HostKernels, fake_cupy, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.boxes import Stop
 from speedcube.engine.compute import plan_for
 from speedcube.engine.finished import gpu as finished
+from speedcube.engine.known import memory
 from speedcube.engine.tasks import Destination, Worker, run_joined
 from speedcube.kernel.cuda.many.teams import Extents, Team, team_of
 
@@ -217,6 +219,8 @@ def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Counted:
     counter = Counted()
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    monkeypatch.setattr(engine, "SMALL", -1)  # by plans, and by those that nobody has run
+    memory._known.clear()
     monkeypatch.setattr(finished.Launches, "failed", lambda launches: counter(launches))
     return counter
 

@@ -438,7 +438,7 @@ def test_host_gives_the_cpus_bits(
     expected = arrays[name].compute(on="core")
     assert_same_bits(arrays[name].compute(on=ONE), expected, "one device")
     assert_same_bits(arrays[name].compute(on=THREE), expected, "three devices")
-    assert host.launches >= (name != "empty")
+    assert host.launches >= (name not in ("empty", "every float16"))  # which NumPy copies
 
 
 @pytest.mark.parametrize("name", ["running sum", "running sums of rows", "product"])
