@@ -107,11 +107,18 @@ def compute(
         value = value_on_gpu(root, rung.devices[0], to != "numpy")
         if value is not None:
             return value
+    return _values([root], rung, to, known)[0]
+
+
+def _values(
+    roots: Sequence[Expr], rung: Rung, to: str | ResultMemory, known: Plans | None = None
+) -> list[Any]:
+    """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
-        with planned(root, rung.name, rung.workers) as remembered:
+        with planned(roots, rung.name, rung.workers) as remembered:
             if remembered is not None:
-                return _run(remembered, [root], rung, to)[0]
-    return _run(_planned([root], rung, known), [root], rung, to)[0]
+                return _run(remembered, roots, rung, to)
+    return _run(_planned(roots, rung, known), roots, rung, to)
 
 
 def compute_all(
@@ -128,7 +135,7 @@ def compute_all(
     _check_place(to, rung)
 
     def values(some: Sequence[Expr]) -> list[Any]:
-        return _run(_planned(some, rung, None), some, rung, to)
+        return _values(some, rung, to)
 
     kept = active()
     if kept is None or (rung.devices and to != "numpy"):

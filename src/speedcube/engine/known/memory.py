@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -49,15 +49,15 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def planned(root: Expr, rung: str, workers: int) -> Iterator[Plan | None]:
-    """A plan of ``root`` on ``rung``, to be run inside the block; None where none is remembered.
+def planned(roots: Sequence[Expr], rung: str, workers: int) -> Iterator[Plan | None]:
+    """A plan of ``roots`` on ``rung``, to be run inside the block; None where none is remembered.
 
-    Its sources have the data of ``root`` until the block ends. `MemoryLimitError` where it needs
+    Its sources have the data of ``roots`` until the block ends. `MemoryLimitError` where it needs
     more than there is.
     """
     free = machine.free_memory()
     try:
-        found = outline_of(root, free // 4)
+        found = outline_of(roots, free // 4)
     except NoOutlineError:
         yield None
         return
@@ -123,4 +123,4 @@ def _taken(entry: Entry, found: Outline) -> Copy | None:
 
 def _made(found: Outline, resources: Resources) -> Copy:
     template = template_of(found)
-    return Copy(template, make_plan(template.root, resources, "", TILE))
+    return Copy(template, make_plan(template.roots, resources, "", TILE))

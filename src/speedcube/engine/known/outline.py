@@ -8,7 +8,7 @@ counts: ``a + a`` is not ``a + b``. So do shapes, and where in its source a view
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -43,10 +43,11 @@ class Outline:
     """``key``, and in the order of their numbers in it the different sources it leaves out.
 
     ``values`` tells constants apart that the key does not. ``nodes`` are those of the program, each
-    after what it needs.
+    after what it needs; ``roots`` says which of them are asked for.
     """
 
     nodes: list[Node] = field(default_factory=list)
+    roots: tuple[int, ...] = ()
     key: Key = None
     data: list[Stored] = field(default_factory=list)
     constants: list[Const] = field(default_factory=list)
@@ -104,8 +105,8 @@ def _identity(source: Any) -> Key:
     return id(source)
 
 
-def outline_of(root: Node, memory: int) -> Outline:
-    """The outline of ``root``.
+def outline_of(roots: Sequence[Node], memory: int) -> Outline:
+    """The outline of ``roots``.
 
     `NoOutlineError` for what Dask has to compute first, for programs that are too long, and for
     those with an array of more than ``memory`` bytes: how they are cut depends on what is free.
@@ -113,7 +114,7 @@ def outline_of(root: Node, memory: int) -> Outline:
     found = Outline()
     nodes, entries = found.nodes, list[Key]()
     places: dict[int, int] = {}
-    stack: list[Any] = [root]
+    stack: list[Any] = [*roots]
     while stack:
         node = stack[-1]  # it waits here for what it needs
         kind = type(node)
@@ -155,7 +156,8 @@ def outline_of(root: Node, memory: int) -> Outline:
     sizes = {(node.shape, node.dtype) for node in nodes if type(node) is Map}
     if any(math.prod(shape) * dtypes.itemsize(dtype) > memory for shape, dtype in sizes):
         raise NoOutlineError
-    found.key = tuple(entries)
+    found.roots = tuple(places[id(root)] for root in roots)
+    found.key = (found.roots, *entries)
     return found
 
 

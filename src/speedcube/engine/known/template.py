@@ -33,9 +33,9 @@ _NO_DATA: Final = np.empty(0)
 
 @dataclass(eq=False)
 class Template:
-    """``root`` with sources of its own, in the order of an outline's."""
+    """``roots`` with sources of their own, in the order of an outline's."""
 
-    root: Expr
+    roots: tuple[Expr, ...]
     data: list[Stored]
     constants: list[Const]
     random: list[Random]
@@ -86,7 +86,8 @@ def template_of(found: Outline) -> Template:
 
     for node in found.nodes:
         done[id(node)] = again(node)
-    return Template(done[id(found.nodes[-1])], data, constants, random)
+    roots = tuple(done[id(found.nodes[number])] for number in found.roots)
+    return Template(roots, data, constants, random)
 
 
 def _stored(source: Stored) -> Stored:
