@@ -355,3 +355,21 @@ def test_planning_is_what_it_was() -> None:
     y.compute(on="core")
     assert repr(y.plan(on="core")).startswith("Plan on core (asked for")
     assert planning.make_plan is memory.make_plan
+
+
+def test_several_results_are_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def results(seed: int, factor: float) -> list[sc.Array]:
+        x = sc.asarray(np.random.default_rng(seed).normal(size=3000))
+        return [(x * factor).sum(), (x * factor).max(), x[1:] - x[:-1], x.std()]
+
+    rung = engine.resolve("core", None, 1, False, "float64")
+    memory._known.clear()
+    counted = Counted(monkeypatch)
+    for seed, factor in ((1, 2.5), (2, 2.5), (3, -0.5)):
+        arrays = results(seed, factor)
+        values = sc.compute(*arrays, on="core")
+        for value, array in zip(values, arrays, strict=True):
+            roots = [array._expr]
+            plan = engine.make_plan(roots, engine.Resources("core", 1), "", 1024)
+            assert_same_bits(value, engine._run(plan, roots, rung, "numpy")[0])
+    assert counted.plans == 1

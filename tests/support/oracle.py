@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -149,21 +150,27 @@ def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
     """``root`` with every reduction and scan below it replaced by its exact values in memory."""
     give = value or elements
-    done: dict[int, nodes.Stored] = {}
+    done: dict[int, Any] = {}
 
-    def visit(node: nodes.Expr) -> nodes.Expr:
+    def visit(node: Any) -> Any:
+        if id(node) not in done:
+            done[id(node)] = node, again(node)  # alive, so that no other has its id
+        return done[id(node)][1]
+
+    def again(node: Any) -> Any:
         if isinstance(node, nodes.Map):
             return nodes.Map(node.op, tuple(map(visit, node.args)), node.shape, node.dtype)
-        source = node.source
-        if not isinstance(source, nodes.Reduced | nodes.Scanned):
-            return node
-        if id(source) not in done:
-            if isinstance(source, nodes.Reduced):
-                values = reduced(source, give)
-            else:
-                values = scans.scanned(source, give(source.arg)).reshape(-1)
-            done[id(source)] = nodes.Stored(values, source.dtype)
-        return nodes.Leaf(done[id(source)], node.shape, node.offset, node.strides)
+        if isinstance(node, nodes.Leaf):
+            source = visit(node.source)
+            return nodes.Leaf(source, node.shape, node.offset, node.strides)
+        if isinstance(node, nodes.Piecewise):
+            pieces = tuple(replace(piece, expr=visit(piece.expr)) for piece in node.pieces)
+            return replace(node, pieces=pieces)
+        if isinstance(node, nodes.Reduced):
+            return nodes.Stored(reduced(node, give), node.dtype)
+        if isinstance(node, nodes.Scanned):
+            return nodes.Stored(scans.scanned(node, give(node.arg)).reshape(-1), node.dtype)
+        return node
 
     return visit(root)
 

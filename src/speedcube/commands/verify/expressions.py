@@ -15,6 +15,7 @@ from ...api.elementwise import exp, floor, rint, sqrt, where
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed
+from .programs import PROGRAMS
 from .reductions import DOTS, SUMS, reductions
 from .scans import scans
 from .sources import Make, rng, steps, stored, wild_dot
@@ -95,4 +96,5 @@ TABLE: Final[dict[str, Make]] = {
     **mixed(),
     **casts(),
     **DRAWS,
+    **PROGRAMS,
 }
