@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine import compute as engine
@@ -364,7 +365,7 @@ def test_several_results_are_one_program(monkeypatch: pytest.MonkeyPatch) -> Non
 
     rung = engine.resolve("core", None, 1, False, "float64")
     memory._known.clear()
-    counted = Counted(monkeypatch)
+    counted = Counts(monkeypatch)
     for seed, factor in ((1, 2.5), (2, 2.5), (3, -0.5)):
         arrays = results(seed, factor)
         values = sc.compute(*arrays, on="core")
