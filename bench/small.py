@@ -175,7 +175,8 @@ def in_processes(trees: dict[str, str], on_gpu: bool, turns: int = 3) -> dict[st
     for _ in range(turns):
         for name, source in trees.items():
             command = [sys.executable, __file__, "--one", *["--gpu"] * on_gpu]
-            environment = {**os.environ, "PYTHONPATH": source}
+            paths = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+            environment = {**os.environ, "PYTHONPATH": paths}
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True
             )
