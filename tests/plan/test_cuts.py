@@ -16,11 +16,12 @@ from speedcube.engine.writer import Writer
 from speedcube.errors import UnsupportedError
 from speedcube.expr.graph import below
 from speedcube.expr.interpret import interpret
-from speedcube.expr.nodes import Expr, Leaf, Map
+from speedcube.expr.nodes import Expr, Leaf, Map, walk
 from speedcube.expr.push import Nodes, places
 from speedcube.kernel.lower.reference import draw
 from speedcube.plan import costs, cuts
 from speedcube.plan.cuts import cut
+from speedcube.plan.plan import Resources, make_plan
 
 DATA = np.random.default_rng(3).normal(size=(60, 50))
 
@@ -256,3 +257,40 @@ def test_places_are_those_that_a_leaf_reads(shape: list[int], data: st.DataObjec
     pushed = Nodes().pushed(source, leaf)
     assert pushed is not None, "stored data that lie in order can be read anyhow"
     assert np.array_equal(interpret(pushed, draw).reshape(-1), read)
+
+
+def _generation(alive: sc.Array) -> sc.Array:
+    cells = alive.astype("int8")
+    rows = cells + sc.roll(cells, 1, 0) + sc.roll(cells, -1, 0)
+    around = rows + sc.roll(rows, 1, 1) + sc.roll(rows, -1, 1) - cells
+    return (around == 3) | (alive & (around == 2))
+
+
+def test_what_a_kernel_makes_on_the_way_is_not_repeated_from_the_start() -> None:
+    """The cells are read in nine ways and kept; whether they live is read as it is."""
+    alive = sc.asarray(np.random.default_rng(1).random((300, 400)) < 0.4)
+    wanted = np.asarray(alive.compute(on="core"))
+    sizes = []
+    for _ in range(12):
+        alive, cells = _generation(alive), wanted.astype("int8")
+        rows = cells + np.roll(cells, 1, 0) + np.roll(cells, -1, 0)
+        around = rows + np.roll(rows, 1, 1) + np.roll(rows, -1, 1) - cells
+        wanted = (around == 3) | (wanted & (around == 2))
+        stages = alive.plan(on="core").stages
+        sizes.append(max(len(walk(stage.root)) for stage in stages))
+    assert "made for others on the way" in {stage.why for stage in stages}
+    assert max(sizes) < 40, sizes
+    assert_same_bits(alive.compute(on="core"), wanted)
+
+
+def test_a_gpus_memory_is_dearer_beside_its_operations() -> None:
+    """So more steps of a stencil share a kernel there."""
+    u = sc.asarray(np.zeros((4096, 4096)))
+    for _ in range(12):
+        inner = u[1:-1, 1:-1]
+        u = inner + (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * inner) * 0.1
+    stages = {
+        traffic: len(make_plan(u._expr, Resources("a rung", 1, traffic=traffic), "", 1024).stages)
+        for traffic in (1.0, costs.GPU_TRAFFIC)
+    }
+    assert stages[costs.GPU_TRAFFIC] < stages[1.0]

@@ -21,6 +21,7 @@ from ..kernel.llvm.compile import source as llvm_source
 from ..kernel.llvm.compile import styles
 from ..kernel.llvm.simd import targets
 from ..kernel.program import Program
+from ..plan.costs import GPU_TRAFFIC
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from ..plan.regions import kernels_of
 from . import machine
@@ -68,7 +69,9 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
-        resources = Resources(rung.name, rung.workers, memory=machine.free_memory() // 4)
+        traffic = GPU_TRAFFIC if rung.devices else 1.0
+        memory = machine.free_memory() // 4
+        resources = Resources(rung.name, rung.workers, memory=memory, traffic=traffic)
         known[key] = make_plan(roots, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
     return known[key]
@@ -115,7 +118,7 @@ def _values(
 ) -> list[Any]:
     """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
-        with planned(roots, rung.name, rung.workers) as remembered:
+        with planned(roots, rung.name, rung.workers, bool(rung.devices)) as remembered:
             if remembered is not None:
                 return _run(remembered, roots, rung, to)
     return _run(_planned(roots, rung, known), roots, rung, to)

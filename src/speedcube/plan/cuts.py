@@ -27,6 +27,7 @@ from ..expr.nodes import (
     Scanned,
     Staged,
     StageResult,
+    walk,
     whole,
 )
 from ..expr.piecewise.regions import pieced, without_pieces
@@ -39,15 +40,15 @@ KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
 
 
-def cut(roots: Sequence[Expr], memory: int = KEPT) -> Cut:
+def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0) -> Cut:
     """The stages of ``roots``, made once what they share.
 
-    None of them keeps more than ``memory`` bytes for others.
+    None of them keeps more than ``memory`` bytes for others; ``traffic`` as for `costs.of_keeping`.
     """
     targets = [own_source(root) or root for root in roots]
     nodes = below(*targets)
     wanted = frozenset(id(target) for target in targets)
-    cutter = _Cutter(memory, readers_of(nodes), memories(nodes), wanted)
+    cutter = _Cutter(memory, traffic, readers_of(nodes), memories(nodes), wanted)
     for node in nodes:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)
@@ -57,6 +58,7 @@ def cut(roots: Sequence[Expr], memory: int = KEPT) -> Cut:
 @dataclass
 class _Cutter:
     memory: int
+    traffic: float
     readers: Readers
     gathers: frozenset[int]  # the leaves that gathers read at positions of their own
     wanted: frozenset[int]  # the roots
@@ -65,6 +67,7 @@ class _Cutter:
     results: dict[int, StageResult] = field(default_factory=dict)  # of sources that are kept
     staged: dict[object, StageResult] = field(default_factory=dict)  # by what they do
     kept: dict[int, bool] = field(default_factory=dict)  # whether a source is
+    inside: set[int] = field(default_factory=set)  # maps that kernels make on the way
     weights: dict[int, int] = field(default_factory=dict)  # of what is emitted, at most
     nodes: Nodes = field(default_factory=Nodes)
     pieces: Pieces = field(default_factory=Pieces)
@@ -110,6 +113,8 @@ class _Cutter:
         made: Expr | Staged = root if source is None else source
         result = StageResult(made.shape, made.dtype)
         self.requests.append(Request(root, source, result, why))
+        if source is None:
+            self.inside.update(id(node) for node in walk(root) if isinstance(node, Map))
         return result
 
     def _leaf(self, leaf: Leaf) -> Expr:
@@ -174,7 +179,7 @@ class _Cutter:
         reads = sum(costs.reads(leaf) for leaf in readers)
         if id(source) in self.wanted:  # it is made and stored in any case
             return costs.of_reading(reads, itemsize) < each * reads
-        once = each * size + costs.of_keeping(size, itemsize, reads)
+        once = each * size + costs.of_keeping(size, itemsize, reads, self.traffic)
         if costs.is_drawn(root):
             once *= _DRAWN
         return once < each * reads
@@ -205,7 +210,7 @@ class _Cutter:
         return without_pieces(root, kept) if kept else root
 
     def _map(self, node: Map) -> Expr:
-        args = [self._arg(arg) for arg in node.args]
+        args = [self._stored(self._arg(arg)) for arg in node.args]
         if self.pieces.known and not self.pieces.are_few(args):
             args = [self._whole(arg, "too many regions") for arg in args]
         own = costs.weight(node)
@@ -222,13 +227,23 @@ class _Cutter:
         self.weights[id(one)] = min(total, self.weights.get(id(one), total))
         return one
 
+    def _stored(self, arg: Expr) -> Expr:
+        """``arg``, from memory where a kernel makes it in any case and to repeat it costs more."""
+        if id(arg) not in self.inside:
+            return arg
+        size, itemsize = math.prod(arg.shape), dtypes.itemsize(arg.dtype)
+        each = costs.of_element(arg) + self.pieces.cost(arg)
+        storing = costs.of_keeping(size, itemsize, size, self.traffic)
+        if id(arg) not in self.results and (each * size < storing or not self._fits(arg)):
+            return arg
+        return self._cut(arg, "made for others on the way")
+
     def _fits(self, root: Expr) -> bool:
         return math.prod(root.shape) * dtypes.itemsize(root.dtype) <= self.memory
 
-    def _cut(self, root: Expr) -> Leaf:
-        """What is left in a kernel of ``root``, for which it has no room."""
+    def _cut(self, root: Expr, why: str = "its reader's kernel is long enough") -> Leaf:
+        """What is left in a kernel of ``root``, which is read from memory."""
         if id(root) not in self.results:
-            why = "its reader's kernel is long enough"
             self.results[id(root)] = self.request(root, None, why)
         return self.nodes.leaf(whole(self.results[id(root)], root.shape))
 

@@ -23,13 +23,15 @@ class Resources:
     """Where a plan runs, as far as planning cares.
 
     ``shared``: workers write into one result array. ``memory``: bytes that a stage may keep for
-    others; what is larger is computed again where it is read.
+    others; what is larger is computed again where it is read. ``traffic``: how dear its memory is
+    beside its operations, a CPU's core being 1 (`costs.GPU_TRAFFIC`).
     """
 
     name: str
     workers: int
     shared: bool = True
     memory: int = KEPT
+    traffic: float = 1.0
 
 
 class PrettyPrinter(Protocol):
@@ -103,7 +105,7 @@ def _count(number: int, noun: str) -> str:
 def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, tile: int) -> Plan:
     """The plan of ``root``, or of several roots together, on ``resources``."""
     roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
-    made = cut(roots, resources.memory)
+    made = cut(roots, resources.memory, resources.traffic)
     passes = tuple(
         make_pass(requests, resources.workers)
         for requests in passes_of(made.requests, made.results)

@@ -11,6 +11,7 @@ from typing import Final
 
 from ...expr.nodes import Expr
 from ...expr.space import TILE
+from ...plan.costs import GPU_TRAFFIC
 from ...plan.plan import Plan, Resources, check_memory, make_plan
 from .. import machine
 from .outline import Key, NoOutlineError, Outline, outline_of
@@ -49,7 +50,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def planned(roots: Sequence[Expr], rung: str, workers: int) -> Iterator[Plan | None]:
+def planned(roots: Sequence[Expr], rung: str, workers: int, on_gpu: bool) -> Iterator[Plan | None]:
     """A plan of ``roots`` on ``rung``, to be run inside the block; None where none is remembered.
 
     Its sources have the data of ``roots`` until the block ends. `MemoryLimitError` where it needs
@@ -61,8 +62,10 @@ def planned(roots: Sequence[Expr], rung: str, workers: int) -> Iterator[Plan | N
     except NoOutlineError:
         yield None
         return
+    traffic = GPU_TRAFFIC if on_gpu else 1.0
+    resources = Resources(rung, workers, memory=free // 4, traffic=traffic)
     entry = _entry((rung, workers, found.key), found)
-    ready = _taken(entry, found) or _made(found, Resources(rung, workers, memory=free // 4))
+    ready = _taken(entry, found) or _made(found, resources)
     check_memory(ready.plan, free)
     yield ready.plan
     # After a failure threads may still read the data: then the copy goes when the last one does.
