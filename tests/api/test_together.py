@@ -89,6 +89,8 @@ def test_keywords() -> None:
         sc.compute(x, x.sum(), on="core", to="cupy")
     assert sc.compute(x.max(), x.min(), scheduler="threads", num_workers=2)[0] == x.max()
     assert x.plan("cores", together=[x.sum()], num_workers=3).workers == 3
+    with pytest.raises(ParameterError, match="together= takes speedcube's arrays, not int"):
+        x.plan(together=[3])
 
 
 def test_what_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

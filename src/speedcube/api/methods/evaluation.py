@@ -10,6 +10,7 @@ from ...engine.clusters.patience import waiting
 from ...engine.explain import Explanation
 from ...engine.explain import explain as explanation
 from ...engine.rungs import with_threads
+from ...errors import ParameterError
 from ...plan.plan import Plan
 from ..stored import leaf_of
 from .lazy import A, Lazy
@@ -93,6 +94,9 @@ def plan(
     if not together:
         return engine.plan_for(self._expr, *where, self._gpu, self._plans)[0]
     arrays = [self, *together]
+    for one in together:
+        if not hasattr(one, "_expr"):
+            raise ParameterError(f"together= takes speedcube's arrays, not {type(one).__name__}")
     roots = [array._expr for array in arrays]
     return engine.plan_for(roots, *where, any(array._gpu for array in arrays))[0]
 
