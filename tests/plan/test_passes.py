@@ -166,6 +166,16 @@ def test_special_values() -> None:
         same(x.sum(), x.std(), x.max(), x.min(), (x * x).sum(), x.mean(), x * 2)
 
 
+def test_results_made_of_the_same_pieces_share_a_pass() -> None:
+    """Region by region."""
+    x = _stored().reshape(700, 100)
+    wide = sc.roll(x, 1, 0) + sc.roll(x, -1, 1)
+    arrays = wide * 2, wide > 0, wide.astype("float32")
+    assert passes(*arrays) == [["store", "store", "store"]]
+    same(*arrays)
+    assert passes(sc.roll(x, 1, 0) + 1, sc.roll(x, 2, 0) + 1) == [["store"], ["store"]]
+
+
 def test_shapes_that_are_cut_in_tiles() -> None:
     """Transposed, strided, broadcast, short rows: the loops of a store that is also folded."""
     base = sc.asarray(np.random.default_rng(5).normal(size=(90, 70, 6)))

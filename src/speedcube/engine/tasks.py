@@ -165,6 +165,12 @@ class Worker:
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several stages: stored in ``shares``, or the records it gives."""
+        regions = regions_of(one.visited, part)
+        for region in regions:
+            here = [share[region.kept] for share in shares]  # of pieces there are no reductions
+            run_part(one, region.part, here, inputs, self.device, self.stop)
+        if regions:
+            return (None,) * len(shares)
         return run_part(one, part, shares, inputs, self.device, self.stop)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:

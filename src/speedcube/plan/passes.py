@@ -2,8 +2,8 @@
 
 A reduction to one number and a stored result can be made as their elements come by. So those that
 visit an array of one shape and read something in common are one pass, if none needs what comes
-after it. Scans, products, places of extremes, results by axes and what is made of pieces have
-passes of their own.
+after it. Scans, products, places of extremes, results by axes and reductions of pieces have passes
+of their own; results that are stored and made of the same pieces share one.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class _Group:
     alone: bool
     needs: frozenset[int]
     reads: set[int] = field(default_factory=set)
+    pieces: frozenset[int] = frozenset()  # arrays of pieces that are read
     weight: int = 0
 
     @classmethod
@@ -84,11 +85,14 @@ class _Group:
         sources = [leaf.source for leaf in leaves_within(one.root)]
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
-        return cls([one], not _shares(one), needs, reads, sum(map(costs.weight, nodes)))
+        pieces = frozenset(id(leaf.source) for leaf in pieced(one.root))
+        return cls([one], not _shares(one), needs, reads, pieces, sum(map(costs.weight, nodes)))
 
     def takes(self, other: _Group) -> bool:
         """Whether ``other`` can be made with these, and gains by it."""
         if self.alone or other.alone or not self.reads & other.reads:
+            return False
+        if self.pieces != other.pieces:
             return False
         if self.requests[0].root.shape != other.requests[0].root.shape:
             return False
@@ -104,10 +108,12 @@ class _Group:
 
 def _shares(one: Request) -> bool:
     """Whether ``one`` can be made with others."""
-    if not math.prod(one.root.shape) or pieced(one.root):
+    if not math.prod(one.root.shape):
         return False
     if one.source is None:
         return True
+    if pieced(one.root):
+        return False
     whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1
     return whole and one.source.op in FOLDED
 
