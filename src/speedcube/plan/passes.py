@@ -21,6 +21,7 @@ from .requests import Request
 from .stages import Stage, cut_stage, make_stage
 
 SINKS: Final = 12  # of a kernel: each takes registers
+EARLIER: Final = 4  # passes
 FOLDED: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "dot"))
 
 
@@ -56,9 +57,9 @@ def passes_of(requests: Sequence[Request], wanted: Sequence[StageResult]) -> lis
     for one in requests:
         group = _Group.of(one)
         first = 1 + max((made.get(need, -1) for need in group.needs), default=-1)
-        # What others keep for later readers is made as late as it can be.
+        # What is kept for later readers takes memory from then on: it is not made much earlier.
         late = one.source is None and id(one.result) not in asked
-        candidates = range(max(first, len(groups) - 1) if late else first, len(groups))
+        candidates = range(max(first, len(groups) - EARLIER) if late else first, len(groups))
         number = next((k for k in candidates if groups[k].takes(group)), len(groups))
         if number == len(groups):
             groups.append(group)
