@@ -272,10 +272,13 @@ def test_a_busy_worker_is_not_taken_for_a_stopped_one(
 
     address = next(iter(_pids(client)))
     assert _bits(EXPRESSIONS[0], client) == wanted[0]
-    held = client.submit(hold, 15, workers=[address], pure=False)
-    time.sleep(1)
-    assert _bits(EXPRESSIONS[2], client, worker_timeout=LIMIT) == wanted[2]
-    assert held.done()
+    for _ in range(4):
+        held = client.submit(hold, 15, workers=[address], pure=False)
+        time.sleep(1)
+        assert _bits(EXPRESSIONS[2], client, worker_timeout=LIMIT) == wanted[2]
+        assert held.done()
+        if held.result() > 10:  # else the machine was busier when it was measured than later
+            break
     assert "its process is busy" in capfd.readouterr().err
     assert _normal(10).sum().plan(on=client).workers == WORKERS
 
