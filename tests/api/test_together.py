@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import dask
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from dask.base import collections_to_expr
 from oracle import assert_same_bits
 
 import speedcube as sc
+from speedcube.engine import compute as engine
 from speedcube.errors import ParameterError, UnsupportedError
 
 
@@ -122,6 +126,24 @@ def test_dask_is_given_one_plan() -> None:
         assert_same_bits(value, array.compute(on="core"))
 
 
+def test_dask_plans_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many arrays there are, and what else is computed with them."""
+    plans = []
+    make = engine.make_plan
+    monkeypatch.setattr(engine, "make_plan", lambda *a: plans.append(make(*a)) or plans[-1])
+    x = _data()[1]
+    found = dask.compute(x.sum(), x.max(), x.std(), dask.delayed(abs)(-3), scheduler="sync")
+    assert found[3] == 3
+    assert len(plans) == 1
+
+
+def test_dask_joins_numbers_that_share_a_pass() -> None:
+    x = _data()[1]
+    arrays = x.sum() * 2, x.sum() + 1
+    for value, array in zip(dask.compute(*arrays, scheduler="sync"), arrays, strict=True):
+        assert_same_bits(value, array.compute(on="core"))
+
+
 def test_dask_persists_together() -> None:
     data, x = _data()
     doubled, total = dask.persist(x * 2, x.max(), scheduler="sync")
@@ -160,6 +182,20 @@ def test_stored_data_are_as_they_were_first_read() -> None:
         assert x.sum().compute(on="core") == before
         assert (x + 0).compute(on="core").sum() == 0, "this was not computed before"
     assert x.sum().compute(on="core") == 0
+
+
+def test_data_are_not_kept() -> None:
+    """Only values are: data go when nobody else has them; what lies there next is told apart."""
+    with sc.cache("1MB") as kept:
+        for k in range(30):
+            data = np.full(50_000, float(k))
+            alive = weakref.ref(data)
+            assert (sc.asarray(data) + 1).max().compute(on="core") == k + 1
+            assert (sc.asarray(data) + 1).max().compute(on="core") == k + 1
+            assert kept.used == k + 1
+            del data
+            gc.collect()
+            assert alive() is None
 
 
 def test_kept_values_are_nobodys() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, ONE, HostKernels, fake_cupy, texts
+from cuda_host import COMPILER, ONE, DeviceArray, HostKernels, fake_cupy, source, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
@@ -23,7 +24,9 @@ from speedcube.engine.boxes import Stop
 from speedcube.engine.compute import plan_for
 from speedcube.engine.finished import gpu as finished
 from speedcube.engine.known import memory
+from speedcube.engine.prepare import prepare, prepare_many
 from speedcube.engine.tasks import Destination, Worker, run_joined
+from speedcube.expr import nodes
 from speedcube.kernel.cuda.many.teams import Extents, Team, team_of
 
 OPS = ("sum", "mean", "var", "std")
@@ -321,3 +324,27 @@ def test_teams_cover_everything(resident: int) -> None:
             assert team.parts == across
         assert team.blocks * team.slots >= kept * (1 if rows else steps)
         assert team.partial_words(1) * 8 <= max(2 * 8 * kept * reduced * steps, 1 << 22)
+
+
+def test_launches_that_wait_keep_no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Those of a program that is known: who runs it next brings data of their own."""
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    data = np.random.default_rng(3).normal(size=6300)
+    array = sc.Array(nodes.whole(nodes.Stored(data.view(DeviceArray), "float64"), (90, 70))).sum(
+        axis=1
+    )
+    stage = plan_for(array._expr, ONE, None, False)[0].stages[-1]
+    part = stage.parts[0]
+    prepared, records = prepare_many(stage, part, gpu=True), prepare(stage, part, None)
+    assert prepared is not None
+    programs = [source(prepared.program), source(records.program)]
+    monkeypatch.setattr(gpu, "gpu_kernel", HostKernels(programs, tmp_path).kernel)
+    assert stage.source is not None
+    for _ in range(2):  # made, then used again
+        found = finished.FinishedPart(prepared, {}, 0).run(stage.source, records, Stop())
+        wanted = sc.asarray(data.reshape(90, 70)).sum(axis=1).compute(on="core")
+        assert_same_bits(np.asarray(found), wanted)
+        (waiting,) = prepared.frames["finished", 0]
+        assert not waiting.launcher.owners

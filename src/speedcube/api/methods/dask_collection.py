@@ -48,7 +48,8 @@ def planned_together(graph: Any) -> Any:
     ours = [one for one in layers if isinstance(getattr(one, "mapping", None), LaterGraph)]
     if len(ours) < 2:
         return graph
-    others = {key: task for one in layers if one not in ours for key, task in one.items()}
+    mine = set(map(id, ours))  # to compare layers would plan each of them
+    others = {key: task for one in layers if id(one) not in mine for key, task in one.items()}
     roots = {name: root for one in ours for name, root in one.mapping.roots.items()}
     return {**others, **collection_graph(roots, ours[0].mapping.place)}
 

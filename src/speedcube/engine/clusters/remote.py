@@ -228,7 +228,7 @@ def chain_parts(shape: tuple[int, ...], axis: int, *parts: Array) -> Array:
 
 def join_parts(axis: int, *parts: Array) -> Array:
     """Task: parts of a result, one after the other along ``axis``."""
-    return np.concatenate(parts, axis=axis)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=axis)
 
 
 def merge_parts(source: Reduced, shape: tuple[int, ...], *records: Array) -> Array:

@@ -98,6 +98,7 @@ class FinishedPart:
         else:
             launches.launcher.start(self.inputs)
         yield launches
+        launches.launcher.owners.clear()  # they are the user's
         if launches.bytes <= _KEPT:
             idle.append(launches)
 

@@ -7,11 +7,13 @@ its operation and the numbers of its arguments. A stored source is known by its 
 from __future__ import annotations
 
 import math
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -42,13 +44,16 @@ class Kept:
     used: int = 0  # how often a value was used again
     _values: OrderedDict[int, Any] = field(default_factory=OrderedDict)
     _numbers: dict[object, int] = field(default_factory=dict)
-    # Alive, so that no other has their place in memory, or their id.
-    _sources: dict[object, Any] = field(default_factory=dict)
+    _held: int = 0  # bytes
+    # By their place: who owns the memory, and a number of its own. Data are not kept alive: another
+    # owner of the same place has another number.
+    _owners: dict[object, tuple[Any, int]] = field(default_factory=dict)
+    _serial: Iterator[int] = field(default_factory=count)
 
     @property
     def nbytes(self) -> int:
         """Bytes that are kept."""
-        return sum(value.nbytes for value in self._values.values())
+        return self._held
 
     def __repr__(self) -> str:
         return (
@@ -129,15 +134,18 @@ class Kept:
     def _keep(self, number: int, value: Any) -> None:
         if value.nbytes > self.limit:
             return
+        before = self._values.pop(number, None)
         self._values[number] = value
-        while self.nbytes > self.limit:
-            self._values.popitem(last=False)
+        self._held += value.nbytes - (0 if before is None else before.nbytes)
+        while self._held > self.limit:
+            self._held -= self._values.popitem(last=False)[1].nbytes
 
     def clear(self) -> None:
         """Keep nothing any more."""
         self._values.clear()
         self._numbers.clear()
-        self._sources.clear()
+        self._owners.clear()
+        self._held = 0
 
     def _numbered(self, nodes: Sequence[Node]) -> dict[int, int]:
         """A number for each of ``nodes`` by its id; equal ones have the same."""
@@ -164,15 +172,25 @@ class Kept:
         if id(source) in found:
             return found[id(source)]
         if isinstance(source, Stored):
-            return self._alive(source, _place(source.buffer))
+            return self._owned(_owner(source.buffer), _place(source.buffer))
         if isinstance(source, Deferred):
-            return self._alive(source, id(source))
+            return self._owned(source, id(source))
         return repr(source)  # which tells 0.0 from -0.0, and 1 from True
 
-    def _alive(self, source: Any, key: object) -> object:
-        """``key``, which nothing else has while ``source`` lives."""
-        self._sources.setdefault(key, source)
-        return type(source), key
+    def _owned(self, owner: Any, place: object) -> object:
+        """What nothing else has that is, was or will be at ``place``."""
+        known, number = self._owners.get(place, (None, 0))
+        if known is None or known() is not owner:
+            number = next(self._serial)
+            self._owners[place] = weakref.ref(owner), number
+        return place, number
+
+
+def _owner(buffer: Any) -> Any:
+    """The array that has the memory of ``buffer``, as far as arrays go."""
+    while isinstance(buffer.base, type(buffer)):
+        buffer = buffer.base
+    return buffer
 
 
 def _place(buffer: Any) -> object:
