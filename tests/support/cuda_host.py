@@ -27,6 +27,7 @@ from speedcube.engine.scans.matrices import ordered
 from speedcube.expr.nodes import Reduced
 from speedcube.kernel.cuda import compile
 from speedcube.kernel.cuda.prelude import THREADS
+from speedcube.kernel.cuda.scans.layout import DeviceScan
 from speedcube.kernel.program import Program
 from speedcube.plan.stages import Part, Stage
 
@@ -40,7 +41,7 @@ THREE = Rung("gpus", "gpus", 3, "GPUs played by the host", (0, 1, 2))
 
 
 @cache
-def source(program: Program) -> str:
+def source(program: Program | DeviceScan) -> str:
     """The CUDA C of one kernel."""
     return compile.source(program)
 
@@ -158,32 +159,41 @@ class HostKernels:
     """Kernels by their text, built together; calls take turns, for shared memory is static."""
 
     def __init__(self, sources: list[str], where: Path) -> None:
+        self.where, self.lock, self.launches = where, threading.Lock(), 0
+        self.runs: dict[str, Any] = {}
+        if sources:
+            self.build(sources)
+
+    def build(self, sources: list[str]) -> None:
+        """Kernels more."""
         assert COMPILER is not None
+        name = f"all{len(self.runs)}"
         lines = [
             f"#define THREADS {THREADS}",
             f'#include "{SHIM}"',
             namespaces(sources),
             *(entry(k, text) for k, text in enumerate(sources)),
         ]
-        (where / "all.cpp").write_text("\n".join(lines))
+        (self.where / f"{name}.cpp").write_text("\n".join(lines))
         options = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fPIC", "-shared"]
         done = subprocess.run(
-            [COMPILER, *options, "-o", "all.so", "all.cpp"],
-            cwd=where,
+            [COMPILER, *options, "-o", f"{name}.so", f"{name}.cpp"],
+            cwd=self.where,
             capture_output=True,
             text=True,
             timeout=600,
         )
         assert done.returncode == 0, done.stderr
-        self.library = ctypes.CDLL(str(where / "all.so"))
-        self.place = {text: k for k, text in enumerate(sources)}
-        self.lock = threading.Lock()
-        self.launches = 0
+        library = ctypes.CDLL(str(self.where / f"{name}.so"))
+        self.runs |= {text: getattr(library, f"run{k}") for k, text in enumerate(sources)}
 
     def kernel(self, program: Any, device: int) -> tuple[Any, int]:
         """What `gpu.gpu_kernel` gives."""
         text = source(program)
-        run = getattr(self.library, f"run{self.place[text]}")
+        with self.lock:
+            if text not in self.runs:
+                self.build([text])  # which scans need depends on the data
+        run = self.runs[text]
 
         def function(grid: tuple[int], block: tuple[int], args: tuple[Any, ...]) -> None:
             assert block == (THREADS,)

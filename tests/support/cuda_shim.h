@@ -69,6 +69,11 @@ static inline u64 atomicAdd(u64 *word, u64 term) {
   *word += term;
   return before;
 }
+static inline u64 atomicMax(u64 *word, u64 value) {
+  u64 before = *word;
+  if (value > before) *word = value;
+  return before;
+}
 static inline i64 atomicMin(i64 *word, i64 value) {
   i64 before = *word;
   if (value < before) *word = value;
@@ -85,19 +90,46 @@ static unsigned current;
 static void (*body)(const u64 *);
 static const u64 *arguments;
 
+/* Where threads wait for each other: all of a block, or the 32 of a warp. */
+struct Barrier {
+  unsigned arrived, passed;
+};
+static Barrier whole, warps_of[(THREADS + 31) / 32];
+static bool went_on;
+static void meet(Barrier &barrier, unsigned count) {
+  unsigned before = barrier.passed;
+  if (++barrier.arrived == count) {
+    barrier.arrived = 0;
+    barrier.passed++;
+    went_on = true;
+  }
+  while (barrier.passed == before) swapcontext(&fibers[current], &scheduler);
+}
+
 static void __threadfence() {} /* one thread after the other sees all that was written */
 static void __syncwarp() {} /* nothing but speed depends on it */
-static void __syncthreads() { swapcontext(&fibers[current], &scheduler); }
+static void __syncthreads() { meet(whole, THREADS); }
 
-/* Shuffles: every thread of a block takes part in each, though only its warp's matter. */
+/* Shuffles: every thread of a warp takes part in each. */
 static u64 exchanged[THREADS];
-template <typename T> static T across(T x, unsigned distance) {
+template <typename T> static T from_lane(T x, unsigned lane) {
+  Barrier &barrier = warps_of[current / 32];
   std::memcpy(&exchanged[current], &x, sizeof x);
-  __syncthreads();
-  std::memcpy(&x, &exchanged[current ^ distance], sizeof x);
-  __syncthreads();
+  meet(barrier, 32);
+  std::memcpy(&x, &exchanged[current / 32 * 32 + lane], sizeof x);
+  meet(barrier, 32);
   return x;
 }
+template <typename T> static T across(T x, unsigned distance) {
+  return from_lane(x, (current ^ distance) % 32);
+}
+template <typename T> static T shifted(T x, unsigned distance) {
+  unsigned lane = current % 32;
+  return from_lane(x, lane < distance ? lane : lane - distance);
+}
+static inline int hidden(int x) { return x; }
+static inline int leading_zeros(u64 x) { return x ? __builtin_clzll(x) : 64; }
+static inline int trailing_zeros(u64 x) { return x ? __builtin_ctzll(x) : -1; }
 
 static void fiber() {
   body(arguments);
@@ -114,14 +146,17 @@ static int run_block() {
     makecontext(&fibers[k], fiber, 0);
     finished[k] = false;
   }
+  whole = {0, 0};
+  for (Barrier &warp : warps_of) warp = {0, 0};
   for (unsigned left = THREADS; left;) {
-    left = 0;
+    went_on = false;
     for (current = 0; current < THREADS; current++) {
+      if (finished[current]) continue;
       threadIdx.x = current;
       swapcontext(&scheduler, &fibers[current]);
-      left += !finished[current];
+      if (finished[current]) left--, went_on = true;
     }
-    if (left && left < THREADS) return 1;
+    if (left && !went_on) return 1;
   }
   return 0;
 }

@@ -19,6 +19,7 @@ from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.scans.layout import DeviceScan
 from ..kernel.cuda.text import HEADER
 from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import Program
@@ -37,7 +38,7 @@ SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
 @lru_cache(maxsize=512)
-def gpu_kernel(program: Program, device: int) -> tuple[DeviceKernel, int]:
+def gpu_kernel(program: Program | DeviceScan, device: int) -> tuple[DeviceKernel, int]:
     """(kernel, thread blocks that fit on the device at once)."""
     import cupy
 

@@ -208,7 +208,7 @@ def _wide(order: AxisOrder, prepared: Prepared, call: Caller) -> Matrices:
 # In memory ---------------------------------------------------------------------------------------
 
 
-def _even(shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+def even_step(shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
     """The one step that walks all of ``shape`` in C order; None if there is none."""
     steps = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     if any(a != b * n for (_, a), (n, b) in pairwise(steps)):
@@ -223,7 +223,7 @@ def straight(root: Expr, dtype: str) -> Array | None:
     """The elements of ``root`` in C order, if they lie so in memory."""
     if not (isinstance(root, Leaf) and isinstance(root.source, Stored) and root.dtype == dtype):
         return None
-    if root.source.on_device or _even(root.shape, root.strides) != 1:
+    if root.source.on_device or even_step(root.shape, root.strides) != 1:
         return None
     array = host_array(root.source)
     address = address_of(array) + root.offset * array.itemsize
@@ -252,7 +252,7 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
     if leaf.source.on_device:
         return None
     cuts = (0, order.first, order.last, len(leaf.shape))
-    steps = [_even(leaf.shape[a:b], leaf.strides[a:b]) for a, b in pairwise(cuts)]
+    steps = [even_step(leaf.shape[a:b], leaf.strides[a:b]) for a, b in pairwise(cuts)]
     matrix, row, column = steps
     if matrix is None or row is None or column != 1:
         return None

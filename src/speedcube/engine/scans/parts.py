@@ -17,6 +17,7 @@ from ..boxes import Stop
 from ..prepare import prepare
 from . import columns, lines
 from .matrices import STRAIGHT, ordered, straight
+from .running import running_on_device
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -81,6 +82,10 @@ class ScanPart:
         """The running results into ``share``; ``before`` is the record of the line so far."""
         if self.stage.join == "carry":
             self._line_after_line(share, 0, before)
+        elif self.device is not None and running_on_device(
+            self.stage, self.part, share, self.inputs, self.device, self.stop
+        ):
+            return
         elif not self._column_results(share):
             source = self.stage.source
             assert isinstance(source, Scanned)

@@ -20,6 +20,8 @@ from ..program import Program
 from .loops import CudaLoops
 from .many.nest import ManyLoops
 from .prelude import THREADS
+from .scans.emit import emit_scan
+from .scans.layout import DeviceScan
 
 OPTIONS: Final = (
     "--std=c++17",
@@ -60,8 +62,10 @@ def compile_cubin(source: str, architecture: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program) -> str:
+def source(program: Program | DeviceScan) -> str:
     """The CUDA C text of ``program``."""
+    if isinstance(program, DeviceScan):
+        return emit_scan(program)
     return (CudaLoops if program.sink.many is None else ManyLoops)(program).emit()
 
 
@@ -89,7 +93,7 @@ def _stored(key: bytes, store: KernelCache) -> Any:
     return None
 
 
-def build(program: Program, device: int, store: KernelCache) -> DeviceKernel:
+def build(program: Program | DeviceScan, device: int, store: KernelCache) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
 

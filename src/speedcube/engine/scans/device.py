@@ -1,0 +1,122 @@
+"""Elements of a scan in a GPU's memory, and the launches that make its results there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import dtypes
+from ...expr.nodes import Expr, Leaf, Map, Stored
+from ...kernel.cuda.prelude import THREADS
+from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape, Tiles
+from ...plan.stages import Stage
+from .. import gpu
+from ..boxes import Stop
+from ..prepare import prepare
+from .matrices import AxisOrder, even_step
+
+Array: TypeAlias = NDArray[Any]
+Inputs: TypeAlias = Mapping[int, Array]
+
+# What kernels read as it lies in memory, and make wider.
+_NARROW: Final = {
+    "float64": ("float32",),
+    "int64": ("int32", "int16", "int8", "uint32", "uint16", "uint8", "bool"),
+    "uint64": ("uint32", "uint16", "uint8", "bool"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceElements:
+    """Elements in the memory of a GPU, of which ``owner`` keeps some of it alive."""
+
+    shape: Shape
+    lie: Lie
+    dtype: str
+    address: int
+    owner: Any
+
+    @property
+    def step(self) -> int | None:
+        """The one step that walks all of them in C order; None if there is none."""
+        shape, lie = self.shape, self.lie
+        extents = (shape.outer, shape.length, shape.inner)
+        return even_step(extents, (lie.matrix, lie.row, lie.column))
+
+
+def device_elements(
+    stage: Stage, order: AxisOrder, inputs: Inputs, device: int, stop: Stop
+) -> DeviceElements:
+    """The elements of ``order`` on the current device: where they lie, or made by their kernel."""
+    assert stage.source is not None
+    root = order.part.root
+    cuts = (0, order.first, order.last, len(root.shape))
+    shape = Shape(*(int(np.prod(root.shape[a:b], dtype=object)) for a, b in pairwise(cuts)))
+    there = _in_memory(root, stage.source.arg.dtype, inputs, cuts)
+    if there is not None:
+        return replace(there, shape=shape)
+    return _made(stage, order, shape, inputs, device, stop)
+
+
+def _in_memory(
+    root: Expr, dtype: str, inputs: Inputs, cuts: tuple[int, ...]
+) -> DeviceElements | None:
+    leaf = root
+    if isinstance(root, Map) and root.op == "cast" and root.args[0].dtype in _NARROW[dtype]:
+        leaf, dtype = root.args[0], root.args[0].dtype
+    if not isinstance(leaf, Leaf) or leaf.dtype != dtype or leaf.shape != root.shape:
+        return None
+    array = inputs.get(id(leaf.source))
+    if array is None and isinstance(leaf.source, Stored):
+        array = leaf.source.buffer
+    steps = [even_step(leaf.shape[a:b], leaf.strides[a:b]) for a, b in pairwise(cuts)]
+    matrix, row, column = steps
+    if array is None or matrix is None or row is None or column is None:
+        return None
+    owner, address = gpu.to_device(array)
+    size = dtypes.itemsize(dtype)
+    address += leaf.offset * size
+    if address % size:
+        return None
+    return DeviceElements(Shape(0, 0, 0), Lie(matrix, row, column), dtype, address, owner)
+
+
+def _made(
+    stage: Stage, order: AxisOrder, shape: Shape, inputs: Inputs, device: int, stop: Stop
+) -> DeviceElements:
+    import cupy
+
+    prepared = prepare(stage, order.part, None)
+    dtype = prepared.program.element.output_type("x")
+    memory = cupy.empty(shape.size, dtype)
+    gpu.run_store(prepared, inputs, memory, device, stop, wait=False)
+    lie = Lie(shape.length * shape.inner, shape.inner, 1)
+    return DeviceElements(shape, lie, dtype, int(memory.data.ptr), memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A launch over elements; what blocks tell each other is in ``told``, ``kept``, ``begun``."""
+
+    elements: DeviceElements
+    device: int
+    told: Any
+    kept: Any = 0
+    begun: Any = 0
+
+    def launch(self, program: DeviceScan, tiles: Tiles, out: int, lie: Lie, unit: int = 0) -> None:
+        """Launch ``program``; its results go to address ``out`` as ``lie`` says."""
+        shape, own = self.elements.shape, self.elements.lie
+        flat = shape.flat(own) + 2 * shape.flat(lie)
+        words = [shape.lines, shape.length, shape.inner, flat, unit, tiles.side]
+        words += [own.matrix, own.row, own.column, lie.matrix, lie.row, lie.column]
+        kernel, _ = gpu.gpu_kernel(program, self.device)
+        arguments = [np.uint64(word % 2**64) for word in (self.elements.address, out, *words)]
+        memory = (x if hasattr(x, "shape") else np.uint64(x) for x in (self.told, self.kept))
+        begun = np.uint64(self.begun)
+        kernel.function((tiles.blocks,), (THREADS,), (*arguments, *memory, begun))
