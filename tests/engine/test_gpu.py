@@ -132,6 +132,27 @@ def test_reductions_of_what_is_on_the_device_stay_there() -> None:
     assert (again.compute(on="gpu") == 2 * first).all()
 
 
+@pytest.mark.parametrize("op", ["cumsum", "cumprod", "prod"])
+@pytest.mark.parametrize(
+    "shape",
+    [(3_000_001,), (3, 1_000_001), (50_000, 40), (400_000, 7), (20, 30, 5000), (9, 200_000)],
+)
+def test_scans_while_blocks_wait_for_each_other(op: str, shape: tuple[int, ...]) -> None:
+    """Many blocks at once, again and again: the order in which they run decides nothing."""
+    import cupy
+
+    x = np.random.default_rng(5).normal(size=shape)
+    x = x * 1e8 ** np.sin(np.arange(shape[-1])) if op == "cumsum" else 1 + x / 1000
+    for values in (x, (x * 99).astype("int64"), x.astype("float32")):
+        there = cupy.asarray(values)
+        for axis in range(len(shape)):
+            wanted = getattr(sc.asarray(values), op)(axis=axis).compute(on="cores")
+            for _ in range(3):
+                found = getattr(sc.asarray(there), op)(axis=axis).compute(on="gpu", to="cupy")
+                assert isinstance(found, cupy.ndarray)
+                assert cupy.asnumpy(found).tobytes() == np.asarray(wanted).tobytes()
+
+
 def test_a_cupy_random_state_means_the_gpu() -> None:
     import cupy
 

@@ -1,4 +1,4 @@
-"""Running sums that a GPU's kernels make have the CPU's bits, however elements are shared.
+"""Running sums and products made by a GPU's kernels have the CPU's bits.
 
 The kernels are built for the host (`cuda_host.py`); which ones are needed the data says. The CPU's
 results are compared with exact fractions in `test_scans.py`.
@@ -21,7 +21,7 @@ from speedcube.engine import gpu
 from speedcube.engine.known import memory
 from speedcube.engine.scans import running
 from speedcube.engine.scans.running import unit_of
-from speedcube.kernel.cuda.scans.emit import emit_scan
+from speedcube.kernel.cuda.scans.emit import KINDS, emit_scan
 from speedcube.kernel.cuda.scans.layout import BLOCK, DeviceScan, Shape, tiles_of
 
 RNG = np.random.default_rng(5)
@@ -53,6 +53,14 @@ def every_axis(x: Any, *names: str) -> list[sc.Array]:
     x = sc.asarray(x)
     axes = [*range(x.ndim), *([None] if x.ndim > 1 else [])]
     return [getattr(x, name)(axis=axis) for name in names for axis in axes]
+
+
+def products(x: Any) -> list[sc.Array]:
+    return every_axis(x, "prod", "cumprod")
+
+
+def near_one(*shape: int) -> np.ndarray:
+    return 1 + RNG.normal(size=shape) / 30
 
 
 def sums(x: Any) -> list[sc.Array]:
@@ -113,6 +121,44 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
     "initial": lambda: [
         sc.cumulative_sum(sc.asarray(RNG.normal(size=(60, 80))), axis=axis, include_initial=True)
         for axis in (0, 1)
+    ],
+    "products of a line": lambda: [
+        y
+        for n in (1, 2, 3, 8, 15, 17, 1023, 1024, 1025, 4096, 4097, 9000, 70_001)
+        for y in products(near_one(n))
+    ],
+    "products of lines": lambda: [
+        y
+        for shape in ((3, 5001), (700, 13), (9000, 1), (1, 9000), (2100, 40), (5, 1, 3))
+        for y in products(near_one(*shape))
+    ],
+    "products of columns": lambda: [*products(near_one(5000, 3)), *products(near_one(7, 37, 11))],
+    "products of special values": lambda: [
+        *products(rarely(SPECIAL, 3, 3000)),
+        *products(rarely((0.0, -0.0, 5e-324, 1e-300), 2000, 3)),
+        *products(hard([1e200, 1e-200, -1e150], 3000)),
+    ],
+    "products of integers": lambda: [
+        *products(RNG.integers(-9, 9, (300, 40)) | 1),
+        *products(RNG.integers(0, 2**63, 3000).astype("uint64") | np.uint64(1)),
+    ],
+    "products of float32": lambda: products(near_one(2100, 40).astype("float32")),
+    "products of views": lambda: [
+        y
+        for x in (near_one(60, 80), near_one(20, 9, 11))
+        for view in (x.T, x[::-1, ::3], x[:, 3:7], np.moveaxis(x, 0, -1))
+        for y in products(view)
+    ],
+    "products over axes": lambda: [
+        sc.asarray(near_one(20, 9, 11)).transpose((2, 1, 0)).prod(axis=1),
+        sc.asarray(near_one(20, 9, 11)).prod(axis=(0, 2)),
+        sc.asarray(near_one(20, 9, 11)).prod(axis=1, keepdims=True),
+        (sc.asarray(near_one(20, 9, 11)) * 1.01).prod(axis=(0, 1)),
+        (sc.asarray(near_one(2000, 11)) * 1.01).cumprod(axis=0),
+        sc.cumulative_prod(sc.asarray(near_one(1500, 3)), axis=0, include_initial=True),
+    ],
+    "a running product of many pieces": lambda: [
+        sc.asarray(1 + RNG.normal(size=1024 * 1030 + 5) / 1000).cumprod()
     ],
     "nothing": lambda: sums(np.empty((3, 0))),
 }
@@ -205,7 +251,7 @@ def test_blocks_cover_everything() -> None:
 
 
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
-@pytest.mark.parametrize("kind", ["range", "lines", "columns"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_it_compiles_for_a_gpu(kind: str, tmp_path: Any) -> None:
     import subprocess
 

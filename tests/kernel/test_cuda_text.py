@@ -447,7 +447,8 @@ def test_where_blocks_end_decides_nothing(
     host: HostKernels, arrays: dict[str, sc.Array], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(gpu, "BLOCK", 700)
-    monkeypatch.setattr(parts, "running_on_device", lambda *_: False)  # as where memory is short
+    for made_there in ("running_on_device", "products_on_device"):
+        monkeypatch.setattr(parts, made_there, lambda *_: False)  # as where memory is short
     expected = arrays[name].compute(on="core")
     assert_same_bits(arrays[name].compute(on=ONE), expected)
     assert_same_bits(arrays[name].compute(on=THREE), expected)

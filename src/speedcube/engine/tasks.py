@@ -95,7 +95,7 @@ class Worker:
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
         share = _share(stage, part, out.array())
-        if stage.op == "prod" and isinstance(share, np.ndarray) and share.flags.c_contiguous:
+        if stage.op == "prod" and share.flags.c_contiguous:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
         results = self.reduced(stage, part, inputs, share.shape, share)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ...expr.nodes import Expr, Leaf, Map, Stored
 from ...kernel.cuda.prelude import THREADS
-from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape, Tiles
+from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape
 from ...plan.stages import Stage
 from .. import gpu
 from ..boxes import Stop
@@ -105,18 +105,24 @@ class Walk:
 
     elements: DeviceElements
     device: int
-    told: Any
+    told: Any = 0
     kept: Any = 0
     begun: Any = 0
 
-    def launch(self, program: DeviceScan, tiles: Tiles, out: int, lie: Lie, unit: int = 0) -> None:
+    def launch(
+        self, program: DeviceScan, blocks: int, out: int, lie: Lie, unit: int = 0, side: int = 0
+    ) -> None:
         """Launch ``program``; its results go to address ``out`` as ``lie`` says."""
         shape, own = self.elements.shape, self.elements.lie
         flat = shape.flat(own) + 2 * shape.flat(lie)
-        words = [shape.lines, shape.length, shape.inner, flat, unit, tiles.side]
+        words = [shape.lines, shape.length, shape.inner, flat, unit, side]
         words += [own.matrix, own.row, own.column, lie.matrix, lie.row, lie.column]
         kernel, _ = gpu.gpu_kernel(program, self.device)
         arguments = [np.uint64(word % 2**64) for word in (self.elements.address, out, *words)]
-        memory = (x if hasattr(x, "shape") else np.uint64(x) for x in (self.told, self.kept))
-        begun = np.uint64(self.begun)
-        kernel.function((tiles.blocks,), (THREADS,), (*arguments, *memory, begun))
+        memory = (address(x) for x in (self.told, self.kept, self.begun))
+        kernel.function((blocks,), (THREADS,), (*arguments, *memory))
+
+
+def address(memory: Any) -> np.uint64:
+    """Where ``memory`` is, an array of a GPU or an address."""
+    return np.uint64(memory.data.ptr if hasattr(memory, "data") else memory)

@@ -18,6 +18,7 @@ from ..prepare import prepare
 from . import columns, lines
 from .matrices import STRAIGHT, ordered, straight
 from .running import running_on_device
+from .trees import products_on_device
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -66,8 +67,20 @@ class ScanPart:
         place, count = part.start % stage.source.count, part.stop - part.start
         return lines.fold(stage.source, stage.block, place, count, self.elements())
 
-    def products(self, out: Array) -> None:
-        """The products of the lines, into ``out``."""
+    def products(self, out: Any) -> None:
+        """The products of the lines, into ``out``, of the host or of a GPU."""
+        if self.device is not None and products_on_device(
+            self.stage, self.part, out, self.inputs, self.device, self.stop
+        ):
+            return
+        if isinstance(out, np.ndarray):
+            self._products(out)
+        else:
+            products = np.empty(out.shape, out.dtype)
+            self._products(products)
+            out.set(products)
+
+    def _products(self, out: Array) -> None:
         source = self.stage.source
         assert source is not None
         if source.count == 0:

@@ -1,4 +1,4 @@
-"""Running sums of a part on a GPU, made there by its own kernels."""
+"""Running sums and products of a part on a GPU, made there by kernels of their own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.nodes import Scanned
-from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape, Tiles, tiles_of, words_of
+from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape, tiles_of, words_of
 from ...kernel.cuda.scans.range import LEAST
 from ...plan.stages import Part, Stage
 from ..boxes import Stop
 from .device import DeviceElements, Walk, device_elements
 from .matrices import even_step, ordered
+from .trees import running_products
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -30,7 +31,7 @@ def running_on_device(
 
     source = stage.source
     assert isinstance(source, Scanned)
-    if source.op != "cumsum" or not share.size or not source.count:
+    if not share.size or not source.count:
         return False
     try:
         with cupy.cuda.Device(device):
@@ -75,9 +76,12 @@ class _Running:
         """The results into ``out``."""
         begin, source = int(out.data.ptr), self.source
         if source.initial:
-            out[(slice(None),) * source.axis + (slice(0, 1),)] = 0
+            out[(slice(None),) * source.axis + (slice(0, 1),)] = 0 if source.op == "cumsum" else 1
             begin += lie.row * out.itemsize
-        self.sums(begin, lie)
+        if source.op == "cumsum":
+            self.sums(begin, lie)
+        else:
+            running_products(self.elements, source, self.device, begin, lie)
 
     def sums(self, out: int, lie: Lie) -> None:
         import cupy
@@ -89,7 +93,8 @@ class _Running:
         told = cupy.zeros(tiles.blocks + 1, np.uint64)
         kept = cupy.empty(2 * tiles.along * program.size * width, np.uint64)
         begun = int(told.data.ptr) + 8 * tiles.blocks
-        Walk(elements, self.device, told, kept, begun).launch(program, tiles, out, lie, unit)
+        walk = Walk(elements, self.device, told, kept, begun)
+        walk.launch(program, tiles.blocks, out, lie, unit, tiles.side)
 
     def program(self) -> tuple[DeviceScan, int]:
         """The kernel for these elements, and the unit of its sums."""
@@ -119,7 +124,7 @@ def _look(elements: DeviceElements, device: int, told: Any) -> None:
         elements = DeviceElements(shape, lie, elements.dtype, elements.address, elements.owner)
     blocks = min(_BLOCKS, -(-elements.shape.size // 1024))
     program = DeviceScan("range", elements.dtype, "float64", "float64")
-    Walk(elements, device, told).launch(program, Tiles(0, 1, blocks), 0, Lie(0, 0, 0))
+    Walk(elements, device, told).launch(program, blocks, 0, Lie(0, 0, 0))
 
 
 def unit_of(found: list[int], length: int) -> tuple[int, int, bool]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from .fixed import begin, sums
 from .layout import DeviceScan
-from .lines import HEAD, PART, PLACES, WHOLE
+from .lines import HEAD, PART, PLACES, PUT, WHOLE
 
 _KERNEL: Final = f"""\
 {HEAD}
@@ -105,4 +105,4 @@ _KERNEL: Final = f"""\
 
 def running_columns(program: DeviceScan) -> str:
     """The text of the kernel of lines side by side."""
-    return begin(program) + sums(program) + PLACES + _KERNEL
+    return begin(program) + sums(program) + PUT + PLACES + _KERNEL

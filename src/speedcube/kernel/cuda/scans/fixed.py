@@ -45,14 +45,6 @@ LOOP
     for (int k = 0; k < SIZE; k++) w[k] = from[k * stride];
   }
 };
-__device__ __forceinline__ void put(double &to, double x) {
-  to = x != x ? bits_to_double(0x7ff8ull << 48) : x;
-}
-__device__ __forceinline__ void put(float &to, double x) {
-  to = x != x ? bits_to_float(0x7fc00000u) : (float)x;
-}
-__device__ __forceinline__ void put(i64 &to, i64 x) { to = x; }
-__device__ __forceinline__ void put(u64 &to, u64 x) { to = x; }
 """
 
 _ADD: Final = """\
@@ -152,7 +144,7 @@ def begin(program: DeviceScan) -> str:
             PRELUDE + _FIRST,
             *(f"typedef {memory(dtype)} {name};" for name, dtype in types.items()),
             f"constexpr int ITEMS = {ITEMS}, WORDS = {program.words}, SIZE = {program.size};",
-            f"constexpr int BLOCKS = {BLOCKS[program.kind] if program.size <= 2 else 2};",
+            f"constexpr int BLOCKS = {BLOCKS.get(program.kind, 4) if program.size <= 2 else 2};",
             f"constexpr bool SPECIAL = {str(program.special).lower()};",
             f"constexpr bool ODD = {str(program.odd).lower()};",
             "",

@@ -12,6 +12,7 @@ ITEMS: Final = 16  # elements a thread takes
 BLOCK: Final = THREADS * ITEMS  # and a thread block
 # Blocks that a multiprocessor holds at least, by kernel, for which registers are kept few.
 BLOCKS: Final = {"range": 6, "lines": 4, "columns": 3}
+GROUPS: Final = 2 * THREADS  # of pieces of a running product, that a block makes larger groups of
 SIDE: Final = 32  # columns side by side, where there are enough rows
 PAIRS: Final = 4  # words up to which sums stay in registers
 WIDER: Final = (6, 9, 18, 35)  # and those that are wider; the last holds every sum of doubles
@@ -19,7 +20,7 @@ WIDER: Final = (6, 9, 18, 35)  # and those that are wider; the last holds every 
 
 @dataclass(frozen=True)
 class DeviceScan:
-    """A kernel of a scan: ``kind`` is range, lines, columns (running sums).
+    """A kernel of a scan, of the ``kind`` that `emit.py` names.
 
     Elements are ``read`` from memory, taken as ``dtype`` (float64, int64 or uint64) and given as
     ``out``, to which floats are rounded once; ``odd`` sums are rounded to odd. Sums have ``words``
@@ -112,3 +113,8 @@ def words_of(bits: int) -> int:
 def _power(number: int) -> int:
     """The least power of two that is ``number`` or more."""
     return 1 << max(0, number - 1).bit_length()
+
+
+def span_of(length: int) -> int:
+    """Elements of a line of ``length`` that a block multiplies: a power of two."""
+    return min(BLOCK, _power(length))

@@ -34,6 +34,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kernel({ARGUMENTS}
   const READ *in = (const READ *)elements_at;
   OUT *out = (OUT *)results_at;"""
 
+# Results as they are given, with NumPy's NaN.
+PUT: Final = """\
+__device__ __forceinline__ void put(double &to, double x) {
+  to = x != x ? bits_to_double(0x7ff8ull << 48) : x;
+}
+__device__ __forceinline__ void put(float &to, double x) {
+  to = x != x ? bits_to_float(0x7fc00000u) : (float)x;
+}
+__device__ __forceinline__ void put(i64 &to, i64 x) { to = x; }
+__device__ __forceinline__ void put(u64 &to, u64 x) { to = x; }
+"""
+
 # Lines are numbered matrix by matrix.
 PLACES: Final = """\
 __device__ __forceinline__ i64 place(i64 line, i64 inner, i64 matrix, i64 column) {
@@ -210,7 +222,7 @@ UNROLL
 
 def running_lines(program: DeviceScan) -> str:
     """The text of the kernel of lines one after the other."""
-    return begin(program) + sums(program) + PLACES + unrolled(_KERNEL, program)
+    return begin(program) + sums(program) + PUT + PLACES + unrolled(_KERNEL, program)
 
 
 def unrolled(text: str, program: DeviceScan) -> str:

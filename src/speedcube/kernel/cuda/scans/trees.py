@@ -1,0 +1,132 @@
+"""Products of `span` neighbours of a line, a power of two: a tree fixed by places in the line.
+
+Neighbours are multiplied, then the products of neighbours; what has no neighbour stays. The
+products of a line's spans are a line of their own. ``unit`` is the span.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .fixed import begin
+from .layout import DeviceScan
+from .lines import HEAD, PLACES, PUT
+
+TIMES: Final = """\
+__device__ __forceinline__ double times(double a, double b) { return a * b; }
+__device__ __forceinline__ i64 times(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
+__device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
+"""
+
+_LINES: Final = f"""\
+constexpr int BLOCK = ITEMS * THREADS, WARPS = THREADS / 32;
+__device__ __forceinline__ int slot(int n) {{ return n + n / ITEMS; }}
+{HEAD}
+  __shared__ VALUE elements[BLOCK + THREADS];
+  __shared__ VALUE warps[WARPS];
+  int t = threadIdx.x, span = (int)unit, shift = 31 - leading_zeros((u64)span << 32);
+  i64 each = (length + span - 1) >> shift, first = (i64)blockIdx.x * (BLOCK >> shift);
+  i64 first_line = each == 1 ? first : first / each, first_span = first - first_line * each;
+  READ loaded[ITEMS];
+  bool there[ITEMS];
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) {{
+    int n = t + j * THREADS, k = n >> shift;
+    i64 line = first_line, number = first_span + k;
+    if (each == 1) {{
+      line += k;
+      number = 0;
+    }} else
+      for (; number >= each; line++) number -= each;
+    i64 p = (number << shift) + (n & (span - 1));
+    there[j] = line < lines && p < length;
+    if (there[j]) loaded[j] = in[line * in_matrix + p * in_row];
+  }}
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++)
+    elements[slot(t + j * THREADS)] = there[j] ? (VALUE)loaded[j] : (VALUE)1;
+  __syncthreads();
+  VALUE x[ITEMS];
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) x[j] = elements[slot(t * ITEMS + j)];
+  i64 spans = lines * each;
+#pragma unroll
+  for (int some = ITEMS; some > 1; some /= 2) {{
+    if (span * some == ITEMS) {{
+#pragma unroll
+      for (int m = 0; m < some; m++) {{
+        i64 number = first + t * some + m, line = each == 1 ? number : number / each;
+        if (number < spans)
+          put(out[line * out_matrix + (number - line * each) * out_row], x[m]);
+      }}
+      return;
+    }}
+#pragma unroll
+    for (int m = 0; m < some / 2; m++) x[m] = times(x[2 * m], x[2 * m + 1]);
+  }}
+  int team = span / ITEMS;
+  for (int d = 1; d < 32; d *= 2) {{
+    VALUE other = across(x[0], d);
+    if (d < team) x[0] = times(x[0], other);
+  }}
+  if (team > 32) {{
+    if ((t & 31) == 0) warps[t >> 5] = x[0];
+    __syncthreads();
+    VALUE w[WARPS];
+    int from = t / team * (team / 32);
+#pragma unroll
+    for (int k = 0; k < WARPS; k++) w[k] = k < team / 32 ? warps[from + k] : (VALUE)1;
+#pragma unroll
+    for (int some = WARPS / 2; some; some /= 2)
+#pragma unroll
+      for (int m = 0; m < some; m++) w[m] = times(w[2 * m], w[2 * m + 1]);
+    x[0] = w[0];
+  }}
+  i64 number = first + t / team;
+  if (t % team == 0 && number < spans) {{
+    i64 line = number / each;
+    put(out[line * out_matrix + (number - line * each) * out_row], x[0]);
+  }}
+}}
+"""
+
+_COLUMNS: Final = f"""\
+{HEAD}
+  __shared__ VALUE shared[THREADS];
+  int t = threadIdx.x, beside = (int)side, deep = THREADS / beside;
+  int d = t / beside, i = t & (beside - 1);
+  i64 across_all = (lines + beside - 1) / beside, row = blockIdx.x / across_all;
+  i64 line = (blockIdx.x - row * across_all) * beside + i;
+  i64 first = (row * deep + d) * ITEMS, left = length - first;
+  int count = line >= lines || left <= 0 ? 0 : left < ITEMS ? (int)left : ITEMS;
+  const READ *from = in + place(line, inner, in_matrix, in_column) + first * in_row;
+  READ loaded[ITEMS];
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) loaded[j] = j < count ? from[j * in_row] : (READ)1;
+  VALUE x[ITEMS];
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) x[j] = (VALUE)loaded[j];
+#pragma unroll
+  for (int some = ITEMS / 2; some; some /= 2)
+#pragma unroll
+    for (int m = 0; m < some; m++) x[m] = times(x[2 * m], x[2 * m + 1]);
+  for (int step = 1; step < deep; step *= 2) {{
+    shared[t] = x[0];
+    __syncthreads();
+    if (d + step < deep) x[0] = times(x[0], shared[t + step * beside]);
+    __syncthreads();
+  }}
+  if (d == 0 && line < lines)
+    put(out[place(line, inner, out_matrix, out_column) + row * out_row], x[0]);
+}}
+"""
+
+
+def line_products(program: DeviceScan) -> str:
+    """The text of the kernel of lines one after the other."""
+    return begin(program) + PUT + TIMES + _LINES
+
+
+def column_products(program: DeviceScan) -> str:
+    """The text of the kernel of lines side by side, each block's `side`; a span is its rows."""
+    return begin(program) + PUT + TIMES + PLACES + _COLUMNS
