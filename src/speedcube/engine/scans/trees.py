@@ -17,6 +17,7 @@ from ...kernel.cuda.scans.layout import (
     DeviceScan,
     Lie,
     Shape,
+    pieces_of,
     span_of,
     tiles_of,
 )
@@ -100,10 +101,12 @@ def running_products(
     shape, dtype = elements.shape, source.arg.dtype
     pieces = -(-shape.length // PIECE)
     groups = _groups(elements, device, dtype, pieces) if pieces > 1 else 0
-    kind = "running line products" if shape.inner == 1 else "running column products"
+    side, kind = THREADS, "running column products"
+    if shape.inner == 1:
+        side, kind = pieces_of(shape.length), "running line products"
     program = DeviceScan(kind, elements.dtype, dtype, source.dtype)
-    blocks = -(-shape.lines * pieces // THREADS)
-    Walk(elements, device, 0, groups).launch(program, blocks, out, lie)
+    blocks = -(-shape.lines * pieces // side)
+    Walk(elements, device, 0, groups).launch(program, blocks, out, lie, 0, side)
 
 
 def _groups(elements: DeviceElements, device: int, dtype: str, pieces: int) -> Any:

@@ -144,7 +144,7 @@ def begin(program: DeviceScan) -> str:
             PRELUDE + _FIRST,
             *(f"typedef {memory(dtype)} {name};" for name, dtype in types.items()),
             f"constexpr int ITEMS = {ITEMS}, WORDS = {program.words}, SIZE = {program.size};",
-            f"constexpr int BLOCKS = {BLOCKS.get(program.kind, 4) if program.size <= 2 else 2};",
+            f"constexpr int BLOCKS = {BLOCKS.get(program.kind, 3) if program.size <= 2 else 2};",
             f"constexpr bool SPECIAL = {str(program.special).lower()};",
             f"constexpr bool ODD = {str(program.odd).lower()};",
             "",

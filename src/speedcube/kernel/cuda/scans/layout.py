@@ -11,7 +11,7 @@ from ..prelude import THREADS
 ITEMS: Final = 16  # elements a thread takes
 BLOCK: Final = THREADS * ITEMS  # and a thread block
 # Blocks that a multiprocessor holds at least, by kernel, for which registers are kept few.
-BLOCKS: Final = {"range": 6, "lines": 4, "columns": 3}
+BLOCKS: Final = {"range": 6, "lines": 4}
 GROUPS: Final = 2 * THREADS  # of pieces of a running product, that a block makes larger groups of
 SIDE: Final = 32  # columns side by side, where there are enough rows
 PAIRS: Final = 4  # words up to which sums stay in registers
@@ -118,3 +118,8 @@ def _power(number: int) -> int:
 def span_of(length: int) -> int:
     """Elements of a line of ``length`` that a block multiplies: a power of two."""
     return min(BLOCK, _power(length))
+
+
+def pieces_of(length: int) -> int:
+    """Pieces of running products that a block takes: more of short lines."""
+    return min(THREADS, max(64, BLOCK // _power(length)))

@@ -57,46 +57,56 @@ _GROUPS: Final = f"""\
 }}
 """
 
+# A block has `side` pieces, and takes as many elements of each at once as it has room for.
 _LINES: Final = f"""\
 {HEAD}
-  __shared__ VALUE elements[(ITEMS + 1) * THREADS];
+  __shared__ VALUE elements[ITEMS * THREADS + THREADS];
   __shared__ i64 froms[THREADS], tos[THREADS];
   __shared__ short counts[THREADS];
-  int t = threadIdx.x;
-  i64 pieces = (length + {PIECE - 1}) / {PIECE}, number = (i64)blockIdx.x * THREADS + t;
+  int t = threadIdx.x, own_pieces = (int)side, each = ITEMS * THREADS / own_pieces;
+  int shift = 31 - leading_zeros((u64)each << 32);
+  i64 pieces = (length + {PIECE - 1}) / {PIECE}, number = (i64)blockIdx.x * own_pieces + t;
   i64 line = pieces == 1 ? number : number / pieces, piece = number - line * pieces;
-  i64 first = piece * {PIECE}, left = line < lines ? length - first : 0;
+  i64 first = piece * {PIECE}, left = line < lines && t < own_pieces ? length - first : 0;
   froms[t] = line * in_matrix + first * in_row;
   tos[t] = line * out_matrix + first * out_row;
   counts[t] = (short)(left < {PIECE} ? left : {PIECE});
   VALUE base = 1, own = 1;
-  if (line < lines) base = before_piece(piece, line, lines, pieces, (const VALUE *)kept);
+  if (left > 0) base = before_piece(piece, line, lines, pieces, (const VALUE *)kept);
   int most = length < {PIECE} ? (int)length : {PIECE};
-  for (int begin = 0; begin < most; begin += ITEMS) {{
+  __syncthreads();
+  READ loaded[ITEMS];
+  for (int begin = -each; begin < most; begin += each) {{
+    if (begin >= 0) {{
+#pragma unroll
+      for (int j = 0; j < ITEMS; j++) {{
+        int n = t + j * THREADS;
+        elements[n + (n >> shift)] = (VALUE)loaded[j];
+      }}
+    }}
     __syncthreads();
-    READ loaded[ITEMS];
+    /* The next ones are on their way while these are multiplied. */
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {{
-      int n = t + j * THREADS, which = n / ITEMS, p = begin + n % ITEMS;
+      int n = t + j * THREADS, which = n >> shift, p = begin + each + (n & (each - 1));
       if (p < counts[which]) loaded[j] = in[froms[which] + p * in_row];
     }}
-#pragma unroll
-    for (int j = 0; j < ITEMS; j++) {{
-      int n = t + j * THREADS;
-      elements[n + n / ITEMS] = (VALUE)loaded[j];
+    if (begin < 0) continue;
+    if (t < own_pieces) {{
+      VALUE *mine = elements + t * (each + 1);
+#pragma unroll 8
+      for (int j = 0; j < each; j++) {{
+        own = times(own, mine[j]);
+        mine[j] = times(base, own);
+      }}
     }}
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {{
-      own = times(own, elements[t * (ITEMS + 1) + j]);
-      elements[t * (ITEMS + 1) + j] = times(base, own);
+      int n = t + j * THREADS, which = n >> shift, p = begin + (n & (each - 1));
+      if (p < counts[which]) put(out[tos[which] + p * out_row], elements[n + (n >> shift)]);
     }}
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < ITEMS; j++) {{
-      int n = t + j * THREADS, which = n / ITEMS, p = begin + n % ITEMS;
-      if (p < counts[which]) put(out[tos[which] + p * out_row], elements[n + n / ITEMS]);
-    }}
   }}
 }}
 """

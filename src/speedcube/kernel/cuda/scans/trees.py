@@ -9,13 +9,31 @@ from __future__ import annotations
 from typing import Final
 
 from .fixed import begin
-from .layout import DeviceScan
+from .layout import ITEMS, DeviceScan
 from .lines import HEAD, PLACES, PUT
 
 TIMES: Final = """\
 __device__ __forceinline__ double times(double a, double b) { return a * b; }
 __device__ __forceinline__ i64 times(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
 __device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
+template <int N> __device__ __forceinline__ VALUE tree(const VALUE *x) {
+  if constexpr (N == 1) return x[0];
+  else return times(tree<N / 2>(x), tree<N / 2>(x + N / 2));
+}
+"""
+
+# A level of a thread's products. Each is printed: a loop that halves is not unrolled.
+_LEVEL: Final = """\
+  if (span * SOME == ITEMS) {
+#pragma unroll
+    for (int m = 0; m < SOME; m++) {
+      i64 number = first + t * SOME + m, line = each == 1 ? number : number / each;
+      if (number < spans) put(out[line * out_matrix + (number - line * each) * out_row], x[m]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int m = 0; m < SOME / 2; m++) x[m] = times(x[2 * m], x[2 * m + 1]);
 """
 
 _LINES: Final = f"""\
@@ -50,20 +68,7 @@ __device__ __forceinline__ int slot(int n) {{ return n + n / ITEMS; }}
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) x[j] = elements[slot(t * ITEMS + j)];
   i64 spans = lines * each;
-#pragma unroll
-  for (int some = ITEMS; some > 1; some /= 2) {{
-    if (span * some == ITEMS) {{
-#pragma unroll
-      for (int m = 0; m < some; m++) {{
-        i64 number = first + t * some + m, line = each == 1 ? number : number / each;
-        if (number < spans)
-          put(out[line * out_matrix + (number - line * each) * out_row], x[m]);
-      }}
-      return;
-    }}
-#pragma unroll
-    for (int m = 0; m < some / 2; m++) x[m] = times(x[2 * m], x[2 * m + 1]);
-  }}
+LEVELS
   int team = span / ITEMS;
   for (int d = 1; d < 32; d *= 2) {{
     VALUE other = across(x[0], d);
@@ -76,11 +81,7 @@ __device__ __forceinline__ int slot(int n) {{ return n + n / ITEMS; }}
     int from = t / team * (team / 32);
 #pragma unroll
     for (int k = 0; k < WARPS; k++) w[k] = k < team / 32 ? warps[from + k] : (VALUE)1;
-#pragma unroll
-    for (int some = WARPS / 2; some; some /= 2)
-#pragma unroll
-      for (int m = 0; m < some; m++) w[m] = times(w[2 * m], w[2 * m + 1]);
-    x[0] = w[0];
+    x[0] = tree<WARPS>(w);
   }}
   i64 number = first + t / team;
   if (t % team == 0 && number < spans) {{
@@ -106,10 +107,7 @@ _COLUMNS: Final = f"""\
   VALUE x[ITEMS];
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) x[j] = (VALUE)loaded[j];
-#pragma unroll
-  for (int some = ITEMS / 2; some; some /= 2)
-#pragma unroll
-    for (int m = 0; m < some; m++) x[m] = times(x[2 * m], x[2 * m + 1]);
+  x[0] = tree<ITEMS>(x);
   for (int step = 1; step < deep; step *= 2) {{
     shared[t] = x[0];
     __syncthreads();
@@ -124,7 +122,9 @@ _COLUMNS: Final = f"""\
 
 def line_products(program: DeviceScan) -> str:
     """The text of the kernel of lines one after the other."""
-    return begin(program) + PUT + TIMES + _LINES
+    some = (ITEMS >> level for level in range(ITEMS.bit_length() - 1))
+    levels = "".join(_LEVEL.replace("SOME", str(n)) for n in some)
+    return begin(program) + PUT + TIMES + _LINES.replace("LEVELS\n", levels)
 
 
 def column_products(program: DeviceScan) -> str:
