@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -56,7 +57,7 @@ def device_elements(
     assert stage.source is not None
     root = order.part.root
     cuts = (0, order.first, order.last, len(root.shape))
-    shape = Shape(*(int(np.prod(root.shape[a:b], dtype=object)) for a, b in pairwise(cuts)))
+    shape = Shape(*(math.prod(root.shape[a:b]) for a, b in pairwise(cuts)))
     there = _in_memory(root, stage.source.arg.dtype, inputs, cuts)
     if there is not None:
         return replace(there, shape=shape)
