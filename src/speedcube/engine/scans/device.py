@@ -24,6 +24,7 @@ from .matrices import AxisOrder, even_step
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
 
+_ROOM: Final = 1 << 30  # bytes of elements that are made beside the results
 # What kernels read as it lies in memory, and make wider.
 _NARROW: Final = {
     "float64": ("float32",),
@@ -51,9 +52,12 @@ class DeviceElements:
 
 
 def device_elements(
-    stage: Stage, order: AxisOrder, inputs: Inputs, device: int, stop: Stop
+    stage: Stage, order: AxisOrder, inputs: Inputs, device: int, stop: Stop, place: Any = None
 ) -> DeviceElements:
-    """The elements of ``order`` on the current device: where they lie, or made by their kernel."""
+    """The elements of ``order`` on the current device: where they lie, or made by their kernel.
+
+    They are made in ``place`` if they fit there. `MemoryError` where they would need much memory.
+    """
     assert stage.source is not None
     root = order.part.root
     cuts = (0, order.first, order.last, len(root.shape))
@@ -61,7 +65,7 @@ def device_elements(
     there = _in_memory(root, stage.source.arg.dtype, inputs, cuts)
     if there is not None:
         return replace(there, shape=shape)
-    return _made(stage, order, shape, inputs, device, stop)
+    return _made(stage, order, shape, inputs, device, stop, place)
 
 
 def _in_memory(
@@ -88,13 +92,25 @@ def _in_memory(
 
 
 def _made(
-    stage: Stage, order: AxisOrder, shape: Shape, inputs: Inputs, device: int, stop: Stop
+    stage: Stage,
+    order: AxisOrder,
+    shape: Shape,
+    inputs: Inputs,
+    device: int,
+    stop: Stop,
+    place: Any,
 ) -> DeviceElements:
     import cupy
 
     prepared = prepare(stage, order.part, None)
     dtype = prepared.program.element.output_type("x")
-    memory = cupy.empty(shape.size, dtype)
+    memory = place
+    if place is None or not (
+        place.dtype == dtype and place.flags.c_contiguous and place.size == shape.size
+    ):
+        if shape.size * dtypes.itemsize(dtype) > _ROOM:
+            raise MemoryError
+        memory = cupy.empty(shape.size, dtype)
     gpu.run_store(prepared, inputs, memory, device, stop, wait=False)
     lie = Lie(shape.length * shape.inner, shape.inner, 1)
     return DeviceElements(shape, lie, dtype, int(memory.data.ptr), memory)

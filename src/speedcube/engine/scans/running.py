@@ -42,7 +42,7 @@ def running_on_device(
                 out = cupy.empty(share.shape, share.dtype)
                 lie = _lie(out, source)
             assert lie is not None
-            _Running(stage, part, inputs, device, stop).into(out, lie)
+            _Running(stage, part, inputs, device, stop, out).into(out, lie)
             cupy.cuda.get_current_stream().synchronize()
             if out is not share:
                 share[...] = out if there else out.get()
@@ -65,12 +65,15 @@ def _lie(out: Any, source: Scanned) -> Lie | None:
 
 
 class _Running:
-    def __init__(self, stage: Stage, part: Part, inputs: Inputs, device: int, stop: Stop) -> None:
+    def __init__(
+        self, stage: Stage, part: Part, inputs: Inputs, device: int, stop: Stop, out: Any
+    ) -> None:
         assert isinstance(stage.source, Scanned)
         self.source, self.device = stage.source, device
         last = self.source.axes[-1] + 1
         order = ordered(part, self.source.axes, tuple(range(last, len(part.root.shape))))
-        self.elements = device_elements(stage, order, inputs, device, stop)
+        # Each element is read before its result takes its place, and by nobody else after.
+        self.elements = device_elements(stage, order, inputs, device, stop, out)
 
     def into(self, out: Any, lie: Lie) -> None:
         """The results into ``out``."""
