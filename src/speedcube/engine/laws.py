@@ -66,7 +66,7 @@ SCANS: Final[dict[str, tuple[str, str]]] = {
     "prod": (BITS, f"{_TREE}; in float64, rounded once"),
     "cumsum": (
         EXACT,
-        "exact sums, each rounded once: in doubles with room for every bit, or limbs",
+        "exact sums, each rounded once: in doubles or integers with room for every bit, or limbs",
     ),
     "cumprod": (BITS, f"what is before each 1024th: {_TREE}; then one by one; in float64"),
 }

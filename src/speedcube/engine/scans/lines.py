@@ -1,8 +1,8 @@
 """Scans: products, running products and running sums of a part's elements, in their order.
 
 The part's own kernel computes the elements, block after block in C order; a small kernel
-(`kernel/llvm/scans/`) takes them from memory. On a GPU rung they are made there and taken
-here, by the CPU's kernel.
+(`kernel/llvm/scans/`) takes them from memory. What a GPU's kernels do not do (`running.py`,
+`trees.py`) is made there and taken here, by the CPU's kernel.
 
 Parts that share a line are first folded, each to a record: its exact sum (an accumulator; one
 word for integers), or the products of its blocks. A part then goes on from the records before it.
