@@ -13,7 +13,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
@@ -24,7 +23,7 @@ from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..boxes import Stop
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records
-from ..results import values
+from ..results import room, values
 from ..tasks import Worker
 from .launch import OneLaunch
 from .structure import NotSmallError, Structure, structure_of, word
@@ -132,7 +131,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
 def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
     source, visits = found.source, math.prod(found.root.shape)
     if source is None:
-        result = np.empty(root.shape, root.dtype)
+        result = room(root.shape, root.dtype, ready.slots.order)
         _call(ready, found, visits, address_of(result))
         return result if root.shape else result[()]
     if ready.slots.several:
@@ -182,7 +181,7 @@ def _with_constants(key: Hashable, found: Structure) -> Hashable:
 
 def _made(found: Structure, key: Hashable, first: Hashable, on_host: bool) -> Reusable | bool:
     try:
-        slots = slots_of(found)
+        slots = slots_of(found, on_host)
     except NotSmallError:
         return _remember(key, False)
     if slots.constants is None and key == first:
