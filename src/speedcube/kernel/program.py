@@ -164,7 +164,6 @@ class Sink:
         return LIMBS * self.groups if self.kind == "exact" else 0
 
 
-# Instructions of an element up to which it takes less time than its way from memory and back.
 LIGHT: Final = 24
 _IN_ORDER: Final = ("unit", "splat")
 _LONG: Final = frozenset(("rare", "loop", "pick", "table", "gather", "idiv", "irem"))
@@ -183,12 +182,17 @@ class Program:
     ragged: bool = False  # some elements may take longer than others
 
     @property
+    def light(self) -> bool:
+        """Whether an element takes less time than its way from memory and back."""
+        instrs = self.element.instrs
+        drawn = any(leaf.stream is not None for leaf in self.leaves)
+        return not drawn and len(instrs) <= LIGHT and not any(i.op in _LONG for i in instrs)
+
+    @property
     def streams(self) -> bool:
         """Whether elements are read and stored one after the other, with little done in between."""
-        body, sink = self.element, self.sink
-        in_order = all(leaf.mode in _IN_ORDER and leaf.stream is None for leaf in self.leaves)
-        light = len(body.instrs) <= LIGHT and not any(i.op in _LONG for i in body.instrs)
-        return sink.kind == "store" and sink.unit_stride and not self.table and in_order and light
+        in_order = not self.table and all(leaf.mode in _IN_ORDER for leaf in self.leaves)
+        return self.sink.kind == "store" and self.sink.unit_stride and in_order and self.light
 
     def __str__(self) -> str:
         fetched = [
