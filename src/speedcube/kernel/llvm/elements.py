@@ -16,6 +16,7 @@ from .text import SCALAR, Text
 HEADER: Final = 8  # geometry words before the extents
 _SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end is not far
 
+COUNTED: Final = ("position", "unit")
 STREAMED: Final = ("stored", "unit")
 NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is stored may lie in L2
 
@@ -47,7 +48,8 @@ class Elements:
     def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
         self.program = program
         self.rolled = rolled
-        self.text = Text(lanes, permuted)
+        in_rows = any((leaf.kind, leaf.mode) == COUNTED for leaf in program.leaves)
+        self.text = Text(lanes, permuted, in_rows)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read
