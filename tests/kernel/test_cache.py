@@ -277,7 +277,7 @@ def tier(store: KernelCache, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Ti
     """New tiers of one small program, as in a new process; all share ``store``."""
     monkeypatch.setattr(tiers, "kernel_cache", lambda: store)
     monkeypatch.setattr(tiers, "FULL_PAYS", 1000)
-    program = _small_program()
+    program = _program(sc.exp(sc.asarray(np.arange(5.0))))
     return lambda: Tiers(program, BEST)
 
 

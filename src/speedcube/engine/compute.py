@@ -36,7 +36,7 @@ from .known.kept import active
 from .known.memory import planned
 from .prepare import prepare
 from .rungs import Rung, active_client, resolve
-from .small.known import SMALL, value_on_gpu
+from .small.known import MOST_AT_ONCE, SMALL, value_on_gpu
 from .small.known import value as small_value
 from .tasks import shaped
 
@@ -101,8 +101,8 @@ def compute(
     visited = _visited(root)
     size = math.prod(visited.shape)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
-    if rung.kind == "core" and size <= SMALL and to in ("numpy", ResultMemory.OF_RUNG):
-        value = small_value(root)
+    if size <= _at_once(rung) and to in ("numpy", ResultMemory.OF_RUNG):
+        value = small_value(root, rung.kind)
         if value is not None:
             return value
     _check_place(to, rung)
@@ -111,6 +111,13 @@ def compute(
         if value is not None:
             return value
     return _values([root], rung, to, known)[0]
+
+
+def _at_once(rung: Rung) -> int:
+    """Elements up to which a computation may be one call in this thread."""
+    if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
+        return MOST_AT_ONCE[rung.kind][0] if SMALL > 0 else -1
+    return -1
 
 
 def _values(

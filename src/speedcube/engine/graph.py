@@ -59,7 +59,10 @@ def build_graph(
     def destination(stage: Stage) -> Destination:
         is_result = id(stage.result) in asked
         stays = leave_on_gpu if is_result else not stage.is_scan and len(devices) == 1
-        return Destination(stage.shape, stage.dtype, devices[0] if devices and stays else None)
+        first = devices[0] if devices else None
+        place = first if stays else None
+        order = plan.order(stage) if not devices else None
+        return Destination(stage.shape, stage.dtype, place, order)
 
     for k, one in enumerate(plan.passes):
         key = f"{token}-{k}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
-from ..expr.nodes import Deferred, Reduced, StageResult
+from ..expr.nodes import Deferred, Reduced, StageResult, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
@@ -27,6 +27,7 @@ class Destination:
     shape: tuple[int, ...]
     dtype: str
     device: int | None = None
+    order: tuple[int, ...] | None = None  # of the axes in host memory, where it is not C's
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _array: Any = None
 
@@ -45,11 +46,24 @@ class Destination:
 
     def _make(self) -> Any:
         if self.device is None:
-            return np.empty(self.shape, self.dtype)
+            return room(self.shape, self.dtype, self.order)
         import cupy
 
         with cupy.cuda.Device(self.device):
             return cupy.empty(self.shape, self.dtype)
+
+
+def room(shape: tuple[int, ...], dtype: str, order: tuple[int, ...] | None) -> Array:
+    """Memory for an array whose axes lie in ``order``, slowest first; None: C order."""
+    if order is None:
+        return np.empty(shape, dtype)
+    return np.empty([shape[k] for k in order], dtype).transpose(np.argsort(order))
+
+
+def strides_of(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of such an array, in elements."""
+    steps = c_strides(tuple(shape[k] for k in order))
+    return tuple(steps[order.index(k)] for k in range(len(shape)))
 
 
 Needs: TypeAlias = Sequence[StageResult | Deferred]

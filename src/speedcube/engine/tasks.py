@@ -62,7 +62,8 @@ class Worker:
             return
         if self.device is None:
             strides = tuple(s // share.itemsize for s in share.strides)
-            prepared = prepare(stage, part, None if whole else strides)
+            packed = whole and share.flags.c_contiguous
+            prepared = prepare(stage, part, None if packed else strides)
             cpu.run_store(prepared, inputs, share, self.stop)
         else:
             self._gpu_store(stage, part, share, inputs, whole)

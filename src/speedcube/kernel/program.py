@@ -164,6 +164,11 @@ class Sink:
         return LIMBS * self.groups if self.kind == "exact" else 0
 
 
+LIGHT: Final = 24
+_IN_ORDER: Final = ("unit", "splat")
+_LONG: Final = frozenset(("rare", "loop", "pick", "table", "gather", "idiv", "irem"))
+
+
 @dataclass(frozen=True)
 class Program:
     """One kernel. Loops: ``kept`` outer ones, ``reduced`` outer ones, then the tile loop."""
@@ -175,6 +180,19 @@ class Program:
     reduced: int
     table: bool
     ragged: bool = False  # some elements may take longer than others
+
+    @property
+    def light(self) -> bool:
+        """Whether an element takes less time than its way from memory and back."""
+        instrs = self.element.instrs
+        drawn = any(leaf.stream is not None for leaf in self.leaves)
+        return not drawn and len(instrs) <= LIGHT and not any(i.op in _LONG for i in instrs)
+
+    @property
+    def streams(self) -> bool:
+        """Whether elements are read and stored one after the other, with little done in between."""
+        in_order = not self.table and all(leaf.mode in _IN_ORDER for leaf in self.leaves)
+        return self.sink.kind == "store" and self.sink.unit_stride and in_order and self.light
 
     def __str__(self) -> str:
         fetched = [

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from .. import dtypes
@@ -65,6 +66,17 @@ class Plan:
     def stages(self) -> tuple[Stage, ...]:
         """All stages in order; the last gives the (last) result."""
         return tuple(stage for one in self.passes for stage in one.stages)
+
+    @cached_property
+    def _last(self) -> frozenset[int]:
+        """Results of stages that are made alone, asked for, and read by no other stage."""
+        alone = {id(one.visited.result) for one in self.passes if one.together is None}
+        read = {id(need) for one in self.passes for need in one.visited.needs}
+        return frozenset(alone.intersection(map(id, self.results)) - read)
+
+    def order(self, stage: Stage) -> tuple[int, ...] | None:
+        """The axes of the result of ``stage``, slowest first, in memory; None: C order."""
+        return stage.order if id(stage.result) in self._last else None
 
     def __repr__(self) -> str:
         lines = [

@@ -29,6 +29,7 @@ from ..expr.nodes import (
 )
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
+from ..expr.space import memory_order
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -92,6 +93,11 @@ class Stage:
             line = self.source.count + self.source.initial
             return (*shape[: axes[0]], line, *shape[axes[-1] + 1 :])
         return tuple(n for k, n in enumerate(self.root.shape) if k not in self.axes)
+
+    @cached_property
+    def order(self) -> tuple[int, ...] | None:
+        """The axes of what is stored, slowest first, as what it reads lies; None: C order."""
+        return memory_order(self.root) if self.source is None else None
 
     @property
     def result_bytes(self) -> int:

@@ -29,7 +29,9 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
 
     def destination(stage: Stage) -> Destination:
         stays = leave_on_gpu if id(stage.result) in asked else not stage.is_scan
-        return Destination(stage.shape, stage.dtype, device if stays else None)
+        place = device if stays else None
+        order = plan.order(stage) if device is None else None
+        return Destination(stage.shape, stage.dtype, place, order)
 
     for one in plan.passes:
         needs = one.visited.needs

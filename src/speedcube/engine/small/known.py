@@ -11,9 +11,9 @@ import math
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
@@ -24,15 +24,19 @@ from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..boxes import Stop
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records
-from ..results import values
+from ..results import room, values
 from ..tasks import Worker
 from .launch import OneLaunch
 from .structure import NotSmallError, Structure, structure_of, word
 from .templates import Slots, slots_of
 
-# Elements up to which a part is one call in the caller's thread: about a millisecond. More than
-# that goes to Dask's scheduler, on every rung.
+# Elements up to which a part is one call in the caller's thread: about a millisecond.
 SMALL: Final = 1 << 20
+# What is more by rung: of elements that take no longer than their way from memory and back; others.
+# On one core there is only the plan to save, and Ctrl-C should not wait for long. Threads of Dask's
+# take 0.15 to 0.4 ms to begin and to end, and share the memory: a second one saves that much above
+# these.
+MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >> 3)}
 # Structures that are remembered; the oldest is forgotten.
 MOST: Final = 512
 
@@ -45,6 +49,14 @@ class Reusable:
     frame: Frame | None  # None: for a GPU
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
     launches: list[OneLaunch] = field(default_factory=list)
+
+    @cached_property
+    def most(self) -> dict[str, int]:
+        """Elements up to which it is one call, by rung."""
+        program = self.slots.prepared.program
+        if program.ragged:
+            return {"core": SMALL, "cores": 0}
+        return {rung: most[not program.light] for rung, most in MOST_AT_ONCE.items()}
 
 
 class OneCall(Caller):
@@ -82,20 +94,22 @@ _known: dict[Hashable, Reusable | bool] = {}  # True: constants count; False: le
 _lock = threading.Lock()
 
 
-def value(root: Expr) -> Any:
+def value(root: Expr, rung: str = "core") -> Any:
     """The value of ``root`` as one call of a kernel in this thread; None where it is no such one.
 
-    A kernel is looked up by the structure, the constants where they count, and the target. Worker
-    counts play no part: this is for the rung ``core``.
+    So where a plan, or on the ``rung`` cores a second thread, would cost more than it brings. A
+    kernel is looked up by the structure, the constants where they count, and the target.
     """
-    if machine.free_memory() < WORKER_OVERHEAD + 8 * SMALL:
+    if machine.free_memory() < WORKER_OVERHEAD + 8 * max(SMALL, math.prod(root.shape)):
         return None  # the planner says how much is missing
     try:
         found = structure_of(root)
         ready = _ready(found)
     except NotSmallError:
         return None
-    return None if ready is None else _computed(ready, found, root)
+    if ready is None or math.prod(found.root.shape) > ready.most[rung]:
+        return None
+    return _computed(ready, found, root)
 
 
 def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
@@ -132,7 +146,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
 def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
     source, visits = found.source, math.prod(found.root.shape)
     if source is None:
-        result = np.empty(root.shape, root.dtype)
+        result = room(root.shape, root.dtype, ready.slots.order)
         _call(ready, found, visits, address_of(result))
         return result if root.shape else result[()]
     if ready.slots.several:
@@ -182,7 +196,7 @@ def _with_constants(key: Hashable, found: Structure) -> Hashable:
 
 def _made(found: Structure, key: Hashable, first: Hashable, on_host: bool) -> Reusable | bool:
     try:
-        slots = slots_of(found)
+        slots = slots_of(found, on_host)
     except NotSmallError:
         return _remember(key, False)
     if slots.constants is None and key == first:

@@ -18,6 +18,7 @@ from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Store
 from ...philox import round_keys
 from ...plan.stages import Stage, make_stage
 from ..prepare import Prepared, prepare
+from ..results import strides_of
 from .structure import PACKED, NotSmallError, Structure, word
 
 _NO_DATA: Final = np.empty(0)
@@ -45,26 +46,31 @@ class Slots:
     data: tuple[int | None, ...]
     constants: tuple[int, ...] | None
     random: tuple[tuple[int, int], ...]
+    order: tuple[int, ...] | None  # of the axes of what is stored, in memory; None: C order
 
 
-def slots_of(found: Structure) -> Slots:
+def slots_of(found: Structure, on_host: bool = True) -> Slots:
     """The kernel of ``found``.
 
     Several results of a reduction are the worker's own business: there the constants count.
     `NotSmallError` where random keys would, too.
     """
-    stage, prepared, data = _prepared(found, [c.value for c in found.constants])
+    stage, prepared, data = _prepared(found, [c.value for c in found.constants], on_host)
     several = found.source is not None and prepared.loops[0] != 1
     if several and found.random:
         raise NotSmallError
     numbers = {id(leaf): k for k, leaf in enumerate(data)}
     order = tuple(numbers.get(id(leaf)) for leaf in prepared.space.leaves)
     sources = tuple(leaf.source for leaf in data)
-    given = () if not found.constants else None if several else _constants(found, prepared)
-    return Slots(stage, sources, several, prepared, order, given, _random(found, prepared))
+    given = () if not found.constants else None if several else _constants(found, prepared, on_host)
+    random = _random(found, prepared)
+    lies = stage.order if on_host else None
+    return Slots(stage, sources, several, prepared, order, given, random, lies)
 
 
-def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Stage, Prepared, list[Leaf]]:
+def _prepared(
+    found: Structure, values: Sequence[Any], on_host: bool
+) -> tuple[Stage, Prepared, list[Leaf]]:
     """The stage and its kernel, with ``values`` for constants; what stands for the data."""
     shape = (math.prod(found.root.shape),) if found.line else found.root.shape
     constants, keys, data = iter(values), iter(range(len(found.random))), []
@@ -97,10 +103,11 @@ def _prepared(found: Structure, values: Sequence[Any]) -> tuple[Stage, Prepared,
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
     stage = make_stage(root, source, 1)
-    return stage, prepare(stage, stage.parts[0], None), data
+    steps = strides_of(shape, stage.order) if on_host and stage.order else None
+    return stage, prepare(stage, stage.parts[0], steps), data
 
 
-def _constants(found: Structure, actual: Prepared) -> tuple[int, ...] | None:
+def _constants(found: Structure, actual: Prepared, on_host: bool) -> tuple[int, ...] | None:
     """The parameters that are the constants and nothing else; None where the kernel needs more."""
     if _folds(found.root):
         return None
@@ -108,7 +115,7 @@ def _constants(found: Structure, actual: Prepared) -> tuple[int, ...] | None:
         struct.unpack("<d", struct.pack("<Q", _QUIET | k << _STEP))[0]
         for k in range(len(found.constants))
     ]
-    _, free, _ = _prepared(found, marks)
+    _, free, _ = _prepared(found, marks, on_host)
     words = free.params.tolist()
     places = []
     for constant, mark in zip(found.constants, marks, strict=True):

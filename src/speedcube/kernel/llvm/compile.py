@@ -26,6 +26,7 @@ from .loops import Loops
 from .many.columns import ColumnLoops
 from .many.nest import ManyNest
 from .many.rows import RowLoops
+from .memory import LINE
 from .scans.emit import emit_scan
 from .simd import FEATURES
 
@@ -63,6 +64,11 @@ def styles(program: Program, target: str) -> tuple[Style, Style]:
     if folded is not None and not drawn:
         style = replace(QUICK[target], lanes=_fold_lanes(program, folded, target))
         return style, style
+    if program.streams:
+        # A vector is a line of memory: processors see best what comes next where each instruction
+        # reads line after line. Sums of 8 MB: 290 us, with vectors of four lines 350.
+        style = replace(FULL[target], lanes=LINE // _widest(program))
+        return style, style
     return QUICK[target], FULL[target]
 
 
@@ -74,10 +80,13 @@ _CHAINS: Final = 4  # vectors along a row that are folded at once; across, rows 
 
 def _fold_lanes(program: Program, folded: Folded, target: str) -> int:
     """Lanes such that the widest number of a body fills a register, or a few along a row."""
-    types = {instr.type for instr in program.element.instrs}
-    widest = max(dtypes.itemsize(name) for name in types)
     several = _CHAINS if folded.rows else 1
-    return min(MOST_LANES, VECTOR[target] // widest * several)
+    return min(MOST_LANES, VECTOR[target] // _widest(program) * several)
+
+
+def _widest(program: Program) -> int:
+    """Bytes of the widest number of an element's body."""
+    return max(dtypes.itemsize(instr.type) for instr in program.element.instrs)
 
 
 @cache

@@ -16,6 +16,16 @@ from .text import SCALAR, Text
 HEADER: Final = 8  # geometry words before the extents
 _SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end is not far
 
+COUNTED: Final = ("position", "unit")
+STREAMED: Final = ("stored", "unit")
+NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is stored may lie in L2
+
+
+def _size(leaf: LeafCode) -> int:
+    """Bytes of an element of a stored leaf."""
+    return ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
+
+
 # Takes the outputs of a vector of elements, its first one's number, and the lanes that count.
 Consume: TypeAlias = Callable[[dict[str, str], str, str | None], None]
 
@@ -38,7 +48,8 @@ class Elements:
     def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
         self.program = program
         self.rolled = rolled
-        self.text = Text(lanes, permuted)
+        in_rows = any((leaf.kind, leaf.mode) == COUNTED for leaf in program.leaves)
+        self.text = Text(lanes, permuted, in_rows)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read
@@ -46,6 +57,11 @@ class Elements:
         self.strides = [self.leaf_word(k, self.outer + 1) for k in range(len(program.leaves) + 1)]
         self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
+        self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
+        self.near = ""  # whether to look ahead; no name: always
+        self.looks = True  # in the loop that is written
+        if program.streams:
+            self.look_ahead_in_cache()
 
     # Geometry ------------------------------------------------------------------------------
 
@@ -64,13 +80,26 @@ class Elements:
         for k, leaf in enumerate(self.program.leaves):
             if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
                 continue
-            size = ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
-            row, step = t.i64("mul", self.leaf_word(k, self.outer), size), self.strides[k]
+            row, step = t.i64("mul", self.leaf_word(k, self.outer), _size(leaf)), self.strides[k]
             short = t.op(f"icmp ule i64 {row}, {t.i64('mul', step, _SHORT_ROW)}")
             below, beside = t.i64("mul", row, rows), t.i64("mul", step, AHEAD)
             self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {beside}")
 
+    def look_ahead_in_cache(self) -> None:
+        """Where elements go straight from memory to memory: look ahead if all of them are near.
+
+        Else what is asked for early takes the place of what is about to be read.
+        """
+        t, leaves = self.text, enumerate(self.program.leaves)
+        sizes = {k: _size(leaf) for k, leaf in leaves if (leaf.kind, leaf.mode) == STREAMED}
+        if sizes:
+            self.data = {k: self.pointer(k) for k in sizes}
+            rows = t.i64("mul", t.i64("sub", self.word(1), self.word(0)), self.word(5))
+            self.near = t.op(f"icmp ule i64 {rows}, {NEAR // sum(sizes.values())}")
+
     def pointer(self, index: int) -> str:
+        if index in self.data:
+            return self.data[index]
         return self.text.load("ptr", self.text.at("%buffers", index, "ptr"))
 
     def buffer(self, index: int) -> str:
@@ -112,7 +141,8 @@ class Elements:
             raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
-            prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+            if self.looks:
+                prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
@@ -143,8 +173,13 @@ class Elements:
         """
         t, body = self.text, body or self.program.element
         whole = t.i64("and", tile.count, -t.lanes)
-        with t.loop(0, whole, t.lanes) as j:
+        near = t.op(f"select i1 {self.near}, i64 {whole}, i64 0", "i") if self.near else whole
+        with t.loop(0, near, t.lanes) as j:
             consume(self.element(tile, j, None, body), j, None)
+        if self.near:  # a loop of its own: instructions are what its speed depends on
+            self.looks = False
+            with t.loop(near, whole, t.lanes) as j:
+                consume(self.element(tile, j, None, body), j, None)
         rest = t.i64("sub", tile.count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             lanes = t.iota("0")

@@ -8,7 +8,7 @@ from typing import Final
 
 from ... import dtypes
 from ..ir import Body, Instr
-from .memory import gather
+from .memory import ALIGN, gather
 from .text import SCALAR, Text, literal
 
 
@@ -132,10 +132,29 @@ def _table(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
 def _gather(t: Text, i: Instr, types: list[str], a: list[str]) -> str:
     """From the memory of a leaf, whose address is among the kernel's buffers."""
     scalar = "i8" if i.type == "bool" else SCALAR[i.type]
+    v, indices = t.vector(scalar), f"{t.vector('i64')} {a[0]}"
     data = t.load("ptr", t.at("%buffers", i.imm, "ptr"))
-    pointers = t.op(f"getelementptr {scalar}, ptr {data}, {t.vector('i64')} {a[0]}")
-    raw = gather(t, scalar, pointers, t.constant(True, "bool"))
-    return t.op(f"icmp ne {t.vector(scalar)} {raw}, zeroinitializer") if i.type == "bool" else raw
+    pointers = t.op(f"getelementptr {scalar}, ptr {data}, {indices}")
+    if t.in_rows:
+        raw = _of_a_row(t, scalar, pointers, indices)
+    else:
+        raw = gather(t, scalar, pointers, t.constant(True, "bool"))
+    return t.op(f"icmp ne {v} {raw}, zeroinitializer") if i.type == "bool" else raw
+
+
+def _of_a_row(t: Text, scalar: str, pointers: str, indices: str) -> str:
+    """One load where all ``indices`` of a vector follow each other, else a gather."""
+    v, first = t.vector(scalar), t.op(f"extractelement {indices}, i64 0")
+    apart = t.op(f"icmp ne {indices}, {t.iota(first)}")
+    lanes = t.op(f"bitcast {t.vector('i1')} {apart} to i{t.lanes}")
+    together = t.op(f"icmp eq i{t.lanes} {lanes}, 0")
+    result = t.variable(v, "zeroinitializer")
+    with t.when(together):
+        begin = t.op(f"extractelement {t.vector('ptr')} {pointers}, i64 0")
+        t.store(v, t.load(v, begin, ALIGN[scalar]), result)
+    with t.when(t.op(f"xor i1 {together}, true")):
+        t.store(v, gather(t, scalar, pointers, t.constant(True, "bool")), result)
+    return t.load(v, result)
 
 
 def _pick(t: Text, i: Instr, types: list[str], a: list[str]) -> str:

@@ -106,6 +106,7 @@ class Loops(Nest):
         count = len(self.program.leaves)
         at = [t.i64("add", base, t.i64("mul", j, strides[k])) for k, base in enumerate(bases)]
         rows = self.aligned_rows(at, t.minimum(rows, t.i64("sub", end, j)))
+        rows = self.to_a_line(at[count], rows)
         elements = t.i64("mul", rows, self.elements.word(7)) if self.program.table else rows
         tile = Tile(elements, at[:count], ["0"] * count, at[count])
         self.expect_stores(tile)
@@ -116,6 +117,18 @@ class Loops(Nest):
         t.store("i64", t.i64("add", j, rows), step)
         t.line(f"br label %{head}")
         t.label(done)
+
+    def to_a_line(self, place: str, rows: str) -> str:
+        """Rows to take so that the next tile is stored from the beginning of a line of memory."""
+        t, sink = self.text, self.program.sink
+        if not self.program.streams:
+            return rows
+        scalar = "i8" if sink.dtype == "bool" else SCALAR[sink.dtype]
+        address = t.op(f"ptrtoint ptr {t.at('%out', place, scalar)} to i64", "i")
+        before = t.i64("and", t.i64("sub", 0, address), LINE - 1)
+        before = t.i64("udiv", before, ALIGN[scalar])
+        inside = t.op(f"icmp ne i64 {before}, 0")
+        return t.op(f"select i1 {inside}, i64 {t.minimum(rows, before)}, i64 {rows}", "i")
 
     def expect_stores(self, tile: Tile) -> None:
         """Ask for the result's memory while random numbers are made that will be stored there."""

@@ -39,6 +39,7 @@ class Text:
 
     lanes: int
     permuted: int = 16  # float32 numbers that one permutation chooses from
+    in_rows: bool = False  # what is gathered may lie side by side, as where whole rows are taken
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
     declares: set[str] = field(default_factory=set)
