@@ -14,7 +14,9 @@ from oracle import assert_same_bits, dot_row, reduce_row
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
 from speedcube.engine.prepare import prepare_dots, prepare_many
+from speedcube.engine.small import structure
 from speedcube.kernel.llvm import simd
+from speedcube.kernel.lower import many as lower_many
 from speedcube.plan.stages import make_stage
 
 RNG = np.random.default_rng(14)
@@ -50,6 +52,14 @@ def failures(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that exact fractions can check are long ones."""
+    monkeypatch.setattr(lower_many, "LONG_LINE", 1 << 10)
+    monkeypatch.setattr(structure, "LONG_LINE", 1 << 10)
+
+
+@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("target", simd.runnable())
 @pytest.mark.parametrize("kind", LINES)
 def test_spreads(kind: str, target: str) -> None:
@@ -61,6 +71,7 @@ def test_spreads(kind: str, target: str) -> None:
             assert_same_bits(result, np.asarray(wanted, result.dtype), (op, kind))
 
 
+@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("target", simd.runnable())
 @pytest.mark.parametrize("kind", LINES)
 def test_dots(kind: str, target: str) -> None:
@@ -84,6 +95,7 @@ def test_long_lines_are_certain(shape: tuple[int, ...], failures: list[int]) -> 
         assert_same_bits(one, result.compute(on="cores:2"), result)
 
 
+@pytest.mark.usefixtures("short")
 def test_other_loops(failures: list[int]) -> None:
     x = np.random.default_rng(3).standard_normal((300, 80))
     for view in (x[:, ::3], x.T[1::2], x[::-1, :7]):
@@ -95,13 +107,13 @@ def test_other_loops(failures: list[int]) -> None:
 
 
 def test_which_lines_have_records() -> None:
-    x = sc.asarray(np.zeros(5000))
+    x = sc.asarray(np.zeros(50_000))
     for y, by_record in (
         (x.var(), False),
         (sc.dot(x, x), False),
         (x.sum(), True),  # one term: a record is as quick
         (x[:1000].var(), True),
-        (sc.random.default_rng(1).random(5000).var(), True),
+        (sc.random.default_rng(1).random(50_000).var(), True),
     ):
         source = y._expr.source
         stage = make_stage(source.arg, source, 1)

@@ -28,10 +28,9 @@ from ...expr.nodes import (
     c_strides,
 )
 from ...expr.push import in_place
+from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 
-# Elements from which a spread or a dot of one line is left to a kernel that its length is part of.
-LONG_LINE: Final = 1 << 15
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
 # Of the constants that are arguments, how their bits are had.
 PACKED: Final = {"float64": "<d", "float32": "<f"}
@@ -139,6 +138,7 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
 
     visit(inner)
     long = source is not None and len(source.axes) == len(shape) and size >= LONG_LINE
+    # The kernel that finishes them has the length among its parameters.
     if source and long and source.op in ("var", "std", "dot") and not (random or on_gpu):
         raise NotSmallError
     over: Key = source and (source.op, source.dtype, source.ddof)

@@ -32,6 +32,7 @@ COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
+LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
 MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
 # A sum of more float64 than this, of so few at once, is as quick by records (others are not).
 TALL: Final = 1 << 17
@@ -83,7 +84,7 @@ def _laid_out(space: Space, source: Reduced) -> Layout | None:
 def _line(space: Space, source: Reduced) -> Layout | None:
     """The same of one result: of squares and products, which are several terms of a record."""
     drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
-    if drawn or source.op not in ("var", "std", "dot") or source.count < TILE:
+    if drawn or source.op not in ("var", "std", "dot") or source.count < LONG_LINE:
         return None
     if source.count > MOST_IN_LOOPS and not _is_line(space, source):
         return None
