@@ -17,7 +17,7 @@ from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Map, Random, Reduced, walk
 from ...expr.reductions import factors
-from ...expr.space import TILE, Space, Tiling, with_lanes
+from ...expr.space import TILE, Space, Tiling, forwards, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..program import Many, Program, Sink
@@ -120,7 +120,7 @@ def lanes_over(space: Space, count: int, along: int, across: int, row_end: float
         if count > MOST_IN_A_ROW:
             return None
         return Layout(space, Tiling(last, along, 1), True)
-    return Layout(with_lanes(space, lane), Tiling(last, across, 1), False)
+    return Layout(forwards(with_lanes(space, lane)), Tiling(last, across, 1), False)
 
 
 def _fine(source: Reduced) -> bool:
