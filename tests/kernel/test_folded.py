@@ -74,6 +74,33 @@ def test_sums_wrap(dtype: str) -> None:
             check(x, "sum", axis, dtype=bool)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "bool"])
+def test_means_are_sums_divided_once(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for shape in SHAPES:
+        x = data(dtype, shape)
+        for axis in range(len(shape)):
+            check(x, "mean", axis)
+    for x in (data(dtype, (7, 30)) == 0, data(dtype, (7, 30))):
+        y = sc.asarray(x).mean(axis=0)
+        assert_same_bits(y.compute(on="core"), by_records(monkeypatch, y), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool"])
+def test_one_result(dtype: str) -> None:
+    """A line is one row; of several loops places have records."""
+    x = data(dtype, (2063, 1033))  # more than what has a kernel for every length
+    for view in (x, x[:, ::2], x.T[::-1]):
+        for op in (*EXTREMES, "any", "all"):
+            check(view, op, None, sc.asarray(view))
+        if dtype not in FLOATS:
+            check(view, "sum", None, sc.asarray(view))
+        if dtype in ("int8", "uint16", "bool"):
+            check(view, "mean", None, sc.asarray(view))
+    for axis in (0, 1):
+        assert sc.count_nonzero(sc.asarray(x), axis=axis).compute().sum() == np.count_nonzero(x)
+    assert sc.count_nonzero(sc.asarray(x)).compute() == np.count_nonzero(x)
+
+
 @pytest.mark.parametrize("target", simd.runnable())
 def test_every_target(target: str) -> None:
     with simd.limited(target):
@@ -185,7 +212,8 @@ def test_more_results_than_a_tile_and_two_workers() -> None:
         ((1000, 3), "argmax", (1,), False),  # short rows: side by side
         ((1000, 2000), "min", (1,), True),
         ((1000, 2000), "argmin", (0,), False),
-        ((1000, 1000), "max", (0, 1), None),  # one result
+        ((1000, 1000), "max", (0, 1), True),  # one result: a row
+        ((100, 100), "max", (0, 1), None),  # of few elements: a kernel for every length
         ((1000, 1000), "sum", (1,), None),  # of floats: another kernel
     ],
 )

@@ -393,3 +393,17 @@ def test_which_sums_have_records(
     stage = make_stage(source.arg, source, 1)
     prepared = prepare_many(stage, stage.parts[0])
     assert (None if prepared is None else prepared.program.sink.many.rows) is rows
+
+
+@pytest.mark.parametrize("op", ["sum", "std", "max", "argmin"])
+def test_lanes_that_run_backwards(op: str) -> None:
+    """They are walked forwards, and their results stored backwards."""
+    x = normals(40, 1500).reshape(40, 50, 30)
+    for view in (x[::-1, ::-1, ::-1], x[..., ::-1], x.T[::-1, :, ::-2]):
+        plain = sc.asarray(np.ascontiguousarray(view))
+        for axis in range(3):
+            backwards = getattr(sc.asarray(view), op)(axis=axis).compute(on="core")
+            assert_same_bits(backwards, getattr(plain, op)(axis=axis).compute(on="core"), axis)
+            # Beside one that runs forwards they are gathered.
+            mixed = getattr(sc.asarray(view) + plain, op)(axis=axis).compute(on="core")
+            assert_same_bits(mixed, getattr(plain + plain, op)(axis=axis).compute(on="core"), axis)

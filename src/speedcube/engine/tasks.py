@@ -121,6 +121,9 @@ class Worker:
                 share = joined_results[region.kept]
                 share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
             return joined_results
+        if self.device is None and (folded := prepare_folded(stage, part)) is not None:
+            found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
+            return found.reshape(shape)
         many = prepare_many(stage, part, self.device is not None)
         if many is None and self.device is None:
             many = prepare_dots(stage, part)
@@ -129,9 +132,6 @@ class Worker:
             if results is not None:
                 shaped_results: Array = results.reshape(shape)
                 return shaped_results
-        if self.device is None and (folded := prepare_folded(stage, part)) is not None:
-            found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
-            return found.reshape(shape)
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)

@@ -9,7 +9,7 @@ writes its loops.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +166,25 @@ def with_lanes(space: Space, lane: int) -> Space:
         tuple(ordered(strides) for strides in space.strides),
         space.out_offset,
         ordered(space.out_strides),
+    )
+
+
+def forwards(space: Space) -> Space:
+    """``space`` with the lanes forwards where every leaf walks backwards, the result backwards."""
+    steps = [strides[-1] for strides in space.strides]
+    if not any(step < 0 for step in steps) or any(step > 0 for step in steps):
+        return space
+    end = space.extents[-1] - 1
+
+    def turned(strides: tuple[int, ...]) -> tuple[int, ...]:
+        return (*strides[:-1], -strides[-1])
+
+    return replace(
+        space,
+        offsets=tuple(o + end * s for o, s in zip(space.offsets, steps, strict=True)),
+        strides=tuple(turned(strides) for strides in space.strides),
+        out_offset=space.out_offset + end * space.out_strides[-1],
+        out_strides=turned(space.out_strides),
     )
 
 

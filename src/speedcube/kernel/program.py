@@ -85,7 +85,8 @@ class Many:
     ``whole``: squares fit a double, as those of float32 do, or an element has an error beside it,
     as a 64-bit integer's double; rests are ordinary sums then. ``deep``: there are so many terms
     that what fine rests lose is summed, too. ``short``: so few that a CPU keeps their sums in
-    registers, and that a thread of a GPU takes a row at once. ``parameter`` is the first of six:
+    registers, and that a thread of a GPU takes a row at once. ``line``: they are one row and one
+    loop, so that a CPU deals them out to its lanes evenly. ``parameter`` is the first of six:
     the number of terms, that times the degrees of freedom, the error of a rest in units, the room
     of a unit (its exponent's bits), how many reduced steps lie between two that are probed, a
     rest's own unit.
@@ -98,6 +99,7 @@ class Many:
     deep: bool
     parameter: int
     short: bool = False
+    line: bool = False
 
     @property
     def sums(self) -> int:

@@ -28,6 +28,7 @@ from ...expr.nodes import (
     c_strides,
 )
 from ...expr.push import in_place
+from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
@@ -136,6 +137,10 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         return number
 
     visit(inner)
+    long = source is not None and len(source.axes) == len(shape) and size >= LONG_LINE
+    # The kernel that finishes them has the length among its parameters.
+    if source and long and source.op in ("var", "std", "dot") and not (random or on_gpu):
+        raise NotSmallError
     over: Key = source and (source.op, source.dtype, source.ddof)
     if line:
         place: Key = bool(random) and size > SEGMENT

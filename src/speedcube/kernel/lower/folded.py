@@ -15,7 +15,7 @@ from ... import dtypes
 from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Leaf, Map, Random, Reduced, walk
-from ...expr.space import TILE, Space
+from ...expr.space import TILE, Space, Tiling
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..ir import Body
@@ -24,14 +24,22 @@ from ..program import Folded, Program, Sink
 from .alike import Lowered, alike
 from .elements import elements
 from .lower import leaf_codes
-from .many import LEAST_RESULTS, Layout, lanes_over
+from .many import LEAST_RESULTS, LONG_LINE, Layout, lanes_over
 from .parameters import Parameters
 from .rules import cast
 
-OPS: Final = {"sum": "sum", "min": "least", "max": "most", "argmin": "least", "argmax": "most"}
+OPS: Final = {
+    "sum": "sum",
+    "mean": "sum",
+    "min": "least",
+    "max": "most",
+    "argmin": "least",
+    "argmax": "most",
+}
 MOST_PLACES: Final = 1 << 31  # places are words of 32 bits
 ACROSS: Final = 8192  # bytes of results side by side that are folded at once
 MOST_ACROSS: Final = 4096
+MOST_IN_A_LINE: Final = 1 << 26  # elements of one result: Ctrl-C takes effect behind them
 ALONG: Final = 1 << 40  # elements of a row in one tile: all
 _ROW_END: Final = 16.0  # what the end of a row costs, in vectors' steps
 _KEYS: Final = {"float16": "int16", "float32": "int32", "float64": "int64"}
@@ -43,26 +51,45 @@ _NAN: Final = {"int16": 0x7E00, "int32": 0x7FC00000, "int64": 0x7FF8 << 48}
 def fold_layout(space: Space, source: Reduced) -> Layout | None:
     """How ``source`` over ``space`` is folded without records; None where it is not."""
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if source.op not in OPS or results < LEAST_RESULTS or space.size == 0:
+    if source.op not in OPS or space.size == 0:
         return None
-    if source.op == "sum" and dtypes.is_float(source.arg.dtype):
+    if OPS[source.op] == "sum" and dtypes.is_float(source.arg.dtype):
         return None
+    if source.op == "mean" and (source.dtype != "float64" or _most(source) > 2.0**53):
+        return None  # elsewhere sums are doubles, and their quotient is rounded once
+    if source.op.startswith("arg") and source.count > MOST_PLACES:
+        return None
+    drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
+    if results < LEAST_RESULTS:
+        return None if drawn else _line(space, source)
     if source.op.startswith("arg"):
         assert space.reduced.count(True) == 1  # so places rise along it
-        if source.count > MOST_PLACES:
-            return None
-    if any(isinstance(leaf.source, Random) for leaf in space.leaves):
+    if drawn:
         return lanes_over(space, source.count, TILE, TILE, _ROW_END)
     across = min(MOST_ACROSS, ACROSS // dtypes.itemsize(_word(source)))
     return lanes_over(space, source.count, ALONG, across, _ROW_END)
 
 
+def _line(space: Space, source: Reduced) -> Layout | None:
+    """The same of one result, of elements that are stored: that of rows."""
+    if not LONG_LINE <= source.count <= MOST_IN_A_LINE:
+        return None
+    if source.op.startswith("arg") and space.extents != (source.count,):
+        return None
+    return Layout(space, Tiling(len(space.extents) - 1, ALONG, 1), True)
+
+
+def _most(source: Reduced) -> float:
+    """The largest magnitude that a sum of integers can have."""
+    known = analyse(source.arg)
+    return max(-known.low, known.high) * source.count
+
+
 def _word(source: Reduced) -> str:
     """The dtype of the words that are folded."""
     arg = source.arg
-    if source.op == "sum":
-        known = analyse(arg)
-        return "int32" if max(-known.low, known.high) * source.count < 2.0**31 else "int64"
+    if OPS[source.op] == "sum":
+        return "int32" if _most(source) < 2.0**31 else "int64"
     if dtypes.is_float(arg.dtype):
         return _KEYS[arg.dtype if isinstance(arg, Leaf) else dtypes.carrier(arg.dtype)]
     return "uint8" if arg.dtype == "bool" else arg.dtype
@@ -79,14 +106,15 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         b = Builder()
         b.output("x", _folded(b, root, space, parameters, word, op))
         first = source.op.startswith("arg")
-        folded = Folded(op, word, first, layout.rows, _finish(source, word, op))
+        folded = Folded(op, word, first, layout.rows, _finish(source, word, op, parameters))
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
-    how = "folded", source.op, source.dtype, source.arg.dtype, word, layout.rows
+    count = source.count if source.op == "mean" else 0
+    how = "folded", source.op, count, source.dtype, source.arg.dtype, word, layout.rows
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
@@ -118,13 +146,17 @@ def _turned(b: Builder, bits: Value) -> Value:
     return bits ^ ((bits >> (info.bits - 1)) & b.const(int(info.max), bits.type))
 
 
-def _finish(source: Reduced, word: str, op: str) -> Body:
+def _finish(source: Reduced, word: str, op: str, parameters: Parameters) -> Body:
     """From the word that is left, or its place, to the result."""
     b = Builder()
     if source.op.startswith("arg"):
         b.output("x", cast(b, b.input("x", "int32"), source.dtype))
         return b.body()
     x, dtype = b.input("x", word), source.arg.dtype
+    if source.op == "mean":
+        count = b.param(parameters.add(float(source.count), "float64"), "float64")
+        b.output("x", b.emit("div", "float64", cast(b, x, "float64"), count))
+        return b.body()
     if source.op == "sum" or not dtypes.is_float(dtype):
         b.output("x", cast(b, x, source.dtype))
         return b.body()

@@ -17,7 +17,7 @@ from ...expr.analysis import analyse
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Map, Random, Reduced, walk
 from ...expr.reductions import factors
-from ...expr.space import TILE, Space, Tiling, with_lanes
+from ...expr.space import TILE, Space, Tiling, forwards, with_lanes
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..program import Many, Program, Sink
@@ -32,6 +32,8 @@ COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
+LONG_LINE: Final = 1 << 15  # elements from which one result is worth a kernel of its own
+MOST_IN_LOOPS: Final = 1 << 18  # the same where one result has several loops
 # A sum of more float64 than this, of so few at once, is as quick by records (others are not).
 TALL: Final = 1 << 17
 FEW: Final = 16
@@ -57,27 +59,41 @@ class Layout:
 
 def layout_of(space: Space, source: Reduced) -> Layout | None:
     """How ``source`` over ``space`` is computed without records; None where it is not."""
-    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
-        return None
-    return _laid_out(space, source, results)
+    return _laid_out(space, source) if _fits(source) else None
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
     """The same of what is exact as two doubles: products of a dot, wide integers of a mean."""
-    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     wide = source.op == "mean" and source.dtype == "float64" and not _is_exact(source.arg)
     pairs = source.op == "dot" or wide
-    if not pairs or results < LEAST_RESULTS or not 0 < source.count <= MOST_TERMS:
+    return _laid_out(space, source) if pairs and 0 < source.count <= MOST_TERMS else None
+
+
+def _laid_out(space: Space, source: Reduced) -> Layout | None:
+    results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
+    if space.size == 0:
         return None
-    return _laid_out(space, source, results) if space.size else None
-
-
-def _laid_out(space: Space, source: Reduced, results: int) -> Layout | None:
+    if results < LEAST_RESULTS:
+        return _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
     across = SHORT_ACROSS if _short(space, source) else COLUMNS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
+
+
+def _line(space: Space, source: Reduced) -> Layout | None:
+    """The same of one result: of squares and products, which are several terms of a record."""
+    drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
+    if drawn or source.op not in ("var", "std", "dot") or source.count < LONG_LINE:
+        return None
+    if source.count > MOST_IN_LOOPS and not _is_line(space, source):
+        return None
+    return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
+
+
+def _is_line(space: Space, source: Reduced) -> bool:
+    """Whether lanes that walk along all elements get as many each, but for one."""
+    return space.extents == (source.count,)
 
 
 def _short(space: Space, source: Reduced) -> bool:
@@ -104,7 +120,7 @@ def lanes_over(space: Space, count: int, along: int, across: int, row_end: float
         if count > MOST_IN_A_ROW:
             return None
         return Layout(space, Tiling(last, along, 1), True)
-    return Layout(with_lanes(space, lane), Tiling(last, across, 1), False)
+    return Layout(forwards(with_lanes(space, lane)), Tiling(last, across, 1), False)
 
 
 def _fine(source: Reduced) -> bool:
@@ -143,6 +159,7 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
     short, exact = not layout.rows and _short(space, source), _is_exact(root)
+    line = layout.rows and _is_line(space, source)
 
     def make() -> Program:
         b = Builder()
@@ -160,14 +177,14 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         odd = source.dtype in ("float32", "float16")
         deep = source.count > SHALLOW
         numbers = _numbers(source, parameters)
-        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short)
+        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line)
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("many", result, unit_stride=unit, many=many)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
-    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, exact
+    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 

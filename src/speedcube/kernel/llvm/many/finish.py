@@ -74,6 +74,8 @@ class Finish:
         d, zero = self.d, self.d.constant(0.0)
         unit, total, rest = (self.sums.load(k, name, j) for name in ("unit", "total", "rest"))
         bound, lost = d.mul(unit, self.error), zero
+        if self.many.line:  # each lane's error is the square's of its share, or half as much
+            bound = d.mul(bound, d.constant(2.0 / self.sums.text.lanes))
         if self.many.fine and not self.many.rows:
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))
         if self.many.rows:

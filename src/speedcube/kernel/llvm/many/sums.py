@@ -77,7 +77,10 @@ class Sums:
         NaN where that is NaN, for the result is; a unit that fails where it is out of range.
         """
         d, t = self.d, self.text
-        room = t.splat("i64", t.load("i64", t.at("%params", self.many.parameter + 3)))
+        room = t.load("i64", t.at("%params", self.many.parameter + 3))
+        if self.many.line:  # of a total of one lane
+            room = t.i64("sub", room, (t.lanes.bit_length() - 1) << 52)
+        room = t.splat("i64", room)
         exponent = d.words("lshr", largest, d.splat_bits(52))
         squared = self.many.sums == 2
         least, most = (LEAST_SQUARED, MOST_SQUARED) if squared else (LEAST_FOUND, MOST_FOUND)

@@ -1,0 +1,122 @@
+"""Spreads and dots of one line: finished by a kernel whose lanes share the line, else by a record.
+
+Here both are compared: the record of a line is made where two workers make parts of it, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits, dot_row, reduce_row
+
+import speedcube as sc
+from speedcube.engine.finished import cpu as finished
+from speedcube.engine.prepare import prepare_dots, prepare_many
+from speedcube.engine.small import structure
+from speedcube.kernel.llvm import simd
+from speedcube.kernel.lower import many as lower_many
+from speedcube.plan.stages import make_stage
+
+RNG = np.random.default_rng(14)
+LINES = {
+    "normal": RNG.standard_normal(5003) * 8 + 15,
+    "around zero": RNG.standard_normal(4096),
+    "integers": RNG.integers(-9, 9, 3000).astype(float),
+    "one number": np.full(2000, 0.1),
+    "float32": RNG.standard_normal(7001).astype(np.float32),
+    "growing": np.exp(np.linspace(-30, 30, 3001)),
+    "late and large": np.r_[np.zeros(3000), 1e9, 1e-9],
+    "wide": RNG.standard_normal(3000) * 10.0 ** RNG.integers(-150, 150, 3000),
+    "tiny": RNG.standard_normal(2048) * 2.0**-1060,
+    "huge": RNG.standard_normal(2048) * 2.0**1000,
+    "infinite": np.r_[RNG.standard_normal(2000), np.inf],
+    "nan": np.r_[RNG.standard_normal(2000), np.nan, np.inf],
+    "cancels": np.r_[RNG.standard_normal(1500) * 1e20, 1.0].repeat(2) * np.tile([1, -1], 1501),
+}
+
+
+@pytest.fixture
+def failures(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many results each kernel left to records."""
+    counts: list[int] = []
+    run = finished.run_finished
+
+    def counted(*arguments: Any) -> Any:
+        results, failed = run(*arguments)
+        counts.append(len(failed))
+        return results, failed
+
+    monkeypatch.setattr(finished, "run_finished", counted)
+    return counts
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that exact fractions can check are long ones."""
+    monkeypatch.setattr(lower_many, "LONG_LINE", 1 << 10)
+    monkeypatch.setattr(structure, "LONG_LINE", 1 << 10)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("kind", LINES)
+def test_spreads(kind: str, target: str) -> None:
+    x = LINES[kind]
+    with simd.limited(target), np.errstate(all="ignore"):
+        for op, ddof in (("var", 0), ("std", 1)):
+            result = getattr(sc.asarray(x), op)(ddof=ddof).compute(on="core")
+            wanted = reduce_row(op, x, result.dtype.name, ddof)
+            assert_same_bits(result, np.asarray(wanted, result.dtype), (op, kind))
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("kind", LINES)
+def test_dots(kind: str, target: str) -> None:
+    x = LINES[kind]
+    y = np.roll(x, 7)[::-1].copy()
+    with simd.limited(target), np.errstate(all="ignore"):
+        result = sc.dot(sc.asarray(x), sc.asarray(y)).compute(on="core")
+        wanted = np.asarray(dot_row(x, y, result.dtype.name), result.dtype)
+    assert_same_bits(result, wanted, kind)
+
+
+@pytest.mark.parametrize("shape", [(3_000_000,), (700, 900)])
+def test_long_lines_are_certain(shape: tuple[int, ...], failures: list[int]) -> None:
+    x, y = (np.random.default_rng(seed).standard_normal(shape) * 8 + 15 for seed in (1, 2))
+    a, b = sc.asarray(x), sc.asarray(y)
+    results = (a.var(), (a - 0.5).std(), sc.dot(a.ravel(), b.ravel()))
+    alone = [result.compute(on="core") for result in results]
+    assert failures == [0, 0, 0]
+    # By records, of two parts.
+    for one, result in zip(alone, results, strict=True):
+        assert_same_bits(one, result.compute(on="cores:2"), result)
+
+
+@pytest.mark.usefixtures("short")
+def test_other_loops(failures: list[int]) -> None:
+    x = np.random.default_rng(3).standard_normal((300, 80))
+    for view in (x[:, ::3], x.T[1::2], x[::-1, :7]):
+        result = sc.asarray(x)[:, ::3].var().compute(on="core")
+        assert_same_bits(result, np.asarray(reduce_row("var", x[:, ::3].ravel(), "float64")), 0)
+        result = sc.asarray(view).std().compute(on="core")
+        assert_same_bits(result, np.asarray(reduce_row("std", view.ravel(), "float64")), 0)
+    assert not any(failures)
+
+
+def test_which_lines_have_records() -> None:
+    x = sc.asarray(np.zeros(50_000))
+    for y, by_record in (
+        (x.var(), False),
+        (sc.dot(x, x), False),
+        (x.sum(), True),  # one term: a record is as quick
+        (x[:1000].var(), True),
+        (sc.random.default_rng(1).random(50_000).var(), True),
+    ):
+        source = y._expr.source
+        stage = make_stage(source.arg, source, 1)
+        part = stage.parts[0]
+        finished = prepare_many(stage, part) or prepare_dots(stage, part)
+        assert (finished is None) == by_record, y
