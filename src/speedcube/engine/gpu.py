@@ -53,7 +53,7 @@ class Launcher:
     words: list[int]
     arguments: dict[Any, list[Any]]  # of the last launch in it
 
-    def __init__(self, prepared: Prepared, inputs: Mapping[int, Array], device: int) -> None:
+    def __init__(self, prepared: Prepared, inputs: Mapping[int, Array] | None, device: int) -> None:
         import cupy
 
         self.prepared = prepared
@@ -65,12 +65,16 @@ class Launcher:
         self.offsets = [cupy.asarray(table) for table in tables(prepared)]
         self.start(inputs)
 
-    def start(self, inputs: Mapping[int, Array]) -> None:
-        """Take the part's parameters as they are now, these arrays, and all of the tile loop."""
+    def start(self, inputs: Mapping[int, Array] | None) -> None:
+        """Take the part's parameters as they are now, these arrays, and all of the tile loop.
+
+        Without ``inputs`` no array is taken, not even stored ones.
+        """
         self.params = list(self.prepared.params[: self.count])
-        sources = [leaf.source for leaf in self.prepared.space.leaves]
-        stored = {id(source): source.buffer for source in sources if isinstance(source, Stored)}
-        self.read({**stored, **inputs})
+        if inputs is not None:
+            sources = [leaf.source for leaf in self.prepared.space.leaves]
+            stored = {id(source): source.buffer for source in sources if isinstance(source, Stored)}
+            self.read({**stored, **inputs})
         self.window(0, self.prepared.loops[2])
 
     def read(self, inputs: Mapping[int, Array]) -> None:
@@ -117,8 +121,14 @@ class Launcher:
 
     def store(self, kept: tuple[int, int], out: Any) -> None:
         """Run the positions ``kept``, ``(begin, end)``, with a thread block for each tile."""
-        pieces = max(1, min(self.row_tiles, GRID // (kept[1] - kept[0])))
-        self.launch(kept, (0, 1), pieces, out, GRID)
+        blocks, arguments = self.stored(kept)
+        self.call(blocks, arguments, *(out if isinstance(out, tuple) else (out,)))
+
+    def stored(self, kept: tuple[int, int]) -> tuple[int, list[Any]]:
+        """Thread blocks and geometry of a launch that stores the positions ``kept``."""
+        units = kept[1] - kept[0]
+        pieces = max(1, min(self.row_tiles, GRID // units))
+        return min(units * pieces, GRID), self.geometry(kept, (0, 1), pieces)
 
     def launch(
         self,
@@ -134,6 +144,11 @@ class Launcher:
         as many as there is room for.
         """
         units = (kept[1] - kept[0]) * pieces
+        outs = out if isinstance(out, tuple) else (out,)
+        self.call(min(units, most or self.resident), self.geometry(kept, reduced, pieces), *outs)
+
+    def geometry(self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int) -> list[Any]:
+        """The words of such a launch that every kernel takes first."""
         arguments = self.arguments.get((kept, reduced, pieces))
         if arguments is None:
             total = (reduced[1] - reduced[0]) * self.row_tiles
@@ -142,8 +157,7 @@ class Launcher:
             words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
             arguments = [np.uint64(w % 2**64) for w in words]
             self.arguments = {(kept, reduced, pieces): arguments}  # the last, if asked for again
-        outs = out if isinstance(out, tuple) else (out,)
-        self.call(min(units, most or self.resident), arguments, *outs)
+        return arguments
 
     def call(self, blocks: int, arguments: list[Any], *rest: Any) -> None:
         """Call the kernel: its geometry, and ``rest`` after what every kernel takes."""
