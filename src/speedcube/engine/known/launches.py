@@ -15,11 +15,10 @@ import numpy as np
 
 from ... import dtypes
 from ...expr.nodes import StageResult, Stored, c_strides
-from ...kernel.cuda.prelude import THREADS
 from ...kernel.lower.parameters import refresh
 from ...plan.regions import regions_of
 from ...plan.stages import Stage
-from ..gpu import Launcher, to_device
+from ..gpu import Launcher, Packed, to_device
 from ..prepare import Prepared, prepare
 
 InMemory: TypeAlias = Stored | StageResult
@@ -32,10 +31,9 @@ class DirectLaunch:
     def __init__(self, prepared: Prepared, launcher: Launcher, place: int) -> None:
         blocks, geometry = launcher.stored((0, prepared.loops[0]))
         addresses = len(geometry) + launcher.count
-        words = [*geometry, *launcher.params, *launcher.addresses]
-        words += [np.uint64(table.data.ptr) for table in launcher.offsets]
-        self.words = np.array([*words, np.uint64(0)], np.uint64)
-        self.pointers = self.words.ctypes.data + 8 * np.arange(len(self.words), dtype=np.uint64)
+        words = [*geometry, *launcher.params, *launcher.addresses, *launcher.tables, 0]
+        self.packed = Packed(launcher.kernel, len(words))
+        self.packed.words[:] = words
         self.tables = launcher.offsets  # which this keeps
         read = [
             (addresses + k, leaf.source)
@@ -46,20 +44,18 @@ class DirectLaunch:
         self.reads = [source for _, source in read]
         self.params = slice(len(geometry), addresses)
         self.prepared, self.place = prepared, place
-        self.function = launcher.kernel.function  # which this keeps loaded
-        self.grid = (self.function.ptr, blocks, 1, 1, THREADS, 1, 1, 0)
-        self.arguments = int(self.pointers.ctypes.data)
+        self.blocks = blocks
 
-    def __call__(self, launch: Any, addresses: Addresses, out: int, stream: int) -> None:
-        """``launch`` it, the result lying at ``out``."""
-        words, prepared = self.words, self.prepared
+    def __call__(self, addresses: Addresses, out: int) -> None:
+        """Launch it, the result lying at ``out``."""
+        words, prepared = self.packed.words, self.prepared
         if prepared.uniforms:
             refresh(prepared.uniforms, prepared.params)
             words[self.params] = prepared.params[: self.params.stop - self.params.start]
         for at, name in self.places:
             words[at] = addresses[name]
         words[-1] = out + self.place
-        launch(*self.grid, stream, self.arguments, 0)
+        self.packed.launch(self.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +96,6 @@ class DeviceMemory:
         self.ready, self.empty = ready, cupy.empty
         self.addresses: dict[int, int] = {}
         self.owners: dict[int, Any] = {}
-        self.launch = cupy.cuda.driver.launchKernel
-        self.stream = int(cupy.cuda.get_current_stream().ptr)
 
     def store(self, launches: DirectLaunches) -> None:
         """DirectLaunch what stores a stage's result."""
@@ -112,7 +106,7 @@ class DeviceMemory:
         array = self.empty(stage.shape, stage.dtype)
         address = int(array.data.ptr)
         for each in launches.each:
-            each(self.launch, addresses, address, self.stream)
+            each(addresses, address)
         self.ready[id(stage.result)] = array
         addresses[id(stage.result)] = address
 

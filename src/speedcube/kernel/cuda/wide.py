@@ -11,11 +11,13 @@ import math
 from typing import Final
 
 from ... import dtypes
+from ..program import Program
 from .hooks import CudaSink
 from .prelude import THREADS, TILE
 from .text import CudaText, memory
 
 EACH: Final = TILE // THREADS  # elements a thread takes of a tile
+HELD: Final = 256  # bytes that it loads at most before it uses the first: 64 registers
 WIDE: Final = 16  # bytes that one instruction loads or stores at most
 
 SUPPORT: Final = """\
@@ -24,7 +26,22 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Wide {
   T x[N];
   __device__ __forceinline__ void load(const T *from) {
     if ((u64)from % sizeof(Wide) == 0ull) *this = *(const Wide *)from;
+    else if (sizeof(T) < 8 && sizeof(Wide) % 8 == 0) shifted((u64)from);
     else for (int k = 0; k < N; k++) x[k] = from[k];
+  }
+  /* The aligned words around them: each holds a byte of theirs, so it can be read. */
+  __device__ __forceinline__ void shifted(u64 from) {
+    const u64 *at = (const u64 *)(from & ~7ull);
+    int shift = (int)(from & 7ull) * 8;
+    union { u64 words[(sizeof(Wide) + 7) / 8]; Wide all; } is;
+    u64 word = at[0];
+    for (int k = 0; k < (int)(sizeof(Wide) / 8); k++) {
+      bool last = shift == 0 && k + 1 == (int)(sizeof(Wide) / 8);
+      u64 next = last ? 0ull : at[k + 1];
+      is.words[k] = shift == 0 ? word : (word >> shift) | (next << (64 - shift));
+      word = next;
+    }
+    *this = is.all;
   }
   __device__ __forceinline__ void store(T *to) const {
     if ((u64)to % sizeof(Wide) == 0ull) *(Wide *)to = *this;
@@ -39,37 +56,59 @@ def wide(dtype: str, near: int) -> str:
     return f"Wide<{memory(dtype)}, {near}>"
 
 
-def whole_tile(text: CudaText, sink: CudaSink, loaded: list[int]) -> None:
-    """The tile whose elements are all there, with the leaves ``loaded`` beforehand."""
+def tile_of_neighbours(text: CudaText, sink: CudaSink, loaded: list[int]) -> None:
+    """The tile's elements with the leaves ``loaded`` beforehand; those left over come afterwards.
+
+    Where tiles lie in rows, the last of each row is rarely whole, and may be half of all: it is
+    taken in the same way, each thread asking whether its neighbours are there. Elsewhere only
+    whole tiles are, and nobody asks. Nor do picks, which want all lanes of a warp.
+    """
     put, leaves = text.put, text.program.leaves
     types = [leaves[k].dtype for k in loaded]
     stored = [one.dtype for one in text.program.sink.sinks]
     near = min(EACH, WIDE // max(map(dtypes.itemsize, [*types, *stored])))
-    text.open(f"if (high == {TILE})")
+    in_rows = text.program.kept > 0 and not _picks(text.program)
+    there = f"if (e0 + {near} <= high)" if in_rows else ""
+    ahead = EACH // near  # groups of neighbours that are loaded before they are used
+    while ahead > 1 and ahead * near * sum(map(dtypes.itemsize, types)) > HELD:
+        ahead //= 2
+    text.open("" if in_rows else f"if (high == {TILE})")
+    put("#pragma unroll 1")
+    text.open(
+        f"for (int first = threadIdx.x * {near}; first < {TILE}; first += {ahead * near} * THREADS)"
+    )
     for k, dtype in zip(loaded, types, strict=True):
-        put(f"{wide(dtype, near)} ahead{k}[{EACH // near}];")
-    put(f"int e0 = threadIdx.x * {near};")
-    each = f"for (int a = 0; a < {EACH // near}; a++, e0 += THREADS * {near})"
+        put(f"{wide(dtype, near)} ahead{k}[{ahead}];")
+    put("int e0 = first;")
+    each = f"for (int a = 0; a < {ahead}; a++, e0 += THREADS * {near})"
     put("#pragma unroll")
-    text.open(each)
+    text.open(f"{each} {there}")
     for k in loaded:
         _load(text, k, near)
     text.close()
-    put(f"e0 = threadIdx.x * {near};")
+    put("e0 = first;")
     put("#pragma unroll")
-    text.open(each)
+    text.open(f"{each} {there}")
     sink.neighbours(near)
     put("#pragma unroll")
     text.open(f"for (int v = 0, at = e0; v < {near}; v++, at++)")
-    text.constants.together = True
+    text.constants.together = not in_rows
     fetched = {f"leaf{k}": _ahead(text, k) for k in loaded}
     sink.consume(text.element("(j0 + at)", "at", fetched), "(j0 + at)", "at", "0")
     text.constants.together = False
     text.close()
     sink.after_neighbours(near)
     text.close()
-    put("e = high;")
     text.close()
+    put(f"e += high / {near} * {near};" if in_rows else "e = high;")
+    text.close()
+
+
+def _picks(program: Program) -> bool:
+    """Whether elements are looked up in tables, which the lanes of a warp hold together."""
+    bodies = [program.element]
+    bodies += [body for leaf in program.leaves if leaf.stream for body in leaf.stream.bodies]
+    return any("pick" in instr.op for body in bodies for instr in body.instrs)
 
 
 def batches(text: CudaText, sink: CudaSink, loaded: list[int], batch: int) -> None:
