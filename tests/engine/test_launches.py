@@ -45,12 +45,28 @@ def _life(cells: Any) -> Any:
     return ((near == 3) | ((near == 2) & (cells == 1))).astype("int8")
 
 
+def _bytes(x: np.ndarray, dtype: str) -> np.ndarray:
+    """Rows that need more than a thread block: a whole tile, and most of another one."""
+    return np.resize(x.astype(dtype), (3, 4005))
+
+
+def _shifted(x: Any) -> Any:
+    """Neighbours at every distance from a word's first byte."""
+    return x[1:, 1:-4] * 3 + x[:-1, 2:-3] - x[1:, 3:-2] * x[:-1, 5:]
+
+
 X, CELLS = _numbers(40, 61), _numbers(30, 45, dtype="int8") & 1
 
 PROGRAMS: dict[str, Callable[[Any, Any], sc.Array]] = {
     "heat": lambda x, _: _loop(_heat, sc.asarray(x), 4),
     "heat in a cold rim": lambda x, _: _loop(lambda u: sc.pad(_heat(u), 1), sc.asarray(x), 3),
     "life": lambda _, cells: _loop(_life, sc.asarray(cells), 3),
+    "bytes in rows": lambda x, _: _shifted(sc.asarray(_bytes(x, "uint8"))),
+    "two bytes in rows": lambda x, _: _shifted(sc.asarray(_bytes(x, "int16"))),
+    "bytes and doubles in rows": lambda x, _: sc.pad(
+        _shifted(sc.asarray(_bytes(x, "int8"))) * 0.5, ((1, 0), (3, 2))
+    ),
+    "short rows of bytes": lambda _, cells: sc.asarray(cells)[:, 3:7].T[1:] > 0,
     "joined": lambda x, _: sc.concatenate([sc.asarray(x), sc.asarray(x) * 2]),
     "side by side": lambda x, _: sc.concatenate([sc.asarray(x), sc.asarray(x) + 1], axis=1),
     "stacked last": lambda x, _: sc.stack([sc.asarray(x), -sc.asarray(x)], axis=2),

@@ -126,27 +126,27 @@ class CudaLoops:
             self.text.put(f"i64 j0 = t * {size}, left = (i64)g4 - j0;")
             self.text.put(f"int high = left > {size} ? {size} : (int)left;")
         self.text.put("int e = threadIdx.x;")
-        self.batches()
-        self.text.open("for (; e < high; e += THREADS)")
+        self.text.open(self.batches())
         self.sink.batch(1)
         j = "j0" if self.program.table else "(j0 + e)"
         self.sink.consume(self.text.element(j, "e", {}), j, "e", "0")
         self.sink.after_batch(1)
         self.text.close()
 
-    def batches(self) -> None:
-        """Elements of stored leaves, many of a thread's at a time (`wide.py`)."""
+    def batches(self) -> str:
+        """Elements of stored leaves, many at a time (`wide.py`); what comes round the others."""
+        one_by_one = "for (; e < high; e += THREADS)"
         loaded = [
             k
             for k, leaf in enumerate(self.program.leaves)
             if leaf.kind == "stored" and leaf.mode in ("unit", "strided")
         ]
         if not loaded or self.program.table:
-            return
+            return one_by_one
         if self.sink.dealt:
-            tile_of_neighbours(self.text, self.sink, loaded)
-        else:
-            batches(self.text, self.sink, loaded, self.batch_size(loaded))
+            return tile_of_neighbours(self.text, self.sink, loaded)
+        batches(self.text, self.sink, loaded, self.batch_size(loaded))
+        return one_by_one
 
     def batch_size(self, loaded: list[int]) -> int:
         """Elements of a batch: 64 bytes of each leaf, fewer where much is held of each element."""

@@ -26,21 +26,19 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Wide {
   T x[N];
   __device__ __forceinline__ void load(const T *from) {
     if ((u64)from % sizeof(Wide) == 0ull) *this = *(const Wide *)from;
-    else if (sizeof(T) < 8 && sizeof(Wide) % 8 == 0) shifted((u64)from);
     else for (int k = 0; k < N; k++) x[k] = from[k];
   }
-  /* The aligned words around them: each holds a byte of theirs, so it can be read. */
-  __device__ __forceinline__ void shifted(u64 from) {
-    const u64 *at = (const u64 *)(from & ~7ull);
-    int shift = (int)(from & 7ull) * 8;
-    union { u64 words[(sizeof(Wide) + 7) / 8]; Wide all; } is;
-    u64 word = at[0];
-    for (int k = 0; k < (int)(sizeof(Wide) / 8); k++) {
-      bool last = shift == 0 && k + 1 == (int)(sizeof(Wide) / 8);
-      u64 next = last ? 0ull : at[k + 1];
-      is.words[k] = shift == 0 ? word : (word >> shift) | (next << (64 - shift));
-      word = next;
-    }
+  /* Wherever they lie, without a branch that would wait for them: from the aligned words round
+     them. Each holds a byte of theirs, so it can be read. */
+  __device__ __forceinline__ void shifted(const T *from) {
+    const unsigned *at = (const unsigned *)((u64)from & ~3ull);
+    int shift = (int)((u64)from & 3ull) * 8, many = (int)sizeof(Wide) / 4;
+    unsigned words[sizeof(Wide) / 4 + 1];
+    for (int k = 0; k < many; k++) words[k] = at[k];
+    words[many] = at[shift ? many : many - 1];
+    union { unsigned moved[(sizeof(Wide) + 3) / 4]; Wide all; } is;
+    for (int k = 0; k < many; k++)
+      is.moved[k] = (unsigned)(((u64)words[k + 1] << 32 | words[k]) >> shift);
     *this = is.all;
   }
   __device__ __forceinline__ void store(T *to) const {
@@ -56,39 +54,45 @@ def wide(dtype: str, near: int) -> str:
     return f"Wide<{memory(dtype)}, {near}>"
 
 
-def tile_of_neighbours(text: CudaText, sink: CudaSink, loaded: list[int]) -> None:
-    """The tile's elements with the leaves ``loaded`` beforehand; those left over come afterwards.
+def tile_of_neighbours(text: CudaText, sink: CudaSink, loaded: list[int]) -> str:
+    """The tile's elements with the leaves ``loaded`` beforehand; what comes round those left over.
 
     Where tiles lie in rows, the last of each row is rarely whole, and may be half of all: it is
-    taken in the same way, each thread asking whether its neighbours are there. Elsewhere only
-    whole tiles are, and nobody asks. Nor do picks, which want all lanes of a warp.
+    taken in the same way, each thread asking whether its neighbours are there, and neighbours begin
+    where their results can be stored at once. Elsewhere only whole tiles are, and nobody asks. Nor
+    do picks, which want all lanes of a warp.
     """
     put, leaves = text.put, text.program.leaves
     types = [leaves[k].dtype for k in loaded]
     stored = [one.dtype for one in text.program.sink.sinks]
     near = min(EACH, WIDE // max(map(dtypes.itemsize, [*types, *stored])))
+    if not any(one.unit_stride for one in text.program.sink.sinks):
+        near = 1  # then a warp's results lie as near to each other as they can
     in_rows = text.program.kept > 0 and not _picks(text.program)
-    there = f"if (e0 + {near} <= high)" if in_rows else ""
     ahead = EACH // near  # groups of neighbours that are loaded before they are used
     while ahead > 1 and ahead * near * sum(map(dtypes.itemsize, types)) > HELD:
         ahead //= 2
+    begin = f"threadIdx.x * {near}"
+    if in_rows:
+        _first_neighbours(text, sink, near)
+        begin = f"skew + {begin}"
+    there = f" if (e0 + {near} <= high)" if in_rows else ""
     text.open("" if in_rows else f"if (high == {TILE})")
     put("#pragma unroll 1")
-    text.open(
-        f"for (int first = threadIdx.x * {near}; first < {TILE}; first += {ahead * near} * THREADS)"
-    )
+    step = f"{ahead * near} * THREADS"
+    text.open(f"for (int first = {begin}; first < {TILE}; first += {step})")
     for k, dtype in zip(loaded, types, strict=True):
         put(f"{wide(dtype, near)} ahead{k}[{ahead}];")
     put("int e0 = first;")
-    each = f"for (int a = 0; a < {ahead}; a++, e0 += THREADS * {near})"
+    each = f"for (int a = 0; a < {ahead}; a++, e0 += THREADS * {near}){there}"
     put("#pragma unroll")
-    text.open(f"{each} {there}")
+    text.open(each)
     for k in loaded:
-        _load(text, k, near)
+        _load(text, k, near, in_rows)
     text.close()
     put("e0 = first;")
     put("#pragma unroll")
-    text.open(f"{each} {there}")
+    text.open(each)
     sink.neighbours(near)
     put("#pragma unroll")
     text.open(f"for (int v = 0, at = e0; v < {near}; v++, at++)")
@@ -100,8 +104,26 @@ def tile_of_neighbours(text: CudaText, sink: CudaSink, loaded: list[int]) -> Non
     sink.after_neighbours(near)
     text.close()
     text.close()
-    put(f"e += high / {near} * {near};" if in_rows else "e = high;")
+    if not in_rows:
+        put("e = high;")
     text.close()
+    if not in_rows:
+        return "for (; e < high; e += THREADS)"
+    put("e = threadIdx.x < skew ? (int)threadIdx.x : end + (int)threadIdx.x - skew;")
+    return "if (e < high)"
+
+
+def _first_neighbours(text: CudaText, sink: CudaSink, near: int) -> None:
+    """``skew``: the first element whose neighbours' results begin at a multiple of their size.
+
+    From ``end`` on there are too few. Those before and behind, of each fewer than ``near``, are
+    left over: a thread takes one of them.
+    """
+    size = dtypes.itemsize(text.program.sink.sinks[0].dtype)
+    place = sink.place("j0", "0")
+    text.put(f"int skew = (int)((0ull - (u64)({place}) / {size}ull) & {near - 1}ull);")
+    text.put("if (skew > high) skew = high;")
+    text.put(f"int end = skew + (high - skew) / {near} * {near};")
 
 
 def _picks(program: Program) -> bool:
@@ -148,12 +170,14 @@ def batches(text: CudaText, sink: CudaSink, loaded: list[int], batch: int) -> No
     put("e = m + threadIdx.x;")
 
 
-def _load(text: CudaText, k: int, near: int) -> None:
+def _load(text: CudaText, k: int, near: int, in_rows: bool = False) -> None:
     """Leaf ``k`` of the elements from ``e0``."""
     leaf = text.program.leaves[k]
     if leaf.mode == "unit":
         place = text.position(k, "(j0 + e0)", "e0")
-        text.put(f"ahead{k}[a].load((const {memory(leaf.dtype)} *)b{k} + {place});")
+        size = dtypes.itemsize(leaf.dtype)
+        load = "shifted" if in_rows and size < 4 and near * size % 4 == 0 else "load"
+        text.put(f"ahead{k}[a].{load}((const {memory(leaf.dtype)} *)b{k} + {place});")
         return
     for v in range(near):
         fetched = text.fetch(k, f"(j0 + (e0 + {v}))", f"(e0 + {v})")
