@@ -112,6 +112,20 @@ def pinned_memory(size: int) -> PinnedMemory:
     return np.full(size, 0x5A, np.uint8).view(PinnedMemory)
 
 
+_FUNCTIONS: list[tuple[Any, int]] = []  # of kernels, with how many arguments each takes
+
+
+def _launch(number: int, *rest: int) -> None:
+    """``cuLaunchKernel``: the grid, the block, shared memory, a stream, where arguments lie."""
+    *grid, _, _, _, shared, _, pointers, extra = rest
+    assert grid[1:] == [1, 1]
+    assert not shared
+    assert not extra
+    function, count = _FUNCTIONS[number]
+    each = (ctypes.POINTER(ctypes.c_uint64) * count).from_address(pointers)
+    function((grid[0],), (rest[3],), tuple(one[0] for one in each))
+
+
 def fake_cupy() -> ModuleType:
     """CuPy, its device memory being the host's."""
     cupy = ModuleType("cupy")
@@ -133,6 +147,7 @@ def fake_cupy() -> ModuleType:
         get_current_stream=lambda: stream,
         runtime=runtime,
         alloc_pinned_memory=pinned_memory,
+        driver=SimpleNamespace(launchKernel=_launch),
     )
     return cupy
 
@@ -194,6 +209,8 @@ class HostKernels:
             if text not in self.runs:
                 self.build([text])  # which scans need depends on the data
         run = self.runs[text]
+        arguments = ARGUMENTS.search(text)
+        assert arguments is not None
 
         def function(grid: tuple[int], block: tuple[int], args: tuple[Any, ...]) -> None:
             assert block == (THREADS,)
@@ -203,4 +220,6 @@ class HostKernels:
                 diverged = run(ctypes.c_uint(grid[0]), (ctypes.c_uint64 * len(words))(*words))
             assert not diverged, "some threads of a block missed a barrier"
 
+        function.ptr = len(_FUNCTIONS)  # type: ignore[attr-defined]
+        _FUNCTIONS.append((function, arguments[1].count(",") + 1))
         return SimpleNamespace(function=function), RESIDENT

@@ -51,10 +51,11 @@ class Launcher:
     """A kernel with its arguments on the current device."""
 
     taken: tuple[int, int] | None = None  # the window
+    packed: Packed | None = None  # once it was called
     words: list[int]
     arguments: dict[Any, list[Any]]  # of the last launch in it
 
-    def __init__(self, prepared: Prepared, inputs: Mapping[int, Array], device: int) -> None:
+    def __init__(self, prepared: Prepared, inputs: Mapping[int, Array] | None, device: int) -> None:
         import cupy
 
         self.prepared = prepared
@@ -64,14 +65,19 @@ class Launcher:
         self.addresses = [np.uint64(0)] * len(prepared.space.leaves)
         self.owners: dict[int, Any] = {}
         self.offsets = [cupy.asarray(table) for table in tables(prepared)]
+        self.tables = [int(table.data.ptr) for table in self.offsets]
         self.start(inputs)
 
-    def start(self, inputs: Mapping[int, Array]) -> None:
-        """Take the part's parameters as they are now, these arrays, and all of the tile loop."""
+    def start(self, inputs: Mapping[int, Array] | None) -> None:
+        """Take the part's parameters as they are now, these arrays, and all of the tile loop.
+
+        Without ``inputs`` no array is taken, not even stored ones.
+        """
         self.params = list(self.prepared.params[: self.count])
-        sources = [leaf.source for leaf in self.prepared.space.leaves]
-        stored = {id(source): source.buffer for source in sources if isinstance(source, Stored)}
-        self.read({**stored, **inputs})
+        if inputs is not None:
+            sources = [leaf.source for leaf in self.prepared.space.leaves]
+            stored = {id(source): source.buffer for source in sources if isinstance(source, Stored)}
+            self.read({**stored, **inputs})
         self.window(0, self.prepared.loops[2])
 
     def read(self, inputs: Mapping[int, Array]) -> None:
@@ -118,8 +124,14 @@ class Launcher:
 
     def store(self, kept: tuple[int, int], out: Any) -> None:
         """Run the positions ``kept``, ``(begin, end)``, with a thread block for each tile."""
-        pieces = max(1, min(self.row_tiles, GRID // (kept[1] - kept[0])))
-        self.launch(kept, (0, 1), pieces, out, GRID)
+        blocks, arguments = self.stored(kept)
+        self.call(blocks, arguments, *(out if isinstance(out, tuple) else (out,)))
+
+    def stored(self, kept: tuple[int, int]) -> tuple[int, list[Any]]:
+        """Thread blocks and geometry of a launch that stores the positions ``kept``."""
+        units = kept[1] - kept[0]
+        pieces = max(1, min(self.row_tiles, GRID // units))
+        return min(units * pieces, GRID), self.geometry(kept, (0, 1), pieces)
 
     def launch(
         self,
@@ -135,6 +147,11 @@ class Launcher:
         as many as there is room for.
         """
         units = (kept[1] - kept[0]) * pieces
+        outs = out if isinstance(out, tuple) else (out,)
+        self.call(min(units, most or self.resident), self.geometry(kept, reduced, pieces), *outs)
+
+    def geometry(self, kept: tuple[int, int], reduced: tuple[int, int], pieces: int) -> list[Any]:
+        """The words of such a launch that every kernel takes first."""
         arguments = self.arguments.get((kept, reduced, pieces))
         if arguments is None:
             total = (reduced[1] - reduced[0]) * self.row_tiles
@@ -143,16 +160,43 @@ class Launcher:
             words[7:10] = [pieces, self.row_tiles, -(-total // pieces)]
             arguments = [np.uint64(w % 2**64) for w in words]
             self.arguments = {(kept, reduced, pieces): arguments}  # the last, if asked for again
-        outs = out if isinstance(out, tuple) else (out,)
-        self.call(min(units, most or self.resident), arguments, *outs)
+        return arguments
 
     def call(self, blocks: int, arguments: list[Any], *rest: Any) -> None:
         """Call the kernel: its geometry, and ``rest`` after what every kernel takes."""
-        self.kernel.function(
-            (blocks,),
-            (THREADS,),
-            (*arguments, *self.params, *self.addresses, *self.offsets, *rest),
-        )
+        words = [*arguments, *self.params, *self.addresses, *self.tables, *map(_address, rest)]
+        if self.packed is None:
+            self.packed = Packed(self.kernel, len(words))
+        self.packed.words[:] = words
+        self.packed.launch(blocks)
+
+
+class Packed:
+    """The arguments of a launch side by side in memory, all of 8 bytes.
+
+    CuPy takes half a microsecond to look at each that it is given; here the driver reads them.
+    """
+
+    def __init__(self, kernel: DeviceKernel, count: int) -> None:
+        import cupy
+
+        self.words = np.zeros(count, np.uint64)
+        self.pointers = self.words.ctypes.data + 8 * np.arange(count, dtype=np.uint64)
+        self.kernel = kernel  # which this keeps loaded
+        self.function, self.arguments = kernel.function.ptr, int(self.pointers.ctypes.data)
+        self.stream = cupy.cuda.get_current_stream
+        self.driver = cupy.cuda.driver.launchKernel
+
+    def launch(self, blocks: int) -> None:
+        """Launch the kernel with the words as they are, on the current stream."""
+        stream = self.stream().ptr
+        self.driver(self.function, blocks, 1, 1, THREADS, 1, 1, 0, stream, self.arguments, 0)
+
+
+def _address(argument: Any) -> Any:
+    """An argument of a kernel as a word: where an array begins."""
+    there = hasattr(type(argument), "__cuda_array_interface__")
+    return int(argument.data.ptr) if there else argument
 
 
 @contextmanager

@@ -71,15 +71,16 @@ class Worker:
     def _gpu_store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         import cupy
 
-        prepared = prepare(stage, part, None)
         assert self.device is not None
         with cupy.cuda.Device(self.device):
-            whole = whole and hasattr(share, "__cuda_array_interface__")
-            buffer = share if whole else cupy.empty(share.shape, stage.dtype)
-            wait = not (self.alone and whole)
-            gpu.run_store(prepared, inputs, buffer, self.device, self.stop, wait)
-            if not whole:
-                share[...] = buffer if hasattr(share, "__cuda_array_interface__") else buffer.get()
+            on_gpu = hasattr(share, "__cuda_array_interface__")
+            here = on_gpu and share.device.id == self.device
+            out = share if here else cupy.empty(share.shape, stage.dtype)
+            strides = tuple(s // share.itemsize for s in share.strides)
+            prepared = prepare(stage, part, strides if here and not whole else None)
+            gpu.run_store(prepared, inputs, out, self.device, self.stop, not (self.alone and here))
+            if not here:
+                share[...] = out if on_gpu else out.get()
 
     def records(
         self, prepared: Prepared, inputs: Inputs, consume: cpu.Consume, block: int = cpu.RECORDS

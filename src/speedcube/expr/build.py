@@ -96,13 +96,20 @@ def _check_range(op: str, common: str, scalars: list[int], alone: bool) -> None:
         raise DTypeError(f"{op} of {scalars}: numbers beyond int64 are compared with arrays only")
     if rule in ("compare", "logical") or not dtypes.is_integer(common):
         return
-    limits = np.iinfo(common)
+    least, most = _limits(common)
     for v in scalars:
-        if not int(limits.min) <= v <= int(limits.max):
+        if not least <= v <= most:
             raise DTypeError(
                 f"{v} does not fit {common}, the dtype of this {op}; cast the array first, "
                 "for example .astype('int64')"
             )
+
+
+@lru_cache
+def _limits(dtype: str) -> tuple[int, int]:
+    """The least and the most of an integer dtype."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
@@ -111,7 +118,8 @@ def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if not isinstance(value, int) or dtypes.is_float(dtype) or dtype == "bool":
         return _scalar(value if _is_double(value) else endless, dtype, shape)
     for name in (dtype, "int64", "uint64"):
-        if dtypes.is_integer(name) and np.iinfo(name).min <= value <= np.iinfo(name).max:
+        least, most = _limits(name)
+        if least <= value <= most:
             return const(int(value), name, shape)
     return const(endless, "float64", shape)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+_NUMBERS: Final = frozenset((bool, int, float))  # most of what is no array
 
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if not is_operand(other):
+        if type(other) not in _NUMBERS and not is_operand(other):
             return NotImplemented
         return self._elementwise(op, *((other, self) if swapped else (self, other)))
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from ...plan.passes import Pass
 from ...plan.plan import Plan
@@ -12,6 +16,23 @@ from ..boxes import Stop
 from ..gpu import LAUNCH
 from ..results import Destination
 from ..tasks import Worker, from_records, joined, run_joined, run_pass
+from .launches import DeviceMemory, DirectLaunches, launches_of
+
+
+@dataclass(frozen=True, eq=False)
+class PassStep:
+    """A pass, on a GPU its ``launches`` where those are all of it, and what nothing reads later."""
+
+    one: Pass
+    launches: DirectLaunches | None
+    last: tuple[int, ...]
+
+
+PassSteps: TypeAlias = Sequence[PassStep]
+# Of plans that ran, what the next run takes; by the device.
+_idle: Final[weakref.WeakKeyDictionary[Plan, dict[int | None, list[PassSteps]]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
@@ -21,11 +42,56 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
     kernel. A GPU is given one launch after the other on one stream, so that what is freed serves
     those that follow; what stays there may still be made when this returns, as with CuPy.
     """
+    with _current(device), _steps(plan, device) as steps:
+        values = _run(plan, steps, device, leave_on_gpu)
+        if device is None or leave_on_gpu:
+            return values
+        return [v.get() if hasattr(type(v), "__cuda_array_interface__") else v for v in values]
+
+
+def _current(device: int | None) -> AbstractContextManager[Any]:
+    if device is None:
+        return nullcontext()
+    import cupy
+
+    current: AbstractContextManager[Any] = cupy.cuda.Device(device)
+    return current
+
+
+@contextmanager
+def _steps(plan: Plan, device: int | None) -> Iterator[PassSteps]:
+    """The steps of ``plan``: those that an earlier run left, for one thread at a time."""
+    idle = _idle.setdefault(plan, {}).setdefault(device, [])
+    try:
+        steps = idle.pop()
+    except IndexError:
+        steps = _made_steps(plan, device)
+    yield steps
+    idle.append(steps)
+
+
+def _made_steps(plan: Plan, device: int | None) -> PassSteps:
+    asked = {id(result) for result in plan.results}
+    seen: set[int] = set()
+    steps: list[PassStep] = []
+    for one in reversed(plan.passes):
+        launches = None
+        if device is not None and one.together is None:
+            launches = launches_of(one.visited, device)
+        reads = {id(source) for source in one.visited.needs}
+        if launches is not None:
+            reads |= {id(source) for source in launches.reads}
+        steps.append(PassStep(one, launches, tuple(reads - seen - asked)))
+        seen |= reads
+    return steps[::-1]
+
+
+def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -> list[Any]:
     worker = Worker(Stop(), device, alone=True)
     since = 0  # elements that a GPU was given
-    last = {id(need): one for one in plan.passes for need in one.visited.needs}
     asked = {id(result) for result in plan.results}
     ready: dict[int, Any] = {}
+    memory = None if device is None else DeviceMemory(ready)
 
     def destination(stage: Stage) -> Destination:
         stays = leave_on_gpu if id(stage.result) in asked else not stage.is_scan
@@ -33,23 +99,33 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
         order = plan.order(stage) if device is None else None
         return Destination(stage.shape, stage.dtype, place, order)
 
-    for one in plan.passes:
-        needs = one.visited.needs
-        out = [destination(stage) for stage in one.stages]
-        arrays = [ready[id(need)] for need in needs]
-        results = _made(worker, one, out, arrays)
-        del arrays, out
-        since += math.prod(one.visited.root.shape)
+    for step in steps:
+        if step.launches is not None and memory is not None:
+            memory.store(step.launches)
+        else:
+            _make(worker, step.one, destination, ready)
+        since += math.prod(step.one.visited.root.shape)
         if device is not None and since > LAUNCH:
             since = 0
             wait(device)
-        for stage, result in zip(one.stages, results, strict=True):
-            ready[id(stage.result)] = result
-        del results
-        for need in needs:
-            if last[id(need)] is one and id(need) not in asked:
-                del ready[id(need)]
+        for name in step.last:
+            ready.pop(name, None)
+            if memory is not None:
+                memory.forget(name)
     return [ready[id(result)] for result in plan.results]
+
+
+def _make(
+    worker: Worker,
+    one: Pass,
+    destination: Callable[[Stage], Destination],
+    ready: dict[int, Any],
+) -> None:
+    """Put the results of the stages of ``one`` among those that are ``ready``."""
+    out = [destination(stage) for stage in one.stages]
+    arrays = [ready[id(need)] for need in one.visited.needs]
+    for stage, result in zip(one.stages, _made(worker, one, out, arrays), strict=True):
+        ready[id(stage.result)] = result
 
 
 def _made(worker: Worker, one: Pass, out: list[Destination], arrays: list[Any]) -> list[Any]:

@@ -45,6 +45,21 @@ class Entry:
     idle: list[Copy] = field(default_factory=list)
 
 
+class Hashed:
+    """A long key whose hash is worked out once."""
+
+    __slots__ = ("key", "number")
+
+    def __init__(self, key: Key) -> None:
+        self.key, self.number = key, hash(key)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hashed) and self.key == other.key
+
+
 _known: OrderedDict[Key, Entry] = OrderedDict()
 _lock = threading.Lock()
 
@@ -64,7 +79,7 @@ def planned(roots: Sequence[Expr], rung: str, workers: int, on_gpu: bool) -> Ite
         return
     traffic = GPU_TRAFFIC if on_gpu else 1.0
     resources = Resources(rung, workers, memory=free // 4, traffic=traffic)
-    entry = _entry((rung, workers, found.key), found)
+    entry = _entry(Hashed((rung, workers, found.key)), found)
     ready = _taken(entry, found) or _made(found, resources)
     check_memory(ready.plan, free)
     yield ready.plan

@@ -25,6 +25,7 @@ class OneLaunch:
         prepared = slots.prepared
         self.launcher = Launcher(prepared, {}, device)
         self.initial = initial_records(prepared.program, 1)
+        self.from_zero = not self.initial.any()
         self.apart = prepared.program.sink.kind == "argmin"
         self.records: Any = None  # on the GPU
         self.host: Any = None
@@ -61,7 +62,7 @@ class OneLaunch:
             self.records = cupy.empty(words, np.uint64)
             memory = cupy.cuda.alloc_pinned_memory(8 * words)
             self.host = np.frombuffer(memory, np.int64, words)
-        if self.initial.any():
+        if not self.from_zero:
             self.records[:words].set(np.tile(self.initial.view(np.uint64).reshape(-1), count))
         else:
             self.cuda.memsetAsync(self.records.data.ptr, 0, 8 * words, _stream())

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, product
-from typing import Final, TypeAlias
+from operator import mul
+from typing import Final, NamedTuple, TypeAlias
 
 from ... import dtypes
 from ...errors import ShapeError
-from .. import views
 from ..build import cast, check_axis
-from ..nodes import Expr, Piece, Piecewise, Shape, const, countable, whole
-from ..views import Affine, Axis
+from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, const, countable, whole
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """``length`` indices of an axis that read ``start``, ``start + step`` ... of another."""
 
     length: int
@@ -71,13 +69,19 @@ def _fits(first: Shape, shape: Shape, number: int, axis: int) -> None:
 
 def rolled(root: Expr, shifts: dict[int, int], options: str) -> Expr:
     """``root`` moved round by ``shifts``, a number of places for each axis that moves."""
-    axes = [[Stretch(n, 0, 1)] for n in root.shape]
-    for k, shift in shifts.items():
-        extent = root.shape[k]
+    return _stretched(root, _moved(root.shape, tuple(shifts.items())), ("roll", (root,), options))
+
+
+@lru_cache(maxsize=1024)
+def _moved(shape: Shape, shifts: Pairs) -> tuple[tuple[Stretch, ...], ...]:
+    """The stretches of the axes that move, each ``(axis, shift)`` of ``shifts``, and of others."""
+    axes: list[tuple[Stretch, ...]] = [(Stretch(n, 0, 1),) for n in shape]
+    for k, shift in shifts:
+        extent = shape[k]
         at = shift % extent if extent else 0
         if at:
-            axes[k] = [Stretch(at, extent - at, 1), Stretch(extent - at, 0, 1)]
-    return _stretched(root, axes, ("roll", (root,), options))
+            axes[k] = (Stretch(at, extent - at, 1), Stretch(extent - at, 0, 1))
+    return tuple(axes)
 
 
 MODES: Final = ("wrap", "reflect", "symmetric", "edge")
@@ -93,8 +97,8 @@ def padded(root: Expr, mode: str, pads: Pairs, options: str) -> Expr:
                 f"pad has nothing to take for axis {k}, which is empty: mode={mode!r} repeats "
                 "elements; mode='constant' needs none"
             )
-        axes.append(_around(mode, n, *pair) if any(pair) else [Stretch(n, 0, 1)])
-    return _stretched(root, axes, ("pad", (root,), options))
+        axes.append(tuple(_around(mode, n, *pair)) if any(pair) else (Stretch(n, 0, 1),))
+    return _stretched(root, tuple(axes), ("pad", (root,), options))
 
 
 def _around(mode: str, n: int, before: int, after: int) -> list[Stretch]:
@@ -125,25 +129,47 @@ def _turns(mode: str, n: int, period: int, first: int, end: int) -> list[Stretch
     return stretches
 
 
-def _stretched(
-    root: Expr, axes: Sequence[Sequence[Stretch]], call: tuple[str, tuple[Expr, ...], str]
-) -> Expr:
-    """``root`` read along each axis stretch after stretch."""
-    shape = tuple(sum(one.length for one in stretches) for stretches in axes)
-    if 0 in shape:
-        return const(0, root.dtype, shape)
-    if all(len(stretches) == 1 for stretches in axes):
-        return root
+class _Box(NamedTuple):
+    """A box of an array: it begins ``at``, and along axis k reads ``starts[k]``, then by steps."""
+
+    at: Shape
+    shape: Shape
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _boxes(axes: tuple[tuple[Stretch, ...], ...]) -> tuple[Shape, tuple[_Box, ...]]:
+    """The shape of what reads stretch after stretch along each axis, and its boxes."""
     begins = [list(accumulate((one.length for one in s), initial=0)) for s in axes]
-    pieces = []
+    found = []
     for numbers in product(*(range(len(stretches)) for stretches in axes)):
         chosen = [stretches[k] for stretches, k in zip(axes, numbers, strict=True)]
         at = tuple(begin[k] for begin, k in zip(begins, numbers, strict=True))
-        change = Affine(
-            tuple(one.length for one in chosen),
-            tuple(Axis(k, one.start, one.step) for k, one in enumerate(chosen)),
-        )
-        pieces.append(Piece(at, views.apply(root, change)))
+        lengths, starts, steps = zip(*chosen, strict=True)
+        found.append(_Box(at, lengths, starts, steps))
+    return tuple(begin[-1] for begin in begins), tuple(found)
+
+
+def _stretched(
+    root: Expr, axes: tuple[tuple[Stretch, ...], ...], call: tuple[str, tuple[Expr, ...], str]
+) -> Expr:
+    """``root`` read along each axis stretch after stretch."""
+    if all(len(stretches) == 1 for stretches in axes):
+        shape = tuple(one.length for (one,) in axes)
+        return const(0, root.dtype, shape) if 0 in shape else root
+    shape, boxes = _boxes(axes)
+    if 0 in shape:
+        return const(0, root.dtype, shape)
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    strides, pieces = leaf.strides, []
+    for box in boxes:
+        if box.shape == root.shape and not any(box.starts) and all(n == 1 for n in box.steps):
+            pieces.append(Piece(box.at, root))
+            continue
+        offset = leaf.offset + sum(map(mul, strides, box.starts))
+        steps = tuple(map(mul, strides, box.steps))
+        pieces.append(Piece(box.at, Leaf(leaf.source, box.shape, offset, steps)))
     return whole(Piecewise(shape, root.dtype, tuple(pieces), call), shape)
 
 

@@ -40,6 +40,10 @@ class CudaSink:
     def after_batch(self, size: int) -> None:
         """The elements of the batch have been computed."""
 
+    def place(self, j: str, e: str) -> str:
+        """Where (the first sink) stores element (j, e)."""
+        raise NotImplementedError
+
     def neighbours(self, count: int) -> None:
         """The next ``count`` elements, from ``e0``, lie side by side."""
 

@@ -25,6 +25,9 @@ class ThreadStore(CudaSink):
     def memory(self) -> str:
         return memory(self.sink.dtype)
 
+    def place(self, j: str, e: str) -> str:
+        return f"({self.memory} *){self.out} + {self.text.position(self.text.count, j, e)}"
+
     def neighbours(self, count: int) -> None:
         if self.sink.unit_stride:
             self.together = True
@@ -76,6 +79,9 @@ class ThreadSeveral(CudaSink):
     def after_batch(self, size: int) -> None:
         for part in self.parts:
             part.after_batch(size)
+
+    def place(self, j: str, e: str) -> str:
+        return self.parts[0].place(j, e)
 
     def neighbours(self, count: int) -> None:
         for part in self.parts:

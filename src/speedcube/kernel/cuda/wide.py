@@ -11,11 +11,13 @@ import math
 from typing import Final
 
 from ... import dtypes
+from ..program import Program
 from .hooks import CudaSink
 from .prelude import THREADS, TILE
 from .text import CudaText, memory
 
 EACH: Final = TILE // THREADS  # elements a thread takes of a tile
+HELD: Final = 256  # bytes that it loads at most before it uses the first: 64 registers
 WIDE: Final = 16  # bytes that one instruction loads or stores at most
 
 SUPPORT: Final = """\
@@ -25,6 +27,19 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Wide {
   __device__ __forceinline__ void load(const T *from) {
     if ((u64)from % sizeof(Wide) == 0ull) *this = *(const Wide *)from;
     else for (int k = 0; k < N; k++) x[k] = from[k];
+  }
+  /* Wherever they lie, without a branch that would wait for them: from the aligned words round
+     them. Each holds a byte of theirs, so it can be read. */
+  __device__ __forceinline__ void shifted(const T *from) {
+    const unsigned *at = (const unsigned *)((u64)from & ~3ull);
+    int shift = (int)((u64)from & 3ull) * 8, many = (int)sizeof(Wide) / 4;
+    unsigned words[sizeof(Wide) / 4 + 1];
+    for (int k = 0; k < many; k++) words[k] = at[k];
+    words[many] = at[shift ? many : many - 1];
+    union { unsigned moved[(sizeof(Wide) + 3) / 4]; Wide all; } is;
+    for (int k = 0; k < many; k++)
+      is.moved[k] = (unsigned)(((u64)words[k + 1] << 32 | words[k]) >> shift);
+    *this = is.all;
   }
   __device__ __forceinline__ void store(T *to) const {
     if ((u64)to % sizeof(Wide) == 0ull) *(Wide *)to = *this;
@@ -39,37 +54,83 @@ def wide(dtype: str, near: int) -> str:
     return f"Wide<{memory(dtype)}, {near}>"
 
 
-def whole_tile(text: CudaText, sink: CudaSink, loaded: list[int]) -> None:
-    """The tile whose elements are all there, with the leaves ``loaded`` beforehand."""
+def tile_of_neighbours(text: CudaText, sink: CudaSink, loaded: list[int]) -> str:
+    """The tile's elements with the leaves ``loaded`` beforehand; what comes round those left over.
+
+    Where tiles lie in rows, the last of each row is rarely whole, and may be half of all: it is
+    taken in the same way, each thread asking whether its neighbours are there, and neighbours begin
+    where their results can be stored at once. Elsewhere only whole tiles are, and nobody asks. Nor
+    do picks, which want all lanes of a warp.
+    """
     put, leaves = text.put, text.program.leaves
     types = [leaves[k].dtype for k in loaded]
     stored = [one.dtype for one in text.program.sink.sinks]
     near = min(EACH, WIDE // max(map(dtypes.itemsize, [*types, *stored])))
-    text.open(f"if (high == {TILE})")
+    if not any(one.unit_stride for one in text.program.sink.sinks):
+        near = 1  # then a warp's results lie as near to each other as they can
+    in_rows = text.program.kept > 0 and not _picks(text.program)
+    ahead = EACH // near  # groups of neighbours that are loaded before they are used
+    while ahead > 1 and ahead * near * sum(map(dtypes.itemsize, types)) > HELD:
+        ahead //= 2
+    begin = f"threadIdx.x * {near}"
+    if in_rows:
+        _first_neighbours(text, sink, near)
+        begin = f"skew + {begin}"
+    there = f" if (e0 + {near} <= high)" if in_rows else ""
+    text.open("" if in_rows else f"if (high == {TILE})")
+    put("#pragma unroll 1")
+    step = f"{ahead * near} * THREADS"
+    text.open(f"for (int first = {begin}; first < {TILE}; first += {step})")
     for k, dtype in zip(loaded, types, strict=True):
-        put(f"{wide(dtype, near)} ahead{k}[{EACH // near}];")
-    put(f"int e0 = threadIdx.x * {near};")
-    each = f"for (int a = 0; a < {EACH // near}; a++, e0 += THREADS * {near})"
+        put(f"{wide(dtype, near)} ahead{k}[{ahead}];")
+    put("int e0 = first;")
+    each = f"for (int a = 0; a < {ahead}; a++, e0 += THREADS * {near}){there}"
     put("#pragma unroll")
     text.open(each)
     for k in loaded:
-        _load(text, k, near)
+        _load(text, k, near, in_rows)
     text.close()
-    put(f"e0 = threadIdx.x * {near};")
+    put("e0 = first;")
     put("#pragma unroll")
     text.open(each)
     sink.neighbours(near)
     put("#pragma unroll")
     text.open(f"for (int v = 0, at = e0; v < {near}; v++, at++)")
-    text.constants.together = True
+    text.constants.together = not in_rows
     fetched = {f"leaf{k}": _ahead(text, k) for k in loaded}
     sink.consume(text.element("(j0 + at)", "at", fetched), "(j0 + at)", "at", "0")
     text.constants.together = False
     text.close()
     sink.after_neighbours(near)
     text.close()
-    put("e = high;")
     text.close()
+    if not in_rows:
+        put("e = high;")
+    text.close()
+    if not in_rows:
+        return "for (; e < high; e += THREADS)"
+    put("e = threadIdx.x < skew ? (int)threadIdx.x : end + (int)threadIdx.x - skew;")
+    return "if (e < high)"
+
+
+def _first_neighbours(text: CudaText, sink: CudaSink, near: int) -> None:
+    """``skew``: the first element whose neighbours' results begin at a multiple of their size.
+
+    From ``end`` on there are too few. Those before and behind, of each fewer than ``near``, are
+    left over: a thread takes one of them.
+    """
+    size = dtypes.itemsize(text.program.sink.sinks[0].dtype)
+    place = sink.place("j0", "0")
+    text.put(f"int skew = (int)((0ull - (u64)({place}) / {size}ull) & {near - 1}ull);")
+    text.put("if (skew > high) skew = high;")
+    text.put(f"int end = skew + (high - skew) / {near} * {near};")
+
+
+def _picks(program: Program) -> bool:
+    """Whether elements are looked up in tables, which the lanes of a warp hold together."""
+    bodies = [program.element]
+    bodies += [body for leaf in program.leaves if leaf.stream for body in leaf.stream.bodies]
+    return any("pick" in instr.op for body in bodies for instr in body.instrs)
 
 
 def batches(text: CudaText, sink: CudaSink, loaded: list[int], batch: int) -> None:
@@ -109,12 +170,14 @@ def batches(text: CudaText, sink: CudaSink, loaded: list[int], batch: int) -> No
     put("e = m + threadIdx.x;")
 
 
-def _load(text: CudaText, k: int, near: int) -> None:
+def _load(text: CudaText, k: int, near: int, in_rows: bool = False) -> None:
     """Leaf ``k`` of the elements from ``e0``."""
     leaf = text.program.leaves[k]
     if leaf.mode == "unit":
         place = text.position(k, "(j0 + e0)", "e0")
-        text.put(f"ahead{k}[a].load((const {memory(leaf.dtype)} *)b{k} + {place});")
+        size = dtypes.itemsize(leaf.dtype)
+        load = "shifted" if in_rows and size < 4 and near * size % 4 == 0 else "load"
+        text.put(f"ahead{k}[a].{load}((const {memory(leaf.dtype)} *)b{k} + {place});")
         return
     for v in range(near):
         fetched = text.fetch(k, f"(j0 + (e0 + {v}))", f"(e0 + {v})")

@@ -1,0 +1,158 @@
+"""Programs on a GPU played by the host: launches that were prepared once give the CPU's bits."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_host import COMPILER, ONE, HostKernels, fake_cupy, source, texts
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import compute as engine
+from speedcube.engine import gpu
+from speedcube.engine.compute import plan_for
+from speedcube.engine.known import alone
+from speedcube.engine.prepare import prepare
+from speedcube.expr.nodes import c_strides
+from speedcube.plan.regions import regions_of
+
+
+def _numbers(*shape: int, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, 50, size=shape).astype(dtype)
+
+
+def _loop(step: Callable[[Any], Any], u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        u = step(u)
+    return u
+
+
+def _heat(u: Any) -> Any:
+    around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+    return u[1:-1, 1:-1] + 0.2 * (around - 4 * u[1:-1, 1:-1])
+
+
+def _life(cells: Any) -> Any:
+    near = sc.roll(cells, 1, 0) + sc.roll(cells, -1, 0) + cells
+    near = sc.roll(near, 1, 1) + sc.roll(near, -1, 1) + near - cells
+    return ((near == 3) | ((near == 2) & (cells == 1))).astype("int8")
+
+
+def _bytes(x: np.ndarray, dtype: str) -> np.ndarray:
+    """Rows that need more than a thread block: a whole tile, and most of another one."""
+    return np.resize(x.astype(dtype), (3, 4005))
+
+
+def _shifted(x: Any) -> Any:
+    """Neighbours at every distance from a word's first byte."""
+    return x[1:, 1:-4] * 3 + x[:-1, 2:-3] - x[1:, 3:-2] * x[:-1, 5:]
+
+
+X, CELLS = _numbers(40, 61), _numbers(30, 45, dtype="int8") & 1
+
+PROGRAMS: dict[str, Callable[[Any, Any], sc.Array]] = {
+    "heat": lambda x, _: _loop(_heat, sc.asarray(x), 4),
+    "heat in a cold rim": lambda x, _: _loop(lambda u: sc.pad(_heat(u), 1), sc.asarray(x), 3),
+    "life": lambda _, cells: _loop(_life, sc.asarray(cells), 3),
+    "bytes in rows": lambda x, _: _shifted(sc.asarray(_bytes(x, "uint8"))),
+    "two bytes in rows": lambda x, _: _shifted(sc.asarray(_bytes(x, "int16"))),
+    "bytes and doubles in rows": lambda x, _: sc.pad(
+        _shifted(sc.asarray(_bytes(x, "int8"))) * 0.5, ((1, 0), (3, 2))
+    ),
+    "short rows of bytes": lambda _, cells: sc.asarray(cells)[:, 3:7].T[1:] > 0,
+    "joined": lambda x, _: sc.concatenate([sc.asarray(x), sc.asarray(x) * 2]),
+    "side by side": lambda x, _: sc.concatenate([sc.asarray(x), sc.asarray(x) + 1], axis=1),
+    "stacked last": lambda x, _: sc.stack([sc.asarray(x), -sc.asarray(x)], axis=2),
+    "padded": lambda x, _: sc.pad(sc.asarray(x), ((2, 1), (0, 3)), constant_values=7),
+    "standardised": lambda x, _: (sc.asarray(x) - sc.asarray(x).mean()) / sc.asarray(x).std(),
+    "a running sum between": lambda x, _: sc.pad(sc.asarray(x).cumsum(axis=1) * 2, 1),
+}
+
+
+def _texts(array: sc.Array) -> list[str]:
+    """The kernels of ``array``, those of regions as they store into the result."""
+    plan, _ = plan_for(array._expr, ONE, None, False)
+    found = texts(array, ONE)
+    for stage in plan.stages:
+        if stage.source is None:
+            for one in regions_of(stage, stage.parts[0]):
+                found.append(source(prepare(one.stage, one.part, c_strides(stage.shape)).program))
+    return found
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    sources = [text for make in PROGRAMS.values() for text in _texts(make(X, CELLS))]
+    return HostKernels(list(dict.fromkeys(sources)), tmp_path_factory.mktemp("launches"))
+
+
+@pytest.fixture
+def cupy(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = fake_cupy()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    return module
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_other_data_give_the_cpus_bits(cupy: ModuleType, name: str) -> None:
+    """The first time launches are prepared, then they are only given where arrays lie."""
+    for seed in range(3):
+        x, cells = _numbers(40, 61, seed=seed), _numbers(30, 45, dtype="int8", seed=seed) & 1
+        array = PROGRAMS[name](x, cells)
+        got = engine.compute_all([array._expr], ONE)[0]
+        assert isinstance(got, np.ndarray)
+        assert_same_bits(np.asarray(got), array.compute(on="core"), f"{name} {seed}")
+
+
+def test_regions_store_where_the_result_lies(library: HostKernels, cupy: ModuleType) -> None:
+    """Nothing is made beside the result and copied: as many arrays as stages."""
+    made: list[tuple[int, ...]] = []
+    empty = cupy.empty
+
+    def counted(shape: tuple[int, ...], dtype: str) -> Any:
+        made.append(shape)
+        return empty(shape, dtype)
+
+    array = PROGRAMS["life"](X, CELLS)
+    plan, _ = plan_for(array._expr, ONE, None, False)
+    alone.run_alone(plan, 0, True)
+    cupy.empty = counted  # type: ignore[attr-defined]
+    library.launches = 0
+    alone.run_alone(plan, 0, True)
+    assert made == [stage.shape for stage in plan.stages]
+    regions = [len(regions_of(stage, stage.parts[0])) for stage in plan.stages]
+    assert library.launches == sum(regions) > len(plan.stages)
+
+
+def test_constants_and_seeds_are_taken_anew(library: HostKernels, cupy: ModuleType) -> None:
+    for number in (2.0, 3.5):
+        array = sc.concatenate([sc.asarray(X), sc.asarray(X) * number])
+        got = engine.compute_all([array._expr], ONE)[0]
+        np.testing.assert_array_equal(got, np.concatenate([X, X * number]))
+
+
+def test_what_is_kept_holds_no_data_and_goes_with_its_plan(cupy: ModuleType) -> None:
+    data = X.copy()
+    array = PROGRAMS["heat"](data, None)
+    engine.compute_all([array._expr], ONE)
+    gone = weakref.ref(data)
+    del data, array
+    gc.collect()
+    assert gone() is None
+    plan, _ = plan_for(PROGRAMS["heat"](X, None)._expr, ONE, None, False)
+    alone.run_alone(plan, 0, True)
+    assert plan in alone._idle
+    kept = weakref.ref(plan)
+    del plan
+    gc.collect()
+    assert kept() is None
