@@ -52,6 +52,12 @@ class Destination:
             return cupy.empty(self.shape, self.dtype)
 
 
+def shaped(array: Array, shape: tuple[int, ...]) -> Any:
+    """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
+    array = array.reshape(shape)
+    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]
+
+
 Needs: TypeAlias = Sequence[StageResult | Deferred]
 
 

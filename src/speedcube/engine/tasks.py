@@ -16,11 +16,12 @@ from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, gpu_records
 from .boxes import Stop
+from .finished import along
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
 from .pieces.moves import moved
 from .pieces.records import merged_regions
-from .prepare import Prepared, prepare, prepare_dots, prepare_folded, prepare_many
+from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
@@ -94,7 +95,10 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
-        share = _share(stage, part, out.array())
+        self.reduce_into(stage, part, _share(stage, part, out.array()), inputs)
+
+    def reduce_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
+        """The part's finished results into ``share``."""
         if stage.op == "prod" and isinstance(share, np.ndarray) and share.flags.c_contiguous:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
@@ -121,8 +125,6 @@ class Worker:
                 share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
             return joined_results
         many = prepare_many(stage, part, self.device is not None)
-        if many is None and self.device is None:
-            many = prepare_dots(stage, part)
         if many is not None:
             results = self.finished(stage, part, many, inputs, out)
             if results is not None:
@@ -156,17 +158,23 @@ class Worker:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
             return share.run(stage.source, prepare(stage, part, None), self.stop)
         results, failed = finished_cpu.run_finished(many, inputs, self.stop, out)
-        if len(failed):
-            rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
-            for places, records in rest:
-                results[places] = values(stage.source, records)
-        with np.errstate(over="ignore"):
-            return results.astype(stage.dtype, copy=False)
+        return finished_cpu.repaired(stage, part, inputs, self.stop, results, failed)
+
+    def along(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """A part of several reductions along the same axes, as `several`: by one kernel or each."""
+        own = along.own_parts(one, part)
+        if one.visited.join == "merge":
+            return tuple(self.partial(stage, its, inputs) for stage, its in own)
+        if self.device is not None or not along.run(one, part, shares, inputs, self.stop):
+            for (stage, its), share in zip(own, shares, strict=True):
+                self.reduce_into(stage, its, share, inputs)
+        return (None,) * len(shares)
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several stages: stored in ``shares``, or the records it gives."""
-        regions = regions_of(one.visited, part)
-        for region in regions:
+        if one.is_along:
+            return self.along(one, part, shares, inputs)
+        for region in (regions := regions_of(one.visited, part)):
             here = [share[region.kept] for share in shares]  # of pieces there are no reductions
             run_part(one, region.part, here, inputs, self.device, self.stop)
         if regions:
@@ -261,7 +269,7 @@ def run_pass(
 ) -> Outcome:
     """Task: a part of several stages that are made together; the records of the reductions."""
     shares = [
-        _share(stage, part, place.array()) if stage.source is None else None
+        None if one.gives_records(stage) else _share(stage, part, place.array())
         for stage, place in zip(one.stages, out, strict=True)
     ]
     return worker.several(one, part, shares, inputs_of(needs, arrays))
@@ -290,9 +298,3 @@ def merged(stage: Stage, *records: Array) -> Array:
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
-
-
-def shaped(array: Array, shape: tuple[int, ...]) -> Any:
-    """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
-    array = array.reshape(shape)
-    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]

@@ -55,12 +55,15 @@ class Layout:
     rows: bool
 
 
-def layout_of(space: Space, source: Reduced) -> Layout | None:
-    """How ``source`` over ``space`` is computed without records; None where it is not."""
+def layout_of(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> Layout | None:
+    """How ``source`` over ``space`` is computed without records; None where it is not.
+
+    ``also`` are made of the same sums.
+    """
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    if not _fits(source) or results < LEAST_RESULTS or space.size == 0:
+    if not all(map(_fits, (source, *also))) or results < LEAST_RESULTS or space.size == 0:
         return None
-    return _laid_out(space, source, results)
+    return _laid_out(space, source, results, also)
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
@@ -73,10 +76,13 @@ def dot_layout(space: Space, source: Reduced) -> Layout | None:
     return _laid_out(space, source, results) if space.size else None
 
 
-def _laid_out(space: Space, source: Reduced, results: int) -> Layout | None:
+def _laid_out(
+    space: Space, source: Reduced, results: int, also: Sequence[Reduced] = ()
+) -> Layout | None:
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    across = SHORT_ACROSS if _short(space, source) else COLUMNS
+    short = all(_short(space, one) for one in (source, *also))
+    across = SHORT_ACROSS if short else COLUMNS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
 
 
@@ -137,12 +143,18 @@ def _fits(source: Reduced) -> bool:
     return source.op in ("var", "std") or (source.op == "mean" and _is_exact(source.arg))
 
 
-def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
-    """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet."""
+def lower_many(
+    root: Expr, layout: Layout, source: Reduced, also: Sequence[Reduced] = ()
+) -> Lowered:
+    """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
+
+    Those of ``also`` are made of the same sums: it is a spread, if there is one.
+    """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    short, exact = not layout.rows and _short(space, source), _is_exact(root)
+    short = not layout.rows and all(_short(space, one) for one in (source, *also))
+    exact, more = _is_exact(root), tuple(one.op for one in also)
 
     def make() -> Program:
         b = Builder()
@@ -160,14 +172,17 @@ def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         odd = source.dtype in ("float32", "float16")
         deep = source.count > SHALLOW
         numbers = _numbers(source, parameters)
-        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short)
+        for one in also:
+            parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
+        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, more)
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("many", result, unit_stride=unit, many=many)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
-    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, exact
+    several = tuple((one.op, one.ddof) for one in also)
+    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, exact, several
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
