@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short
+from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short, together_layout
+from ..kernel.cuda.many.together import lower_together, shared_sinks
 from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
@@ -145,6 +146,38 @@ def prepare_along(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | N
     return prepared, tuple(order)
 
 
+def prepare_together(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | None:
+    """``part`` of ``one``, all of whose stages are reductions, as one kernel of a GPU.
+
+    It finishes them; and the stage of each of its results. None where there is none.
+    """
+    sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]
+    sinks = shared_sinks(one.places, sources)
+    known = _memo.setdefault(part, {})
+    if prepare_together not in known:
+        assert isinstance(part.root, Map)
+        space = build(part.root, one.visited.axes, (), None, reduction=True)
+        layout = together_layout(space, sources)
+        known[prepare_together] = None
+        if layout is not None:
+            lowered = _with_short(lower_together(part.root, layout, sources, sinks), layout)
+            known[prepare_together] = prepared_of(layout.space, layout.tiling, lowered)
+    found = known[prepare_together]
+    if found is None:
+        return None
+    refresh(found.uniforms, found.params)
+    return found, tuple(number for sink in sinks for number in sink.numbers)
+
+
+def _with_short(lowered: Lowered, layout: Layout) -> Lowered:
+    """``lowered``, whose kernel knows whether a thread takes a row at once."""
+    program = lowered.program
+    assert program.sink.many is not None
+    short = is_short(program, loops_of(layout.space, layout.tiling))
+    many = replace(program.sink.many, short=short)
+    return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
+
+
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
     """``part`` of ``stage`` with folds that its kernel finishes; None where it has records."""
     return _finished(stage, part, fold_layout, lower_folded)
@@ -181,9 +214,7 @@ def _lower_on_gpu(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     else:
         lowered = lower_many(root, layout, source)
         program = lowered.program
-    assert program.sink.many is not None
-    many = replace(program.sink.many, short=is_short(program, loops_of(space, tiling)))
-    return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
+    return _with_short(replace(lowered, program=program), layout)
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -128,8 +128,7 @@ class Worker:
         if many is not None:
             results = self.finished(stage, part, many, inputs, out)
             if results is not None:
-                shaped_results: Array = results.reshape(shape)
-                return shaped_results
+                return results.reshape(shape)  # type: ignore[no-any-return]
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)
@@ -157,23 +156,25 @@ class Worker:
         if self.device is not None:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
             return share.run(stage.source, prepare(stage, part, None), self.stop)
-        results, failed = finished_cpu.run_finished(many, inputs, self.stop, out)
-        return finished_cpu.repaired(stage, part, inputs, self.stop, results, failed)
+        found = finished_cpu.run_finished(many, inputs, self.stop, out)
+        return finished_cpu.repaired(stage, part, inputs, self.stop, *found)
 
     def along(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several reductions along the same axes, as `several`: by one kernel or each."""
         own = along.own_parts(one, part)
         if one.visited.join == "merge":
-            return tuple(self.partial(stage, its, inputs) for stage, its in own)
-        if self.device is not None or not along.run(one, part, shares, inputs, self.stop):
-            for (stage, its), share in zip(own, shares, strict=True):
-                self.reduce_into(stage, its, share, inputs)
+            return tuple(self.partial(*its, inputs) for its in own)
+        if not along.run(one, part, shares, inputs, self.device, self.stop):
+            for its, share in zip(own, shares, strict=True):
+                self.reduce_into(*its, share, inputs)
         return (None,) * len(shares)
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several stages: stored in ``shares``, or the records it gives."""
         if one.is_along:
             return self.along(one, part, shares, inputs)
+        if self.alone and (found := along.numbers(one, part, inputs, self.device, self.stop)):
+            return found
         for region in (regions := regions_of(one.visited, part)):
             here = [share[region.kept] for share in shares]  # of pieces there are no reductions
             run_part(one, region.part, here, inputs, self.device, self.stop)
@@ -188,8 +189,7 @@ class Worker:
         if regions := regions_of(stage, part):
             each = [self.partial(region.stage, region.part, inputs) for region in regions]
             return merged_regions(stage, part, regions, each)
-        prepared: Prepared = prepare(stage, part, None)
-        collected: list[Array] = []
+        prepared, collected = prepare(stage, part, None), list[Array]()
 
         def keep(_: int, records: Array) -> None:
             collected.append(records)

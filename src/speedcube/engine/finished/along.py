@@ -1,18 +1,23 @@
-"""Results along the same axes that one kernel makes of the same sums: a mean and a deviation."""
+"""Several results that one kernel finishes: of the same sums, or, on a GPU, any reductions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...expr.nodes import Reduced
 from ...plan.passes import Pass
 from ...plan.stages import Part, Stage
 from ..boxes import Stop
-from ..prepare import prepare_along
+from ..gpu_records import run_some
+from ..prepare import Prepared, prepare, prepare_along, prepare_together
+from ..results import values
 from .cpu import repaired, run_together
+from .gpu import FinishedPart, fits, results_of
 
 Array: TypeAlias = NDArray[Any]
 
@@ -23,10 +28,35 @@ def own_parts(one: Pass, part: Part) -> list[tuple[Stage, Part]]:
     return [(stage, stage.parts[number]) for stage in one.stages]
 
 
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """What a part gives of a reduction that needs nothing of other parts: its results."""
+
+    results: Array
+
+
+def numbers(
+    one: Pass, part: Part, inputs: Mapping[int, Array], device: int | None, stop: Stop
+) -> tuple[Finished, ...]:
+    """The results of reductions to one number each, by one kernel of a GPU; none elsewhere."""
+    reduced = all(isinstance(stage.source, Reduced) for stage in one.stages)
+    if device is None or not reduced or one.visited.join != "one":
+        return ()
+    made = _on_gpu(one, part, [None] * len(one.stages), inputs, device, stop)
+    return tuple(Finished(one) for one in made or () if one is not None)
+
+
 def run(
-    one: Pass, part: Part, shares: Sequence[Any], inputs: Mapping[int, Array], stop: Stop
+    one: Pass,
+    part: Part,
+    shares: Sequence[Any],
+    inputs: Mapping[int, Array],
+    device: int | None,
+    stop: Stop,
 ) -> bool:
     """The results of ``part`` into ``shares``; whether one kernel can make them."""
+    if device is not None:
+        return _on_gpu(one, part, shares, inputs, device, stop) is not None
     many = prepare_along(one, part)
     if many is None:
         return False
@@ -38,3 +68,75 @@ def run(
         if not np.may_share_memory(whole, shares[k]):
             shares[k][...] = whole
     return True
+
+
+def _on_gpu(
+    one: Pass,
+    part: Part,
+    shares: Sequence[Any],
+    inputs: Mapping[int, Array],
+    device: int,
+    stop: Stop,
+) -> list[Array | None] | None:
+    """The results of each stage that has no share, those of others into ``shares``.
+
+    None where one kernel cannot make them.
+    """
+    import cupy
+
+    together = prepare_together(one, part)
+    if together is None:
+        return None
+    prepared, order = together
+    own, dtypes = own_parts(one, part), _dtypes(prepared)
+    with cupy.cuda.Device(device):
+        given = [
+            shares[k] if fits(shares[k], d, device) else None
+            for k, d in zip(order, dtypes, strict=True)
+        ]
+        size = results_of(prepared)
+        memory = [
+            cupy.empty(size, d) if g is None else g for g, d in zip(given, dtypes, strict=True)
+        ]
+        with FinishedPart(prepared, inputs, device).launches() as launches:
+            launches.run(tuple(memory), stop)
+            failed = launches.failed()
+        if failed is None:
+            return None
+        made: list[Array | None] = [None] * len(order)
+        for output, k in enumerate(order):
+            mine = failed[failed % len(order) == output] // len(order)
+            stage, its = own[k]
+            assert isinstance(stage.source, Reduced)
+            results = memory[output] if given[output] is not None else memory[output].get()
+            if len(mine):
+                records = prepare(stage, its, None)
+                for places, some in run_some(records, inputs, device, stop, mine):
+                    exact = values(stage.source, some)
+                    if given[output] is None:
+                        results[places] = exact
+                    else:
+                        results.reshape(-1)[places[0] : places[-1] + 1].set(exact)
+            if given[output] is None:
+                made[k] = _placed(results, stage, shares[k])
+    return made
+
+
+def _dtypes(prepared: Prepared) -> list[str]:
+    """The dtype of each result that the kernel gives."""
+    parts = prepared.program.sink.parts
+    return [sink.dtype for sink in parts if sink.many for _ in sink.many.ops]
+
+
+def _placed(results: Array, stage: Stage, share: Any) -> Array | None:
+    """``results``, or None where they have been put into ``share``."""
+    with np.errstate(over="ignore"):
+        results = results.astype(stage.dtype, copy=False)
+    if share is None:
+        return results
+    results = results.reshape(share.shape)
+    if hasattr(share, "__cuda_array_interface__"):
+        share.set(results)
+    else:
+        share[...] = results
+    return None
