@@ -211,12 +211,12 @@ class ManyLoops:
             assert sink.many is not None
             self.text.open("")
             self.put(f"auto &sums = state.part{k};")
-            self.put(f"constexpr int SUMS = {sink.many.sums};")
             self.put(f"u64 *out = out_{output};")
             code = f"({place}) * {len(of)} + {output}"
             if sink.kind in FOLDS:
                 self.lines(giving_fold(sink.many.op, sink.dtype, place))
             else:
+                self.put(f"constexpr int SUMS = {sink.many.sums};")
                 self.lines(giving(sink.many, sink.dtype, place, n, code))
             self.text.close()
 
