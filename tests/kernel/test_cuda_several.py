@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, ONE, THREE, HostKernels, fake_cupy, source, texts
+from cuda_host import COMPILER, ONE, THREE, HostKernels, fake_cupy, finished_together, source, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import gpu, several
 from speedcube.engine.compute import plan_for
-from speedcube.engine.prepare import prepare_together
 from speedcube.engine.rungs import Rung
 from speedcube.expr.nodes import c_strides
 
@@ -63,9 +62,7 @@ def several_texts(arrays: list[sc.Array], rung: Rung) -> list[str]:
     for one in plan.passes:
         if one.together is None:
             continue
-        if all(stage.source is not None for stage in one.stages):
-            together = [prepare_together(one, part) for part in one.visited.parts]
-            found += [source(made[0].program) for made in together if made is not None]
+        found += finished_together(one)
         if one.is_along:
             continue
         kinds = several.sinks_of(one).kinds

@@ -212,8 +212,8 @@ def merged_records(stage: Stage, records: Sequence[Array]) -> Array:
     return merge(source.op, is_exact_sum(source), records)
 
 
-def from_several(stage: Stage, records: Sequence[Any]) -> Array:
-    """The result of a reduction from the records of its parts."""
+def from_several(stage: Stage, records: Sequence[Any]) -> Any:
+    """The result of a reduction from the records of its parts; on a device, if it is made there."""
     assert isinstance(stage.source, Reduced)
     if isinstance(records[0], Finished):
         return records[0].results.reshape(stage.shape)

@@ -156,8 +156,7 @@ class Worker:
         if self.device is not None:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
             return share.run(stage.source, prepare(stage, part, None), self.stop)
-        found = finished_cpu.run_finished(many, inputs, self.stop, out)
-        return finished_cpu.repaired(stage, part, inputs, self.stop, *found)
+        return finished_cpu.run_repaired(stage, part, many, inputs, self.stop, out)
 
     def along(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several reductions along the same axes, as `several`: by one kernel or each."""
@@ -278,8 +277,9 @@ def run_pass(
 def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
     """Task: the result of stage ``number`` of a pass from what each part gave."""
     result = from_several(stage, [part[number] for part in parts])
-    if out.device is None:
-        return result
+    on_device = hasattr(type(result), "__cuda_array_interface__")
+    if on_device or out.device is None:
+        return result.get() if out.device is None and on_device else result
     array = out.take()
     array.set(result)
     return array

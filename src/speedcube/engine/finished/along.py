@@ -30,9 +30,12 @@ def own_parts(one: Pass, part: Part) -> list[tuple[Stage, Part]]:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """What a part gives of a reduction that needs nothing of other parts: its results."""
+    """What a part gives of a reduction that needs nothing of other parts: its results.
 
-    results: Array
+    They are on its device, or on the host.
+    """
+
+    results: Any
 
 
 def numbers(
@@ -77,7 +80,7 @@ def _on_gpu(
     inputs: Mapping[int, Array],
     device: int,
     stop: Stop,
-) -> list[Array | None] | None:
+) -> list[Any] | None:
     """The results of each stage that has no share, those of others into ``shares``.
 
     None where one kernel cannot make them.
@@ -90,36 +93,42 @@ def _on_gpu(
     prepared, order = together
     own, dtypes = own_parts(one, part), _dtypes(prepared)
     with cupy.cuda.Device(device):
-        given = [
-            shares[k] if fits(shares[k], d, device) else None
-            for k, d in zip(order, dtypes, strict=True)
-        ]
+        places = list(zip((shares[k] for k in order), dtypes, strict=True))
+        there = [fits(share, dtype, device) for share, dtype in places]
         size = results_of(prepared)
         memory = [
-            cupy.empty(size, d) if g is None else g for g, d in zip(given, dtypes, strict=True)
+            share.reshape(-1) if fit else cupy.empty(size, dtype)
+            for fit, (share, dtype) in zip(there, places, strict=True)
         ]
         with FinishedPart(prepared, inputs, device).launches() as launches:
             launches.run(tuple(memory), stop)
             failed = launches.failed()
         if failed is None:
             return None
-        made: list[Array | None] = [None] * len(order)
-        for output, k in enumerate(order):
+        made: list[Any] = [None] * len(order)
+        for output, (k, results) in enumerate(zip(order, memory, strict=True)):
             mine = failed[failed % len(order) == output] // len(order)
-            stage, its = own[k]
-            assert isinstance(stage.source, Reduced)
-            results = memory[output] if given[output] is not None else memory[output].get()
-            if len(mine):
-                records = prepare(stage, its, None)
-                for places, some in run_some(records, inputs, device, stop, mine):
-                    exact = values(stage.source, some)
-                    if given[output] is None:
-                        results[places] = exact
-                    else:
-                        results.reshape(-1)[places[0] : places[-1] + 1].set(exact)
-            if given[output] is None:
-                made[k] = _placed(results, stage, shares[k])
+            _repair(*own[k], results, inputs, device, stop, mine)
+            if not there[output]:
+                made[k] = _placed(results, own[k][0], shares[k])
     return made
+
+
+def _repair(
+    stage: Stage,
+    part: Part,
+    results: Any,
+    inputs: Mapping[int, Array],
+    device: int,
+    stop: Stop,
+    failed: Array,
+) -> None:
+    """The results at the places ``failed``, made by records; of float16 they are longer yet."""
+    assert isinstance(stage.source, Reduced)
+    if len(failed):
+        for places, some in run_some(prepare(stage, part, None), inputs, device, stop, failed):
+            exact = values(stage.source, some).astype(results.dtype, copy=False)
+            results[places[0] : places[-1] + 1].set(exact)
 
 
 def _dtypes(prepared: Prepared) -> list[str]:
@@ -128,15 +137,16 @@ def _dtypes(prepared: Prepared) -> list[str]:
     return [sink.dtype for sink in parts if sink.many for _ in sink.many.ops]
 
 
-def _placed(results: Array, stage: Stage, share: Any) -> Array | None:
-    """``results``, or None where they have been put into ``share``."""
-    with np.errstate(over="ignore"):
-        results = results.astype(stage.dtype, copy=False)
-    if share is None:
+def _placed(results: Any, stage: Stage, share: Any) -> Any:
+    """``results`` of the device, or None where they have been put into ``share``."""
+    if share is None and results.dtype == stage.dtype:
         return results
-    results = results.reshape(share.shape)
+    with np.errstate(over="ignore"):
+        here = results.get().astype(stage.dtype, copy=False)
+    if share is None:
+        return here
     if hasattr(share, "__cuda_array_interface__"):
-        share.set(results)
+        share.set(here.reshape(share.shape))
     else:
-        share[...] = results
+        share[...] = here.reshape(share.shape)
     return None

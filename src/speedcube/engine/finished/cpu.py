@@ -36,6 +36,18 @@ def run_finished(
     return results, _failed(results, sink.dtype, failures)
 
 
+def run_repaired(
+    stage: Stage,
+    part: Part,
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    stop: Stop,
+    out: Any = None,
+) -> Array:
+    """The same, those that the kernel could not finish made by records."""
+    return repaired(stage, part, inputs, stop, *run_finished(prepared, inputs, stop, out))
+
+
 def run_together(
     prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, outs: Sequence[Any]
 ) -> list[tuple[Array, Array]]:
