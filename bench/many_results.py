@@ -26,7 +26,7 @@ import speedcube as sc
 from speedcube.engine.boxes import Stop
 from speedcube.engine.finished.cpu import run_finished, run_folded
 from speedcube.engine.finished.gpu import FinishedPart
-from speedcube.engine.prepare import prepare_dots, prepare_folded, prepare_many
+from speedcube.engine.prepare import prepare_folded, prepare_many
 from speedcube.plan.plan import Resources, make_plan
 
 ROWS: tuple[tuple[tuple[int, ...], Any, str, str], ...] = (
@@ -174,7 +174,7 @@ def row(shape: tuple[int, ...], axis: Any, dtype: str, op: str, pairs: int) -> d
     y = reduced(sc, sc.asarray(x), op, axis)
     stage = make_plan(y._expr, Resources("core", 1), "", 1024).stages[-1]
     part, stop, failed = stage.parts[0], Stop(), 0
-    prepared = prepare_many(stage, part) or prepare_dots(stage, part)
+    prepared = prepare_many(stage, part)
     if prepared is not None:
         failed = len(run_finished(prepared, {}, stop)[1])
 

@@ -39,17 +39,44 @@ def cases(size: int, on: str) -> dict[str, tuple[list[Callable[[], sc.Array]], A
         return [lambda: a.sum(), lambda: (a * a).sum(), lambda: a.max(), lambda: a.min(),
                 lambda: a.std()]  # fmt: skip
 
+    table = x.reshape(-1, 20)
+
+    def spread(a: sc.Array, axis: int) -> list[Callable[[], sc.Array]]:
+        return [lambda: a.mean(axis=axis), lambda: a.std(axis=axis)]
+
+    def all_four(a: sc.Array, axis: int) -> list[Callable[[], sc.Array]]:
+        return [*spread(a, axis), lambda: a.var(axis=axis, ddof=1), lambda: a.sum(axis=axis)]
+
+    wide, singles = x.reshape(1000, -1), y.reshape(1000, -1)
     return {
         "float64: sum, sum of squares, max, min, std": (five(x), f8),
         "float32: the same": (five(y), f4),
         "normals: the same": (five(g), None),
         "float64: mean, std": ([lambda: x.mean(), lambda: x.std()], f8),
+        "columns of 20: mean, std": (spread(table, 0), f8.reshape(-1, 20)),
+        "rows of 20: mean, std": (spread(table, 1), f8.reshape(-1, 20)),
+        "a thousand rows: mean, std over them": (spread(wide, 0), f8.reshape(1000, -1)),
+        "a thousand rows: mean, std along each": (spread(wide, 1), f8.reshape(1000, -1)),
+        "float32, a thousand rows: mean, std over them": (spread(singles, 0), f4.reshape(1000, -1)),
+        "a thousand rows: mean, std, var, sum over them": (all_four(wide, 0), f8.reshape(1000, -1)),
+        "columns of 20, standardised": ([lambda: _standardised(table)], f8.reshape(-1, 20)),
         "float64: x + 1, x * 2, sum": ([lambda: x + 1, lambda: x * 2, lambda: x.sum()], f8),
     }
 
 
+def _standardised(a: Any) -> Any:
+    return (a - a.mean(axis=0)) / a.std(axis=0)
+
+
 def other(name: str, a: Any) -> Callable[[], Any]:
     """What the other library does for a case."""
+    if "standardised" in name:
+        return lambda: _standardised(a)
+    if " of 20" in name or "thousand" in name:
+        axis = 1 if "rows of" in name or "along" in name else 0
+        if "var" in name:
+            return lambda: (a.mean(axis), a.std(axis), a.var(axis, ddof=1), a.sum(axis))
+        return lambda: (a.mean(axis), a.std(axis))
     if "mean" in name:
         return lambda: (a.mean(), a.std())
     if "x + 1" in name:

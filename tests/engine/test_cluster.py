@@ -56,6 +56,9 @@ EXPRESSIONS = {
     "pieces": lambda: np.concatenate([sc.pad(_DATA, 1)[1:-1, 2:], sc.asarray(_DATA)[::3]]) * 2,
     "a sum over pieces": lambda: np.concatenate([sc.asarray(_DATA), _normal(300, 333)]).sum(),
     "sums over pieces": lambda: np.roll(_normal(400, 300), 7, axis=0).sum(axis=0),
+    "standardised columns": lambda: _standardised(sc.asarray(_DATA), 0),
+    "standardised rows": lambda: _standardised(_normal(400, 300) * 2 + 1, 1),
+    "standardised long columns": lambda: _standardised(_normal(40_000, 2), 0),
     "steps round a torus": lambda: _rolled(sc.asarray(_DATA), 5),
     "tiny": lambda: sc.asarray(_DATA)[:2, :2].sum(),
 }
@@ -83,6 +86,10 @@ def test_same_bits_as_one_core(client: Any, name: str) -> None:
     computed = np.asarray(EXPRESSIONS[name]().compute(on=client))
     assert computed.dtype == expected.dtype
     assert computed.tobytes() == expected.tobytes()
+
+
+def _standardised(x: sc.Array, axis: int) -> sc.Array:
+    return (x - x.mean(axis, keepdims=True)) / x.std(axis, keepdims=True)
 
 
 def test_one_task_on_each_worker_and_a_merge(client: Any) -> None:

@@ -100,9 +100,12 @@ def graphs(draw: Any) -> Graph:
     for _ in range(draw(st.integers(2, 6))):
         k = draw(st.integers(max(0, len(graph.arrays) - 4), len(graph.arrays) - 1))
         x = graph.arrays[k]
-        op = draw(st.sampled_from(["all of it", *_ONE]))
+        op = draw(st.sampled_from(["all of it", "statistics", *_ONE]))
         axis = draw(st.sampled_from([None, None, *range(x.ndim)]))
-        graph.results.append(x if op == "all of it" else getattr(x, op)(axis=axis))
+        if op == "statistics":  # along axes they share their sums
+            graph.results += [getattr(x, one)(axis=axis) for one in ("mean", "std", "var")]
+        else:
+            graph.results.append(x if op == "all of it" else getattr(x, op)(axis=axis))
         graph.code.append(f"result: {op} of {k}, axis {axis}")
     return graph
 

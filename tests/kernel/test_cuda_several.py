@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, ONE, THREE, HostKernels, fake_cupy, source, texts
+from cuda_host import COMPILER, ONE, THREE, HostKernels, fake_cupy, finished_together, source, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
@@ -18,12 +18,20 @@ from speedcube.engine.rungs import Rung
 from speedcube.expr.nodes import c_strides
 
 
+def statistics(x: sc.Array, axis: int) -> list[sc.Array]:
+    """What is made of the same sums."""
+    return [x.mean(axis), x.std(axis), x.var(axis, ddof=1), x.sum(axis)]
+
+
 def _arrays() -> dict[str, Callable[[], list[sc.Array]]]:
     wild = np.random.default_rng(4).normal(size=9000) * 2.0 ** np.arange(9000) ** 0.6
     x, f = sc.asarray(wild), sc.asarray((wild[:4001] % 7).astype("f4"))
     g = sc.random.default_rng(6).normal(3, 2, size=(60, 150))
     n = sc.asarray(np.arange(-2000, 2000))
     table = sc.asarray(wild.reshape(90, 100))
+    special = [np.nan, np.inf, -np.inf, 0.0, 5e-324, 1.7e308, 1e-170, 1.0, 2.0**-53]
+    hard = np.random.default_rng(2).choice(special, (70, 40))
+    hard[:, :20] = np.where(np.isfinite(hard[:, :20]), hard[:, :20], 3.0)
     return {
         "five": lambda: [x.sum(), (x * x).sum(), x.max(), x.min(), x.std()],
         "float32": lambda: [f.mean(), f.var(), f.min(), f * 2],
@@ -31,6 +39,18 @@ def _arrays() -> dict[str, Callable[[], list[sc.Array]]]:
         "integers": lambda: [n.sum(), n.std(), n.mean(), n.max()],
         "stores": lambda: [x + 1, x * x, x > 0],
         "stores of a transpose": lambda: [table.T + 1, table.T * 2, table.T.sum()],
+        "means and spreads": lambda: [x.mean(), x.std(), x.var(ddof=1), x.sum(), x.max()],
+        "extremes": lambda: [x.max(), x.min()],
+        "float16": lambda: [(x % 50).astype("f2").std(), (x % 50).astype("f2").max()],
+        "along columns": lambda: statistics(table, 0),
+        "along rows": lambda: statistics(table, 1),
+        "along rows of float32": lambda: statistics(f[:4000].reshape(400, 10), 1),
+        "along columns of float16": lambda: statistics((table % 30).astype("f2"), 0),
+        "along columns of integers": lambda: statistics(n.reshape(80, 50), 0)[:3],
+        "along short rows": lambda: statistics(table.ravel()[:3000].reshape(1000, 3), 1),
+        "along drawn rows": lambda: statistics(g, 1),
+        "along hard columns": lambda: statistics(sc.asarray(hard), 0),
+        "standardised": lambda: [(table - table.mean(0)) / table.std(0)],
         "strided": lambda: [x[::-3].sum(), x[::-3] * 2, x[::-3].max()],
     }
 
@@ -41,6 +61,9 @@ def several_texts(arrays: list[sc.Array], rung: Rung) -> list[str]:
     found = []
     for one in plan.passes:
         if one.together is None:
+            continue
+        found += finished_together(one)
+        if one.is_along:
             continue
         kinds = several.sinks_of(one).kinds
         stores = any(reduction is None for _, reduction in kinds)
@@ -79,7 +102,7 @@ def test_host_gives_the_cpus_bits(
 def test_one_launch_for_all(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
-    for name in ("five", "stores", "stores of a transpose"):
+    for name in ("five", "stores", "stores of a transpose", "along columns", "along rows"):
         library.launches = 0
         engine.compute_all([array._expr for array in _arrays()[name]()], ONE)
         assert library.launches == 1, name

@@ -21,7 +21,7 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.engine.compute import plan_for
-from speedcube.engine.prepare import prepare, prepare_many
+from speedcube.engine.prepare import prepare, prepare_many, prepare_together
 from speedcube.engine.rungs import Rung
 from speedcube.engine.scans.matrices import ordered
 from speedcube.expr.nodes import Reduced
@@ -29,6 +29,7 @@ from speedcube.kernel.cuda import compile
 from speedcube.kernel.cuda.prelude import THREADS
 from speedcube.kernel.cuda.scans.layout import DeviceScan
 from speedcube.kernel.program import Program
+from speedcube.plan.passes import Pass
 from speedcube.plan.stages import Part, Stage
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
@@ -49,13 +50,22 @@ def source(program: Program | DeviceScan) -> str:
 def texts(array: sc.Array, rung: Rung) -> list[str]:
     """The CUDA C of every kernel of ``array`` on ``rung``."""
     plan, _ = plan_for(array._expr, rung, None, False)
-    return [
+    own = [
         source(program)
         for stage in plan.stages
         for whole in (stage, *stage.totals)
         for part in whole.parts
         for program in programs(whole, part)
     ]
+    return own + [text for one in plan.passes for text in finished_together(one)]
+
+
+def finished_together(one: Pass) -> list[str]:
+    """The CUDA C of the kernels that finish several reductions of a pass."""
+    if one.together is None or any(stage.source is None for stage in one.stages):
+        return []
+    made = [prepare_together(one, part) for part in one.visited.parts]
+    return [source(prepared[0].program) for prepared in made if prepared is not None]
 
 
 def programs(stage: Stage, part: Part) -> list[Program]:

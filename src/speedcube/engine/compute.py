@@ -35,10 +35,10 @@ from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
 from .prepare import prepare
+from .results import shaped
 from .rungs import Rung, active_client, resolve
 from .small.known import MOST_AT_ONCE, SMALL, value_on_gpu
 from .small.known import value as small_value
-from .tasks import shaped
 
 
 class ResultMemory(Enum):

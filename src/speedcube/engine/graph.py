@@ -96,10 +96,10 @@ def _pass_tasks(
         run = partial(run_pass, workers[k % len(workers)], one, part, out, needs)
         tasks[name] = Task(name, run, *arrays)
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
-        if stage.source is None:
-            tasks[name] = Task(name, partial(joined, out[k]), *refs)
-        else:
+        if one.gives_records(stage):
             tasks[name] = Task(name, partial(from_records, stage, k, out[k]), *refs)
+        else:
+            tasks[name] = Task(name, partial(joined, out[k]), *refs)
 
 
 def _stage_tasks(

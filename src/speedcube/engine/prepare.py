@@ -5,14 +5,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Expr, Reduced
+from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short
+from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short, together_layout
+from ..kernel.cuda.many.together import lower_together, shared_sinks
 from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
@@ -20,6 +22,7 @@ from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, dot_layout, layout_of, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.program import Program
+from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
 
 # What the kernel does for each reduction a user can ask for.
@@ -112,18 +115,67 @@ def loops_of(space: Space, tiling: Tiling) -> tuple[int, int, int]:
 
 
 def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None:
-    """``part`` of ``stage`` with sums that its kernel finishes; None where it has records.
+    """``part`` of ``stage`` with sums or dots that its kernel finishes; None where it has records.
 
     On a ``gpu``, with folds too.
     """
     if gpu:
         return _finished(stage, part, gpu_layout, _lower_on_gpu)
-    return _finished(stage, part, layout_of, lower_many)
+    many = _finished(stage, part, layout_of, lower_many)
+    return many or _finished(stage, part, dot_layout, lower_many)
 
 
-def prepare_dots(stage: Stage, part: Part) -> Prepared | None:
-    """``part`` of ``stage`` with dots that its kernel finishes; None where it has records."""
-    return _finished(stage, part, dot_layout, lower_many)
+def prepare_along(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | None:
+    """``part`` of ``one``, whose results along axes one kernel makes of the same sums.
+
+    And the stage of each of its results; None where each stage has a kernel of its own.
+    """
+    order = sorted(range(len(one.stages)), key=lambda k: one.stages[k].op not in ("var", "std"))
+    first, *also = (one.stages[k] for k in order)
+    root = part.root.args[0] if isinstance(part.root, Map) else part.root
+    sources = [stage.source for stage in also if isinstance(stage.source, Reduced)]
+    mine = replace(part, root=root)
+    layout, lower = partial(layout_of, also=sources), partial(lower_many, also=sources)
+    known = _memo.setdefault(part, {})
+    if prepare_along not in known:
+        known[prepare_along] = _finished(first, mine, layout, lower)
+    prepared = known[prepare_along]
+    if prepared is None:
+        return None
+    refresh(prepared.uniforms, prepared.params)
+    return prepared, tuple(order)
+
+
+def prepare_together(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | None:
+    """``part`` of ``one``, all of whose stages are reductions, as one kernel of a GPU.
+
+    It finishes them; and the stage of each of its results. None where there is none.
+    """
+    sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]
+    sinks = shared_sinks(one.places, sources)
+    known = _memo.setdefault(part, {})
+    if prepare_together not in known:
+        assert isinstance(part.root, Map)
+        space = build(part.root, one.visited.axes, (), None, reduction=True)
+        layout = together_layout(space, sources)
+        known[prepare_together] = None
+        if layout is not None:
+            lowered = _with_short(lower_together(part.root, layout, sources, sinks), layout)
+            known[prepare_together] = prepared_of(layout.space, layout.tiling, lowered)
+    found = known[prepare_together]
+    if found is None:
+        return None
+    refresh(found.uniforms, found.params)
+    return found, tuple(number for sink in sinks for number in sink.numbers)
+
+
+def _with_short(lowered: Lowered, layout: Layout) -> Lowered:
+    """``lowered``, whose kernel knows whether a thread takes a row at once."""
+    program = lowered.program
+    assert program.sink.many is not None
+    short = is_short(program, loops_of(layout.space, layout.tiling))
+    many = replace(program.sink.many, short=short)
+    return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
 
 
 def prepare_folded(stage: Stage, part: Part) -> Prepared | None:
@@ -162,9 +214,7 @@ def _lower_on_gpu(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     else:
         lowered = lower_many(root, layout, source)
         program = lowered.program
-    assert program.sink.many is not None
-    many = replace(program.sink.many, short=is_short(program, loops_of(space, tiling)))
-    return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
+    return _with_short(replace(lowered, program=program), layout)
 
 
 def geometry(prepared: Prepared) -> NDArray[np.int64]:

@@ -66,6 +66,12 @@ def strides_of(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...
     return tuple(steps[order.index(k)] for k in range(len(shape)))
 
 
+def shaped(array: Array, shape: tuple[int, ...]) -> Any:
+    """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
+    array = array.reshape(shape)
+    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]
+
+
 Needs: TypeAlias = Sequence[StageResult | Deferred]
 
 

@@ -24,6 +24,7 @@ from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import CALL, Stop, boxes
+from .finished.along import Finished
 from .prepare import KERNEL_REDUCTION, Prepared, prepared_of, remembered
 from .results import is_exact_sum, merge, merge_pieces, values
 
@@ -211,7 +212,9 @@ def merged_records(stage: Stage, records: Sequence[Array]) -> Array:
     return merge(source.op, is_exact_sum(source), records)
 
 
-def from_several(stage: Stage, records: Sequence[Array]) -> Array:
-    """The result of a reduction from the records of its parts."""
+def from_several(stage: Stage, records: Sequence[Any]) -> Any:
+    """The result of a reduction from the records of its parts; on a device, if it is made there."""
     assert isinstance(stage.source, Reduced)
+    if isinstance(records[0], Finished):
+        return records[0].results.reshape(stage.shape)
     return values(stage.source, merged_records(stage, records)).reshape(stage.shape)

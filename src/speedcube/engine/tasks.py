@@ -16,11 +16,12 @@ from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, gpu_records
 from .boxes import Stop
+from .finished import along
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
 from .pieces.moves import moved
 from .pieces.records import merged_regions
-from .prepare import Prepared, prepare, prepare_dots, prepare_folded, prepare_many
+from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
 from .scans.shared import merged_products, shared_lines
@@ -96,8 +97,11 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
-        share = _share(stage, part, out.array())
-        if stage.op == "prod" and share.flags.c_contiguous:
+        self.reduce_into(stage, part, _share(stage, part, out.array()), inputs)
+
+    def reduce_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
+        """The part's finished results into ``share``."""
+        if stage.op == "prod" and isinstance(share, np.ndarray) and share.flags.c_contiguous:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
@@ -126,13 +130,10 @@ class Worker:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)
         many = prepare_many(stage, part, self.device is not None)
-        if many is None and self.device is None:
-            many = prepare_dots(stage, part)
         if many is not None:
             results = self.finished(stage, part, many, inputs, out)
             if results is not None:
-                shaped_results: Array = results.reshape(shape)
-                return shaped_results
+                return results.reshape(shape)  # type: ignore[no-any-return]
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -157,18 +158,25 @@ class Worker:
         if self.device is not None:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
             return share.run(stage.source, prepare(stage, part, None), self.stop)
-        results, failed = finished_cpu.run_finished(many, inputs, self.stop, out)
-        if len(failed):
-            rest = cpu.run_some(prepare(stage, part, None), inputs, self.stop, failed)
-            for places, records in rest:
-                results[places] = values(stage.source, records)
-        with np.errstate(over="ignore"):
-            return results.astype(stage.dtype, copy=False)
+        return finished_cpu.run_repaired(stage, part, many, inputs, self.stop, out)
+
+    def along(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """A part of several reductions along the same axes, as `several`: by one kernel or each."""
+        own = along.own_parts(one, part)
+        if one.visited.join == "merge":
+            return tuple(self.partial(*its, inputs) for its in own)
+        if not along.run(one, part, shares, inputs, self.device, self.stop):
+            for its, share in zip(own, shares, strict=True):
+                self.reduce_into(*its, share, inputs)
+        return (None,) * len(shares)
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several stages: stored in ``shares``, or the records it gives."""
-        regions = regions_of(one.visited, part)
-        for region in regions:
+        if one.is_along:
+            return self.along(one, part, shares, inputs)
+        if self.alone and (found := along.numbers(one, part, inputs, self.device, self.stop)):
+            return found
+        for region in (regions := regions_of(one.visited, part)):
             here = [share[region.kept] for share in shares]  # of pieces there are no reductions
             run_part(one, region.part, here, inputs, self.device, self.stop)
         if regions:
@@ -182,8 +190,7 @@ class Worker:
         if regions := regions_of(stage, part):
             each = [self.partial(region.stage, region.part, inputs) for region in regions]
             return merged_regions(stage, part, regions, each)
-        prepared: Prepared = prepare(stage, part, None)
-        collected: list[Array] = []
+        prepared, collected = prepare(stage, part, None), list[Array]()
 
         def keep(_: int, records: Array) -> None:
             collected.append(records)
@@ -263,7 +270,7 @@ def run_pass(
 ) -> Outcome:
     """Task: a part of several stages that are made together; the records of the reductions."""
     shares = [
-        _share(stage, part, place.array()) if stage.source is None else None
+        None if one.gives_records(stage) else _share(stage, part, place.array())
         for stage, place in zip(one.stages, out, strict=True)
     ]
     return worker.several(one, part, shares, inputs_of(needs, arrays))
@@ -272,8 +279,9 @@ def run_pass(
 def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
     """Task: the result of stage ``number`` of a pass from what each part gave."""
     result = from_several(stage, [part[number] for part in parts])
-    if out.device is None:
-        return result
+    on_device = hasattr(type(result), "__cuda_array_interface__")
+    if on_device or out.device is None:
+        return result.get() if out.device is None and on_device else result
     array = out.take()
     array.set(result)
     return array
@@ -292,9 +300,3 @@ def merged(stage: Stage, *records: Array) -> Array:
     assert isinstance(source, Reduced)
     whole = merge(source.op, is_exact_sum(source), records)
     return values(source, whole).reshape(stage.shape)
-
-
-def shaped(array: Array, shape: tuple[int, ...]) -> Any:
-    """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
-    array = array.reshape(shape)
-    return array if hasattr(type(array), "__cuda_array_interface__") else array[()]

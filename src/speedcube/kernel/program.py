@@ -89,7 +89,8 @@ class Many:
     loop, so that a CPU deals them out to its lanes evenly. ``parameter`` is the first of six:
     the number of terms, that times the degrees of freedom, the error of a rest in units, the room
     of a unit (its exponent's bits), how many reduced steps lie between two that are probed, a
-    rest's own unit.
+    rest's own unit. ``also``: further results of the same sums, none of which needs more of them;
+    the kernel's output is a table of theirs then. Their own second parameters follow the six.
     """
 
     op: str
@@ -100,6 +101,16 @@ class Many:
     parameter: int
     short: bool = False
     line: bool = False
+    also: tuple[str, ...] = ()
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The operation of each result."""
+        return (self.op, *self.also)
+
+    def spread(self, number: int) -> int:
+        """The parameter of result ``number`` that a spread is divided by."""
+        return self.parameter + (5 + number if number else 1)
 
     @property
     def sums(self) -> int:
@@ -107,8 +118,20 @@ class Many:
 
     @property
     def fine(self) -> bool:
-        """Whether rests are sums that cannot round: of float64 a fourth may end in a tie."""
-        return self.sums == 1 and not self.whole and self.op != "dot"
+        """Whether rests are sums that cannot round: of float64 a fourth may end in a tie.
+
+        (Those of a sum that is a result; never those of squares.)
+        """
+        given = any(op in ("sum", "mean") for op in self.ops)
+        return given and not self.whole and self.op != "dot"
+
+    def is_fine(self, sum_: int) -> bool:
+        """The same of sum ``sum_``."""
+        return self.fine and not sum_
+
+    def settles(self, sum_: int) -> bool:
+        """Whether rests of sum ``sum_`` are put aside now and then, while columns are walked."""
+        return self.deep and not self.rows and not self.is_fine(sum_)
 
 
 @dataclass(frozen=True)

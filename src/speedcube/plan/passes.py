@@ -2,8 +2,9 @@
 
 A reduction to one number and a stored result can be made as their elements come by. So those that
 visit an array of one shape and read something in common are one pass, if none needs what comes
-after it. Scans, products, places of extremes, results by axes and reductions of pieces have passes
-of their own; results that are stored and made of the same pieces share one.
+after it. So are sums, means and spreads of one array along the same axes: they are made of the same
+sums. Scans, products, places of extremes, other results along axes and reductions of pieces have
+passes of their own; results that are stored and made of the same pieces share one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from .. import dtypes
+from ..expr.analysis import analyse
 from ..expr.nodes import Const, Expr, Map, Reduced, StageResult, walk
 from ..expr.piecewise.regions import leaves_within, pieced
 from . import costs
@@ -23,6 +26,7 @@ from .stages import Stage, cut_stage, make_stage
 SINKS: Final = 12  # of a kernel: each takes registers
 EARLIER: Final = 4  # passes
 FOLDED: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "dot"))
+ALONG: Final = frozenset(("sum", "mean", "var", "std"))  # with many results
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,15 @@ class Pass:
         assert isinstance(self.together.root, Map)
         place = {id(arg): k for k, arg in enumerate(self.together.root.args)}
         return tuple(place[id(stage.root)] for stage in self.stages)
+
+    @property
+    def is_along(self) -> bool:
+        """Whether its stages are reductions along axes, with many results each."""
+        return 0 < len(self.visited.axes) < len(self.visited.root.shape)
+
+    def gives_records(self, stage: Stage) -> bool:
+        """Whether a part gives the records of ``stage``, of several, not results in their place."""
+        return stage.source is not None and not (self.is_along and self.visited.join != "merge")
 
 
 def passes_of(requests: Sequence[Request], wanted: Sequence[StageResult]) -> list[list[Request]]:
@@ -75,6 +88,7 @@ class _Group:
 
     requests: list[Request]
     alone: bool
+    along: tuple[object, ...]  # for reductions with many results, what they must have in common
     needs: frozenset[int]
     reads: set[int] = field(default_factory=set)
     pieces: frozenset[int] = frozenset()  # arrays of pieces that are read
@@ -87,24 +101,26 @@ class _Group:
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
         pieces = frozenset(id(leaf.source) for leaf in pieced(one.root))
-        return cls([one], not _shares(one), needs, reads, pieces, sum(map(costs.weight, nodes)))
+        along, weight = _along(one), sum(map(costs.weight, nodes))
+        return cls([one], not (along or _shares(one)), along, needs, reads, pieces, weight)
 
     def takes(self, other: _Group) -> bool:
         """Whether ``other`` can be made with these, and gains by it."""
         if self.alone or other.alone or not self.reads & other.reads:
             return False
-        if self.pieces != other.pieces:
+        if self.pieces != other.pieces or self.along != other.along:
             return False
         if self.requests[0].root.shape != other.requests[0].root.shape:
             return False
-        enough = len(self.requests) < SINKS and self.weight + other.weight <= costs.MOST
+        weight = self.weight if self.along else self.weight + other.weight
+        enough = len(self.requests) < SINKS and weight <= costs.MOST
         return enough and not any(id(one.result) in other.needs for one in self.requests)
 
     def add(self, other: _Group) -> None:
         """Make ``other`` with these."""
         self.requests += other.requests
         self.reads |= other.reads
-        self.weight += other.weight
+        self.weight += 0 if self.along else other.weight
 
 
 def _shares(one: Request) -> bool:
@@ -119,6 +135,21 @@ def _shares(one: Request) -> bool:
     return whole and one.source.op in FOLDED
 
 
+def _along(one: Request) -> tuple[object, ...]:
+    """What else ``one``, a reduction with many results, is made with: the same sums of doubles."""
+    source, root = one.source, one.root
+    if not isinstance(source, Reduced) or source.op not in ALONG or math.prod(one.result.shape) < 2:
+        return ()
+    freedom = source.count - source.ddof
+    if pieced(root) or root.dtype == "bool" or freedom <= 0 or not float(freedom).is_integer():
+        return ()
+    if not dtypes.is_float(root.dtype):
+        known = analyse(root)
+        if source.op == "sum" or max(abs(known.low), abs(known.high)) > 2.0**53:
+            return ()
+    return source.axes, id(root)
+
+
 def make_pass(requests: Sequence[Request], workers: int) -> Pass:
     """The pass of ``requests`` for ``workers``."""
     return together([_stage(one, workers) for one in requests], workers)
@@ -129,10 +160,11 @@ def together(stages: Sequence[Stage], workers: int) -> Pass:
     if len(stages) == 1:
         return Pass(tuple(stages))
     shape = stages[0].root.shape
+    several = math.prod(stages[0].shape) > 1 and stages[0].source is not None
     folds = any(stage.source is not None for stage in stages)
     roots: dict[int, Expr] = {id(stage.root): stage.root for stage in stages}
     root = Map("several", tuple(roots.values()), shape, stages[0].root.dtype)
-    axes = tuple(range(len(shape))) if folds else ()
+    axes = stages[0].axes if several else tuple(range(len(shape))) if folds else ()
     return Pass(tuple(stages), cut_stage(root, None, axes, (), workers))
 
 

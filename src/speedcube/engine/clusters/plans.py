@@ -12,7 +12,7 @@ from dask._task_spec import Task, TaskRef
 from ...expr.nodes import Reduced, Scanned
 from ...plan.passes import Pass
 from ...plan.plan import Plan
-from ...plan.stages import Stage
+from ...plan.stages import Part, Stage
 from ..scans.shared import carries, merged_products, shared_lines
 from .fingerprint import Fingerprint, guarded
 from .remote import (
@@ -119,10 +119,16 @@ def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> I
         for worker, (pick, part) in enumerate(zip(picked, parts, strict=True)):
             yield PlanCall(pick, worker, picked_of, (k, TaskRef(part)))
         refs = [TaskRef(pick) for pick in picked]
-        if isinstance(stage.source, Reduced):
+        if one.gives_records(stage):
             yield PlanCall(name, 0, merge_parts, (stage.source, stage.shape, *refs))
         else:
-            yield PlanCall(name, 0, join_parts, (one.visited.parts[0].axis or 0, *refs))
+            yield PlanCall(name, 0, join_parts, (_kept_axis(stage, one.visited.parts[0]), *refs))
+
+
+def _kept_axis(stage: Stage, part: Part) -> int:
+    """The axis of the result of ``stage`` along which ``part`` is cut (0 where there is one)."""
+    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
+    return 0 if part.axis is None else kept.index(part.axis)
 
 
 def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
@@ -159,7 +165,4 @@ def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:
         source = stage.source
         assert isinstance(source, Reduced)
         return merge_parts, (source, stage.shape)
-    axis = stage.parts[0].axis
-    assert axis is not None
-    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
-    return join_parts, (kept.index(axis),)
+    return join_parts, (_kept_axis(stage, stage.parts[0]),)

@@ -157,16 +157,21 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
 
 @dataclass(frozen=True, eq=False)
 class SentPass:
-    """A part of several stages that are made together: each alone, on the part's elements."""
+    """A part of several stages that are made together: each alone, on the part's elements.
+
+    ``along``: they are made one after the other.
+    """
 
     stages: tuple[SentPart, ...]
+    along: bool
 
 
 def sent_pass(one: Pass, part: Part) -> SentPass:
     """``part`` of ``one`` as something that can be sent."""
     assert isinstance(part.root, Map)
     alone = [replace(part, root=part.root.args[place]) for place in one.places]
-    return SentPass(tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True)))
+    stages = tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True))
+    return SentPass(stages, one.is_along)
 
 
 def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any) -> Outcome:
@@ -174,6 +179,12 @@ def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any
     count, worker = _worker(gpu, threads)
     one = together([sent_stage.alone() for sent_stage in sent.stages], count)
     needs = one.visited.needs
+    if sent.along:
+        given = dict(zip(map(id, needs), arrays, strict=True))
+        return tuple(
+            run_part(alone, gpu, threads, *(given[id(need)] for need in alone.alone().needs))
+            for alone in sent.stages
+        )
     out = [Destination(stage.shape, stage.dtype) for stage in one.stages]
 
     def run(part: Part) -> Outcome:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...expr.nodes import Reduced
 from ...kernel.llvm.many.nest import SENTINEL
+from ...plan.stages import Part, Stage
 from ..boxes import Stop, result_boxes
-from ..cpu import address_of, calling
-from ..prepare import Prepared
+from ..cpu import address_of, calling, run_some
+from ..prepare import Prepared, prepare
+from ..results import values
 
 Array: TypeAlias = NDArray[Any]
 
@@ -28,10 +32,57 @@ def run_finished(
     assert sink.many is not None
     results = _memory(prepared, sink.dtype, out)
     tile = 0 if sink.many.rows else prepared.tiling.rows
-    if not _finish(prepared, inputs, stop, results, tile):
-        return results, np.empty(0, np.int64)
-    bits = results.view(f"uint{8 * results.itemsize}")
-    return results, np.flatnonzero(bits == SENTINEL[sink.dtype])
+    failures = _finish(prepared, inputs, stop, address_of(results), tile)
+    return results, _failed(results, sink.dtype, failures)
+
+
+def run_repaired(
+    stage: Stage,
+    part: Part,
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    stop: Stop,
+    out: Any = None,
+) -> Array:
+    """The same, those that the kernel could not finish made by records."""
+    return repaired(stage, part, inputs, stop, *run_finished(prepared, inputs, stop, out))
+
+
+def run_together(
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, outs: Sequence[Any]
+) -> list[tuple[Array, Array]]:
+    """The same of several results of the same sums, each in its one of ``outs``, if possible."""
+    sink = prepared.program.sink
+    assert sink.many is not None
+    results = [_memory(prepared, sink.dtype, out) for out in outs]
+    table = (ctypes.c_uint64 * len(results))(*map(address_of, results))
+    tile = 0 if sink.many.rows else prepared.tiling.rows
+    failures = _finish(prepared, inputs, stop, ctypes.addressof(table), tile)
+    return [(one, _failed(one, sink.dtype, failures)) for one in results]
+
+
+def repaired(
+    stage: Stage,
+    part: Part,
+    inputs: Mapping[int, Array],
+    stop: Stop,
+    results: Array,
+    failed: Array,
+) -> Array:
+    """``results`` of the stage's dtype, those at the places ``failed`` made by records."""
+    assert isinstance(stage.source, Reduced)
+    if len(failed):
+        for places, records in run_some(prepare(stage, part, None), inputs, stop, failed):
+            results[places] = values(stage.source, records)
+    with np.errstate(over="ignore"):
+        return results.astype(stage.dtype, copy=False)
+
+
+def _failed(results: Array, dtype: str, failures: int) -> Array:
+    """The places of the results that their kernel left to others, if there are ``failures``."""
+    if not failures:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(results.view(f"uint{8 * results.itemsize}") == SENTINEL[dtype])
 
 
 def run_folded(
@@ -41,7 +92,8 @@ def run_folded(
     folded = prepared.program.sink.folded
     assert folded is not None
     results = _memory(prepared, dtype, out)
-    _finish(prepared, inputs, stop, results, 0 if folded.rows else prepared.tiling.rows)
+    tile = 0 if folded.rows else prepared.tiling.rows
+    _finish(prepared, inputs, stop, address_of(results), tile)
     return results
 
 
@@ -55,10 +107,10 @@ def _memory(prepared: Prepared, dtype: str, out: Any) -> Array:
 
 
 def _finish(
-    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, results: Array, tile: int
+    prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, address: int, tile: int
 ) -> int:
-    """Fill ``results``, ``tile`` of them side by side; how many the kernel left to others."""
-    address, failures = address_of(results), 0
+    """Fill the results at ``address``, ``tile`` side by side; how many are left to others."""
+    failures = 0
     with calling(prepared, inputs) as call:
         for box in result_boxes(prepared.loops, tile):
             if stop.is_set():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...expr.nodes import Reduced, Stored
 from ...kernel.cuda.many.batches import by_segments
-from ...kernel.cuda.many.nest import state_words
+from ...kernel.cuda.many.state import state_words
 from ...kernel.cuda.many.teams import Extents, Team, team_of
 from .. import gpu
 from ..boxes import Stop
@@ -70,19 +70,13 @@ class FinishedPart:
             return results if place is not None else results.astype(source.dtype, copy=False)
 
     def _fits(self) -> bool:
-        out = self.out
-        return (
-            hasattr(out, "__cuda_array_interface__")
-            and out.dtype == self.prepared.program.sink.dtype
-            and bool(out.flags.c_contiguous)
-            and int(out.device.id) == self.device
-        )
+        return fits(self.out, self.prepared.program.sink.dtype, self.device)
 
     def memory(self) -> Any:
         """Memory for the results on the current device."""
         import cupy
 
-        return cupy.empty(_results(self.prepared), self.prepared.program.sink.dtype)
+        return cupy.empty(results_of(self.prepared), self.prepared.program.sink.dtype)
 
     @contextmanager
     def launches(self) -> Iterator[Launches]:
@@ -115,7 +109,7 @@ class FinishedPart:
         launcher = Launcher(self.prepared, self.inputs, self.device)
         extents = _extents(launcher)
         team = team_of(extents, launcher.resident)
-        room = ROOM + _results(self.prepared) // _SHARE
+        room = ROOM + results_of(self.prepared) // _SHARE
         return Launches(
             launcher,
             tuple(_geometries(launcher, extents, team)),
@@ -169,7 +163,8 @@ class Launches:
         words, blocks = self.geometries[number]
         failed, room = np.uint64(self.pinned.ptr), np.uint64(len(self.places))
         memory = failed, self.places, room, self.arrived, self.partial
-        self.launcher.call(blocks, words, results, *memory)
+        outs = results if isinstance(results, tuple) else (results,)
+        self.launcher.call(blocks, words, *outs, *memory)
 
     def failed(self) -> Array | None:
         """The places of the results that are not certain; None where they are too many."""
@@ -185,7 +180,18 @@ class Launches:
 _NONE: Final = np.empty(0, np.int64)
 
 
-def _results(prepared: Prepared) -> int:
+def fits(out: Any, dtype: str, device: int) -> bool:
+    """Whether a kernel of ``device`` that gives ``dtype`` can give it there."""
+    return (
+        hasattr(out, "__cuda_array_interface__")
+        and out.dtype == dtype
+        and bool(out.flags.c_contiguous)
+        and int(out.device.id) == device
+    )
+
+
+def results_of(prepared: Prepared) -> int:
+    """Results of each kind that a kernel finishes."""
     space = prepared.space
     return math.prod(
         n for n, reduced in zip(space.extents, space.reduced, strict=True) if not reduced

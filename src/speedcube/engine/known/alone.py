@@ -136,7 +136,7 @@ def _made(worker: Worker, one: Pass, out: list[Destination], arrays: list[Any]) 
         return [run_joined(worker, visited, part, out[0], needs, *arrays)]
     outcome = run_pass(worker, one, part, out, needs, *arrays)
     return [
-        joined(place) if stage.source is None else from_records(stage, k, place, outcome)
+        from_records(stage, k, place, outcome) if one.gives_records(stage) else joined(place)
         for k, (stage, place) in enumerate(zip(one.stages, out, strict=True))
     ]
 

@@ -198,6 +198,7 @@ def parameter_count(program: Program) -> int:
     used = [i.imm for body in bodies for i in body.instrs if i.op == "param"]
     bins = [term.bins for term in program.sink.all_terms]
     used += [b.parameter + 1 for b in bins if b.mode in ("split", "residual")]
-    if program.sink.many is not None and program.sink.kind == "many":
-        used.append(program.sink.many.parameter + 1)
+    for sink in program.sink.sinks:
+        if sink.many is not None and sink.kind == "many":
+            used += [sink.many.spread(k) for k in range(len(sink.many.ops))]
     return max(used, default=-1) + 1

@@ -39,7 +39,7 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
         b = Builder()
         roots = _operands(root, reduction)
         values = elements(b, roots, space, parameters)
-        sink = _sink(b, values, roots, space, reduction, parameters)
+        sink = sink_for(b, values, roots, space, reduction, parameters)
         return _program(codes, b, sink, nodes, space, tiling)
 
     return alike(nodes, reduction, space, tiling, codes, parameters, make)
@@ -60,7 +60,7 @@ def lower_several(
         for k, (group, (_, reduction)) in enumerate(zip(groups, sinks, strict=True)):
             b.prefix = f"{k}."
             own = list(islice(values, len(group)))
-            parts.append(_sink(b, own, group, space, reduction, parameters))
+            parts.append(sink_for(b, own, group, space, reduction, parameters))
         sink = Sink("several", unit_stride=space.out_strides[-1] == 1, parts=tuple(parts))
         return _program(codes, b, sink, nodes, space, tiling)
 
@@ -138,7 +138,7 @@ def _to_store(b: Builder, value: Value, dtype: str) -> Value:
     return narrowed(b, value) if dtype == "float16" else value
 
 
-def _sink(
+def sink_for(
     b: Builder,
     values: Sequence[Value],
     roots: Sequence[Expr],
@@ -146,6 +146,7 @@ def _sink(
     reduction: str | None,
     parameters: Parameters,
 ) -> Sink:
+    """The sink of ``reduction`` (None: that stores), whose outputs are written to ``b``."""
     value = values[0]
     if reduction is None:
         dtype, unit = roots[0].dtype, space.out_strides[-1] == 1

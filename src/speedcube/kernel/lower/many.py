@@ -57,27 +57,31 @@ class Layout:
     rows: bool
 
 
-def layout_of(space: Space, source: Reduced) -> Layout | None:
-    """How ``source`` over ``space`` is computed without records; None where it is not."""
-    return _laid_out(space, source) if _fits(source) else None
+def layout_of(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> Layout | None:
+    """How ``source`` over ``space`` is computed without records; None where it is not.
+
+    ``also`` are made of the same sums.
+    """
+    return _laid_out(space, source, also) if all(map(_fits, (source, *also))) else None
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
     """The same of what is exact as two doubles: products of a dot, wide integers of a mean."""
-    wide = source.op == "mean" and source.dtype == "float64" and not _is_exact(source.arg)
+    wide = source.op == "mean" and source.dtype == "float64" and not is_exact(source.arg)
     pairs = source.op == "dot" or wide
     return _laid_out(space, source) if pairs and 0 < source.count <= MOST_TERMS else None
 
 
-def _laid_out(space: Space, source: Reduced) -> Layout | None:
+def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if space.size == 0:
         return None
     if results < LEAST_RESULTS:
-        return _line(space, source)
+        return None if also else _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    across = SHORT_ACROSS if _short(space, source) else COLUMNS
+    short = all(_short(space, one) for one in (source, *also))
+    across = SHORT_ACROSS if short else COLUMNS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
 
 
@@ -102,7 +106,7 @@ def _short(space: Space, source: Reduced) -> bool:
         return False
     if source.op in ("var", "std"):
         return source.count == 2
-    if source.op == "dot" or not _is_exact(source.arg):
+    if source.op == "dot" or not is_exact(source.arg):
         return False
     return source.count <= SHORT and source.arg.dtype not in ("float16", "float32")
 
@@ -150,45 +154,75 @@ def _fits(source: Reduced) -> bool:
             return False
     if dtypes.is_float(source.arg.dtype):
         return True
-    return source.op in ("var", "std") or (source.op == "mean" and _is_exact(source.arg))
+    return source.op in ("var", "std") or (source.op == "mean" and is_exact(source.arg))
 
 
-def lower_many(root: Expr, layout: Layout, source: Reduced) -> Lowered:
-    """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet."""
+def lower_many(
+    root: Expr, layout: Layout, source: Reduced, also: Sequence[Reduced] = ()
+) -> Lowered:
+    """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
+
+    Those of ``also`` are made of the same sums: it is a spread, if there is one.
+    """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    short, exact = not layout.rows and _short(space, source), _is_exact(root)
-    line = layout.rows and _is_line(space, source)
+    short = not layout.rows and all(_short(space, one) for one in (source, *also))
+    line, exact = layout.rows and _is_line(space, source), is_exact(root)
 
     def make() -> Program:
         b = Builder()
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
-        whole = values[0].type == "float32" and len(roots) == 1
-        if exact:
-            _outputs(b, values)
-        elif source.op == "mean":
-            whole = True
-            _halves(b, values[0])
-        else:
-            _outputs(b, [_wide(b, values[0])])
-        result = source.dtype if source.dtype == "float32" else "float64"
-        odd = source.dtype in ("float32", "float16")
-        deep = source.count > SHALLOW
-        numbers = _numbers(source, parameters)
-        many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line)
-        unit = layout.rows or space.out_strides[-1] == 1
-        sink = Sink("many", result, unit_stride=unit, many=many)
+        sink = many_sink(b, values, layout, source, also, short, line, exact, parameters)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
-    how = source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact
+    several = tuple((one.op, one.ddof) for one in also)
+    how = (
+        *(source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact),
+        several,
+    )
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
-def _is_exact(root: Expr) -> bool:
+def many_sink(
+    b: Builder,
+    values: Sequence[Value],
+    layout: Layout,
+    source: Reduced,
+    also: Sequence[Reduced],
+    short: bool,
+    line: bool,
+    exact: bool,
+    parameters: Parameters,
+) -> Sink:
+    """The sink of ``source`` and of ``also``, of one or two ``values`` an element.
+
+    ``exact``: all that they may be are doubles.
+    """
+    whole = values[0].type == "float32" and len(values) == 1
+    if exact:
+        _outputs(b, values)
+    elif source.op == "mean":
+        whole = True
+        _halves(b, values[0])
+    else:
+        _outputs(b, [_wide(b, values[0])])
+    result = source.dtype if source.dtype == "float32" else "float64"
+    odd = source.dtype in ("float32", "float16")
+    deep = source.count > SHALLOW
+    numbers = _numbers(source, parameters)
+    for one in also:
+        parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
+    more = tuple(one.op for one in also)
+    many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line, more)
+    unit = layout.rows or layout.space.out_strides[-1] == 1
+    return Sink("many", result, unit_stride=unit, many=many)
+
+
+def is_exact(root: Expr) -> bool:
     """Whether all that ``root`` may be are doubles."""
     known = analyse(root)
     return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53

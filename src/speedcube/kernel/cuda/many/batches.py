@@ -5,46 +5,43 @@ from __future__ import annotations
 from typing import Final
 
 from .... import dtypes
-from ...program import Many, Program
-from ..hooks import CudaSink
+from ...program import Many, Program, Sink
 from ..segments import segment_tile
 from ..text import HEADER, CudaText, memory
 from ..wide import WIDE, wide
-from .folds import Folding
+from .folds import Taking
 
 AT_ONCE: Final = 8  # elements that a thread loads before it adds any
 SHORT: Final = 32  # instructions of a body that may as well stand there twice
 
 
-class Adding(CudaSink):
+class Adding(Taking):
     """Adds elements to the thread's sums."""
 
-    def __init__(self, text: CudaText, many: Many) -> None:
-        super().__init__(text, text.program.sink, "")
+    def __init__(self, text: CudaText, sink: Sink, many: Many) -> None:
+        super().__init__(text, sink, "")
         self.many = many
-        self.fine = many.fine
-
-    def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
-        self.take(outputs, None)
+        self.fine = all(map(many.is_fine, range(many.sums)))
+        self.counts = not self.fine  # elements, for what is coarse
 
     def take(self, outputs: dict[str, str], condition: str | None) -> None:
         """Add an element, or nothing where ``condition`` does not hold."""
         put, many, x = self.put, self.many, outputs["x"]
         put(f"double x = {x};" if condition is None else f"double x = {condition} ? {x} : 0.0;")
         put("note_most(sums, x);")
-        put(f"add_{'fine' if self.fine else 'coarse'}(sums.of[0], x);")
+        put(f"add_{'fine' if many.fine else 'coarse'}(sums.of[0], x);")
         if many.sums == 2 and many.whole:
             put("add_coarse(sums.of[1], x * x);")
         elif many.sums == 2:
             put("add_square(sums.of[1], x);")
             put("note_least(sums, x);")
-        if not self.fine:
+        if self.counts:
             put("added++;")
 
     def done(self) -> None:
         """The thread has added all of its elements."""
-        if not self.fine:
-            for k in range(self.many.sums):
+        for k in range(self.many.sums):
+            if not self.many.is_fine(k):
                 self.put(f"scaled(sums.of[{k}], added);")
 
 
@@ -57,7 +54,7 @@ def by_segments(program: Program) -> bool:
 class ThreadBatches:
     """Prints the loops over a thread's elements."""
 
-    def __init__(self, text: CudaText, sink: Adding | Folding, many: Many) -> None:
+    def __init__(self, text: CudaText, sink: Taking, many: Many) -> None:
         self.text, self.sink, self.put = text, sink, text.put
         self.program, self.many = text.program, many
         self.loaded = self._loaded()

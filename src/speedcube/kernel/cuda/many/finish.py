@@ -71,16 +71,16 @@ __device__ __forceinline__ double rounded(const Near &a, bool &certain) {{
   }}
   return odd;
 }}
-/* A result in its place, or, where it is not certain, the place in the list of those. */
+/* A result in its place, or, where it is not certain, its code in the list of those. */
 template <typename T>
 __device__ __forceinline__ void give(T value, bool certain, T *out, i64 place, u64 *failed,
-                                     u64 *places, u64 room) {{
+                                     u64 *places, u64 room, i64 code) {{
   if (certain) {{
     out[place] = value;
     return;
   }}
   u64 number = atomicAdd(failed, 1ull);
-  if (number < room) places[number] = (u64)place;
+  if (number < room) places[number] = (u64)code;
 }}
 """
 
@@ -92,12 +92,17 @@ _NEAR: Final = {
 }
 
 
-def giving(many: Many, dtype: str, place: str) -> list[str]:
-    """Statements that give the result of ``sums`` to ``place`` of the output."""
+def giving(many: Many, dtype: str, place: str, number: int = 0, code: str = "") -> list[str]:
+    """Statements that give result ``number`` of ``sums`` to ``place`` of the output.
+
+    ``code`` (else the place) goes to the list of those that are not certain.
+    """
     first, kind = many.parameter, "float" if dtype == "float32" else "double"
+    op = many.ops[number]
     odd, single = str(many.odd).lower(), str(dtype == "float32").lower()
     lines = [
-        f"double count = bits_to_double(p{first}), spread = bits_to_double(p{first + 1});",
+        f"double count = bits_to_double(p{first}), "
+        f"spread = bits_to_double(p{many.spread(number)});",
         "for (int k = 0; k < SUMS; k++) {",
         "  Near &sum = sums.of[k];",
         "  double tail;",
@@ -106,9 +111,9 @@ def giving(many: Many, dtype: str, place: str) -> list[str]:
         f"  sum.bound *= {SLACK};",
         "}",
         "bool certain;",
-        f"double value = rounded<{odd}, {single}>({_NEAR[many.op]}, certain);",
+        f"double value = rounded<{odd}, {single}>({_NEAR[op]}, certain);",
     ]
-    if many.sums == 2:
+    if op in ("var", "std"):
         lines.append("certain = certain && value >= 0.0;")
         if not many.whole:
             lines.append(f"certain = certain && sums.least >= {(TINY << 53) - 1:#x}ull;")
@@ -116,6 +121,7 @@ def giving(many: Many, dtype: str, place: str) -> list[str]:
     lines += [
         "bool nan = sums.most >= 0x7ff80000u;  /* an element is NaN */",
         f"{kind} result = nan ? {nan} : ({kind})value;",
-        f"give(result, certain || nan, ({kind} *)out, {place}, failed, places, room);",
+        f"give(result, certain || nan, ({kind} *)out, {place}, failed, places, room, "
+        f"{code or place});",
     ]
     return lines

@@ -9,7 +9,7 @@ from typing import Final
 
 from .... import dtypes
 from ...folds import FOLDS, KEYED
-from ...program import Program
+from ...program import Sink
 from ..emit import CTYPE
 from ..hooks import CudaSink
 from ..text import CudaText, memory
@@ -49,35 +49,49 @@ _SOONER: Final = (
 )
 
 
-def fold_words(program: Program) -> int:
-    """Words that a thread has of a result."""
-    return len(FOLDS[program.sink.kind].outputs)
+def fold_words(kind: str) -> int:
+    """Words that a thread has of a result of fold ``kind``."""
+    return len(FOLDS[kind].outputs)
 
 
-def folding(program: Program) -> str:
-    """What a thread has of a result, and how that is combined."""
-    fold = FOLDS[program.sink.kind]
+def folding(kind: str, name: str = "Sums") -> str:
+    """What a thread has of a result of fold ``kind``, and how that is combined."""
+    fold = FOLDS[kind]
     pair = _SOONER if len(fold.outputs) > 1 else _LESSER
     combine = _ADD if fold.combine == "add" else pair
-    return _WORDS.replace("START", f"(i64){fold.start:#x}ull").replace("COMBINE", combine)
+    return (
+        _WORDS.replace("Sums", name)
+        .replace("START", f"(i64){fold.start:#x}ull")
+        .replace("COMBINE", combine)
+    )
 
 
-class Folding(CudaSink):
-    """Folds elements into the thread's words."""
+class Taking(CudaSink):
+    """Takes elements into what a thread has of a result."""
 
-    fine = True  # nothing is scaled
-
-    def __init__(self, text: CudaText) -> None:
-        super().__init__(text, text.program.sink, "")
-        self.outputs = FOLDS[text.program.sink.kind].outputs
+    fine = True  # nothing is scaled at the end
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         self.take(outputs, None)
 
     def take(self, outputs: dict[str, str], condition: str | None) -> None:
         """Take an element, where ``condition`` holds."""
+        raise NotImplementedError
+
+    def done(self) -> None:
+        """The thread has taken all of its elements."""
+
+
+class Folding(Taking):
+    """Folds elements into the thread's words."""
+
+    def __init__(self, text: CudaText, sink: Sink, type_: str = "Sums<SUMS>") -> None:
+        super().__init__(text, sink, "")
+        self.outputs, self.type = FOLDS[sink.kind].outputs, type_
+
+    def take(self, outputs: dict[str, str], condition: str | None) -> None:
         self.text.open("" if condition is None else f"if ({condition})")
-        self.put("Sums<SUMS> one;")
+        self.put(f"{self.type} one;")
         for k, name in enumerate(self.outputs):
             self.put(f"one.word[{k}] = (i64){outputs[name]};")
         self.put("merge(sums, one);")

@@ -129,10 +129,10 @@ __device__ __forceinline__ i64 quotient_of(i64 a, i64 b, i64 &rest) {
   return q;
 }
 /* Puts together the sums of threads whose numbers differ in the bits [first, last). */
-template <int N> __device__ __forceinline__ void together(Sums<N> &mine, unsigned first,
-                                                          unsigned last, double *waiting) {
+template <typename S> __device__ __forceinline__ void together(S &mine, unsigned first,
+                                                               unsigned last, double *waiting) {
   for (unsigned bit = first; bit < last; bit <<= 1) {
-    Sums<N> other;
+    S other;
     if (bit < 32u) {
       other = crossed(mine, bit);
     } else {

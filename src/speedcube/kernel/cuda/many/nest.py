@@ -25,21 +25,16 @@ from ..text import HEADER, CudaText
 from ..wide import SUPPORT
 from .batches import Adding, ThreadBatches, by_segments
 from .finish import FINISH, giving
-from .folds import Folding, fold_words, folding, giving_fold
-from .near import SUMS, TOGETHER, words
+from .folds import Folding, folding, giving_fold
+from .near import SUMS, TOGETHER
+from .state import FOLD_TYPES, Together, numbers_of, state_of, state_type, state_words
 
 # By sums a result: of how many parts a thread loads them before it puts any together, and how many
 # blocks a multiprocessor holds at least, for which registers are kept few.
 PARTS: Final = {1: 4, 2: 2}
+LEAST_BLOCKS: Final = 2  # where there are more sums
 SHORT_BLOCKS: Final = {1: 5, 2: 4}
 BLOCKS: Final = {False: {1: 4, 2: 3}, True: {1: 3, 2: 3}}  # of columns, of rows
-
-
-def state_words(program: Program) -> int:
-    """Words that a thread has of a result."""
-    many = program.sink.many
-    assert many is not None
-    return fold_words(program) if program.sink.kind in FOLDS else words(many.sums)
 
 
 class ManyLoops:
@@ -51,22 +46,39 @@ class ManyLoops:
         self.text = CudaText(program)
         self.folds = program.sink.kind in FOLDS
         self.words = state_words(program)
-        self.sink = Folding(self.text) if self.folds else Adding(self.text, self.many)
+        self.sums = sum(s.many.sums for s in program.sink.sinks if s.many and s.kind not in FOLDS)
+        several = bool(program.sink.parts)
+        self.type, self.name = ("State", "state") if several else ("Sums<SUMS>", "sums")
+        self.sink = self.taking()
         self.batches = ThreadBatches(self.text, self.sink, self.many)
         self.put = self.text.put
         self.segments = by_segments(program)
 
+    def taking(self) -> Adding | Folding | Together:
+        """What takes the elements."""
+        parts: list[Adding | Folding] = []
+        for sink in self.program.sink.sinks:
+            if sink.kind in FOLDS:
+                name = state_type(sink) if self.program.sink.parts else "Sums<SUMS>"
+                parts.append(Folding(self.text, sink, name))
+            else:
+                assert sink.many is not None
+                parts.append(Adding(self.text, sink, sink.many))
+        several = self.program.sink.parts
+        return Together(self.text, parts) if several else parts[0]
+
     def emit(self) -> str:
         put, text = self.put, self.text
-        put(f"constexpr int SUMS = {self.words if self.folds else self.many.sums};")
+        if not self.program.sink.parts:
+            put(f"constexpr int SUMS = {self.words if self.folds else self.many.sums};")
         if not self.many.short:
             put(f"__shared__ double waiting[{self.words} * THREADS];")
             put("__shared__ bool complete;")
         self.team()
         text.open("for (i64 u = (i64)g0 + blockIdx.x; u < (i64)g1; u += gridDim.x)")
         self.place()
-        put("Sums<SUMS> sums;")
-        put("sums.clear();")
+        put(f"{self.type} {self.name};")
+        put(f"{self.name}.clear();")
         if not self.sink.fine:
             put("i64 added = 0;")
         self.batches.emit()
@@ -135,13 +147,17 @@ class ManyLoops:
         """The sums of all threads, and of all parts; one thread of each result's has them."""
         put, text, rows = self.put, self.text, self.many.rows
         first = "1u" if rows else "side"
-        put(f"together(sums, {first}, team, waiting);")
+        put(f"together({self.name}, {first}, team, waiting);")
         put(f"gives = inside && {'(threadIdx.x & (team - 1u)) == 0u' if rows else 'd == 0'};")
         text.open("if ((i64)g7 > 1)")
         slot, slots = ("group", "groups") if rows else ("group * side + i", "groups * side")
         put(f"i64 slots = {slots}, size = {self.words} * slots;")
         put(f"double *mine = partial + these * (i64)g7 * size + ({slot});")
-        put("if (gives) keep(mine + part * size, slots, sums);")
+        put(
+            "if (gives) keep(mine + part * size, slots, {self.name});".replace(
+                "{self.name}", self.name
+            )
+        )
         put("__threadfence();")
         put(WAIT)
         put("if (threadIdx.x == 0)")
@@ -151,12 +167,12 @@ class ManyLoops:
         text.open("if (all)")
         put("__threadfence();")
         put("if (threadIdx.x == 0) arrived[these] = 0ull;  /* for the next launch */")
-        put("sums.clear();")
-        parts = PARTS[self.many.sums]
+        put(f"{self.name}.clear();")
+        parts = PARTS.get(self.sums or 1, 1)
         member, members = ("threadIdx.x & (team - 1u)", "team") if rows else ("d", "deep")
         put(f"i64 members = {members};")
         text.open(f"for (i64 p = {member}; p < (i64)g7; p += {parts} * members)")
-        put(f"Sums<SUMS> other[{parts}];")
+        put(f"{self.type} other[{parts}];")
         put("#pragma unroll")
         text.open(f"for (int a = 0; a < {parts}; a++)")
         put(
@@ -165,28 +181,60 @@ class ManyLoops:
         put("else other[a].clear();")
         text.close()
         put("#pragma unroll")
-        put(f"for (int a = 0; a < {parts}; a++) merge(sums, other[a]);")
+        put(f"for (int a = 0; a < {parts}; a++) merge({self.name}, other[a]);")
         text.close()
-        put(f"together(sums, {first}, team, waiting);")
+        put(f"together({self.name}, {first}, team, waiting);")
         text.close()
         put("gives = gives && all;")
         text.close()
 
     def give(self) -> None:
         """The result of a thread that has it all."""
-        put, text, rows = self.put, self.text, self.many.rows
+        text, rows = self.text, self.many.rows
         text.open("if (gives)")
         count = self.text.count
         stride = "" if self.program.sink.unit_stride else f" * {text.word(count, text.outer + 1)}"
         place = f"from{count}" if rows else f"(from{count} + j{stride})"
-        dtype = self.program.sink.dtype
-        if self.folds:
-            lines = giving_fold(self.many.op, dtype, place)
+        if self.program.sink.parts:
+            self.give_several(place)
+        elif self.folds:
+            self.lines(giving_fold(self.many.op, self.program.sink.dtype, place))
         else:
-            lines = giving(self.many, dtype, place)
-        for line in lines:
-            put(line)
+            self.lines(giving(self.many, self.program.sink.dtype, place))
         text.close()
+
+    def give_several(self, place: str) -> None:
+        """Every result of every part."""
+        of = [(k, n) for k, sink in enumerate(self.program.sink.parts) for n in numbers_of(sink)]
+        for output, (k, n) in enumerate(of):
+            sink = self.program.sink.parts[k]
+            assert sink.many is not None
+            self.text.open("")
+            self.put(f"auto &sums = state.part{k};")
+            self.put(f"u64 *out = out_{output};")
+            code = f"({place}) * {len(of)} + {output}"
+            if sink.kind in FOLDS:
+                self.lines(giving_fold(sink.many.op, sink.dtype, place))
+            else:
+                self.put(f"constexpr int SUMS = {sink.many.sums};")
+                self.lines(giving(sink.many, sink.dtype, place, n, code))
+            self.text.close()
+
+    def lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.put(line)
+
+    def support(self) -> list[str]:
+        """What a thread has of a result, and what is done with it."""
+        sinks = self.program.sink.sinks
+        kinds = dict.fromkeys(sink.kind for sink in sinks)
+        texts = [SUMS] if "many" in kinds else []
+        if self.program.sink.parts:
+            texts += [folding(kind, FOLD_TYPES[kind]) for kind in kinds if kind in FOLDS]
+            texts.append(state_of(sinks))
+        elif self.folds:
+            texts.append(folding(self.program.sink.kind))
+        return [*texts, TOGETHER, *([FINISH] if "many" in kinds else [])]
 
     def function(self) -> str:
         text = self.text
@@ -194,19 +242,19 @@ class ManyLoops:
         arguments = [f"u64 g{k}" for k in range(count)]
         arguments += [f"u64 p{k}" for k in range(parameter_count(self.program))]
         arguments += [f"u64 b{k}" for k in range(text.count)]
-        arguments += ["u64 *out", "u64 *failed", "u64 *places", "u64 room"]
+        outputs = range(sum(len(numbers_of(sink)) for sink in self.program.sink.parts))
+        arguments += [f"u64 *out_{k}" for k in outputs] or ["u64 *out"]
+        arguments += ["u64 *failed", "u64 *places", "u64 room"]
         arguments += ["u64 *arrived", "double *partial"]
         blocks = SHORT_BLOCKS if self.many.short else BLOCKS[self.many.rows]
-        bounds = f"{THREADS}, {blocks[self.many.sums]}"
+        bounds = f"{THREADS}, {blocks.get(self.sums or 1, LEAST_BLOCKS)}"
         head = f'extern "C" __global__ void __launch_bounds__({bounds}) kernel('
         return "\n".join(
             [
                 PRELUDE,
                 *text.constants.lines(),
                 SUPPORT,
-                *([folding(self.program)] if self.folds else [SUMS]),
-                TOGETHER,
-                *([] if self.folds else [FINISH]),
+                *self.support(),
                 head + ", ".join(arguments) + ") {",
                 *text.constants.lanes(),
                 *text.lines,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +13,7 @@ from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
 from ...folds import KEYED
 from ...lower.many import OPS, Layout
-from ...program import Many, Program
+from ...program import Many, Program, Sink
 from ..prelude import THREADS
 from .batches import AT_ONCE
 
@@ -28,12 +29,16 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
 
     Neighbouring threads take what lies near in memory: elements of a result, or of several.
     """
+    return together_layout(space, [source])
+
+
+def together_layout(space: Space, sources: Sequence[Reduced]) -> Layout | None:
+    """The same of several of the same elements."""
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
-    folded = is_fold(source)
-    if space.size == 0 or not (folded or _certain(source)):
+    if space.size == 0 or not all(is_fold(one) or _certain(one) for one in sources):
         return None
     made = any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves)
-    if results == 1 and (folded or made):
+    if results == 1 and (made or all(map(is_fold, sources))):
         return None  # one record costs nothing
     last = len(space.extents) - 1
     across = [k for k, reduced in enumerate(space.reduced) if not reduced]
@@ -45,10 +50,15 @@ def gpu_layout(space: Space, source: Reduced) -> Layout | None:
 
 def folded(program: Program, layout: Layout, source: Reduced) -> Program:
     """The kernel that finishes the results of a simple fold, from the one that makes records."""
+    return replace(program, sink=finished_fold(program.sink, layout, source))
+
+
+def finished_fold(sink: Sink, layout: Layout, source: Reduced) -> Sink:
+    """The sink that finishes the results of a simple fold, from the one that makes records."""
     many = Many(source.op, layout.rows, False, False, False, -1)
     unit = layout.rows or layout.space.out_strides[-1] == 1
     dtype = dtypes.carrier(source.dtype)  # of float16 the results are float32 yet
-    return replace(program, sink=replace(program.sink, dtype=dtype, unit_stride=unit, many=many))
+    return replace(sink, dtype=dtype, unit_stride=unit, many=many)
 
 
 def is_short(program: Program, loops: tuple[int, int, int]) -> bool:

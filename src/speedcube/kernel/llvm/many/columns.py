@@ -16,11 +16,10 @@ from typing import TypeAlias
 from ...program import Program
 from ..elements import Tile
 from ..random import generate
-from .finish import Finish
 from .nest import ManyNest
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, TAKEN
+from .sums import OUTSIDE, SETTLED, TAKEN
 
 # Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
 Add: TypeAlias = Callable[[list[Tile], str, str | None], None]
@@ -76,10 +75,11 @@ class ColumnLoops(ManyNest):
                 tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
                 return self.elements.element(tile, j, mask)["x"]
 
-            value, certain = short.result(row)
             lanes = mask or t.constant(True, "bool")
-            self._store(value, certain, lanes, at[leaves], j)
-            self._count(certain, lanes)
+            for number in range(len(self.many.ops)):
+                value, certain = short.result(number, row)
+                self._store(number, value, certain, lanes, at[leaves], j)
+                self._count(certain, lanes)
 
         whole = t.i64("and", count, -t.lanes)
         with t.loop(0, whole, t.lanes) as j:
@@ -101,12 +101,13 @@ class ColumnLoops(ManyNest):
         out = at[len(self.program.leaves)]
         flags = t.variable(self.d.one, "zeroinitializer", "flags")
         with t.loop(0, count, t.lanes) as j:
-            value, certain = quick.result(j)
             mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
-            self._store(value, certain, mask, out, j)
-            wrong = t.op(f"xor {self.d.one} {certain}, {t.constant(True, 'bool')}")
-            wrong = self.d.both(wrong, mask)
-            t.store(self.d.one, self.d.either(t.load(self.d.one, flags), wrong), flags)
+            for number, op in enumerate(self.many.ops):
+                value, certain = quick.result(op, self.many.spread(number), j)
+                self._store(number, value, certain, mask, out, j)
+                wrong = t.op(f"xor {self.d.one} {certain}, {t.constant(True, 'bool')}")
+                wrong = self.d.both(wrong, mask)
+                t.store(self.d.one, self.d.either(t.load(self.d.one, flags), wrong), flags)
         return self.any_lane(t.load(self.d.one, flags))
 
     def exact(self, at: list[str], count: str) -> None:
@@ -118,7 +119,7 @@ class ColumnLoops(ManyNest):
         t.line(f"br label %{head}")
         t.label(head)
         self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add)
+        self.down(at, count, self.add, settle=True)
         outside = self.outside(count)
         again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
         again = t.op(f"and i1 {again}, {outside}")
@@ -129,14 +130,16 @@ class ColumnLoops(ManyNest):
         drawn = any(leaf.stream is not None for leaf in self.program.leaves)
         look = None if drawn else partial(self.again, at)
         with t.loop(0, count, t.lanes) as j:
-            self.give(Finish(self.sums), out, j, count, look)
+            self.give(out, j, count, look)
 
-    def again(self, at: list[str], j: str, mask: str, value: str, certain: str) -> tuple[str, str]:
+    def again(
+        self, at: list[str], op: str, j: str, mask: str, value: str, certain: str
+    ) -> tuple[str, str]:
         """NaN where an element is; zero where a spread's are one number, which squares cannot tell.
 
         That is looked for only where results are not certain.
         """
-        t, d, many = self.text, self.d, self.many
+        t, d = self.text, self.d
 
         def element(r: str) -> str:
             return self.elements.element(self.row(at, t.i64("add", j, t.lanes), r), j, mask)["x"]
@@ -152,16 +155,27 @@ class ColumnLoops(ManyNest):
         is_nan = t.load(d.one, nan)
         value = d.choose(is_nan, d.of_bits(d.splat_bits(0x7FF8 << 48)), value)
         certain = d.either(certain, is_nan)
-        if many.sums == 2:
+        if op in ("var", "std"):
             zero = t.load(d.one, same)
             value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
         return value, certain
 
-    def down(self, at: list[str], count: str, add: Add) -> None:
-        """Walk down all rows, several at once."""
+    def down(self, at: list[str], count: str, add: Add, settle: bool = False) -> None:
+        """Walk down all rows, several at once; ``settle`` rests now and then."""
         t, rows, at_once = self.text, self.elements.word(3), rows_at_once(self.program)
-        with t.loop(0, t.i64("and", rows, -at_once), at_once) as r:
-            self.take(at, count, r, at_once, add)
+        whole = t.i64("and", rows, -at_once)
+        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
+        if settled and settle:
+            with t.loop(0, whole, SETTLED) as first:
+                end = t.minimum(t.i64("add", first, SETTLED), whole)
+                with t.loop(first, end, at_once) as r:
+                    self.take(at, count, r, at_once, add)
+                with t.loop(0, count, t.lanes) as j:
+                    for k in settled:
+                        self.sums.settle(k, j)
+        else:
+            with t.loop(0, whole, at_once) as r:
+                self.take(at, count, r, at_once, add)
         while at_once > 1:
             some = t.i64("and", rows, at_once // 2)
             r = t.i64("and", rows, -at_once)
@@ -192,8 +206,10 @@ class ColumnLoops(ManyNest):
             self.elements.element_loop(self.row(at, count, r), look)
         with t.loop(0, count, t.lanes) as j:
             for k, unit in enumerate(sums.units(sums.load(0, "left", j))):
-                for name, value in {"unit": unit, **sums.start(unit)}.items():
+                for name, value in {"unit": unit, **sums.start(k, unit)}.items():
                     sums.store(k, name, j, value)
+                if self.many.settles(k):
+                    sums.store(k, "low", j, "zeroinitializer")
 
     def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
         """Add the elements of ``rows`` rows, one after the other while sums are in registers."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .sums import OUTSIDE, Sums
+from .sums import OUTSIDE, SETTLED, Sums
 
 # Results outside of these are left to the general path, zero excepted: products and remainders
 # below could be inexact.
@@ -30,21 +30,24 @@ class Near:
 
 
 class Finish:
-    """The results of vectors of sums, and where they are certain."""
+    """The results of vectors of sums, and where they are certain: those of one operation."""
 
-    def __init__(self, sums: Sums) -> None:
+    def __init__(self, sums: Sums, number: int = 0) -> None:
         self.sums, self.d, self.many = sums, sums.d, sums.many
         d, first = self.d, sums.many.parameter
-        self.count, self.spread, self.error = (d.parameter(first + k) for k in range(3))
+        self.op = self.many.ops[number]
+        self.of = range(2 if self.op in ("var", "std") else 1)  # the sums that it takes
+        places = first, self.many.spread(number), first + 2
+        self.count, self.spread, self.error = map(d.parameter, places)
 
     def result(self, j: str) -> tuple[str, str]:
         """Of the results j, j + 1, ...: doubles, and where they are certain.
 
         For a result that is rounded once more, the doubles are rounded to odd.
         """
-        d, t, many = self.d, self.sums.text, self.many
+        d, t = self.d, self.sums.text
         exact = self._exact(j)
-        sums = [self._sum(k, j, exact) for k in range(many.sums)]
+        sums = [self._sum(k, j, exact) for k in self.of]
         of: dict[str, Callable[..., Near]] = {
             "sum": self._same,
             "dot": self._same,
@@ -52,8 +55,8 @@ class Finish:
             "var": self._variance,
             "std": self._deviation,
         }
-        value, certain = self.given(of[many.op](*sums))
-        for k in range(many.sums):
+        value, certain = self.given(of[self.op](*sums))
+        for k in self.of:
             out = d.words("and", self.sums.load(k, "out", j), d.splat_bits(OUTSIDE))
             inside = t.op(f"icmp eq {d.word} {out}, zeroinitializer")
             certain = d.both(certain, inside)
@@ -66,7 +69,7 @@ class Finish:
     def _exact(self, j: str) -> str:
         """Where nothing was rounded away."""
         d = self.d
-        left = [self.sums.load(k, "left", j) for k in range(self.many.sums)]
+        left = [self.sums.load(k, "left", j) for k in self.of]
         return d.nothing(left[0] if len(left) == 1 else d.words("or", *left))
 
     def _sum(self, k: int, j: str, exact: str) -> Near:
@@ -76,15 +79,23 @@ class Finish:
         bound, lost = d.mul(unit, self.error), zero
         if self.many.line:  # each lane's error is the square's of its share, or half as much
             bound = d.mul(bound, d.constant(2.0 / self.sums.text.lanes))
-        if self.many.fine and not self.many.rows:
+        fine = self.many.is_fine(k)
+        if fine and not self.many.rows:
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))
         if self.many.rows:
             high, low = d.two_sum(total, self.sums.load(k, "low", j))
             rest, lost = d.two_sum(low, rest)
         else:
             high = d.sub(total, unit)
+        settles, aside = self.many.settles(k), zero
+        if settles:
+            bound = d.mul(bound, d.div(d.constant(2.0 * SETTLED), self.count))
+            rest, more = d.two_sum(self.sums.load(k, "low", j), rest)
+            aside = d.add(self.sums.load(k, "deep", j), more)
         value, tail = d.two_sum(high, rest)
-        if self.many.fine and self.many.deep:
+        if settles:
+            tail, lost = d.two_sum(tail, aside)
+        if fine and self.many.deep:
             bound = d.mul(bound, d.parameter(self.many.parameter + 5))
             tail, more = d.two_sum(tail, self.sums.load(k, "deep", j))
             lost = d.add(d.size(lost), d.size(more))
@@ -164,7 +175,7 @@ class Finish:
         usual = d.both(d.is_("ge", size, d.constant(_LEAST)), d.is_("le", size, d.constant(_MOST)))
         zero_itself = d.both(exact, d.is_("eq", value, zero))
         certain = d.both(certain, d.either(usual, zero_itself))
-        if self.many.op in ("var", "std"):
+        if self.op in ("var", "std"):
             certain = d.both(certain, d.is_("ge", value, zero))
         if not self.many.odd:
             return value, certain

@@ -17,8 +17,9 @@ from .sums import Sums
 # left in the first word of the geometry.
 SENTINEL: Final = {"float64": 0x7FF800000000DEAD, "float32": 0x7FC0DEAD}
 
-# Results from the given one on, in the lanes that count, and where they are certain: both again.
-Again: TypeAlias = Callable[[str, str, str, str], tuple[str, str]]
+# Of an operation, results from the given one on, in the lanes that count, and where they are
+# certain: both again.
+Again: TypeAlias = Callable[[str, str, str, str, str], tuple[str, str]]
 
 
 class ManyNest(Nest):
@@ -29,10 +30,13 @@ class ManyNest(Nest):
         self.sums = Sums(self.elements)
         self.d, self.many = self.sums.d, self.sums.many
         self.failed = ""
+        self.outs: list[str] = ["%out"]
 
     def emit(self) -> str:
         t = self.text
         self.failed = t.variable("i64", "0", "failed")
+        if self.many.also:
+            self.outs = [t.load("ptr", t.at("%out", k, "ptr")) for k in range(len(self.many.ops))]
         self.boxes()
         t.store("i64", t.load("i64", self.failed), "%geometry")
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), [])
@@ -41,25 +45,28 @@ class ManyNest(Nest):
         """The loops over results."""
         raise NotImplementedError
 
-    def give(
-        self, finish: Finish, out: str, j: str, count: str, again: Again | None = None
-    ) -> None:
+    def give(self, out: str, j: str, count: str, again: Again | None = None) -> None:
         """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on.
 
         ``again`` looks at the elements of those that are not certain.
         """
-        t, d = self.text, self.d
+        for number in range(len(self.many.ops)):
+            self.give_one(number, out, j, count, again)
+
+    def give_one(self, number: int, out: str, j: str, count: str, again: Again | None) -> None:
+        """The results of operation ``number``."""
+        t, d, finish = self.text, self.d, Finish(self.sums, number)
         value, certain = finish.result(j)
         mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
         if again is not None:
             known = t.variable(d.double, value), t.variable(d.one, certain)
             wrong = t.op(f"xor {d.one} {certain}, {t.constant(True, 'bool')}")
             with t.when(self.any_lane(d.both(wrong, mask)), rarely=True):
-                value, certain = again(j, mask, value, certain)
+                value, certain = again(finish.op, j, mask, value, certain)
                 t.store(d.double, value, known[0])
                 t.store(d.one, certain, known[1])
             value, certain = t.load(d.double, known[0]), t.load(d.one, known[1])
-        self._store(value, certain, mask, out, j)
+        self._store(number, value, certain, mask, out, j)
         self._count(certain, mask)
 
     def any_lane(self, flags: str) -> str:
@@ -67,7 +74,7 @@ class ManyNest(Nest):
         t = self.text
         return t.call("i1", f"llvm.vector.reduce.or.v{t.lanes}i1", self.d.one, flags)
 
-    def _store(self, value: str, certain: str, mask: str, out: str, j: str) -> None:
+    def _store(self, number: int, value: str, certain: str, mask: str, out: str, j: str) -> None:
         """Results to their places, the sentinel where they are not ``certain``."""
         t, elements, sink = self.text, self.elements, self.program.sink
         scalar = SCALAR[sink.dtype]
@@ -79,10 +86,14 @@ class ManyNest(Nest):
         sentinel = t.op(f"bitcast {word} {bits} to {v}")
         value = t.op(f"select {self.d.one} {certain}, {v} {value}, {v} {sentinel}")
         if sink.unit_stride:
-            masked_store(t, scalar, value, t.at("%out", t.i64("add", out, j), scalar), mask)
+            masked_store(
+                t, scalar, value, t.at(self.outs[number], t.i64("add", out, j), scalar), mask
+            )
             return
         index = elements.positions(len(self.program.leaves), "strided", out, j)
-        pointers = t.op(f"getelementptr {scalar}, ptr %out, {t.vector('i64')} {index}")
+        pointers = t.op(
+            f"getelementptr {scalar}, ptr {self.outs[number]}, {t.vector('i64')} {index}"
+        )
         scatter(t, scalar, value, pointers, mask)
 
     def _count(self, certain: str, mask: str) -> None:

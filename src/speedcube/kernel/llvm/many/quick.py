@@ -33,6 +33,7 @@ class Quick:
         self.t: Text = sums.text
         self.d: Doubles = sums.d
         self.squared = sums.many.sums == 2
+        self.sized = any(op in ("sum", "mean") for op in sums.many.ops)
         self.single, self.int = (self.t.vector(s) for s in ("float", "i32"))
 
     def start(self, j: str) -> None:
@@ -40,7 +41,7 @@ class Quick:
         for k in range(self.sums.many.sums):
             self.sums.store(k, "total", j, "zeroinitializer")
             self.sums.store(k, "rest", j, "zeroinitializer")
-        if not self.squared:
+        if self.sized:
             self._store("left", j, self.t.constant(-1, "int32"))
             self._store("out", j, "zeroinitializer")
 
@@ -49,7 +50,7 @@ class Quick:
         self._add(0, xs, j)
         if self.squared:
             self._add(1, [self.d.mul(x, x) for x in xs], j)
-        else:
+        if self.sized:
             self._sizes(xs, j)
 
     def _add(self, sum_: int, xs: list[str], j: str) -> None:
@@ -87,9 +88,15 @@ class Quick:
 
     # Results -------------------------------------------------------------------------------
 
-    def result(self, j: str) -> tuple[str, str]:
-        """Doubles that round to the results j, j + 1, ..., and where that is certain."""
-        low, high, nothing, nan = self._spread(j) if self.squared else self._sum(j)
+    def result(self, op: str, spread: int, j: str) -> tuple[str, str]:
+        """Doubles that round to the results j, j + 1, ... of ``op``, and where that is certain.
+
+        Parameter ``spread`` is what a spread is divided by.
+        """
+        if op in ("var", "std"):
+            low, high, nothing, nan = self._spread(op, spread, j)
+        else:
+            low, high, nothing, nan = self._sum(op, j)
         d, t, v = self.d, self.t, self.single
         x, y = (t.op(f"fptrunc {d.double} {end} to {v}") for end in (low, high))
         same = t.op(f"fcmp oeq {v} {x}, {y}")
@@ -98,7 +105,7 @@ class Quick:
         value = d.choose(nan, d.of_bits(d.splat_bits(0x7FF8 << 48)), value)
         return value, d.either(same, nothing, nan)
 
-    def _sum(self, j: str) -> tuple[str, str, str, str]:
+    def _sum(self, op: str, j: str) -> tuple[str, str, str, str]:
         """Both ends of what a sum or mean may be; where all is zero, and where there is a NaN."""
         d, t, sums, v = self.d, self.t, self.sums, self.int
         value = d.add(sums.load(0, "total", j), sums.load(0, "rest", j))
@@ -106,7 +113,7 @@ class Quick:
         exact = self._exact(least, most)
         most_ = t.op(f"bitcast {v} {most} to {self.single}")
         room = t.op(f"fpext {self.single} {most_} to {d.double}")
-        if sums.many.op == "mean":
+        if op == "mean":
             value, whole = self._quotient(value)
             exact = d.both(exact, whole)
         else:
@@ -142,18 +149,18 @@ class Quick:
         near = d.fma(d.fma(minus, near, value), part, near)
         return near, d.is_("eq", d.fma(minus, near, value), d.constant(0.0))
 
-    def _spread(self, j: str) -> tuple[str, str, str, str]:
+    def _spread(self, op: str, spread: int, j: str) -> tuple[str, str, str, str]:
         """Both ends of what a variance, or its root, may be, and the same."""
         d, sums, first = self.d, self.sums, self.sums.many.parameter
         total, squares = (
             d.add(sums.load(k, "total", j), sums.load(k, "rest", j)) for k in range(2)
         )
         scaled = d.mul(squares, d.parameter(first))
-        part = d.div(d.constant(1.0), d.parameter(first + 1))
+        part = d.div(d.constant(1.0), d.parameter(spread))
         value = d.mul(d.sub(scaled, d.mul(total, total)), part)
         room = d.mul(d.mul(scaled, part), d.constant(_SPREAD))
         low, high = d.sub(value, room), d.add(value, room)
-        if sums.many.op == "std":  # (of what is below zero a NaN, which is not certain)
+        if op == "std":  # (of what is below zero a NaN, which is not certain)
             low, high = d.root(low), d.root(high)
         low = d.mul(low, d.constant(1.0 - _ROUNDED))
         high = d.mul(high, d.constant(1.0 + _ROUNDED))

@@ -14,7 +14,6 @@ from ....expr.space import TILE
 from ..elements import Tile
 from ..random import generate
 from ..text import masked
-from .finish import Finish
 from .nest import ManyNest
 from .sums import SLOTS, TAKEN, Taken
 
@@ -34,7 +33,7 @@ class RowLoops(ManyNest):
             with t.loop(0, count) as q:
                 self.row(t.i64("add", first, q), q)
             with t.loop(0, count, t.lanes) as j:
-                self.give(Finish(self.sums), first, j, count)
+                self.give(first, j, count)
 
     # A row ---------------------------------------------------------------------------------
 
@@ -94,9 +93,10 @@ class RowLoops(ManyNest):
         def begin() -> None:
             name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
             most = t.splat("i64", t.call("i64", name, d.word, t.load(d.word, largest)))
-            for unit, one, value in zip(units, taken, sums.units(most), strict=True):
+            found = zip(units, taken, sums.units(most), strict=True)
+            for k, (unit, one, value) in enumerate(found):
                 t.store(d.double, value, unit)
-                words = sums.start(value)
+                words = sums.start(k, value)
                 for name, place in one.places():
                     t.store(sums.kind(name), words[name], place)
             t.store("i1", "true", begun)
@@ -152,7 +152,7 @@ class RowLoops(ManyNest):
         step = t.op(f"bitcast i64 {power} to double")
         low = t.i64("and", count, _LOW)
         rest = t.load(d.double, one.rest)
-        if self.many.fine:
+        if self.many.is_fine(k):
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))
         words = {
             "unit": t.op(f"extractelement {d.double} {unit}, i64 0"),

@@ -26,17 +26,17 @@ class Short:
     def __init__(self, sums: Sums, rows: str) -> None:
         self.sums, self.rows = sums, rows
         self.t, self.d = sums.text, sums.d
-        self.finish = Finish(sums)
 
-    def result(self, row: Row) -> tuple[str, str]:
-        """Doubles, and where they are certain to be the results."""
-        if self.sums.many.sums == 2:
-            value, certain = self.finish.given(self._spread(row("0"), row("1")))
+    def result(self, number: int, row: Row) -> tuple[str, str]:
+        """Doubles, and where they are certain to be the results of operation ``number``."""
+        finish = Finish(self.sums, number)
+        if finish.op in ("var", "std"):
+            value, certain = finish.given(self._spread(finish, row("0"), row("1")))
         else:
-            value, certain = self.finish.given(self._sum(row))
+            value, certain = finish.given(self._sum(finish, row))
         return self._with_nan(row, value, certain)
 
-    def _sum(self, row: Row) -> Near:
+    def _sum(self, finish: Finish, row: Row) -> Near:
         d, t, v = self.d, self.t, self.d.double
         total = t.variable(v, row("0"), "total")
         rest = t.variable(v, "zeroinitializer", "rest")
@@ -49,9 +49,9 @@ class Short:
             t.store(v, d.add(t.load(v, lost), d.size(left)), lost)
         value, tail = d.two_sum(t.load(v, total), t.load(v, rest))
         near = Near(value, tail, t.load(v, lost))
-        return near if self.sums.many.op == "sum" else self.finish.mean(near)
+        return near if finish.op == "sum" else finish.mean(near)
 
-    def _spread(self, x: str, y: str) -> Near:
+    def _spread(self, finish: Finish, x: str, y: str) -> Near:
         """Of two elements: a quarter or half of their difference's square, or its root."""
         d, half = self.d, self.d.constant(0.5)
         value, tail = d.two_sum(x, d.neg(y))
@@ -60,14 +60,14 @@ class Short:
         rest, lost = d.two_sum(rest, cross)
         bound = d.total(d.mul(d.size(cross), d.constant(2.0**-52)), d.mul(tail, tail), d.size(lost))
         bound = d.add(bound, self._unknown(value, tail, square))
-        near = self.finish.spread_over(Near(square, rest, bound))
-        if self.sums.many.op == "var":
+        near = finish.spread_over(Near(square, rest, bound))
+        if finish.op == "var":
             return near
-        root = self.finish.root(near)
+        root = finish.root(near)
         # Half of the difference, if it is divided by four.
         minus = d.is_("lt", value, d.constant(0.0))
         size, tail = d.size(value), d.choose(minus, d.neg(tail), tail)
-        four = d.is_("eq", self.finish.spread, d.constant(4.0))
+        four = d.is_("eq", finish.spread, d.constant(4.0))
         return Near(
             d.choose(four, d.mul(size, half), root.value),
             d.choose(four, d.mul(tail, half), root.tail),

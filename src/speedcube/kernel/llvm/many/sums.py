@@ -8,6 +8,8 @@ away goes to ``deep``, where there are many terms); else it is an ordinary sum. 
 error of the last of these is below ``n**2 * 2**-53`` steps of the one before, and nothing at all
 where ``left`` is zero: the bits of everything that was rounded away, but for what is in a fine
 rest.
+An ordinary rest of very many terms is put aside every `SETTLED` rows: into ``low``, by a two-sum
+whose tails go to ``deep``, so that its own errors do not grow with the square of all terms.
 ``out`` has the bits in which a total differed from M: a total that left its binade shows there.
 """
 
@@ -28,6 +30,7 @@ LEAST_SQUARED, MOST_SQUARED = 623, 1400
 SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
 TAKEN = SLOTS[1:6]
 _WORDS = ("left", "out")
+SETTLED = 1 << 11  # rows
 assert len(SLOTS) == MANY_WORDS
 
 
@@ -100,10 +103,18 @@ class Sums:
             units.append(d.of_bits(self._choose(nan, d.splat_bits(0x7FF8 << 48), bits)))
         return units
 
-    def start(self, unit: str) -> dict[str, str]:
-        """A sum of nothing."""
-        rest = {"rest": self.rest_of_nothing(unit)} if self.many.fine else {}
+    def start(self, sum_: int, unit: str) -> dict[str, str]:
+        """Sum ``sum_`` of nothing."""
+        rest = {"rest": self.rest_of_nothing(unit)} if self.many.is_fine(sum_) else {}
         return dict.fromkeys(TAKEN, "zeroinitializer") | {"total": unit} | rest
+
+    def settle(self, sum_: int, j: str) -> None:
+        """Put the rests of results j, j + 1, ... aside."""
+        d = self.d
+        low, tail = d.two_sum(self.load(sum_, "low", j), self.load(sum_, "rest", j))
+        self.store(sum_, "low", j, low)
+        self.store(sum_, "deep", j, d.add(self.load(sum_, "deep", j), tail))
+        self.store(sum_, "rest", j, "zeroinitializer")
 
     def rest_of_nothing(self, unit: str) -> str:
         """What a fine rest begins at."""
@@ -136,20 +147,20 @@ class Sums:
         ``error`` is what has been rounded away from a product.
         """
         d = self.d
-        self._add(taken[0], x, error)
+        self._add(taken[0], x, error, self.many.fine)
         if self.many.sums == 2:
             square = d.mul(x, x)
             error = None if self.many.whole else d.fma(x, x, d.neg(square))
-            self._add(taken[1], square, error)
+            self._add(taken[1], square, error, False)
 
-    def _add(self, to: Taken, x: str, error: str | None) -> None:
+    def _add(self, to: Taken, x: str, error: str | None, fine: bool) -> None:
         t, d = self.text, self.d
         before = t.load(d.double, to.total)
         after = d.add(before, x)
         t.store(d.double, after, to.total)
         lost = d.sub(x, d.sub(after, before))
         rest = t.load(d.double, to.rest)
-        if self.many.fine:
+        if fine:
             sum_ = d.add(rest, lost)
             lost = d.sub(lost, d.sub(sum_, rest))
             self._note(to.left, d.bits(lost))

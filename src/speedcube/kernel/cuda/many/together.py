@@ -1,0 +1,89 @@
+"""Lowering several results of the same elements that a GPU's kernel finishes: a sink for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ....expr.graph import memories
+from ....expr.nodes import Map, Reduced, walk
+from ....ops import SAMPLERS
+from ...builder import Builder
+from ...lower.alike import Lowered, alike
+from ...lower.elements import elements
+from ...lower.lower import leaf_codes, sink_for
+from ...lower.many import Layout, is_exact, many_sink
+from ...lower.parameters import Parameters
+from ...program import Program, Sink
+from .teams import finished_fold, is_fold
+
+SPREADS: Final = ("var", "std")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Results of one sink: ``sources`` by their numbers, all of argument ``place`` of a root."""
+
+    place: int
+    numbers: tuple[int, ...]
+
+
+def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shared]:
+    """The sinks of ``sources``, each of the argument at its place: sums of one are shared.
+
+    A spread comes first among those that share sums: it needs most of them.
+    """
+    sums: dict[int, list[int]] = {}
+    groups: list[tuple[int, list[int]]] = []
+    for number, (place, source) in enumerate(zip(places, sources, strict=True)):
+        if is_fold(source):
+            groups.append((place, [number]))
+        elif place in sums:
+            sums[place].append(number)
+        else:
+            sums[place] = [number]
+            groups.append((place, sums[place]))
+    return [
+        Shared(place, tuple(sorted(group, key=lambda k: sources[k].op not in SPREADS)))
+        for place, group in groups
+    ]
+
+
+def lower_together(
+    root: Map, layout: Layout, sources: Sequence[Reduced], sinks: Sequence[Shared]
+) -> Lowered:
+    """The kernel of ``sinks``, which takes the arguments of ``root`` over ``layout``."""
+    space, tiling = layout.space, layout.tiling
+    parameters, nodes = Parameters(), walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
+
+    def make() -> Program:
+        b = Builder()
+        roots = [root.args[one.place] for one in sinks]
+        values = elements(b, roots, space, parameters)
+        parts = []
+        for k, (one, arg, value) in enumerate(zip(sinks, roots, values, strict=True)):
+            b.prefix = f"{k}."
+            first, *also = (sources[number] for number in one.numbers)
+            if is_fold(first):
+                made = sink_for(b, [value], [arg], space, first.op, parameters)
+                parts.append(finished_fold(made, layout, first))
+            else:
+                exact = is_exact(arg)
+                parts.append(
+                    many_sink(b, [value], layout, first, also, False, False, exact, parameters)
+                )
+        unit = layout.rows or space.out_strides[-1] == 1
+        sink = Sink("several", unit_stride=unit, many=parts[0].many, parts=tuple(parts))
+        kept = sum(1 for r in space.reduced[: tiling.first] if not r)
+        ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
+        return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
+
+    how = (
+        "together",
+        layout.rows,
+        tuple(sinks),
+        tuple((one.op, one.dtype, one.count, one.ddof) for one in sources),
+    )
+    return alike(nodes, how, space, tiling, codes, parameters, make)
