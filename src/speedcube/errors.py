@@ -91,7 +91,8 @@ class WorkerError(SpeedcubeError, RuntimeError):
     """A worker without the package, or with another version of it."""
 
 
-class MemoryLimitError(SpeedcubeError, MemoryError):
+# MemoryError first: it has a __new__ of its own, by which others make what travels to them.
+class MemoryLimitError(MemoryError, SpeedcubeError):
     """Something that does not fit in memory."""
 
 

@@ -107,11 +107,12 @@ def guarded(here: Fingerprint, function: Callable[..., Any], *arguments: Any) ->
     """Task: ``function`` of ``arguments``, where this process is as ``here`` says."""
     found = Fingerprint(*said(bool(here.stream)))
     if found != here:
-        raise WorkerError(refusal(_address(), here, found, {}))
+        raise WorkerError(refusal(worker_address(), here, found, {}))
     return function(*arguments)
 
 
-def _address() -> str:
+def worker_address() -> str:
+    """The address of the worker that this runs on."""
     from distributed import get_worker
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,19 +27,21 @@ from .remote import (
     sent_part,
     sent_pass,
 )
+from .told import said_of, told
 
 
 @dataclass(frozen=True, eq=False)
 class PlanCall:
     """What a task calls; an argument that is a `TaskRef` stands for another call's result.
 
-    ``worker`` counts the workers: each is to have its share.
+    ``worker`` counts the workers: each is to have its share. ``what``: the stage it is of.
     """
 
     name: str
     worker: int
     function: Any
     arguments: tuple[Any, ...]
+    what: str = ""
 
     @property
     def needs(self) -> list[str]:
@@ -67,13 +69,17 @@ def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
     """The calls of ``plan``."""
     ready = dict(ready)
     calls: list[PlanCall] = []
+    number = 0
     for k, one in enumerate(plan.passes):
         names = [f"{name}-{k}"]
         if one.together is None:
-            calls += _stage(names[0], one.visited, ready, how)
+            made = _stage(names[0], one.visited, ready, how)
         else:
             names = [f"{name}-{k}-{n}" for n in range(len(one.stages))]
-            calls += _pass(names, one, ready, how)
+            made = _pass(names, one, ready, how)
+        what = " and ".join(said_of(number + n, stage) for n, stage in enumerate(one.stages))
+        calls += [replace(call, what=what) for call in made]
+        number += len(one.stages)
         for stage, own in zip(one.stages, names, strict=True):
             ready[id(stage.result)] = TaskRef(own)
     return Calls(tuple(calls), tuple(str(ready[id(r)].key) for r in plan.results))
@@ -101,7 +107,9 @@ def graph_of(
 
 def function_of(call: PlanCall, here: Fingerprint | None) -> Any:
     """The function of ``call`` for a process that has to be as ``here`` says."""
-    return call.function if here is None else partial(guarded, here, call.function)
+    if here is None:
+        return call.function
+    return partial(guarded, here, told, call.what, call.function)
 
 
 def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
