@@ -134,12 +134,13 @@ class Walk:
         flat = shape.flat(own) + 2 * shape.flat(lie)
         words = [shape.lines, shape.length, shape.inner, flat, unit, side]
         words += [own.matrix, own.row, own.column, lie.matrix, lie.row, lie.column]
-        kernel, _ = gpu.gpu_kernel(program, self.device)
-        arguments = [np.uint64(word % 2**64) for word in (self.elements.address, out, *words)]
+        places = self.elements.address, out
         memory = (address(x) for x in (self.told, self.kept, self.begun))
-        kernel.function((blocks,), (THREADS,), (*arguments, *memory))
+        kernel, _ = gpu.gpu_kernel(program, self.device)
+        # Numbers of NumPy's, one by one, would take longer to make than the kernel to launch.
+        kernel.function((blocks,), (THREADS,), (*np.array([*places, *words, *memory], np.int64),))
 
 
-def address(memory: Any) -> np.uint64:
+def address(memory: Any) -> int:
     """Where ``memory`` is, an array of a GPU or an address."""
-    return np.uint64(memory.data.ptr if hasattr(memory, "data") else memory)
+    return memory if isinstance(memory, int) else int(memory.data.ptr)

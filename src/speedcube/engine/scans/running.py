@@ -94,7 +94,8 @@ class _Running:
         tiles = tiles_of(elements.shape, program.size)
         width = tiles.across * max(1, tiles.side)
         told = cupy.zeros(tiles.blocks + 1, np.uint64)
-        kept = cupy.empty(2 * tiles.along * program.size * width, np.uint64)
+        rows = 0 if tiles.side and tiles.along == 1 else tiles.along  # such tell nobody anything
+        kept = cupy.empty(2 * rows * program.size * width, np.uint64)
         begun = int(told.data.ptr) + 8 * tiles.blocks
         walk = Walk(elements, self.device, told, kept, begun)
         walk.launch(program, tiles.blocks, out, lie, unit, tiles.side)

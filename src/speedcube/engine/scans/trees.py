@@ -118,7 +118,7 @@ def _groups(elements: DeviceElements, device: int, dtype: str, pieces: int) -> A
         lengths.append(-(-lengths[-1] // 2))
     groups = cupy.empty(sum(lengths) * shape.lines, dtype)
     lie = Lie(shape.inner, shape.lines, 1)
-    begin = int(address(groups))
+    begin = address(groups)
     if shape.inner == 1:
         program = DeviceScan("line products", elements.dtype, dtype, dtype)
         blocks, side = -(-shape.lines * pieces // (BLOCK // PIECE)), 0
