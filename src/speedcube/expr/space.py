@@ -223,6 +223,18 @@ def tile(space: Space) -> Tiling:
     return Tiling(first, max(1, TILE // inner), inner)
 
 
+def is_packed(strides: tuple[int, ...], space: Space, tiling: Tiling) -> bool:
+    """Whether a tile's elements lie one after the other."""
+    step = 1
+    for n, stride in zip(
+        space.extents[: tiling.first : -1], strides[: tiling.first : -1], strict=True
+    ):
+        if stride != step:
+            return False
+        step *= n
+    return strides[tiling.first] == step
+
+
 def offset_table(strides: tuple[int, ...], space: Space, tiling: Tiling) -> NDArray[np.int64]:
     """Offsets of a full tile's elements from its first, in tile order."""
     extents = (tiling.rows, *space.extents[tiling.first + 1 :])

@@ -158,6 +158,7 @@ class Sink:
     dtype: str = "float64"
     terms: tuple[Term, ...] = ()
     unit_stride: bool = True  # store, many, folded: contiguous results along the lane loop
+    packed: bool = False  # store: a tile's elements lie one after the other, as short rows do
     many: Many | None = None
     folded: Folded | None = None
     parts: tuple[Sink, ...] = ()  # several: part k takes the outputs named ``k.``, has output k

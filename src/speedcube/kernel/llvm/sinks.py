@@ -34,7 +34,7 @@ class LaneStore(LaneSink):
         if scalar == "i1":
             value = t.op(f"zext {t.vector('i1')} {value} to {t.vector('i8')}")
             scalar = "i8"
-        if self.sink.unit_stride and not elements.program.table:
+        if self.sink.packed or (self.sink.unit_stride and not elements.program.table):
             pointer = t.at(self.out, t.i64("add", self.place, j), scalar)
             if mask is None:
                 t.store(t.vector(scalar), value, pointer, ALIGN[scalar])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...expr.analysis import of_leaf
 from ...expr.nodes import Const, Expr, Leaf, Map, Random
-from ...expr.space import Space, Tiling
+from ...expr.space import Space, Tiling, is_packed
 from ..program import LeafCode, Program
 from .parameters import Parameters, Uniform, now
 
@@ -60,7 +60,8 @@ def alike(
 
     The ``codes`` of the leaves have their parameters already. ``how`` is what else decides.
     """
-    shape = tiling.first, tiling.table, space.reduced, space.out_strides[-1] == 1
+    unit = space.out_strides[-1] == 1, is_packed(space.out_strides, space, tiling)
+    shape = tiling.first, tiling.table, space.reduced, unit
     entries = _entries(nodes, {id(leaf): k for k, leaf in enumerate(space.leaves)})
     if entries is None:
         return Lowered(make(), parameters.array(), tuple(parameters.uniforms))

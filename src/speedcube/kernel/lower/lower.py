@@ -14,7 +14,7 @@ from ...expr.bounds import FINITE16, Bounds
 from ...expr.graph import memories
 from ...expr.nodes import Expr, Leaf, Map, Position, Random, walk
 from ...expr.reductions import factors
-from ...expr.space import Space, Tiling
+from ...expr.space import Space, Tiling, is_packed
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..folds import FOLDS, KEYED
@@ -40,6 +40,8 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
         roots = _operands(root, reduction)
         values = elements(b, roots, space, parameters)
         sink = sink_for(b, values, roots, space, reduction, parameters)
+        if reduction is None and is_packed(space.out_strides, space, tiling):
+            sink = replace(sink, packed=True)
         return _program(codes, b, sink, nodes, space, tiling)
 
     return alike(nodes, reduction, space, tiling, codes, parameters, make)
@@ -113,7 +115,9 @@ def _leaf_code(
     if still:
         mode = "splat"
     elif tiling.table:
-        mode = "table"
+        # Where rows are stored; what reductions read of a table is not worth a second kind.
+        packed = kind == "stored" and not any(space.reduced) and is_packed(strides, space, tiling)
+        mode = "unit" if packed else "table"
     else:
         mode = "unit" if stride == 1 else "strided"
     return LeafCode(kind, dtypes.stored(source.dtype), mode)
