@@ -28,7 +28,10 @@ from .parameters import Parameters
 from .rules import cast
 
 OPS: Final = ("sum", "mean", "var", "std")
-COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
+# Results whose sums lie in the L1 cache at once, beside the rows that are read and asked for;
+# those of float32, whose sums are shorter.
+COLUMNS: Final = 256
+SINGLE_COLUMNS: Final = 512
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
@@ -77,7 +80,9 @@ def _laid_out(space: Space, source: Reduced) -> Layout | None:
         return _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    across = SHORT_ACROSS if _short(space, source) else COLUMNS
+    across = SINGLE_COLUMNS if source.arg.dtype in ("float16", "float32") else COLUMNS
+    if _short(space, source):
+        across = SHORT_ACROSS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
 
 
