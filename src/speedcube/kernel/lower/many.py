@@ -87,9 +87,15 @@ def _laid_out(space: Space, source: Reduced) -> Layout | None:
 
 
 def _line(space: Space, source: Reduced) -> Layout | None:
-    """The same of one result: of squares and products, which are several terms of a record."""
+    """The same of one result: of squares and products, which are several terms of a record.
+
+    And of float64, whose units a record finds tile by tile where magnitudes differ much.
+    """
     drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
-    if drawn or source.op not in ("var", "std", "dot") or source.count < LONG_LINE:
+    found = source.arg.dtype == "float64" and not analyse(source.arg).known
+    if source.op not in ("var", "std", "dot") and not (source.op in ("sum", "mean") and found):
+        return None
+    if drawn or source.count < LONG_LINE:
         return None
     if source.count > MOST_IN_LOOPS and not _is_line(space, source):
         return None
