@@ -1,4 +1,4 @@
-"""Spreads and dots of one line: finished by a kernel whose lanes share the line, else by a record.
+"""Sums, spreads and dots of one line: finished by a kernel whose lanes share it, else by a record.
 
 Here both are compared: the record of a line is made where two workers make parts of it, too.
 """
@@ -74,6 +74,18 @@ def test_spreads(kind: str, target: str) -> None:
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("target", simd.runnable())
 @pytest.mark.parametrize("kind", LINES)
+def test_sums(kind: str, target: str) -> None:
+    x = LINES[kind]
+    with simd.limited(target), np.errstate(all="ignore"):
+        for op in ("sum", "mean"):
+            result = getattr(sc.asarray(x), op)().compute(on="core")
+            wanted = np.asarray(reduce_row(op, x, result.dtype.name), result.dtype)
+            assert_same_bits(result, wanted, (op, kind))
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("kind", LINES)
 def test_dots(kind: str, target: str) -> None:
     x = LINES[kind]
     y = np.roll(x, 7)[::-1].copy()
@@ -83,13 +95,14 @@ def test_dots(kind: str, target: str) -> None:
     assert_same_bits(result, wanted, kind)
 
 
-@pytest.mark.parametrize("shape", [(3_000_000,), (700, 900)])
+@pytest.mark.parametrize("shape", [(3_000_000,), (1100, 1000)])
 def test_long_lines_are_certain(shape: tuple[int, ...], failures: list[int]) -> None:
     x, y = (np.random.default_rng(seed).standard_normal(shape) * 8 + 15 for seed in (1, 2))
     a, b = sc.asarray(x), sc.asarray(y)
-    results = (a.var(), (a - 0.5).std(), sc.dot(a.ravel(), b.ravel()))
+    wide = sc.asarray(x * 10.0 ** np.random.default_rng(5).integers(-20, 20, shape))
+    results = (a.var(), (a - 0.5).std(), sc.dot(a.ravel(), b.ravel()), a.mean(), wide.sum())
     alone = [result.compute(on="core") for result in results]
-    assert failures == [0, 0, 0]
+    assert failures == [0] * 5
     # By records, of two parts.
     for one, result in zip(alone, results, strict=True):
         assert_same_bits(one, result.compute(on="cores:2"), result)
@@ -111,7 +124,9 @@ def test_which_lines_have_records() -> None:
     for y, by_record in (
         (x.var(), False),
         (sc.dot(x, x), False),
-        (x.sum(), True),  # one term: a record is as quick
+        (x.sum(), False),
+        (x.astype("float32").sum(), True),  # one term of few bits: a record is as quick
+        (sc.where(x > 0, 1.0, 0.5).mean(), True),
         (x[:1000].var(), True),
         (sc.random.default_rng(1).random(50_000).var(), True),
     ):

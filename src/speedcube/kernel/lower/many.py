@@ -28,7 +28,10 @@ from .parameters import Parameters
 from .rules import cast
 
 OPS: Final = ("sum", "mean", "var", "std")
-COLUMNS: Final = 512  # results whose sums lie in the L1 cache at once
+# Results whose sums lie in the L1 cache at once, beside the rows that are read and asked for;
+# those of float32, whose sums are shorter.
+COLUMNS: Final = 256
+SINGLE_COLUMNS: Final = 512
 LEAST_RESULTS: Final = 2
 MOST_TERMS: Final = 1 << 24  # of a result: the error of a rest grows with their square
 MOST_IN_A_ROW: Final = 1 << 22  # elements of a row; beyond, a record costs nothing beside them
@@ -80,15 +83,22 @@ def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> La
         return None if also else _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    short = all(_short(space, one) for one in (source, *also))
-    across = SHORT_ACROSS if short else COLUMNS
+    across = SINGLE_COLUMNS if source.arg.dtype in ("float16", "float32") else COLUMNS
+    if all(_short(space, one) for one in (source, *also)):
+        across = SHORT_ACROSS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
 
 
 def _line(space: Space, source: Reduced) -> Layout | None:
-    """The same of one result: of squares and products, which are several terms of a record."""
+    """The same of one result: of squares and products, which are several terms of a record.
+
+    And of float64, whose units a record finds tile by tile where magnitudes differ much.
+    """
     drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
-    if drawn or source.op not in ("var", "std", "dot") or source.count < LONG_LINE:
+    found = source.arg.dtype == "float64" and not analyse(source.arg).known
+    if source.op not in ("var", "std", "dot") and not (source.op in ("sum", "mean") and found):
+        return None
+    if drawn or source.count < LONG_LINE:
         return None
     if source.count > MOST_IN_LOOPS and not _is_line(space, source):
         return None

@@ -29,7 +29,9 @@ def rows_at_once(program: Program) -> int:
     """Rows whose elements are taken together: fewer, where an element is much text."""
     if any(leaf.stream is not None for leaf in program.leaves):
         return 1  # whose values lie in one buffer a leaf
-    length = len(program.element.instrs)
+    length, many = len(program.element.instrs), program.sink.many
+    if many is not None and many.fine:  # more operations an element; of less memory at once
+        return 4 if length <= 16 else 1
     return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
