@@ -65,6 +65,7 @@ class Launcher:
         self.addresses = [np.uint64(0)] * len(prepared.space.leaves)
         self.owners: dict[int, Any] = {}
         self.offsets = [cupy.asarray(table) for table in tables(prepared)]
+        self.stream = cupy.cuda.get_current_stream
         self.tables = [int(table.data.ptr) for table in self.offsets]
         self.start(inputs)
 
@@ -168,7 +169,7 @@ class Launcher:
         if self.packed is None:
             self.packed = Packed(self.kernel, len(words))
         self.packed.words[:] = words
-        self.packed.launch(blocks)
+        self.packed.launch(blocks, int(self.stream().ptr))
 
 
 class Packed:
@@ -184,12 +185,10 @@ class Packed:
         self.pointers = self.words.ctypes.data + 8 * np.arange(count, dtype=np.uint64)
         self.kernel = kernel  # which this keeps loaded
         self.function, self.arguments = kernel.function.ptr, int(self.pointers.ctypes.data)
-        self.stream = cupy.cuda.get_current_stream
         self.driver = cupy.cuda.driver.launchKernel
 
-    def launch(self, blocks: int) -> None:
-        """Launch the kernel with the words as they are, on the current stream."""
-        stream = self.stream().ptr
+    def launch(self, blocks: int, stream: int) -> None:
+        """Launch the kernel with the words as they are."""
         self.driver(self.function, blocks, 1, 1, THREADS, 1, 1, 0, stream, self.arguments, 0)
 
 

@@ -46,10 +46,14 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     if int in kinds:
         whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
         _check_range(op, common, whole, len(whole) == len(typed))
-    shapes = [arg.shape for arg in args if isinstance(arg, (Leaf, Map))]
+    exprs = [arg for arg in args if isinstance(arg, (Leaf, Map))]
+    shapes = [arg.shape for arg in exprs]
     same = shapes and shapes.count(shapes[0]) == len(shapes)
     shape = shapes[0] if same else views.broadcast_shapes(*shapes)
     operands: list[Expr] = []
+    dtype = "bool" if row.rule in ("compare", "logical", "test") else common
+    if same and len(exprs) == len(args):
+        return Map(op, tuple(exprs), shape, dtype)
     for k, arg in enumerate(args):
         if isinstance(arg, (Leaf, Map)):
             operands.append(arg if arg.shape == shape else views.broadcast_to(arg, shape))
@@ -58,7 +62,6 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
         else:
             weak = "bool" if row.rule == "select" and k == 0 else common
             operands.append(_scalar(arg, weak, shape))
-    dtype = "bool" if row.rule in ("compare", "logical", "test") else common
     return Map(op, tuple(operands), shape, dtype)
 
 

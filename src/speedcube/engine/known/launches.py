@@ -40,14 +40,14 @@ class DirectLaunch:
             for k, leaf in enumerate(prepared.space.leaves)
             if isinstance(leaf.source, (Stored, StageResult))
         ]
-        self.places = [(at, id(source)) for at, source in read]
+        self.places = _stretches([(at, id(source)) for at, source in read])
         self.reads = [source for _, source in read]
         self.params = slice(len(geometry), addresses)
         self.prepared, self.place = prepared, place
         self.blocks = blocks
 
-    def __call__(self, addresses: Addresses, out: int) -> None:
-        """Launch it, the result lying at ``out``."""
+    def __call__(self, addresses: Addresses, out: int, stream: int) -> None:
+        """Launch it on ``stream``, the result lying at ``out``."""
         words, prepared = self.packed.words, self.prepared
         if prepared.uniforms:
             refresh(prepared.uniforms, prepared.params)
@@ -55,7 +55,18 @@ class DirectLaunch:
         for at, name in self.places:
             words[at] = addresses[name]
         words[-1] = out + self.place
-        self.packed.launch(self.blocks)
+        self.packed.launch(self.blocks, stream)
+
+
+def _stretches(places: list[tuple[int, int]]) -> list[tuple[slice, int]]:
+    """``places``, a word and its source's name each, with neighbours of one source as one."""
+    found: list[tuple[slice, int]] = []
+    for at, name in places:
+        if found and found[-1][1] == name and found[-1][0].stop == at:
+            found[-1] = slice(found[-1][0].start, at + 1), name
+        else:
+            found.append((slice(at, at + 1), name))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +105,7 @@ class DeviceMemory:
         import cupy
 
         self.ready, self.empty = ready, cupy.empty
+        self.stream = int(cupy.cuda.get_current_stream().ptr)
         self.addresses: dict[int, int] = {}
         self.owners: dict[int, Any] = {}
 
@@ -106,7 +118,7 @@ class DeviceMemory:
         array = self.empty(stage.shape, stage.dtype)
         address = int(array.data.ptr)
         for each in launches.each:
-            each(addresses, address)
+            each(addresses, address, self.stream)
         self.ready[id(stage.result)] = array
         addresses[id(stage.result)] = address
 

@@ -120,11 +120,11 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
         kind = type(node)
         entry: Key
         if kind is Map:
-            missing = [arg for arg in node.args if id(arg) not in places]
-            if missing:
-                stack += missing
+            try:
+                entry = (node.op, node.dtype, *[places[id(arg)] for arg in node.args])
+            except KeyError:
+                stack += [arg for arg in node.args if id(arg) not in places]
                 continue
-            entry = (node.op, node.dtype, *[places[id(arg)] for arg in node.args])
         elif kind is Leaf:
             source = node.source
             what: Key = places.get(id(source))
