@@ -71,7 +71,9 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
     if key not in known:
         traffic = GPU_TRAFFIC if rung.devices else 1.0
         memory = machine.free_memory() // 4
-        resources = Resources(rung.name, rung.workers, memory=memory, traffic=traffic)
+        resources = Resources(
+            rung.name, rung.workers, memory=memory, traffic=traffic, gpu=bool(rung.devices)
+        )
         known[key] = make_plan(roots, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
     return known[key]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short, together_layout
-from ..kernel.cuda.many.together import lower_together, shared_sinks
+from ..kernel.cuda.many.together import MOST_WORDS, lower_together, shared_sinks, words_of
 from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
@@ -159,7 +159,7 @@ def prepare_together(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] 
         space = build(part.root, one.visited.axes, (), None, reduction=True)
         layout = together_layout(space, sources)
         known[prepare_together] = None
-        if layout is not None:
+        if layout is not None and words_of(sources, sinks) <= MOST_WORDS:
             lowered = _with_short(lower_together(part.root, layout, sources, sinks), layout)
             known[prepare_together] = prepared_of(layout.space, layout.tiling, lowered)
     found = known[prepare_together]

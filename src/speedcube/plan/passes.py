@@ -3,8 +3,9 @@
 A reduction to one number and a stored result can be made as their elements come by. So those that
 visit an array of one shape and read something in common are one pass, if none needs what comes
 after it. So are sums, means and spreads of one array along the same axes: they are made of the same
-sums. Scans, products, places of extremes, other results along axes and reductions of pieces have
-passes of their own; results that are stored and made of the same pieces share one.
+sums. On GPUs sums, spreads and extremes of any arrays of one shape are, along the same axes.
+Scans, products, places of extremes, other results along axes and reductions of pieces have passes
+of their own; results that are stored and made of the same pieces share one.
 """
 
 from __future__ import annotations
@@ -62,13 +63,18 @@ class Pass:
         return stage.source is not None and not (self.is_along and self.visited.join != "merge")
 
 
-def passes_of(requests: Sequence[Request], wanted: Sequence[StageResult]) -> list[list[Request]]:
-    """``requests``, which are in order, together where they can be; in an order that works."""
+def passes_of(
+    requests: Sequence[Request], wanted: Sequence[StageResult], gpu: bool = False
+) -> list[list[Request]]:
+    """``requests``, which are in order, together where they can be; in an order that works.
+
+    A ``gpu`` makes other results along axes together, too.
+    """
     groups: list[_Group] = []
     made: dict[int, int] = {}  # results, by the number of their group
     asked = {id(result) for result in wanted}
     for one in requests:
-        group = _Group.of(one)
+        group = _Group.of(one, gpu)
         first = 1 + max((made.get(need, -1) for need in group.needs), default=-1)
         # What is kept for later readers takes memory from then on: it is not made much earlier.
         late = one.source is None and id(one.result) not in asked
@@ -95,13 +101,13 @@ class _Group:
     weight: int = 0
 
     @classmethod
-    def of(cls, one: Request) -> _Group:
+    def of(cls, one: Request, gpu: bool) -> _Group:
         nodes = walk(one.root)
         sources = [leaf.source for leaf in leaves_within(one.root)]
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
         pieces = frozenset(id(leaf.source) for leaf in pieced(one.root))
-        along, weight = _along(one), sum(map(costs.weight, nodes))
+        along, weight = _along(one, gpu), sum(map(costs.weight, nodes))
         return cls([one], not (along or _shares(one)), along, needs, reads, pieces, weight)
 
     def takes(self, other: _Group) -> bool:
@@ -112,15 +118,19 @@ class _Group:
             return False
         if self.requests[0].root.shape != other.requests[0].root.shape:
             return False
-        weight = self.weight if self.along else self.weight + other.weight
-        enough = len(self.requests) < SINKS and weight <= costs.MOST
+        enough = len(self.requests) < SINKS and self.weight + self.added(other) <= costs.MOST
         return enough and not any(id(one.result) in other.needs for one in self.requests)
 
     def add(self, other: _Group) -> None:
         """Make ``other`` with these."""
-        self.requests += other.requests
         self.reads |= other.reads
-        self.weight += 0 if self.along else other.weight
+        self.weight += self.added(other)
+        self.requests += other.requests
+
+    def added(self, other: _Group) -> int:
+        """The weight of ``other`` that these do not have."""
+        roots = {id(one.root) for one in self.requests}
+        return 0 if self.along and id(other.requests[0].root) in roots else other.weight
 
 
 def _shares(one: Request) -> bool:
@@ -135,19 +145,27 @@ def _shares(one: Request) -> bool:
     return whole and one.source.op in FOLDED
 
 
-def _along(one: Request) -> tuple[object, ...]:
-    """What else ``one``, a reduction with many results, is made with: the same sums of doubles."""
+def _along(one: Request, gpu: bool) -> tuple[object, ...]:
+    """What else ``one``, a reduction with many results, is made with: the same sums of doubles.
+
+    On a ``gpu``, whatever its kernels finish.
+    """
     source, root = one.source, one.root
-    if not isinstance(source, Reduced) or source.op not in ALONG or math.prod(one.result.shape) < 2:
+    if not isinstance(source, Reduced) or math.prod(one.result.shape) < 2 or not source.count:
+        return ()
+    wraps = source.op == "sum" and not dtypes.is_float(root.dtype)
+    if gpu and not pieced(root) and (wraps or source.op in ("min", "max")):
+        return (source.axes,)
+    if source.op not in ALONG or wraps:
         return ()
     freedom = source.count - source.ddof
     if pieced(root) or root.dtype == "bool" or freedom <= 0 or not float(freedom).is_integer():
         return ()
     if not dtypes.is_float(root.dtype):
         known = analyse(root)
-        if source.op == "sum" or max(abs(known.low), abs(known.high)) > 2.0**53:
+        if max(abs(known.low), abs(known.high)) > 2.0**53:
             return ()
-    return source.axes, id(root)
+    return (source.axes,) if gpu else (source.axes, id(root))
 
 
 def make_pass(requests: Sequence[Request], workers: int) -> Pass:

@@ -25,7 +25,8 @@ class Resources:
 
     ``shared``: workers write into one result array. ``memory``: bytes that a stage may keep for
     others; what is larger is computed again where it is read. ``traffic``: how dear its memory is
-    beside its operations, a CPU's core being 1 (`costs.GPU_TRAFFIC`).
+    beside its operations, a CPU's core being 1 (`costs.GPU_TRAFFIC`). ``gpu``: its kernels finish
+    any reductions of the same elements together.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Resources:
     shared: bool = True
     memory: int = KEPT
     traffic: float = 1.0
+    gpu: bool = False
 
 
 class PrettyPrinter(Protocol):
@@ -120,7 +122,7 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
     made = cut(roots, resources.memory, resources.traffic)
     passes = tuple(
         make_pass(requests, resources.workers)
-        for requests in passes_of(made.requests, made.results)
+        for requests in passes_of(made.requests, made.results, resources.gpu)
     )
     visited = [one.visited for one in passes]
     deferred = {id(n): n for stage in visited for n in stage.needs if isinstance(n, Deferred)}

@@ -78,7 +78,7 @@ def planned(roots: Sequence[Expr], rung: str, workers: int, on_gpu: bool) -> Ite
         yield None
         return
     traffic = GPU_TRAFFIC if on_gpu else 1.0
-    resources = Resources(rung, workers, memory=free // 4, traffic=traffic)
+    resources = Resources(rung, workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
     entry = _entry(Hashed((rung, workers, found.key)), found)
     ready = _taken(entry, found) or _made(found, resources)
     check_memory(ready.plan, free)

@@ -16,9 +16,11 @@ from ...lower.lower import leaf_codes, sink_for
 from ...lower.many import Layout, is_exact, many_sink
 from ...lower.parameters import Parameters
 from ...program import Program, Sink
+from .near import words
 from .teams import finished_fold, is_fold
 
 SPREADS: Final = ("var", "std")
+MOST_WORDS: Final = 20  # of a thread: they wait in shared memory, and as many lie in registers
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shar
         Shared(place, tuple(sorted(group, key=lambda k: sources[k].op not in SPREADS)))
         for place, group in groups
     ]
+
+
+def words_of(sources: Sequence[Reduced], sinks: Sequence[Shared]) -> int:
+    """Words that a thread has of all ``sinks``."""
+    firsts = (sources[one.numbers[0]] for one in sinks)
+    return sum(1 if is_fold(one) else words(1 + (one.op in SPREADS)) for one in firsts)
 
 
 def lower_together(
