@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...engine.machine import free_memory
 from ...errors import ShapeError
 from ...expr import build, gather, views
 from ...expr.nodes import Expr, Leaf, Position, Shape, const
@@ -16,28 +17,70 @@ from ..array import Array, array_of
 from ..creation import asarray, full
 from ..elementwise import where
 from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
+from .own_memory import own_memory
 from .places import mask_of
 from .reading import together
 from .selection import Selection
 
-# After so many assignments an array is computed to memory: what is read again and again would
-# otherwise be made of all of them each time.
-DEPTH: Final = 64
+# After so many assignments an array is computed to memory, if it fits there: what is read again and
+# again would otherwise be made of all of them each time. From then on they are made in place.
+DEPTH: Final = 16
+_AT_HAND: Final = (bool, int, float, np.generic, np.ndarray)
 
 
 def assign(array: Array, item: Any, value: Any) -> None:
     """``array[item] = value`` as in NumPy, for all names of ``array``.
 
-    ``value`` is broadcast to what ``array[item]`` has, and cast to its dtype. The array's memory is
-    never written: its expression changes. From `DEPTH` assignments on it is computed in between.
+    ``value`` is broadcast to what ``array[item]`` has, and cast to its dtype. The memory that
+    `asarray` was given is never written: the expression changes. After `DEPTH` assignments the
+    array is computed to memory, if that takes an eighth of what is free at most; there others are
+    made in place, as long as nothing else refers to it.
     """
+    if array._writes >= DEPTH:
+        _to_memory(array)
+        if array._writes > DEPTH and _wrote_in_place(array, item, value):
+            return
     items = entries(item, array.shape)
-    writes = array._writes + 1
-    if writes > DEPTH:
-        array._rebind(array.persist())
-        writes = 1
+    if _at_many_places(array, items) and isinstance(value, _AT_HAND):
+        _to_memory(array)
+        if _wrote_in_place(array, item, value):
+            return
+    writes = 1 if array._writes > DEPTH else min(array._writes + 1, DEPTH)
     array._rebind(_with(array, items, _cast(value, array)))
     array._writes = writes
+
+
+def _to_memory(array: Array) -> None:
+    """Compute ``array`` to memory of its own, if it is not there and fits."""
+    if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
+        array._rebind(array.persist())
+        array._writes = DEPTH + 1
+
+
+def _at_many_places(array: Array, items: tuple[Any, ...]) -> bool:
+    """Whether index arrays in memory point along so many axes that their map is large itself."""
+    if not any(isinstance(one, np.ndarray) and one.dtype != bool for one in items):
+        return False
+    axes = [k for k, one in enumerate(items) if not isinstance(one, slice)]
+    return len(axes) == len(items) == array.ndim
+
+
+def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
+    """Whether ``value`` could be written into the array's own memory, and was."""
+    keys = item if isinstance(item, tuple) else (item,)
+    if not isinstance(value, _AT_HAND) or not all(map(_in_host_memory, keys)):
+        return False
+    array._plans = {}  # they refer to it
+    memory = own_memory(array)
+    if not isinstance(memory, np.ndarray):
+        return False
+    entries(item, array.shape)
+    memory[item] = value
+    return True
+
+
+def _in_host_memory(one: Any) -> bool:
+    return one is None or one is Ellipsis or isinstance(one, (slice, list, *_AT_HAND))
 
 
 def _with(array: Array, items: tuple[Any, ...], value: Array) -> Array:

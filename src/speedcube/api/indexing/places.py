@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any, Final
 
@@ -10,9 +11,10 @@ import numpy as np
 from ... import dtypes
 from ...engine import compute as engine
 from ...errors import AxisError, DTypeError
-from ...expr import reductions
+from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.nodes import Expr
+from ...expr.push import push_shape
 from ..array import Array
 from ..creation import asarray
 from ..elementwise import where
@@ -31,8 +33,12 @@ def checked(index: Any, extent: int, axis: int) -> Array:
             raise DTypeError(f"indices must be integers, not {known.dtype}")
         if not known.size:
             return asarray(known.astype(np.int64))
-        _check(int(known.min()), int(known.max()), extent, axis)
-        return asarray(np.where(known < 0, known + extent, known).astype(np.int64))
+        low = int(known.min())
+        _check(low, int(known.max()), extent, axis)
+        places = known.astype(np.int64)  # a copy: what was checked is what is read
+        if low < 0:
+            places[places < 0] += extent
+        return asarray(places)
     if not dtypes.is_integer(index._expr.dtype):
         raise DTypeError(f"indices must be integers, not {index.dtype}")
     if not index.size:
@@ -91,6 +97,17 @@ class Mask:
     def places(self) -> tuple[Array, ...]:
         """The indices along each axis of the elements that are true."""
         return unravelled(self.flat, self.array.shape)
+
+
+    def taken(self, values: Array) -> Expr:
+        """The elements of ``values`` where the mask is true, along one axis in front."""
+        shape, root = self.array.shape, values._expr
+        rest = values.shape[len(shape) :]
+        lines = root if len(shape) == 1 else push_shape(root, (math.prod(shape), *rest))
+        if lines is not None:
+            return gather.take(lines, self.flat._expr, 0)
+        indices = [index._expr for index in self.places()]
+        return gather.take_several(root, indices, range(len(shape)), 0)
 
 
 _MASKS: Final[weakref.WeakValueDictionary[int, Mask]] = weakref.WeakValueDictionary()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from ...expr import gather
 from ...expr.written import written
 from ...interop import chunks as grids
 from ..array import Array, elementwise
-from .places import Mask, unravelled
+from .places import Mask
 
 
 class Selection(Array):
@@ -29,11 +28,7 @@ class Selection(Array):
     def __getattr__(self, name: str) -> Any:
         if name not in ("_expr", "_grid"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        values, mask = self._values, self._mask
-        flat = mask.flat
-        axes = range(mask.array.ndim)
-        indices = unravelled(flat, mask.array.shape)
-        self._expr = gather.take_several(values._expr, [one._expr for one in indices], axes, 0)
+        self._expr = self._mask.taken(self._values)
         self._grid = grids.grid_of(None, self._expr.shape, self._expr.dtype)
         return self._expr if name == "_expr" else self._grid
 
