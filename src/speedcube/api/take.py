@@ -4,36 +4,100 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ShapeError
+from ..errors import ParameterError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
-from .array import Array
+from .array import Array, array_of
 from .creation import asarray
 from .indexing.places import checked
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> Array:
-    """``x`` at ``indices``, integers, along ``axis`` (None: of all elements in C order).
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
+) -> Array:
+    """``a`` at ``indices`` along ``axis``. Nothing is moved: elements are read where needed.
 
-    The shape is that of ``x`` with ``axis`` replaced by the shape of ``indices``. Negative indices
-    count from the end. All are checked first (`AxisError`, an IndexError), for which those that are
-    lazy, and may be out of bounds by what is known of them, are computed. Nothing is moved: elements
-    are read where they are needed.
+    Parameters
+    ----------
+    a : array_like
+    indices : array_like of int
+        Negative ones count from the end. All are checked before anything is read, for which those
+        that are lazy, and may be out of bounds by what is known of them, are computed once.
+    axis : int, optional
+        None: of all elements in C order.
+    out : None
+        There is none: the result is lazy.
+    mode : {'raise', 'wrap', 'clip'}
+        What is done with indices out of bounds: an error; modulo the extent; the first or last.
+
+    Returns
+    -------
+    Array
+        The shape of ``a`` with ``axis`` replaced by the shape of ``indices``.
+
+    Raises
+    ------
+    AxisError
+        An IndexError: for an index out of bounds.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.take(sc.arange(5) * 10, [0, -1, 2]).tolist()
+    [0, 40, 20]
     """
-    array = asarray(x)
+    array = asarray(a)
+    if out is not None:
+        raise ParameterError("take writes into no out=: its result is lazy")
     if axis is None:
         array, axis = array.reshape(-1), 0
     k = build.check_axis(axis, array.ndim)
-    index = checked(indices, array.shape[k], k)
+    index = checked(_within(indices, array.shape[k], mode), array.shape[k], k)
     return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu)
 
 
-def take_along_axis(x: Any, indices: Any, axis: int) -> Array:
-    """``x`` at ``indices`` along ``axis``, each line of ``x`` by its own line of ``indices``.
+def _within(indices: Any, extent: int, mode: str) -> Any:
+    """``indices`` held inside an axis of ``extent``, as ``mode`` says."""
+    if mode == "raise":
+        return indices
+    places = array_of(indices)
+    if mode == "wrap":
+        return places % max(extent, 1)
+    if mode == "clip":
+        return places.clip(0, max(extent - 1, 0))
+    raise ParameterError(f"take has the modes 'raise', 'wrap' and 'clip', not {mode!r}")
 
-    Both have as many axes, and broadcast along the others. Indices are checked as by `take`.
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """``arr`` at ``indices`` along ``axis``, each line of it by its own line of ``indices``.
+
+    Parameters
+    ----------
+    arr : array_like
+    indices : array_like of int
+        As many axes as ``arr``; both broadcast along the others. Checked as by `take`.
+    axis : int or None
+        None: of all elements in C order.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ShapeError
+        For indices of another number of axes.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> x = sc.asarray([[10, 30, 20], [60, 40, 50]])
+    >>> sc.take_along_axis(x, [[1], [0]], axis=1).tolist()
+    [[30], [60]]
     """
-    array = asarray(x)
+    array = asarray(arr)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
     k = build.check_axis(axis, array.ndim)
     index = checked(indices, array.shape[k], k)
     if index.ndim != array.ndim:

@@ -37,9 +37,7 @@ def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place
     kept = [k for k in range(len(root.shape)) if k not in axes]
     inner = indices[0].shape
     before, behind = kept[:place], kept[place:]
-    shape = countable(
-        (*(root.shape[k] for k in before), *inner, *(root.shape[k] for k in behind))
-    )
+    shape = countable((*(root.shape[k] for k in before), *inner, *(root.shape[k] for k in behind)))
     along = tuple(Axis(place + k, 0, 1) for k in range(len(inner)))
     spread = [views.apply(index, Affine(shape, along)) for index in indices]
 

@@ -101,7 +101,7 @@ def _cast(value: Any, array: Array) -> Array:
     """``value`` in the dtype of ``array``; NumPy's error for a number that it cannot hold."""
     if isinstance(value, Array):
         return value.astype(array.dtype)
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, str)):
         one = np.empty((), array.dtype)
         one[()] = value  # or NumPy's error
         return full((), one.item(), array.dtype)

@@ -128,7 +128,7 @@ def _entry(one: Any) -> Any:
         return int(one)
     if isinstance(one, (list, tuple, np.ndarray)):
         array = np.asarray(one)
-        known = array if array.size or isinstance(one, np.ndarray) else array.astype(np.int64)
+        known: Any = array if array.size or isinstance(one, np.ndarray) else array.astype(np.int64)
     elif isinstance(one, Array) or hasattr(one, "__dlpack__") or hasattr(one, "__array__"):
         known = array_of(one)
     elif hasattr(one, "__index__"):

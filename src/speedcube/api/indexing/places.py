@@ -35,10 +35,10 @@ def checked(index: Any, extent: int, axis: int) -> Array:
             return asarray(known.astype(np.int64))
         low = int(known.min())
         _check(low, int(known.max()), extent, axis)
-        places = known.astype(np.int64)  # a copy: what was checked is what is read
+        counted = known.astype(np.int64)  # a copy: what was checked is what is read
         if low < 0:
-            places[places < 0] += extent
-        return asarray(places)
+            counted[counted < 0] += extent
+        return asarray(counted)
     if not dtypes.is_integer(index._expr.dtype):
         raise DTypeError(f"indices must be integers, not {index.dtype}")
     if not index.size:
@@ -97,7 +97,6 @@ class Mask:
     def places(self) -> tuple[Array, ...]:
         """The indices along each axis of the elements that are true."""
         return unravelled(self.flat, self.array.shape)
-
 
     def taken(self, values: Array) -> Expr:
         """The elements of ``values`` where the mask is true, along one axis in front."""
