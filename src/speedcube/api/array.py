@@ -22,11 +22,12 @@ from .methods import evaluation, items, numpy_protocol, reductions, shapes
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import Operators, is_operand
+from .methods.places import Places
 from .methods.repr import html, summary
 from .stored import leaf_of
 
 
-class Array(Operators, Values, Collection):
+class Array(Operators, Values, Places, Collection):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
