@@ -113,7 +113,7 @@ class Array(Operators, Values, Places, Collection):
     def _rebind(self, other: Array) -> None:
         """Be ``other`` from now on; expressions made of this array keep what they had."""
         self._expr, self._gpu, self._grid = other._expr, other._gpu, other._grid
-        self._plans, self._writes = {}, other._writes
+        self._plans, self._writes, self._name = {}, other._writes, None
 
     def _applied(self, op: str, args: tuple[Any, ...]) -> Array | None:
         """``op`` of ``args``, among them this array, where its kind knows better; else None."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import operator
+import pickle
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 from hypothesis import given
@@ -200,3 +203,26 @@ def test_numpys_functions_that_assign() -> None:
         np.copyto(sc.arange(3), np.ones(3))
     with pytest.raises(errors.DTypeError, match=r"not to ndarray: numpy\.put does"):
         sc.put(a, 0, 1)
+
+
+def test_dask_sees_what_was_assigned() -> None:
+    x = sc.zeros(3)
+    before = x.__dask_keys__()
+    assert dask.compute(x)[0].tolist() == [0, 0, 0]
+    x[1] = 5
+    assert x.__dask_keys__() != before
+    assert dask.compute(x)[0].tolist() == [0, 5, 0]
+    selected = x[x > 0]
+    assert dask.compute(selected)[0].tolist() == [5]
+
+
+def test_copies_are_other_arrays() -> None:
+    x = sc.arange(4)
+    some = x[x > 1]
+    for one in (copy.copy(some), copy.deepcopy(some), pickle.loads(pickle.dumps(some))):
+        one += 1
+        assert one.tolist() == [3, 4]
+    assert some.tolist() == [2, 3]
+    other = copy.copy(x)
+    other[0] = 9
+    assert x.tolist() == [0, 1, 2, 3]

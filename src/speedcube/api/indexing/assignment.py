@@ -70,7 +70,7 @@ def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
     keys = item if isinstance(item, tuple) else (item,)
     if not isinstance(value, _AT_HAND) or not all(map(_in_host_memory, keys)):
         return False
-    array._plans = {}  # they refer to it
+    array._plans, array._name = {}, None  # plans refer to it
     memory = own_memory(array)
     if not isinstance(memory, np.ndarray):
         return False

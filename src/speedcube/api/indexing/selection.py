@@ -23,7 +23,7 @@ class Selection(Array):
     def __init__(self, values: Array, mask: Mask) -> None:
         # The slots _expr and _grid stay empty until they are asked for: see `__getattr__`.
         self._values, self._mask = values, mask
-        self._gpu, self._plans, self._writes = values._gpu, {}, 0
+        self._gpu, self._plans, self._writes, self._name = values._gpu, {}, 0, None
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("_expr", "_grid"):
@@ -37,7 +37,8 @@ class Selection(Array):
             for name in ("_expr", "_grid"):
                 with suppress(AttributeError):
                     delattr(self, name)
-            self._values, self._mask, self._plans = other._values, other._mask, {}
+            self._values, self._mask = other._values, other._mask
+            self._plans, self._name = {}, None
             return
         super()._rebind(other)
         if self.selecting:
