@@ -3,6 +3,7 @@
 from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
+from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .api.array import Array
 from .api.creation import (
@@ -92,8 +93,10 @@ from .api.elementwise import (
     tan,
     tanh,
     trunc,
-    where,
 )
+from .api.indexing.choosing import choose, select, where
+from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
+from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
 from .api.joining import append, column_stack, concatenate, dstack, hstack, stack, vstack
 from .api.padding import pad, repeat, roll, rot90, tile
 from .api.reductions import (
@@ -142,6 +145,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argwhere",
     "array",
     "asarray",
     "asin",
@@ -157,10 +161,13 @@ __all__ = [
     "cache",
     "cbrt",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
+    "compress",
     "compute",
     "concatenate",
+    "copyto",
     "cos",
     "cosh",
     "count_nonzero",
@@ -179,7 +186,10 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "extract",
     "eye",
+    "fill_diagonal",
+    "flatnonzero",
     "flip",
     "floor",
     "floor_divide",
@@ -218,6 +228,7 @@ __all__ = [
     "moveaxis",
     "multiply",
     "negative",
+    "nonzero",
     "not_equal",
     "on",
     "ones",
@@ -225,10 +236,14 @@ __all__ = [
     "pad",
     "permute_dims",
     "persist",
+    "place",
     "positive",
     "pow",
     "power",
     "prod",
+    "put",
+    "put_along_axis",
+    "putmask",
     "random",
     "remainder",
     "repeat",
@@ -238,6 +253,7 @@ __all__ = [
     "roll",
     "rot90",
     "round",
+    "select",
     "sigmoid",
     "sign",
     "signbit",

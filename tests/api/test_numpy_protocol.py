@@ -153,7 +153,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "out of NumPy": (lambda: np.sum(N, out=X), "not out="),
     "reshape order": (lambda: np.reshape(X, (4, 3), order="F"), "takes shape, not order="),
     "flipud": (lambda: np.ravel(X, "F"), "takes no other argument, not order="),
-    "where alone": (lambda: np.where(X > 0), r"np\.nonzero\(condition\.compute\(\)\)"),
     "ufunc": (lambda: np.nextafter(X, 1), r"numpy\.nextafter has no twin.*to_dask_array"),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),

@@ -14,32 +14,34 @@ import numpy as np
 from .. import dtypes
 from ..engine.compute import Plans
 from ..errors import DTypeError, ParameterError
-from ..expr import build, views
+from ..expr import build
 from ..expr.nodes import Expr, Shape
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
-from .methods import evaluation, numpy_protocol, reductions, shapes
+from .methods import evaluation, items, numpy_protocol, reductions, shapes
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import Operators, is_operand
+from .methods.places import Places
 from .methods.repr import html, summary
 from .stored import leaf_of
 
 
-class Array(Operators, Values, Collection):
+class Array(Operators, Values, Places, Collection):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
     NumPy array; every operation gives another lazy array at once.
     """
 
-    __slots__ = ("_gpu", "_grid", "_plans")
+    __slots__ = ("_gpu", "_grid", "_plans", "_writes")
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
         super().__init__(expr)
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
+        self._writes = 0  # assignments since it was in memory
         own = isinstance(hint, grids.Grid)
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 
@@ -111,14 +113,17 @@ class Array(Operators, Values, Collection):
     def _rebind(self, other: Array) -> None:
         """Be ``other`` from now on; expressions made of this array keep what they had."""
         self._expr, self._gpu, self._grid = other._expr, other._gpu, other._grid
-        self._plans = {}
+        self._plans, self._writes, self._name = {}, other._writes, None
+
+    def _applied(self, op: str, args: tuple[Any, ...]) -> Array | None:
+        """``op`` of ``args``, among them this array, where its kind knows better; else None."""
+        return None
 
     def _view(self, expr: Expr, grid: grids.Grid | None) -> Array:
         return Array(expr, gpu=self._gpu, hint=grid)
 
-    def __getitem__(self, item: Any) -> Array:
-        expr = views.index(self._expr, item)
-        return self._view(expr, grids.sliced(self._grid, item, expr.shape))
+    __getitem__ = items.getitem
+    __setitem__ = items.setitem
 
     @property
     def T(self) -> Array:
@@ -183,6 +188,21 @@ class Array(Operators, Values, Collection):
     def _rebuilt(self, expr: Expr, gpu: bool = False) -> Array:
         return Array(expr, gpu=gpu, hint=self._grid)
 
+    # In place ------------------------------------------------------------------------------
+
+    __iadd__ = items.in_place("add")
+    __isub__ = items.in_place("subtract")
+    __imul__ = items.in_place("multiply")
+    __itruediv__ = items.in_place("divide")
+    __ifloordiv__ = items.in_place("floor_divide")
+    __imod__ = items.in_place("remainder")
+    __ipow__ = items.in_place("power")
+    __iand__ = items.in_place("bitwise_and")
+    __ior__ = items.in_place("bitwise_or")
+    __ixor__ = items.in_place("bitwise_xor")
+    __ilshift__ = items.in_place("left_shift")
+    __irshift__ = items.in_place("right_shift")
+
     # NumPy's protocols ---------------------------------------------------------------------
 
     def _elementwise(self, op: str, *args: Any) -> Array:
@@ -228,6 +248,9 @@ def elementwise(op: str, *args: Any) -> Array:
     for arg in args:
         one = arg if type(arg) is Array else operand(arg)
         if isinstance(one, Array):
+            special = None if type(one) is Array else one._applied(op, args)
+            if special is not None:
+                return special
             operands.append(one._expr)
             known.append(one._grid)
             gpu = gpu or one._gpu

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
 from . import creation, dot, elementwise, joining, padding, reductions, shapes, take
 from .array import Array
+from .indexing import choosing, putting, searching
 from .methods.numpy_protocol import register
 
 
@@ -22,15 +22,6 @@ def _size(a: Array, axis: Any = None) -> int:
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Array:
     return elementwise.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
-
-
-def _where(condition: Any, x: Any = None, y: Any = None) -> Array:
-    if x is None or y is None:
-        raise UnsupportedError(
-            "numpy.where of a speedcube condition takes x and y; for the places where it holds "
-            "compute it first: np.nonzero(condition.compute())"
-        )
-    return elementwise.where(condition, x, y)
 
 
 def _transpose(a: Array, axes: Any = None) -> Array:
@@ -88,6 +79,15 @@ register(
             getattr(np, name): getattr(padding, name)
             for name in ("pad", "roll", "repeat", "tile", "rot90")
         },
+        **{
+            getattr(np, name): getattr(searching, name)
+            for name in ("argwhere", "compress", "extract", "flatnonzero", "nonzero")
+        },
+        **{getattr(np, name): getattr(choosing, name) for name in ("choose", "select")},
+        **{
+            getattr(np, name): getattr(putting, name)
+            for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+        },
         np.append: joining.append,
         np.round: elementwise.round,
         np.amin: Array.min,
@@ -112,6 +112,6 @@ register(
         np.transpose: _transpose,
         np.vdot: dot.vdot,
         np.vecdot: dot.vecdot,
-        np.where: _where,
+        np.where: lambda condition, x=None, y=None: choosing.where(condition, x, y),
     }
 )

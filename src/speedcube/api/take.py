@@ -4,40 +4,102 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .. import dtypes
-from ..errors import AxisError, DTypeError, ShapeError
+from ..errors import ParameterError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
-from .array import Array
+from .array import Array, array_of
 from .creation import asarray
-from .elementwise import where
+from .indexing.places import checked
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> Array:
-    """``x`` at ``indices``, integers, along ``axis`` (None: of all elements in C order).
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
+) -> Array:
+    """``a`` at ``indices`` along ``axis``. Nothing is moved: elements are read where needed.
 
-    The shape is that of ``x`` with ``axis`` replaced by the shape of ``indices``. Negative indices
-    count from the end. Indices in memory are checked (`AxisError`, an IndexError); lazy ones are
-    held between 0 and the last. Nothing is moved: elements are read where they are needed.
+    Parameters
+    ----------
+    a : array_like
+    indices : array_like of int
+        Negative ones count from the end. All are checked before anything is read, for which those
+        that are lazy, and may be out of bounds by what is known of them, are computed once.
+    axis : int, optional
+        None: of all elements in C order.
+    out : None
+        There is none: the result is lazy.
+    mode : {'raise', 'wrap', 'clip'}
+        What is done with indices out of bounds: an error; modulo the extent; the first or last.
+
+    Returns
+    -------
+    Array
+        The shape of ``a`` with ``axis`` replaced by the shape of ``indices``.
+
+    Raises
+    ------
+    AxisError
+        An IndexError: for an index out of bounds.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.take(sc.arange(5) * 10, [0, -1, 2]).tolist()
+    [0, 40, 20]
     """
-    array = asarray(x)
+    array = asarray(a)
+    if out is not None:
+        raise ParameterError("take writes into no out=: its result is lazy")
     if axis is None:
         array, axis = array.reshape(-1), 0
     k = build.check_axis(axis, array.ndim)
-    index = _indices(indices, array.shape[k], k)
+    index = checked(_within(indices, array.shape[k], mode), array.shape[k], k)
     return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu)
 
 
-def take_along_axis(x: Any, indices: Any, axis: int) -> Array:
-    """``x`` at ``indices`` along ``axis``, each line of ``x`` by its own line of ``indices``.
+def _within(indices: Any, extent: int, mode: str) -> Any:
+    """``indices`` held inside an axis of ``extent``, as ``mode`` says."""
+    if mode == "raise":
+        return indices
+    places = array_of(indices)
+    if mode == "wrap":
+        return places % max(extent, 1)
+    if mode == "clip":
+        return places.clip(0, max(extent - 1, 0))
+    raise ParameterError(f"take has the modes 'raise', 'wrap' and 'clip', not {mode!r}")
 
-    Both have as many axes, and broadcast along the others. Indices are checked as by `take`.
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """``arr`` at ``indices`` along ``axis``, each line of it by its own line of ``indices``.
+
+    Parameters
+    ----------
+    arr : array_like
+    indices : array_like of int
+        As many axes as ``arr``; both broadcast along the others. Checked as by `take`.
+    axis : int or None
+        None: of all elements in C order.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ShapeError
+        For indices of another number of axes.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> x = sc.asarray([[10, 30, 20], [60, 40, 50]])
+    >>> sc.take_along_axis(x, [[1], [0]], axis=1).tolist()
+    [[30], [60]]
     """
-    array = asarray(x)
+    array = asarray(arr)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
     k = build.check_axis(axis, array.ndim)
-    index = _indices(indices, array.shape[k], k)
+    index = checked(indices, array.shape[k], k)
     if index.ndim != array.ndim:
         raise ShapeError(
             f"take_along_axis wants as many axes in indices as in the array: {index.ndim} and "
@@ -50,22 +112,3 @@ def take_along_axis(x: Any, indices: Any, axis: int) -> Array:
         return broadcast_to(y._expr, (*others[:k], y.shape[k], *others[k + 1 :]))
 
     return Array(gather.take_along(spread(array), spread(index), k), gpu=array._gpu)
-
-
-def _indices(indices: Any, extent: int, axis: int) -> Array:
-    """``indices`` as int64 from 0 on."""
-    if not isinstance(indices, Array):
-        known = np.asarray(indices)
-        if known.dtype.kind not in "iu" and known.size:
-            raise DTypeError(f"indices must be integers, not {known.dtype}")
-        outside = (known < -extent) | (known >= extent)
-        if outside.any():
-            bad = known[outside].flat[0]
-            raise AxisError(f"index {bad} is out of bounds for axis {axis} with size {extent}")
-        return asarray(np.where(known < 0, known + extent, known).astype(np.int64))
-    if not dtypes.is_integer(indices._expr.dtype):
-        raise DTypeError(f"indices must be integers, not {indices.dtype}")
-    if extent == 0 and indices.size:
-        raise AxisError(f"cannot take from axis {axis}, which is empty")
-    index = indices.astype("int64")
-    return where(index < 0, index + extent, index)

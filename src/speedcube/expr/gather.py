@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..ops import SAMPLERS
 from . import views
@@ -26,10 +26,26 @@ def gathered(source: Source, first: int, last: int, index: Expr) -> Expr:
 
 def take(root: Expr, index: Expr, axis: int) -> Expr:
     """``root`` with ``axis`` read at each of ``index``, whose axes take its place."""
-    inner = len(index.shape)
-    shape = countable((*root.shape[:axis], *index.shape, *root.shape[axis + 1 :]))
-    places = tuple(Axis(axis + k, 0, 1) for k in range(inner))
-    return _read(root, axis, inner, views.apply(index, Affine(shape, places)))
+    return take_several(root, [index], [axis], axis)
+
+
+def take_several(root: Expr, indices: Sequence[Expr], axes: Sequence[int], place: int) -> Expr:
+    """``root`` read along each of ``axes`` at its one of ``indices``, which have one shape.
+
+    The other axes stay in their order; those of the indices come before number ``place`` of them.
+    """
+    kept = [k for k in range(len(root.shape)) if k not in axes]
+    inner = indices[0].shape
+    before, behind = kept[:place], kept[place:]
+    shape = countable((*(root.shape[k] for k in before), *inner, *(root.shape[k] for k in behind)))
+    along = tuple(Axis(place + k, 0, 1) for k in range(len(inner)))
+    spread = [views.apply(index, Affine(shape, along)) for index in indices]
+
+    def rest(strides: tuple[int, ...]) -> tuple[int, ...]:
+        new = (0,) * len(inner)
+        return (*(strides[k] for k in before), *new, *(strides[k] for k in behind))
+
+    return _read(root, shape, [*zip(axes, spread, strict=True)], rest)
 
 
 def take_along(root: Expr, index: Expr, axis: int) -> Expr:
@@ -37,24 +53,34 @@ def take_along(root: Expr, index: Expr, axis: int) -> Expr:
 
     ``index`` has the shape of ``root`` but for the extent of ``axis``.
     """
-    return _read(root, axis, 1, index)
+
+    def rest(strides: tuple[int, ...]) -> tuple[int, ...]:
+        return (*strides[:axis], 0, *strides[axis + 1 :])
+
+    return _read(root, index.shape, [(axis, index)], rest)
 
 
-def _read(root: Expr, axis: int, inner: int, index: Expr) -> Expr:
-    """``root`` at ``index``, whose shape has ``inner`` axes in the place of ``axis``."""
+def _read(
+    root: Expr,
+    shape: Shape,
+    indices: Sequence[tuple[int, Expr]],
+    rest: Callable[[tuple[int, ...]], tuple[int, ...]],
+) -> Expr:
+    """``root`` at ``indices`` along their axes; ``rest`` are the strides along those that stay."""
 
     def leaf(node: Leaf) -> Expr:
-        stride = node.strides[axis]
-        rest = (*node.strides[:axis], *(0,) * inner, *node.strides[axis + 1 :])
-        if isinstance(node.source, Const) or stride == 0:
-            return Leaf(node.source, index.shape, node.offset, rest)
-        start = Leaf(Position(), index.shape, node.offset, rest)
-        at = elementwise("add", [start, elementwise("multiply", [index, stride])])
+        still = rest(node.strides)
+        moving = [(node.strides[axis], index) for axis, index in indices if node.strides[axis]]
+        if isinstance(node.source, Const) or not moving:
+            return Leaf(node.source, shape, node.offset, still)
+        at: Expr = Leaf(Position(), shape, node.offset, still)
+        for stride, index in moving:
+            at = elementwise("add", [at, elementwise("multiply", [index, stride])])
         if isinstance(node.source, Position):
             return at
         return gathered(node.source, *_extent(node), at)
 
-    return views.rebuild(in_place(root), index.shape, leaf)
+    return views.rebuild(in_place(root), shape, leaf)
 
 
 def _extent(leaf: Leaf) -> tuple[int, int]:

@@ -150,11 +150,10 @@ def places(leaf: Leaf, shape: Shape) -> tuple[tuple[int, ...], Matrix] | None:
     for stride in straight:
         at, rest = divmod(rest, stride)
         start.append(at)
-    columns = [
-        _along_one(stride, extent, start, straight, shape)
-        or _steps(stride, extent, straight, shape)
-        for stride, extent in zip(leaf.strides, leaf.shape, strict=True)
-    ]
+    columns = []
+    for stride, extent in zip(leaf.strides, leaf.shape, strict=True):
+        along = _along_one(stride, extent, start, straight, shape)  # () of no axes
+        columns.append(_steps(stride, extent, straight, shape) if along is None else along)
     matrix = tuple(tuple(column[a] for column in columns) for a in range(len(shape)))
     for at, row, extent in zip(start, matrix, shape, strict=True):
         reach = [step * (n - 1) for step, n in zip(row, leaf.shape, strict=True)]

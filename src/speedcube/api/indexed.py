@@ -1,0 +1,15 @@
+"""Gives `Array` what its own methods cannot do: keys with indices and masks, and assignment."""
+
+from __future__ import annotations
+
+from .indexing.assignment import assign
+from .indexing.choosing import choose
+from .indexing.putting import put
+from .indexing.reading import read
+from .indexing.searching import compress, nonzero
+from .methods.items import register
+from .methods.places import FUNCTIONS
+from .take import take
+
+register(read, assign)
+FUNCTIONS.update(take=take, nonzero=nonzero, compress=compress, choose=choose, put=put)

@@ -1,0 +1,1 @@
+"""Indices and masks that are arrays, assignment, and NumPy's functions of places."""

@@ -1,0 +1,254 @@
+"""``x[key] = value``: the array becomes another one; what was made of it before stays as it was."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ...engine.machine import free_memory
+from ...errors import ShapeError
+from ...expr import build, gather, views
+from ...expr.nodes import Expr, Leaf, Position, Shape, const
+from ...expr.piecewise.assigned import assigned
+from ...expr.views import Affine, Axis
+from ..array import Array, array_of
+from ..creation import asarray, full
+from ..elementwise import where
+from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
+from .own_memory import own_memory
+from .places import mask_of
+from .reading import together
+from .selection import Selection
+
+# After so many assignments an array is computed to memory, if it fits there: what is read again and
+# again would otherwise be made of all of them each time. From then on they are made in place.
+DEPTH: Final = 16
+_AT_HAND: Final = (bool, int, float, np.generic, np.ndarray)
+
+
+def assign(array: Array, item: Any, value: Any) -> None:
+    """``array[item] = value`` as in NumPy, for all names of ``array``.
+
+    ``value`` is broadcast to what ``array[item]`` has, and cast to its dtype. The memory that
+    `asarray` was given is never written: the expression changes. After `DEPTH` assignments the
+    array is computed to memory, if that takes an eighth of what is free at most; there others are
+    made in place, as long as nothing else refers to it.
+    """
+    if array._writes >= DEPTH:
+        _to_memory(array)
+        if array._writes > DEPTH and _wrote_in_place(array, item, value):
+            return
+    items = entries(item, array.shape)
+    if _at_many_places(array, items) and isinstance(value, _AT_HAND):
+        _to_memory(array)
+        if _wrote_in_place(array, item, value):
+            return
+    writes = 1 if array._writes > DEPTH else min(array._writes + 1, DEPTH)
+    array._rebind(_with(array, items, _cast(value, array)))
+    array._writes = writes
+
+
+def _to_memory(array: Array) -> None:
+    """Compute ``array`` to memory of its own, if it is not there and fits."""
+    if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
+        array._rebind(array.persist())
+        array._writes = DEPTH + 1
+
+
+def _at_many_places(array: Array, items: tuple[Any, ...]) -> bool:
+    """Whether index arrays in memory point along so many axes that their map is large itself."""
+    if not any(isinstance(one, np.ndarray) and one.dtype != bool for one in items):
+        return False
+    axes = [k for k, one in enumerate(items) if not isinstance(one, slice)]
+    return len(axes) == len(items) == array.ndim
+
+
+def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
+    """Whether ``value`` could be written into the array's own memory, and was."""
+    keys = item if isinstance(item, tuple) else (item,)
+    if not isinstance(value, _AT_HAND) or not all(map(_in_host_memory, keys)):
+        return False
+    array._plans, array._name = {}, None  # plans refer to it
+    memory = own_memory(array)
+    if not isinstance(memory, np.ndarray):
+        return False
+    entries(item, array.shape)
+    memory[item] = value
+    return True
+
+
+def _in_host_memory(one: Any) -> bool:
+    return one is None or one is Ellipsis or isinstance(one, (slice, list, *_AT_HAND))
+
+
+def _with(array: Array, items: tuple[Any, ...], value: Array) -> Array:
+    mask = lone_mask(items)
+    if mask is not None:
+        return _masked(array, mask, value)
+    if not any(is_mask(one) or isinstance(one, (Array, np.ndarray)) for one in items):
+        return array._view(_boxed(array._expr, items, value), array._grid)
+    key = parsed(items, array.shape, lambda one: mask_of(asarray(one)).places())
+    base = array[key.basic]
+    changed = _scattered(base, key, value)
+    if changed is None:
+        return array
+    return array._view(_boxed(array._expr, key.basic, changed), array._grid)
+
+
+def _cast(value: Any, array: Array) -> Array:
+    """``value`` in the dtype of ``array``; NumPy's error for a number that it cannot hold."""
+    if isinstance(value, Array):
+        return value.astype(array.dtype)
+    if isinstance(value, (bool, int, float, str)):
+        one = np.empty((), array.dtype)
+        one[()] = value  # or NumPy's error
+        return full((), one.item(), array.dtype)
+    return array_of(value).astype(array.dtype)
+
+
+# Boxes -------------------------------------------------------------------------------------------
+
+
+def _boxed(root: Expr, items: tuple[Any, ...], value: Array) -> Expr:
+    """``root`` with ``value`` where the basic ``items`` are."""
+    change = views.indexed(root.shape, items)
+    part = _fitted(value, change.shape)
+    if 0 in change.shape:
+        return root
+    start, shape, steps, axes = [], [], [], []
+    for axis in change.axes:
+        count = 1 if axis.source is None else change.shape[axis.source]
+        start.append(axis.start + min(0, axis.step * (count - 1)))
+        shape.append(count)
+        steps.append(abs(axis.step) if count > 1 else 1)
+        axes.append(axis)
+    part = _turned(part, axes, tuple(shape), change.shape)
+    if any(step > 1 for step in steps):
+        part, shape = _between(root, start, shape, steps, part)
+    return assigned(root, tuple(start), part)
+
+
+def _turned(part: Expr, axes: list[Axis], shape: Shape, had: Shape) -> Expr:
+    """``part``, of the shape ``had`` that a key gives, along the axes of the array, upwards."""
+    places = []
+    taken = {axis.source: k for k, axis in enumerate(axes) if axis.source is not None}
+    for k, n in enumerate(had):
+        if k not in taken:
+            places.append(Axis(None, 0, 0))
+        elif axes[taken[k]].step < 0:
+            places.append(Axis(taken[k], n - 1, -1))
+        else:
+            places.append(Axis(taken[k], 0, 1))
+    return views.apply(part, Affine(shape, tuple(places)))
+
+
+def _between(
+    root: Expr, start: list[int], shape: list[int], steps: list[int], part: Expr
+) -> tuple[Expr, list[int]]:
+    """``part`` at each of ``steps``, and what ``root`` has between them; its shape."""
+    full = [(n - 1) * step + 1 for n, step in zip(shape, steps, strict=True)]
+    item = tuple(slice(a, a + n) for a, n in zip(start, full, strict=True))
+    old = views.index(root, item)
+    here: Expr | None = None
+    for k, step in enumerate(steps):
+        if step == 1:
+            continue
+        place = _coordinate(tuple(full), k)
+        on = build.elementwise("equal", [build.elementwise("remainder", [place, step]), 0])
+        here = on if here is None else build.elementwise("logical_and", [here, on])
+        line = Leaf(Position(), (full[k],), 0, (1,))
+        part = gather.take(part, build.elementwise("floor_divide", [line, step]), k)
+    assert here is not None
+    return build.elementwise("where", [here, part, old]), full
+
+
+def _coordinate(shape: Shape, axis: int) -> Leaf:
+    """The index along ``axis`` of each element."""
+    return Leaf(Position(), shape, 0, tuple(int(k == axis) for k in range(len(shape))))
+
+
+def _fitted(value: Array, shape: Shape) -> Expr:
+    """``value`` in ``shape``; axes of one element in front of it may be too many."""
+    expr = value._expr
+    extra = len(expr.shape) - len(shape)
+    if extra > 0 and all(n == 1 for n in expr.shape[:extra]):
+        expr = views.index(expr, (0,) * extra)
+    try:
+        return views.broadcast_to(expr, shape)
+    except ShapeError as err:
+        raise ShapeError(
+            f"could not broadcast the value, of shape {value.shape}, into shape {shape}, that of "
+            "the elements it is assigned to"
+        ) from err
+
+
+# Masks -------------------------------------------------------------------------------------------
+
+
+def _masked(array: Array, mask: Any, value: Array) -> Array:
+    """``array`` with ``value`` where ``mask`` is true."""
+    check_mask(mask, array.shape)
+    known = mask_of(asarray(mask))
+    rest = array.shape[known.array.ndim :]
+    if isinstance(value, Selection) and value.selecting and value._mask is known:
+        new = value._values
+    elif value.ndim <= len(rest) or value.shape[: value.ndim - len(rest)] == (1,):
+        new = array._view(_fitted(value, rest), None)
+    else:
+        new = _in_order(known.array, _fitted(value, (known.count, *rest)))
+    condition = known.array[(..., *(None,) * len(rest))]
+    chosen = where(condition, new, array)
+    return array._view(chosen._expr, array._grid)
+
+
+def _in_order(mask: Array, part: Expr) -> Array:
+    """The elements of ``part``, one after the other where ``mask`` is true."""
+    if not part.shape[0]:
+        shape = (*mask.shape, *part.shape[1:])
+        return Array(const(0, part.dtype, shape))
+    number = mask.reshape(-1).cumsum() - 1
+    place = where(number < 0, 0, number).reshape(mask.shape)
+    return Array(gather.take(part, place._expr, 0), gpu=mask._gpu)
+
+
+# Integer arrays ----------------------------------------------------------------------------------
+
+
+def _scattered(base: Array, key: Key, value: Array) -> Array | None:
+    """``base`` with ``value`` at the indices of ``key``; of equal ones the last one counts."""
+    indices, common = together(key, base.shape)
+    kept = [k for k in range(base.ndim) if k not in key.axes]
+    sizes = [base.shape[k] for k in kept]
+    part = _fitted(value, (*sizes[: key.place], *common, *sizes[key.place :]))
+    if not math.prod(common):
+        return None
+    inner = len(common)
+    order = (
+        *range(key.place, key.place + inner),
+        *range(key.place),
+        *range(key.place + inner, len(part.shape)),
+    )
+    lines = views.reshape(views.transpose(part, order), (math.prod(common), *sizes))
+    extents = tuple(base.shape[k] for k in key.axes)
+    which = _who_writes(indices, extents)
+    held = where(which < 0, 0, which)
+    new = gather.take(lines, held.astype("int64")._expr, 0)
+    axes = [*key.axes, *kept]
+    back = tuple(axes.index(k) for k in range(base.ndim))
+    wide = which[(..., *(None,) * len(kept))]
+    chosen = where(wide >= 0, Array(new), base.transpose(axes) if axes else base)
+    return chosen.transpose(back) if back else chosen
+
+
+def _who_writes(indices: list[Array], extents: Shape) -> Array:
+    """For each place of ``extents`` the number of the last index that names it, else -1."""
+    flat = np.zeros((), np.int64)
+    for index, extent in zip(indices, extents, strict=True):
+        flat = flat * extent + np.asarray(index)
+    count = flat.size
+    small = np.iinfo(np.int32).max
+    which = np.full(math.prod(extents), -1, np.int32 if count <= small else np.int64)
+    which[flat.reshape(-1)] = np.arange(count)
+    return asarray(which).reshape(extents)

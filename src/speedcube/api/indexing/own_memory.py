@@ -1,0 +1,62 @@
+"""Memory that one array alone has: where nobody else could see it, it is written in place.
+
+An array that was assigned to often is computed to memory (`assignment`), which its expression reads
+then. Other arrays made of it, and what users hold of its values, refer to the same memory, so
+Python's counts of references tell whether there are any.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...expr.nodes import Leaf, Stored, is_whole
+from ..array import Array
+
+
+@dataclass(eq=False)
+class _Held:
+    """Something with an attribute, as `Array` has an expression."""
+
+    _expr: Any
+
+
+def _counts(holder: Any) -> tuple[int, ...]:
+    """References to the leaf that ``holder`` has, to its source, and to the memory of that.
+
+    Memory is an array, or an array and the one of which it is a view.
+    """
+    leaf = holder._expr
+    source = leaf.source
+    buffer = source.buffer
+    counts = sys.getrefcount(leaf), sys.getrefcount(source), sys.getrefcount(buffer)
+    base = buffer.base
+    return counts if base is None else (*counts, sys.getrefcount(base))
+
+
+def _held(buffer: Any) -> _Held:
+    return _Held(Leaf(Stored(buffer, "float64"), (1,), 0, (1,)))
+
+
+# What they are where nobody else has a reference: it differs between Pythons.
+_ALONE = frozenset((_counts(_held(np.empty(1))), _counts(_held(np.empty((1, 1)).reshape(1)))))
+
+
+def own_memory(array: Array) -> Any:
+    """The memory of ``array``, of its shape, where it is nobody else's; else None."""
+    leaf = array._expr
+    if not isinstance(leaf, Leaf) or not isinstance(leaf.source, Stored):
+        return None
+    buffer = leaf.source.buffer
+    whole = tuple(buffer.shape) == leaf.shape and is_whole(leaf)
+    base = buffer.base
+    known = base is None or (type(base) is type(buffer) and base.base is None)
+    straight = whole and known and buffer.flags.c_contiguous
+    del leaf, buffer, base
+    if not straight or _counts(array) not in _ALONE:
+        return None
+    memory = array._expr.source.buffer  # type: ignore[union-attr]
+    return memory if memory.flags.writeable else None

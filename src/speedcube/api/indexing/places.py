@@ -1,0 +1,139 @@
+"""Indices, checked before anything is read, and the places where a mask is true."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any, Final
+
+import numpy as np
+
+from ... import dtypes
+from ...engine import compute as engine
+from ...errors import AxisError, DTypeError
+from ...expr import gather, reductions
+from ...expr.analysis import analyse
+from ...expr.nodes import Expr
+from ...expr.push import push_shape
+from ..array import Array
+from ..creation import asarray
+from ..elementwise import where
+from ..stored import leaf_of
+
+
+def checked(index: Any, extent: int, axis: int) -> Array:
+    """``index`` along an ``axis`` of ``extent``, counted from 0: int64.
+
+    Raises `AxisError` for one that is out of bounds. What is not in memory, and may be out of
+    bounds by all that is known of it, is computed once for this: its least and its greatest.
+    """
+    if not isinstance(index, Array):
+        known = np.asarray(index)
+        if known.dtype.kind not in "iu" and known.size:
+            raise DTypeError(f"indices must be integers, not {known.dtype}")
+        if not known.size:
+            return asarray(known.astype(np.int64))
+        low = int(known.min())
+        _check(low, int(known.max()), extent, axis)
+        counted = known.astype(np.int64)  # a copy: what was checked is what is read
+        if low < 0:
+            counted[counted < 0] += extent
+        return asarray(counted)
+    if not dtypes.is_integer(index._expr.dtype):
+        raise DTypeError(f"indices must be integers, not {index.dtype}")
+    if not index.size:
+        return index.astype("int64")
+    low, high = _ends(index, extent)
+    _check(low, high, extent, axis)
+    places = index.astype("int64")
+    return places if low >= 0 else where(places < 0, places + extent, places)
+
+
+def _ends(index: Array, extent: int) -> tuple[int, int]:
+    """What ``index`` lies between: what is known of it, or, where that does not do, as computed."""
+    bounds = analyse(index._expr)
+    if bounds.known and -extent <= bounds.low and bounds.high < extent:
+        return int(bounds.low), int(bounds.high)
+    ends: list[Expr] = [
+        reductions.reduction(op, index._expr, None, False, index._expr.dtype)
+        for op in ("min", "max")
+    ]
+    low, high = engine.compute_all(ends, None, None, index._gpu)
+    return int(low), int(high)
+
+
+def _check(low: int, high: int, extent: int, axis: int) -> None:
+    for value in (low, high):
+        if not -extent <= value < extent:
+            raise AxisError(f"index {value} is out of bounds for axis {axis} with size {extent}")
+
+
+class Mask:
+    """A mask, and where it is true: counted when it is first needed, in one pass."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self._flat: Array | None = None
+
+    @property
+    def flat(self) -> Array:
+        """The positions, in C order, of the elements that are true: int64, in memory."""
+        if self._flat is None:
+            mask = self.array
+            values = engine.compute(
+                mask._expr, None, None, mask._gpu, engine.ResultMemory.OF_RUNG, mask._plans
+            )
+            leaf, gpu = leaf_of(_flat_nonzero(values))
+            self._flat = Array(leaf, gpu=gpu)
+        return self._flat
+
+    @property
+    def count(self) -> int:
+        """How many elements are true."""
+        if self._flat is not None:
+            return self._flat.size
+        return int(self.array.sum())
+
+    def places(self) -> tuple[Array, ...]:
+        """The indices along each axis of the elements that are true."""
+        return unravelled(self.flat, self.array.shape)
+
+    def taken(self, values: Array) -> Expr:
+        """The elements of ``values`` where the mask is true, along one axis in front."""
+        shape, root = self.array.shape, values._expr
+        rest = values.shape[len(shape) :]
+        lines = root if len(shape) == 1 else push_shape(root, (math.prod(shape), *rest))
+        if lines is not None:
+            return gather.take(lines, self.flat._expr, 0)
+        indices = [index._expr for index in self.places()]
+        return gather.take_several(root, indices, range(len(shape)), 0)
+
+
+_MASKS: Final[weakref.WeakValueDictionary[int, Mask]] = weakref.WeakValueDictionary()
+
+
+def mask_of(array: Array) -> Mask:
+    """The `Mask` of ``array``: one for all who use the same array as long as one of them lives."""
+    known = _MASKS.get(id(array._expr))
+    if known is None or known.array._expr is not array._expr:
+        known = Mask(Array(array._expr, gpu=array._gpu))
+        _MASKS[id(array._expr)] = known
+    return known
+
+
+def _flat_nonzero(values: Any) -> Any:
+    """The positions of what is true, by NumPy, or by CuPy of what a GPU holds."""
+    if isinstance(values, (np.ndarray, np.generic)):
+        return np.flatnonzero(values)
+    import cupy
+
+    return cupy.flatnonzero(values)
+
+
+def unravelled(flat: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
+    """The index along each axis of ``shape`` of the positions ``flat``."""
+    indices: list[Array] = []
+    for extent in reversed(shape[1:]):
+        indices.append(flat % extent)
+        flat = flat // extent
+    return (flat, *reversed(indices)) if shape else ()

@@ -1,0 +1,86 @@
+"""``x[mask]``: an array whose length is counted when it is first needed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from ...expr.written import written
+from ...interop import chunks as grids
+from ..array import Array, elementwise
+from .places import Mask
+
+
+class Selection(Array):
+    """The elements of ``values`` where ``mask`` is true, in C order, along one axis in front.
+
+    Operations with numbers and with what the same mask selects stay selections; sums, means and
+    truths of it need no length. Everything else asks for it: that computes the mask, once.
+    """
+
+    __slots__ = ("_mask", "_values")
+
+    def __init__(self, values: Array, mask: Mask) -> None:
+        # The slots _expr and _grid stay empty until they are asked for: see `__getattr__`.
+        self._values, self._mask = values, mask
+        self._gpu, self._plans, self._writes, self._name = values._gpu, {}, 0, None
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_expr", "_grid"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._expr = self._mask.taken(self._values)
+        self._grid = grids.grid_of(None, self._expr.shape, self._expr.dtype)
+        return self._expr if name == "_expr" else self._grid
+
+    def _rebind(self, other: Array) -> None:
+        if isinstance(other, Selection) and other.selecting:
+            for name in ("_expr", "_grid"):
+                with suppress(AttributeError):
+                    delattr(self, name)
+            self._values, self._mask = other._values, other._mask
+            self._plans, self._name = {}, None
+            return
+        super()._rebind(other)
+        if self.selecting:
+            del self._values, self._mask
+
+    @property
+    def selecting(self) -> bool:
+        """Whether this is what a mask selects still, and nothing was assigned to it."""
+        return hasattr(self, "_mask")
+
+    def _applied(self, op: str, args: tuple[Any, ...]) -> Array | None:
+        """``op`` of numbers and selections by one mask: a selection; else None."""
+        values: list[Any] = []
+        for one in args:
+            if isinstance(one, Selection) and one.selecting and one._mask is self._mask:
+                values.append(one._values)
+            elif isinstance(one, (bool, int, float)):
+                values.append(one)
+            else:
+                return None
+        return Selection(elementwise(op, *values), self._mask) if self.selecting else None
+
+    @property
+    def dtype(self) -> Any:
+        return self._values.dtype if self.selecting else super().dtype
+
+    @property
+    def ndim(self) -> int:
+        if not self.selecting:
+            return super().ndim
+        return self._values.ndim - self._mask.array.ndim + 1
+
+    def astype(self, dtype: Any, copy: bool = True) -> Array:
+        """Elements converted to ``dtype``."""
+        if not self.selecting:
+            return super().astype(dtype, copy)
+        return Selection(self._values.astype(dtype, copy), self._mask)
+
+    def __repr__(self) -> str:
+        if not self.selecting:
+            return super().__repr__()
+        rest = self._values.shape[self._mask.array.ndim :]
+        shape = f"({', '.join(['?', *map(str, rest)])}{'' if rest else ','})"
+        text = f"{written(self._values._expr)}[{written(self._mask.array._expr)}]"
+        return f"<speedcube.Array {shape} {self.dtype}: {text}>"

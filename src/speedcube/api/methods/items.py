@@ -1,0 +1,66 @@
+"""``x[key]``, ``x[key] = value`` and ``x += value``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import EllipsisType
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import DTypeError, ShapeError
+from ...expr import views
+from ...interop import chunks as grids
+from .lazy import A
+from .operators import is_operand
+
+_BASIC: Final = (int, slice, type(None), EllipsisType)
+
+# What `indexing` does: "read" an array at indices and masks, and "assign" to any key.
+_OTHERS: Final[dict[str, Callable[..., Any]]] = {}
+
+
+def register(read: Callable[..., Any], assign: Callable[..., None]) -> None:
+    """Let ``read`` have the keys that are not basic, and ``assign`` all that are assigned to."""
+    _OTHERS.update(read=read, assign=assign)
+
+
+def getitem(self: A, item: Any) -> A:
+    """The elements at ``item``: integers, slices, None, '...', index arrays and masks."""
+    items = item if type(item) is tuple else (item,)
+    if not all([type(one) in _BASIC or isinstance(one, np.integer) for one in items]):
+        other: A = _OTHERS["read"](self, item)
+        return other
+    expr = views.index(self._expr, item)
+    return self._view(expr, grids.sliced(self._grid, item, expr.shape))
+
+
+def setitem(self: A, item: Any, value: Any) -> None:
+    """``value`` at ``item`` from now on, for all names of this array.
+
+    It is broadcast and cast as by NumPy. Arrays made of this one before keep what they had, views
+    of it, and the memory that `asarray` was given, too.
+    """
+    _OTHERS["assign"](self, item, value)
+
+
+def in_place(op: str) -> Callable[[Any, Any], Any]:
+    """The method of ``x op= value``: the same array, for all of its names, with other elements."""
+
+    def method(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        result = self._elementwise(op, self, other)
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"{op} in place keeps the shape {self.shape}, and the result has {result.shape}"
+            )
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise DTypeError(
+                f"{op} in place keeps the dtype {self.dtype}, and the result has {result.dtype}: "
+                f"x = x.astype('{result.dtype}') first, or give the result a name of its own"
+            )
+        self._rebind(result.astype(self.dtype))
+        return self
+
+    return method

@@ -1,0 +1,228 @@
+"""``x[key] = value`` beside NumPy, and who sees it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import operator
+import pickle
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import speedcube as sc
+from speedcube import errors
+from speedcube.api.indexing.assignment import DEPTH
+from speedcube.api.indexing.own_memory import own_memory
+
+from .keys import DTYPES, SHAPES, keys
+
+
+@given(st.data(), SHAPES, DTYPES)
+def test_any_key_is_assigned_as_by_numpy(data: Any, shape: tuple[int, ...], dtype: str) -> None:
+    a = np.asarray(np.arange(int(np.prod(shape))).reshape(shape) % 19).astype(dtype)
+    x = sc.asarray(a)
+    before, want = x + 0, np.array(a)
+    for _ in range(data.draw(st.integers(1, 3))):
+        key = data.draw(keys(shape))
+        there = np.shape(want[key])
+        kind = data.draw(st.sampled_from(["number", "whole", "last", "ones", "ours"]))
+        value: Any = 3
+        if kind in ("whole", "ours"):
+            value = np.arange(int(np.prod(there)), dtype=np.float32).reshape(there) / 2
+        elif kind == "last" and there:
+            value = np.arange(there[-1]) + 1
+        elif kind == "ones" and there and isinstance(key, tuple):  # NumPy: not for a lone mask
+            value = np.full((1,) * (len(there) + 1), 5)
+        want[key] = value
+        x[key] = sc.asarray(value) if kind == "ours" else value
+    assert x.dtype == a.dtype
+    np.testing.assert_array_equal(np.asarray(x), want)
+    np.testing.assert_array_equal(np.asarray(before), a + 0)
+
+
+def test_names_of_one_array_change_together_and_nothing_else_does() -> None:
+    memory = np.arange(6.0)
+    x = sc.asarray(memory)
+    same, view, made = x, x[2:5], x * 2
+
+    def raise_by_one(y: Any) -> None:
+        y += 1
+
+    raise_by_one(x)
+    assert same is x
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    view[:] = 0
+    assert view.tolist() == [0, 0, 0]
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]  # a view is no window
+    assert made.tolist() == [0, 2, 4, 6, 8, 10]
+    assert memory.tolist() == [0, 1, 2, 3, 4, 5]  # never written
+
+
+def test_what_a_mask_selects_is_changed_in_place() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(40, 30))
+    x = sc.asarray(a.copy())
+    x[x > 0.5] *= 2
+    x[x < -1] = 0
+    x[1:-1, ::2] += x[1:-1, 1::2]
+    a[a > 0.5] *= 2
+    a[a < -1] = 0
+    a[1:-1, ::2] += a[1:-1, 1::2]
+    np.testing.assert_array_equal(x, a)
+
+
+IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]
+BITS = ["iand", "ior", "ixor", "ilshift", "irshift"]
+
+
+@pytest.mark.parametrize("name", IN_PLACE + BITS)
+def test_operators_in_place(name: str) -> None:
+    kind: Any = np.int64 if name in BITS else np.float64
+    a, b = np.arange(1, 7).astype(kind), np.arange(1, 7)[::-1].astype(kind)
+    x = sc.asarray(a.copy())
+    was = x
+    result = getattr(operator, name)(x, b)
+    want = getattr(operator, name)(a, b)
+    assert result is was
+    np.testing.assert_array_equal(x, want)
+
+
+def test_in_place_keeps_shape_and_dtype() -> None:
+    x = sc.arange(3)
+    with pytest.raises(TypeError, match="add in place keeps the dtype int64, and the result has f"):
+        x += 0.5
+    with pytest.raises(ValueError, match=r"keeps the shape \(3,\), and the result has \(2, 3\)"):
+        x += np.ones((2, 3), int)
+    small = sc.zeros(3, "float32")
+    small += np.ones(3)  # as in NumPy: of the same kind
+    assert small.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (slice(0, 2), [1, 2, 3]),
+        (np.array([True, False, True, False]), [1, 2, 3]),
+        ([0, 1], [1, 2, 3]),
+        (9, 1),
+        ([0, 9], 1),
+        (np.ones(3, bool), 1),
+        ("a", 1),
+        (0, "text"),
+        ((0, 0), 1),
+    ],
+)
+def test_what_numpy_refuses_is_refused_alike(key: Any, value: Any) -> None:
+    a = np.arange(4.0)
+    with pytest.raises((IndexError, ValueError, TypeError)) as theirs:
+        a[key] = value
+    x = sc.asarray(a)
+    with pytest.raises(theirs.type):
+        x[key] = value
+    assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_numbers_that_do_not_fit_are_refused_as_by_numpy() -> None:
+    x = sc.zeros(3, "uint8")
+    with pytest.raises(OverflowError):
+        x[0] = 300
+    with pytest.raises(ValueError, match="NaN"):
+        x[0] = float("nan")
+    x[1] = 2.9  # cut off, as NumPy does
+    assert x.tolist() == [0, 2, 0]
+
+
+def test_disjoint_boxes_are_not_nested() -> None:
+    x = sc.zeros((8, 100))
+    for k in range(8):
+        x[k] = k
+    assert len(x._expr.source.pieces) == 8
+    np.testing.assert_array_equal(x, np.repeat(np.arange(8.0), 100).reshape(8, 100))
+
+
+def test_a_loop_of_assignments_writes_in_place_but_never_what_others_see() -> None:
+    x = sc.zeros(3000)
+    for i in range(DEPTH + 2):
+        x[i] = i
+    assert own_memory(x) is not None
+    view, values = x[:5], x.compute()
+    assert own_memory(x) is None  # the view reads it
+    x[:5] = -1
+    assert view.tolist() == [0, 1, 2, 3, 4]
+    assert values[:5].tolist() == [0, 1, 2, 3, 4]
+    assert x[:5].tolist() == [-1] * 5
+    del view
+    gc.collect()
+    for i in range(3000):
+        x[i] = 2 * i
+    np.testing.assert_array_equal(x, 2 * np.arange(3000.0))
+
+
+def test_a_recurrence_is_what_numpy_makes_of_it() -> None:
+    x, a = sc.zeros(60), np.zeros(60)
+    x[0] = a[0] = 1.0
+    for k in range(1, 60):
+        x[k] = x[k - 1] * 1.5 + k
+        a[k] = a[k - 1] * 1.5 + k
+    np.testing.assert_array_equal(x, a)
+
+
+def test_of_equal_indices_the_last_counts() -> None:
+    x = sc.zeros(4)
+    x[[1, 2, 1]] = sc.asarray([5.0, 6.0, 7.0])
+    assert x.tolist() == [0, 7, 6, 0]
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (3, 3, 3)])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_fill_diagonal(shape: tuple[int, ...], wrap: bool) -> None:
+    a = np.zeros(shape)
+    x = sc.asarray(a.copy())
+    for value in (3, [1, 2]):
+        np.fill_diagonal(a, value, wrap)
+        np.fill_diagonal(x, value, wrap=wrap)
+        np.testing.assert_array_equal(x, a)
+
+
+def test_numpys_functions_that_assign() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    x = sc.asarray(a.copy())
+    for target in (a, x):
+        np.put(target, [0, -1, 5], [10, 20])
+        np.putmask(target, np.asarray(target) > 8, [1, 2, 3])
+        np.place(target, np.asarray(target) < 3, [7, 8])
+        np.copyto(target, [1, 2, 3, 4], where=[True, False, False, True])
+        np.put_along_axis(target, np.array([[0], [1], [3]]), 99, axis=1)
+    np.testing.assert_array_equal(x, a)
+    with pytest.raises(errors.DTypeError, match="copyto cannot cast float64 to int64"):
+        np.copyto(sc.arange(3), np.ones(3))
+    with pytest.raises(errors.DTypeError, match=r"not to ndarray: numpy\.put does"):
+        sc.put(a, 0, 1)
+
+
+def test_dask_sees_what_was_assigned() -> None:
+    x = sc.zeros(3)
+    before = x.__dask_keys__()
+    assert dask.compute(x)[0].tolist() == [0, 0, 0]
+    x[1] = 5
+    assert x.__dask_keys__() != before
+    assert dask.compute(x)[0].tolist() == [0, 5, 0]
+    selected = x[x > 0]
+    assert dask.compute(selected)[0].tolist() == [5]
+
+
+def test_copies_are_other_arrays() -> None:
+    x = sc.arange(4)
+    some = x[x > 1]
+    for one in (copy.copy(some), copy.deepcopy(some), pickle.loads(pickle.dumps(some))):
+        one += 1
+        assert one.tolist() == [3, 4]
+    assert some.tolist() == [2, 3]
+    other = copy.copy(x)
+    other[0] = 9
+    assert x.tolist() == [0, 1, 2, 3]

@@ -1,0 +1,142 @@
+"""``x[key]`` beside NumPy, for keys of every kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import speedcube as sc
+from speedcube import errors
+
+from .keys import DTYPES, SHAPES, keys
+
+
+def _values(shape: tuple[int, ...], dtype: str) -> Any:
+    return (np.arange(int(np.prod(shape))).reshape(shape) * 7 % 23).astype(dtype)
+
+
+@given(st.data(), SHAPES, DTYPES, st.booleans())
+def test_any_key_reads_what_numpy_reads(
+    data: Any, shape: tuple[int, ...], dtype: str, lazy: bool
+) -> None:
+    a = _values(shape, dtype)
+    key = data.draw(keys(shape))
+    want = a[key]
+    x = sc.asarray(a)
+    if lazy:  # indices and masks of ours
+        entries = key if isinstance(key, tuple) else (key,)
+        key = tuple(sc.asarray(one) if isinstance(one, np.ndarray) else one for one in entries)
+    got = x[key]
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(np.asarray(got), want)
+    np.testing.assert_array_equal(np.asarray((x.T.T + x)[key]), (a + a)[key])
+
+
+@pytest.mark.parametrize("key", [True, False, np.True_, (np.False_, 0), (None, True, [0, 1])])
+def test_a_single_bool_is_a_mask_of_no_axes(key: Any) -> None:
+    a = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(np.asarray(sc.asarray(a)[key]), a[key])
+
+
+@pytest.mark.parametrize("on", ["core", "cores:2"])
+def test_a_mask_selects_in_order_on_every_rung(on: str) -> None:
+    x = sc.random.default_rng(1).normal(0, 1, (1200, 1000))
+    a = x.compute()
+    with sc.on(on):
+        np.testing.assert_array_equal(x[x > 1].compute(), a[a > 1])
+        np.testing.assert_array_equal((x[x > 1] * 2 - x[x > 1]).compute(), a[a > 1])
+        np.testing.assert_array_equal(x[(x > 1)[:, 0]].compute(), a[a[:, 0] > 1])
+
+
+def test_a_selection_is_counted_when_its_length_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = sc.asarray([3.0, -1.0, 2.0])
+    y = x[x > 0]
+    counted = []
+    ask = sc.api.indexing.places._flat_nonzero
+    monkeypatch.setattr(
+        sc.api.indexing.places, "_flat_nonzero", lambda v: counted.append(1) or ask(v)
+    )
+    z = (y + 1) * y
+    assert repr(z).startswith("<speedcube.Array (?,) float64: ")
+    assert z.ndim == 1
+    assert z.dtype == np.float64
+    assert not counted
+    assert len(y) == 2
+    assert z.tolist() == [12.0, 6.0]
+    assert len(counted) == 1  # of one mask, once
+
+
+def test_indices_are_checked_before_anything_is_read() -> None:
+    x = sc.arange(10)
+    lazy = sc.asarray([1, 2, 3]) * 4  # 12 is out of bounds
+    with pytest.raises(errors.AxisError, match="index 12 is out of bounds for axis 0 with size 10"):
+        x[lazy]
+    with pytest.raises(IndexError, match="index -11 is out of bounds"):
+        x[[0, -11]]
+    known = sc.random.default_rng(0).integers(0, 10, 5)
+    assert x[known].tolist() == known.tolist()
+
+
+@pytest.mark.parametrize(
+    "key", [1.5, "a", [0.5], np.zeros(2), [[0], [1, 2]], {}, ([0, 1], [0, 1, 2]), ([0],) * 3]
+)
+def test_what_numpy_refuses_is_refused_alike(key: Any) -> None:
+    a = np.zeros((3, 4))
+    with pytest.raises((IndexError, ValueError)) as theirs:
+        a[key]
+    with pytest.raises(theirs.type):
+        sc.asarray(a)[key]
+
+
+@given(st.data(), SHAPES)
+def test_places_are_numpys(data: Any, shape: tuple[int, ...]) -> None:
+    bits = data.draw(st.integers(0, 2**20))
+    a = np.array([bits >> (k % 20) & 1 for k in range(int(np.prod(shape)))]).reshape(shape)
+    x = sc.asarray(a)
+    np.testing.assert_array_equal(sc.flatnonzero(x), np.flatnonzero(a))
+    np.testing.assert_array_equal(np.argwhere(x), np.argwhere(a))
+    if shape:
+        for ours, theirs in zip(sc.nonzero(x), np.nonzero(a), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        for ours, theirs in zip(np.where(x > 0), np.where(a > 0), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(sc.extract(x > 0, x), np.extract(a > 0, a))
+    assert (x > 0).reshape(-1).compute().shape == (a.size,)
+    for axis in (None, *range(len(shape))):
+        n = a.size if axis is None else shape[axis]
+        for condition in (np.arange(n) % 2 == 0, np.arange(n // 2) % 2 == 1):
+            want = np.compress(condition, a, axis)
+            np.testing.assert_array_equal(np.compress(condition, x, axis=axis), want)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_take_and_choose_by_every_mode(mode: Any, axis: int | None) -> None:
+    a = np.arange(12).reshape(3, 4)
+    index = np.array([[-9, 5], [13, 2]])
+    want = np.take(a, index, axis, mode=mode)
+    np.testing.assert_array_equal(np.take(sc.asarray(a), index, axis=axis, mode=mode), want)
+    choices = [a, a * 10.0, 7]
+    want = np.choose(a - 4, choices, mode=mode)
+    np.testing.assert_array_equal(sc.choose(sc.asarray(a - 4), choices, mode=mode), want)
+    with pytest.raises(ValueError, match=r"choose of 3 arrays"):
+        sc.choose(sc.asarray(a), choices)
+
+
+def test_select_takes_the_first_that_is_true() -> None:
+    a = np.arange(10)
+    conditions, choices = [a < 3, a % 2 == 0, a > 7], [a, a * 1.5, 100]
+    want = np.select(conditions, choices, -1)
+    x = sc.asarray(a)
+    got = sc.select([x < 3, x % 2 == 0, x > 7], [x, x * 1.5, 100], -1)
+    np.testing.assert_array_equal(got, want)
+    assert got.dtype == want.dtype
+    with pytest.raises(TypeError, match="condition 0 of select is of int64"):
+        sc.select([x], [x])
+    with pytest.raises(ValueError, match="as many conditions as choices"):
+        sc.select([x < 3], [x, x])
