@@ -65,6 +65,20 @@ def _shift(draw: Any, x: sc.Array) -> sc.Array:
     return sc.concatenate([x[tuple(edge)], x[tuple(inner)]], axis=axis)
 
 
+def _box(draw: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """All of an array, or a part of it: few elements, some of an axis, one."""
+    if not draw(st.booleans()):
+        return ()
+    items: list[Any] = []
+    for extent in shape:
+        first = draw(st.integers(0, extent - 1))
+        end = draw(st.sampled_from([extent, min(extent, first + 3)]))
+        step = draw(st.sampled_from([1, 1, 2, 7]))
+        part, back = slice(first, end, step), slice(None, None, -1)
+        items.append(draw(st.sampled_from([part, part, first, slice(None), back])))
+    return tuple(items)
+
+
 def _grow(draw: Any, graph: Graph) -> None:
     pick = st.integers(0, len(graph.arrays) - 1)
     j, k = draw(pick), draw(pick)
@@ -103,10 +117,12 @@ def graphs(draw: Any) -> Graph:
         op = draw(st.sampled_from(["all of it", "statistics", *_ONE]))
         axis = draw(st.sampled_from([None, None, *range(x.ndim)]))
         if op == "statistics":  # along axes they share their sums
-            graph.results += [getattr(x, one)(axis=axis) for one in ("mean", "std", "var")]
+            made = [getattr(x, one)(axis=axis) for one in ("mean", "std", "var")]
         else:
-            graph.results.append(x if op == "all of it" else getattr(x, op)(axis=axis))
-        graph.code.append(f"result: {op} of {k}, axis {axis}")
+            made = [x if op == "all of it" else getattr(x, op)(axis=axis)]
+        box = _box(draw, made[0].shape)
+        graph.results += [one[box] for one in made]
+        graph.code.append(f"result: {op} of {k}, axis {axis}, {box}")
     return graph
 
 

@@ -33,6 +33,7 @@ from ..expr.nodes import (
 from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
 from . import costs
+from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
 from .requests import Cut, Readers, Request, all_of, own_source, readers_of
 
@@ -45,10 +46,11 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0) -> Cut:
 
     None of them keeps more than ``memory`` bytes for others; ``traffic`` as for `costs.of_keeping`.
     """
-    targets = [own_source(root) or root for root in roots]
+    program = shrunk([own_source(root) or root for root in roots])
+    targets = program.targets
     nodes = below(*targets)
     wanted = frozenset(id(target) for target in targets)
-    cutter = _Cutter(memory, traffic, readers_of(nodes), memories(nodes), wanted)
+    cutter = _Cutter(memory, traffic, readers_of(nodes), memories(nodes), wanted, program)
     for node in nodes:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)
@@ -62,6 +64,7 @@ class _Cutter:
     readers: Readers
     gathers: frozenset[int]  # the leaves that gathers read at positions of their own
     wanted: frozenset[int]  # the roots
+    program: Shrunk
     requests: list[Request] = field(default_factory=list)
     emitted: dict[int, Expr] = field(default_factory=dict)  # what becomes of each node
     results: dict[int, StageResult] = field(default_factory=dict)  # of sources that are kept
@@ -103,7 +106,9 @@ class _Cutter:
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others
         if key not in self.staged:
-            self.staged[key] = self.request(arg, replace(node, arg=arg), f"a {node.op}")
+            self.staged[key] = self.request(
+                arg, replace(node, arg=arg), f"a {node.op}" + self.program.note(node)
+            )
         return self.staged[key]
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
@@ -138,7 +143,9 @@ class _Cutter:
         """``leaf`` of the kept elements of ``source``."""
         root = self.emitted[id(source)]
         if id(root) not in self.results:
-            self.results[id(root)] = self.request(root, None, self._why(source))
+            self.results[id(root)] = self.request(
+                root, None, self._why(source) + self.program.note(source)
+            )
         return self._of(self.results[id(root)], leaf)
 
     def _why(self, source: Expr | Piecewise) -> str:
