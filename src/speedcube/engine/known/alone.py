@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -42,32 +41,25 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
     kernel. A GPU is given one launch after the other on one stream, so that what is freed serves
     those that follow; what stays there may still be made when this returns, as with CuPy.
     """
-    with _current(device), _steps(plan, device) as steps:
-        values = _run(plan, steps, device, leave_on_gpu)
-        if device is None or leave_on_gpu:
-            return values
-        return [v.get() if hasattr(type(v), "__cuda_array_interface__") else v for v in values]
-
-
-def _current(device: int | None) -> AbstractContextManager[Any]:
-    if device is None:
-        return nullcontext()
-    import cupy
-
-    current: AbstractContextManager[Any] = cupy.cuda.Device(device)
-    return current
-
-
-@contextmanager
-def _steps(plan: Plan, device: int | None) -> Iterator[PassSteps]:
-    """The steps of ``plan``: those that an earlier run left, for one thread at a time."""
     idle = _idle.setdefault(plan, {}).setdefault(device, [])
     try:
-        steps = idle.pop()
+        steps = idle.pop()  # for this thread alone
     except IndexError:
         steps = _made_steps(plan, device)
-    yield steps
+    run = _run if device is None else _on_gpu
+    values = run(plan, steps, device, leave_on_gpu)
     idle.append(steps)
+    return values
+
+
+def _on_gpu(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -> list[Any]:
+    import cupy
+
+    with cupy.cuda.Device(device):
+        values = _run(plan, steps, device, leave_on_gpu)
+        if leave_on_gpu:
+            return values
+        return [v.get() if hasattr(type(v), "__cuda_array_interface__") else v for v in values]
 
 
 def _made_steps(plan: Plan, device: int | None) -> PassSteps:
