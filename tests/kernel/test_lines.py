@@ -13,7 +13,7 @@ from oracle import assert_same_bits, dot_row, reduce_row
 
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
-from speedcube.engine.prepare import prepare_dots, prepare_many
+from speedcube.engine.prepare import prepare_many
 from speedcube.engine.small import structure
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many
@@ -133,5 +133,5 @@ def test_which_lines_have_records() -> None:
         source = y._expr.source
         stage = make_stage(source.arg, source, 1)
         part = stage.parts[0]
-        finished = prepare_many(stage, part) or prepare_dots(stage, part)
+        finished = prepare_many(stage, part)
         assert (finished is None) == by_record, y
