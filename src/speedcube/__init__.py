@@ -5,21 +5,7 @@ from . import errors, random
 from .__about__ import __version__ as __version__
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .api.array import Array
-from .api.creation import (
-    arange,
-    array,
-    asarray,
-    eye,
-    from_dask_array,
-    from_npy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
+from .api.creation import empty, full, ones, zeros
 from .api.dot import dot, matmul, vdot, vecdot
 from .api.elementwise import (
     abs,
@@ -94,8 +80,11 @@ from .api.elementwise import (
     trunc,
     where,
 )
-from .api.joining import append, column_stack, concatenate, dstack, hstack, stack, vstack
-from .api.padding import pad, repeat, roll, rot90, tile
+from .api.joining import append, column_stack, concat, concatenate, dstack, hstack, stack, vstack
+from .api.namespace import *  # noqa: F403  (its own list of names)
+from .api.namespace import __all__ as _names
+from .api.namespace.names import __array_api_version__ as __array_api_version__
+from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
 from .api.reductions import (
     all,
     any,
@@ -114,16 +103,8 @@ from .api.reductions import (
     sum,
     var,
 )
-from .api.shapes import (
-    broadcast_to,
-    expand_dims,
-    flip,
-    moveaxis,
-    permute_dims,
-    reshape,
-    squeeze,
-    swapaxes,
-)
+from .api.shapes import broadcast_to, expand_dims, flip, ravel, reshape, squeeze
+from .api.sources import array, asarray, from_dask_array, from_dlpack, from_npy
 from .api.take import take, take_along_axis
 from .api.together import cache, compute, persist
 from .commands.ladder.climb import ladder
@@ -139,7 +120,6 @@ __all__ = [
     "all",
     "any",
     "append",
-    "arange",
     "argmax",
     "argmin",
     "array",
@@ -160,6 +140,7 @@ __all__ = [
     "clip",
     "column_stack",
     "compute",
+    "concat",
     "concatenate",
     "cos",
     "cosh",
@@ -171,6 +152,7 @@ __all__ = [
     "divide",
     "dot",
     "dstack",
+    "empty",
     "equal",
     "erf",
     "erfc",
@@ -179,14 +161,13 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
-    "eye",
     "flip",
     "floor",
     "floor_divide",
     "from_dask_array",
+    "from_dlpack",
     "from_npy",
     "full",
-    "full_like",
     "gammaln",
     "greater",
     "greater_equal",
@@ -200,7 +181,6 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
-    "linspace",
     "log",
     "log10",
     "log1p",
@@ -215,28 +195,22 @@ __all__ = [
     "mean",
     "min",
     "minimum",
-    "moveaxis",
     "multiply",
     "negative",
     "not_equal",
     "on",
     "ones",
-    "ones_like",
-    "pad",
-    "permute_dims",
     "persist",
     "positive",
     "pow",
     "power",
     "prod",
     "random",
+    "ravel",
     "remainder",
-    "repeat",
     "reshape",
     "right_shift",
     "rint",
-    "roll",
-    "rot90",
     "round",
     "sigmoid",
     "sign",
@@ -250,12 +224,10 @@ __all__ = [
     "std",
     "subtract",
     "sum",
-    "swapaxes",
     "take",
     "take_along_axis",
     "tan",
     "tanh",
-    "tile",
     "trunc",
     "var",
     "vdot",
@@ -263,5 +235,6 @@ __all__ = [
     "vstack",
     "where",
     "zeros",
-    "zeros_like",
 ]
+__all__ += _names
+__all__.sort()

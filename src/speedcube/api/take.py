@@ -11,8 +11,8 @@ from ..errors import AxisError, DTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
 from .array import Array
-from .creation import asarray
 from .elementwise import where
+from .sources import asarray
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Array:
