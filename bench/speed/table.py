@@ -25,8 +25,8 @@ GROUPS: Final = {
         issubdtype min_scalar_type ndim promote_types result_type shape size""",
     "a view, as others that are rows": """
         array_split asanyarray ascontiguousarray atleast_1d atleast_2d atleast_3d broadcast_arrays
-        conj conjugate copy dsplit flipud from_dlpack hsplit imag matrix_transpose real rollaxis
-        split unstack vsplit""",
+        conj conjugate copy diagonal dsplit flipud from_dlpack hsplit imag matrix_transpose ravel
+        real rollaxis split transpose unstack vsplit""",
     "made of others that are rows": """
         concat diag_indices diag_indices_from diagflat empty empty_like fromfunction geomspace
         identity indices ix_ kron logspace mgrid ogrid resize trace tri tril_indices

@@ -1,5 +1,7 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
+from typing import NoReturn as _Never
+
 from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
@@ -81,6 +83,7 @@ from .api.elementwise import (
     where,
 )
 from .api.joining import append, column_stack, concat, concatenate, dstack, hstack, stack, vstack
+from .api.missing.messages import missing_name as _missing_name
 from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
 from .api.namespace.names import __array_api_version__ as __array_api_version__
@@ -238,3 +241,13 @@ __all__ = [
 ]
 __all__ += _names
 __all__.sort()
+
+
+def __getattr__(name: str) -> _Never:
+    raise _missing_name(name)
+
+
+def __dir__() -> list[str]:
+    """Public names, and those that the Array API and Python give a module."""
+    special = (one for one in globals() if one.startswith("__"))
+    return [*__all__, *special]

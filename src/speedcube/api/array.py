@@ -23,6 +23,7 @@ from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import Operators, is_operand
 from .methods.repr import html, summary
+from .missing.messages import missing_method
 from .stored import leaf_of
 
 
@@ -42,6 +43,9 @@ class Array(Operators, Values, Collection):
         self._plans: Plans = {}
         own = isinstance(hint, grids.Grid)
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_method(name)  # its text is made when it is shown
 
     # What it is ----------------------------------------------------------------------------
 
