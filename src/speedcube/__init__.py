@@ -1,6 +1,8 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
-from typing import NoReturn as _Never
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _CHECKED
+from typing import Any as _Any
 
 from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
@@ -110,7 +112,6 @@ from .api.shapes import broadcast_to, expand_dims, flip, ravel, reshape, squeeze
 from .api.sources import array, asarray, from_dask_array, from_dlpack, from_npy
 from .api.take import take, take_along_axis
 from .api.together import cache, compute, persist
-from .commands.ladder.climb import ladder
 from .interop.plain_dask import on
 
 __all__ = [
@@ -243,8 +244,18 @@ __all__ += _names
 __all__.sort()
 
 
-def __getattr__(name: str) -> _Never:
-    raise _missing_name(name)
+if _CHECKED:
+    from .commands.ladder.climb import ladder
+
+# What few programs use, and a module that it is a function of: loaded when it is asked for.
+_LATE = {"ladder": "speedcube.commands.ladder.climb"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATE:
+        raise _missing_name(name)
+    globals()[name] = value = getattr(_import_module(_LATE[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:
