@@ -99,7 +99,8 @@ def rows() -> list[Row]:
         "dask.array": public(dask_array) - set(sys.builtin_module_names),
         "speedcube": sc.__all__,
     }
-    names = sorted({name for known in owners.values() for name in known}, key=str.lower)
+    names = sorted({name for known in owners.values() for name in known})
+    names.sort(key=str.lower)
     return [row(name, [who for who, known in owners.items() if name in known]) for name in names]
 
 
@@ -107,11 +108,9 @@ def row(name: str, owners: list[str]) -> Row:
     others = ", ".join(who for who in owners if who != "speedcube")
     if "speedcube" in owners:
         return Row(name, others or "ours alone", how(name), law(name))
-    for word, reasons in (("refused", table.REFUSED), ("later", table.LATER)):
-        if why := table.reason(name, reasons):
-            return Row(name, others, word, why)
-    way = f"np.{name}(x.compute())" if "NumPy" in owners else "x.to_dask_array()"
-    return Row(name, others, "later", f"it is not there yet: {way}")
+    if why := table.refused(name):
+        return Row(name, others, "refused", why)
+    return Row(name, others, "later", table.later(name))
 
 
 def how(name: str) -> str:

@@ -92,10 +92,8 @@ def _holds_lazy(value: Any) -> bool:
     """Whether lists hold one of our arrays, which are put together and not computed."""
     if not isinstance(value, (list, tuple)):
         return isinstance(value, Array)
-    return any(
-        isinstance(one, Array) or (isinstance(one, (list, tuple)) and _holds_lazy(one))
-        for one in value
-    )
+    kinds = set(map(type, value))
+    return Array in kinds or (not kinds.isdisjoint((list, tuple)) and any(map(_holds_lazy, value)))
 
 
 def _copied(value: Any) -> Any:

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ...errors import MissingError
 from ...shown import lines
 from . import table
@@ -35,29 +33,29 @@ def missing_method(name: str) -> MissingName:
 
 
 def _text(owner: str, name: str) -> str:
+    package: Any = sys.modules["speedcube"]
     if name.startswith("_"):
         return f"{owner} has no attribute {name!r}"
-    if name == "train" and owner == "speedcube":
-        return "speedcube.train is loaded by itself: import speedcube.train"
-    of_array = owner.endswith("Array")
-    tables = (table.METHODS,) if of_array else (table.REFUSED, table.LATER)
-    for one in tables:
-        if why := table.reason(name, one):
-            return f"{owner} has no {name}: {why}"
-    numpys: Any = np.ndarray if of_array else np
-    if hasattr(numpys, name):
-        way = f"x.compute().{name}" if of_array else f"np.{name}(x.compute())"
-        return f"{owner} has no {name}, which NumPy has, yet: {way}"
-    package: Any = sys.modules["speedcube"]
-    listed = [one for one in (dir(package.Array) if of_array else package.__all__) if one[0] != "_"]
-    if of_array and name in package.__all__:
+    if owner == "speedcube":
+        return _of_module(name, package.__all__)
+    if name in package.__all__:
         return f"an array has no method {name}: speedcube.{name}(x) is a function"
-    near = _near(name, listed)
-    said = f"; near it: {', '.join(near)}" if near else f": dir({owner}) lists what there is"
-    return f"{owner} has no {name}{said}"
+    why = table.of_array(name)
+    return f"{owner} has no {name}{f': {why}' if why else _near(owner, name, dir(package.Array))}"
 
 
-def _near(name: str, listed: Iterable[str]) -> list[str]:
-    import difflib
+def _of_module(name: str, listed: Iterable[str]) -> str:
+    if name == "train":
+        return "speedcube.train is loaded by itself: import speedcube.train"
+    if why := table.refused(name):
+        return f"speedcube has no {name}: {why}"
+    if table.is_later(name):
+        return f"speedcube has no {name}: {table.later(name)}"
+    return f"speedcube has no {name}{_near('speedcube', name, listed)}"
 
-    return difflib.get_close_matches(name, list(listed), n=4, cutoff=0.6)
+
+def _near(owner: str, name: str, listed: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [one for one in listed if one[0] != "_"], n=4, cutoff=0.6)
+    return f"; near it: {', '.join(near)}" if near else f": dir({owner}) lists what there is"

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Final
+
+import numpy as np
 
 # Reason and way out -> names.
 REFUSED: Final[dict[str, str]] = {
@@ -52,17 +55,17 @@ REFUSED: Final[dict[str, str]] = {
 }
 
 LATER: Final[dict[str, str]] = {
-    "sorting, and what needs it, is not there yet: np.sort(x.compute())": """
+    "sorting, and what needs it, is not there yet": """
         argpartition argsort argtopk lexsort median nanmedian nanpercentile nanquantile partition
         percentile quantile searchsorted sort sort_complex topk digitize""",
-    "sets are not there yet: np.unique(x.compute())": """
+    "sets are not there yet": """
         in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
         unique_inverse unique_values""",
-    "counting is not there yet: np.histogram(x.compute())": """
+    "counting is not there yet": """
         bincount histogram histogram2d histogram_bin_edges histogramdd""",
-    "products of matrices are not there yet: x.compute() @ y.compute(), or Dask's": """
+    "products of matrices are not there yet": """
         cross einsum einsum_path inner linalg matvec tensordot vecmat""",
-    "complex numbers are not there yet: hand over .real and .imag apart": """
+    "complex numbers are not there yet, and what makes them: hand over .real and .imag apart": """
         angle cdouble complex128 complex64 complexfloating csingle fft iscomplex isreal
         real_if_close""",
 }
@@ -81,8 +84,32 @@ METHODS: Final[dict[str, str]] = {
 }
 
 
-def reason(name: str, table: dict[str, str]) -> str | None:
-    """Why ``name`` is not there, as ``table`` has it."""
+def refused(name: str) -> str | None:
+    """Why ``name`` will not be there, and what to do instead; None where nothing is said of it."""
+    return _reason(name, REFUSED)
+
+
+def later(name: str) -> str:
+    """Why a name of NumPy or Dask is not there yet, and who has it."""
+    why = _reason(name, LATER) or "it is not there yet"
+    if not hasattr(np, name):
+        return f"{why}: give it to Dask, x.to_dask_array()"
+    is_module = isinstance(getattr(np, name), ModuleType)
+    return f"{why}: {f'numpy.{name} of x.compute()' if is_module else f'np.{name}(x.compute())'}"
+
+
+def of_array(name: str) -> str | None:
+    """Why NumPy's or Dask's arrays have ``name`` and ours have not; None where they have not."""
+    why = _reason(name, METHODS)
+    return why or (f"NumPy's has: x.compute().{name}" if hasattr(np.ndarray, name) else None)
+
+
+def is_later(name: str) -> bool:
+    """Whether NumPy or Dask has ``name``."""
+    return hasattr(np, name) or _reason(name, LATER) is not None
+
+
+def _reason(name: str, table: dict[str, str]) -> str | None:
     for why, names in table.items():
         if name in names.split():
             return why

@@ -64,13 +64,13 @@ def arange(
     if step == 0:
         raise ParameterError("step must not be 0")
     _finite("arange", start, stop, step)
-    kinds = (np.asarray(v).dtype for v in (start, stop, step))
-    dtype = np.result_type(np.int64, *kinds) if dtype is None else dtype
+    if dtype is None and {type(start), type(stop), type(step)} != {int}:
+        dtype = np.result_type(np.int64, *(np.asarray(v).dtype for v in (start, stop, step)))
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
     start, stop, step = map(int, (start, stop, step)) if whole else (start, stop, step)
     count = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
     index = coordinate(build.check_shape(count), 0)
-    name = dtypes.check(dtype)
+    name = dtypes.check(dtype or "int64")
     if count and dtypes.is_integer(name):
         _holds(name, start, start + step * (count - 1))
     if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
