@@ -75,7 +75,10 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
         "np.hstack([x, y])", "np.vstack([x, y])", "np.dstack([x, y])", "np.column_stack([x, y])",
         "np.append(x, y)", "np.pad(x, 1)", 'np.pad(x, 2, mode="reflect") * 2',
         "np.roll(x, 1, axis=0) + x", "np.roll(x, 1, axis=1) - x", "np.repeat(x, 2, axis=1)",
-        "np.tile(x, (2, 2))", "np.rot90(x) + 1",
+        "np.tile(x, (2, 2))", "np.rot90(x) + 1", "np.tril(x)", "np.triu(x, 1) + y",
+        "np.block([[x, y], [y, x]])", "np.insert(x, 3, 0.0, axis=0)", "np.delete(x, 3, axis=1)",
+        "np.outer(x[0], y[0])", "np.diag(x[0]) + y", "np.fliplr(x) + 1",
+        "np.meshgrid(x[0], y[0])[0] + 1",
     )),
     ("climate", "float64", "normal", (
         "np.moveaxis(x, 0, 2) + 1", "np.reshape(x, (12, 20, 100, 200)) * 2",

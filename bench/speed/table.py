@@ -13,6 +13,25 @@ from .rows import Row
 ROWS: Final[tuple[Row, ...]] = (*reductions.rows(), *elementwise.rows(), *generated.rows())
 BY_NAME: Final[dict[str, Row]] = {row.name: row for row in ROWS}
 
+# Names that are no rows, by the reason.
+GROUPS: Final = {
+    "a dtype or a number": """
+        bool bool_ byte double dtype e euler_gamma float16 float32 float64 floating generic half
+        inexact inf int16 int32 int64 int8 int_ intc integer intp nan newaxis number pi short
+        signedinteger single ubyte uint uint16 uint32 uint64 uint8 uintc uintp unsignedinteger
+        ushort""",
+    "tells of an array or a dtype": """
+        broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar
+        issubdtype min_scalar_type ndim promote_types result_type shape size""",
+    "a view, as others that are rows": """
+        array_split asanyarray ascontiguousarray atleast_1d atleast_2d atleast_3d broadcast_arrays
+        conj conjugate copy diagonal dsplit flipud from_dlpack hsplit imag matrix_transpose ravel
+        real rollaxis split transpose unstack vsplit""",
+    "made of others that are rows": """
+        concat diag_indices diag_indices_from diagflat empty empty_like fromfunction geomspace
+        identity indices ix_ kron logspace mgrid ogrid resize trace tri tril_indices
+        tril_indices_from triu_indices triu_indices_from""",
+}
 # Public names that compute nothing, each with what it is.
 NO_OPERATIONS: Final = {
     "Array": "the class",
@@ -26,6 +45,7 @@ NO_OPERATIONS: Final = {
     "on": "where it runs",
     "persist": "of several arrays",
     "random": "a module: bench/draws.py has every method, some are rows here, too",
+    **{name: reason for reason, names in GROUPS.items() for name in names.split()},
 }
 
 

@@ -1,26 +1,16 @@
 """speedcube: arrays written once, the same bits on one core, all cores, GPUs and clusters."""
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _CHECKED
+from typing import Any as _Any
+
 from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .api.array import Array
-from .api.creation import (
-    arange,
-    array,
-    asarray,
-    eye,
-    from_dask_array,
-    from_npy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
+from .api.creation import empty, full, ones, zeros
 from .api.dot import dot, matmul, vdot, vecdot
 from .api.elementwise import (
     abs,
@@ -97,8 +87,12 @@ from .api.elementwise import (
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
-from .api.joining import append, column_stack, concatenate, dstack, hstack, stack, vstack
-from .api.padding import pad, repeat, roll, rot90, tile
+from .api.joining import append, column_stack, concat, concatenate, dstack, hstack, stack, vstack
+from .api.missing.messages import missing_name as _missing_name
+from .api.namespace import *  # noqa: F403  (its own list of names)
+from .api.namespace import __all__ as _names
+from .api.namespace.names import __array_api_version__ as __array_api_version__
+from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
 from .api.reductions import (
     all,
     any,
@@ -117,19 +111,10 @@ from .api.reductions import (
     sum,
     var,
 )
-from .api.shapes import (
-    broadcast_to,
-    expand_dims,
-    flip,
-    moveaxis,
-    permute_dims,
-    reshape,
-    squeeze,
-    swapaxes,
-)
+from .api.shapes import broadcast_to, expand_dims, flip, ravel, reshape, squeeze
+from .api.sources import array, asarray, from_dask_array, from_dlpack, from_npy
 from .api.take import take, take_along_axis
 from .api.together import cache, compute, persist
-from .commands.ladder.climb import ladder
 from .interop.plain_dask import on
 
 __all__ = [
@@ -142,7 +127,6 @@ __all__ = [
     "all",
     "any",
     "append",
-    "arange",
     "argmax",
     "argmin",
     "argwhere",
@@ -166,6 +150,7 @@ __all__ = [
     "column_stack",
     "compress",
     "compute",
+    "concat",
     "concatenate",
     "copyto",
     "cos",
@@ -178,6 +163,7 @@ __all__ = [
     "divide",
     "dot",
     "dstack",
+    "empty",
     "equal",
     "erf",
     "erfc",
@@ -187,16 +173,15 @@ __all__ = [
     "expand_dims",
     "expm1",
     "extract",
-    "eye",
     "fill_diagonal",
     "flatnonzero",
     "flip",
     "floor",
     "floor_divide",
     "from_dask_array",
+    "from_dlpack",
     "from_npy",
     "full",
-    "full_like",
     "gammaln",
     "greater",
     "greater_equal",
@@ -210,7 +195,6 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
-    "linspace",
     "log",
     "log10",
     "log1p",
@@ -225,16 +209,12 @@ __all__ = [
     "mean",
     "min",
     "minimum",
-    "moveaxis",
     "multiply",
     "negative",
     "nonzero",
     "not_equal",
     "on",
     "ones",
-    "ones_like",
-    "pad",
-    "permute_dims",
     "persist",
     "place",
     "positive",
@@ -245,13 +225,11 @@ __all__ = [
     "put_along_axis",
     "putmask",
     "random",
+    "ravel",
     "remainder",
-    "repeat",
     "reshape",
     "right_shift",
     "rint",
-    "roll",
-    "rot90",
     "round",
     "select",
     "sigmoid",
@@ -266,12 +244,10 @@ __all__ = [
     "std",
     "subtract",
     "sum",
-    "swapaxes",
     "take",
     "take_along_axis",
     "tan",
     "tanh",
-    "tile",
     "trunc",
     "var",
     "vdot",
@@ -279,5 +255,26 @@ __all__ = [
     "vstack",
     "where",
     "zeros",
-    "zeros_like",
 ]
+__all__ += _names
+__all__.sort()
+
+
+if _CHECKED:
+    from .commands.ladder.climb import ladder
+
+# What few programs use, and a module that it is a function of: loaded when it is asked for.
+_LATE = {"ladder": "speedcube.commands.ladder.climb"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATE:
+        raise _missing_name(name)
+    globals()[name] = value = getattr(_import_module(_LATE[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names, and those that the Array API and Python give a module."""
+    special = (one for one in globals() if one.startswith("__"))
+    return [*__all__, *special]

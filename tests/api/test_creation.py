@@ -18,7 +18,8 @@ def test_array_copies_at_once() -> None:
     assert narrow.dtype == np.float32
     assert narrow.compute().tolist() == [0, 1, 2, 3]
     assert sc.array([1, 2]).compute().tolist() == [1, 2]
-    assert sc.array(reads) is reads
+    assert sc.array(reads) is not reads
+    assert sc.array(reads).compute().tolist() == [18, 18, 18]
     assert sc.array(2.5).compute() == 2.5
     view = np.arange(10)[::-2]
     copied = sc.array(view)

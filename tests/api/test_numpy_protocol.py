@@ -141,7 +141,6 @@ def test_twins_of_like() -> None:
 OUT = np.ones((3, 4))
 WAY_OUT = r"x\.compute\(\)"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "outer": (lambda: np.outer(X, X), r"numpy\.outer has no twin.*" + WAY_OUT),
     "to Dask": (lambda: np.diff(X), r"give it to Dask \(x\.to_dask_array\(\)\)"),
     "not even Dask": (lambda: np.sort(X), r"numpy\.sort .*: compute it first \(x\.compute\(\)\)$"),
     "median": (lambda: np.median(X), r"numpy\.median has no twin.*" + WAY_OUT),
@@ -151,8 +150,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "mean where": (lambda: np.mean(X, where=N > 0), "takes axis, dtype, keepdims, not where="),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), "not out=: leave it out, or compute"),
     "out of NumPy": (lambda: np.sum(N, out=X), "not out="),
-    "reshape order": (lambda: np.reshape(X, (4, 3), order="F"), "takes shape, not order="),
-    "flipud": (lambda: np.ravel(X, "F"), "takes no other argument, not order="),
     "ufunc": (lambda: np.nextafter(X, 1), r"numpy\.nextafter has no twin.*to_dask_array"),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),

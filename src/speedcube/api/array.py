@@ -18,12 +18,13 @@ from ..expr import build
 from ..expr.nodes import Expr, Shape
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
-from .methods import evaluation, items, numpy_protocol, reductions, shapes
+from .methods import evaluation, items, numpy_protocol, reductions, shapes, standard
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import Operators, is_operand
 from .methods.places import Places
 from .methods.repr import html, summary
+from .missing.messages import missing_method
 from .stored import leaf_of
 
 
@@ -44,6 +45,9 @@ class Array(Operators, Values, Places, Collection):
         self._writes = 0  # assignments since it was in memory
         own = isinstance(hint, grids.Grid)
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_method(name)  # its text is made when it is shown
 
     # What it is ----------------------------------------------------------------------------
 
@@ -135,10 +139,34 @@ class Array(Operators, Values, Places, Collection):
     ravel = flatten = shapes.ravel
     squeeze = shapes.squeeze
     swapaxes = shapes.swapaxes
+    diagonal = shapes.diagonal
+    mT = property(standard.matrix_transpose)
+    real, imag = property(standard.real), property(standard.imag)
+    conj = conjugate = standard.conjugate
+    copy = standard.copy
+    device, to_device = property(standard.device), standard.to_device
+    __array_namespace__ = standard.namespace
+    __dlpack__, __dlpack_device__ = standard.dlpack, standard.dlpack_device
 
-    def astype(self, dtype: Any, copy: bool = True) -> Array:
-        """Elements converted to ``dtype``."""
-        return self._view(build.cast(self._expr, dtypes.check(dtype)), self._grid)
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Array:
+        """Convert the elements to another dtype: `speedcube.astype`, with NumPy's keywords.
+
+        ``order`` and ``subok`` decide nothing here; ``copy=False`` gives the array itself where it
+        has the dtype. `DTypeError`, a TypeError, where ``casting`` does not allow it.
+        """
+        name = dtypes.check(dtype)
+        if not np.can_cast(self.dtype, name, casting):
+            raise DTypeError(f"{self.dtype} cannot become {name} with casting={casting!r}")
+        if not copy and name == self._expr.dtype:
+            return self
+        return self._view(build.cast(self._expr, name), self._grid)
 
     def round(self, decimals: int = 0) -> Array:
         """To the nearest whole number, ties to even (``decimals`` must be 0); integers stay."""

@@ -1,53 +1,72 @@
-"""Arrays from values in memory, from files and Dask arrays, and from nothing but their shape."""
+"""Arrays of one value, from nothing but their shape; and coordinates."""
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ParameterError, ShapeError, UnsafeFileError
+from ..errors import DTypeError, ParameterError
 from ..expr import build
-from ..expr.nodes import Deferred, Leaf, Position, Shape, Stored, c_strides, const
-from ..interop.chunks import eye_grid
-from .array import Array, array_of
-from .elementwise import floor, where
-from .stored import leaf_of
+from ..expr.nodes import Leaf, Position, Shape, const
+from .array import Array
+from .devices import checked_device, checked_like, checked_order
 
 
-def asarray(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """An array that reads ``value`` when it is computed: NumPy, CuPy, DLPack, lists, scalars.
+def made(name: str, order: Any, device: Any, like: Any = None) -> bool:
+    """Whether what the function ``name`` makes is to lie on a GPU; its keywords are checked."""
+    checked_order(name, order)
+    checked_like(name, like)
+    return checked_device(name, device)
 
-    NumPy and CuPy arrays are not copied: what they hold when `Array.compute` runs is what counts.
-    So a write in between changes the result, also of what was built before it: `array` copies at
-    once, for buffers that are filled again (``x = sc.asarray(buffer)``, ``buffer[:] = ...``).
-    Raises `DTypeError` for object, string, complex and other dtypes speedcube has no kernels for.
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
+    """Make an array of one value everywhere. It needs no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The sizes.
+    fill_value : number
+        The value.
+    dtype : dtype, optional
+        That of the value where it is left out.
+    order : {"C", "F"}
+        NumPy's word for the layout in memory; it decides no value.
+    device : str, optional
+        Where the array is to lie: ``"cpu"``, ``"cuda:0"`` ...
+    like : array, optional
+        NumPy's; the result is a speedcube array.
+    chunks : optional
+        The grid that the array shows to Dask; no value depends on it.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    ValueError
+        If the value does not fit the dtype, or a size is negative.
+
+    Examples
+    --------
+    >>> sc.full((2, 2), 7).compute()
+    array([[7, 7],
+           [7, 7]])
     """
-    if isinstance(value, Array):
-        return value if dtype is None else value.astype(dtype)
-    leaf, gpu = leaf_of(value)
-    array = Array(leaf, gpu=gpu, hint=chunks)
-    return array if dtype is None else array.astype(dtype)
-
-
-def array(value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """An array of its own copy of ``value``, taken now: later writes to ``value`` change nothing.
-
-    A speedcube array is given back as it is, nothing computed: `Array.persist` holds its values.
-    Raises what `asarray` raises.
-    """
-    if isinstance(value, Array):
-        return asarray(value, dtype)
-    source = leaf_of(value)[0].source
-    assert isinstance(source, Stored)
-    return asarray(source.buffer.copy(), dtype, chunks=chunks)
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """``fill_value`` everywhere."""
+    gpu = made("full", order, device, like)
     scalar = np.asarray(fill_value)
     if scalar.shape:
         raise ParameterError(
@@ -61,160 +80,139 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) 
         if not limits.min <= fill_value <= limits.max:
             raise ParameterError(f"{fill_value} does not fit {name} ({limits.min}..{limits.max})")
     value = scalar.astype(name).item()
-    return Array(const(value, name, build.check_shape(shape)), hint=chunks)
+    return Array(const(value, name, build.check_shape(shape)), gpu=gpu, hint=chunks)
 
 
-def zeros(shape: Any, dtype: Any = "float64", *, chunks: Any = None) -> Array:
-    """Zeros."""
-    return full(shape, 0, dtype, chunks=chunks)
+def _constant(name: str, value: int, shape: Any, dtype: Any, options: Any) -> Array:
+    """What `zeros`, `ones` and `empty` are: ``value`` everywhere, float64 unless told otherwise."""
+    if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
+        raise DTypeError(
+            f"{name}: {dtype} is no dtype; the sizes of several axes are one tuple: "
+            f"{name}(({shape}, {dtype}))"
+        )
+    order, device, like, chunks = options
+    gpu = made(name, order, device, like)
+    kind = dtypes.check("float64" if dtype is None else dtype)
+    constant = bool(value) if kind == "bool" else float(value) if dtypes.is_float(kind) else value
+    return Array(const(constant, kind, build.check_shape(shape)), gpu=gpu, hint=chunks)
 
 
-def ones(shape: Any, dtype: Any = "float64", *, chunks: Any = None) -> Array:
-    """Ones."""
-    return full(shape, 1, dtype, chunks=chunks)
+def zeros(
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
+    """Make an array of zeros. It needs no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The sizes.
+    dtype : dtype, optional
+        float64 where it is left out.
+    order, device, like, chunks : optional
+        As in `full`.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> sc.zeros(3).compute()
+    array([0., 0., 0.])
+    """
+    return _constant("zeros", 0, shape, dtype, (order, device, like, chunks))
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """``fill_value`` in the shape of ``x``, and in its dtype unless ``dtype`` is given."""
-    array = array_of(x)
-    grid = array._grid if chunks is None else chunks
-    return full(array.shape, fill_value, array.dtype if dtype is None else dtype, chunks=grid)
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
+    """Make an array of ones. It needs no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The sizes.
+    dtype : dtype, optional
+        float64 where it is left out.
+    order, device, like, chunks : optional
+        As in `full`.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> sc.ones((2, 2), dtype=sc.int8).compute()
+    array([[1, 1],
+           [1, 1]], dtype=int8)
+    """
+    return _constant("ones", 1, shape, dtype, (order, device, like, chunks))
 
 
-def zeros_like(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """Zeros in the shape and dtype of ``x``."""
-    return full_like(x, 0, dtype, chunks=chunks)
+def empty(
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
+    """Make an array whose values do not matter: zeros, so that every run has the same bits.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The sizes.
+    dtype : dtype, optional
+        float64 where it is left out.
+    order, device, like, chunks : optional
+        As in `full`.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> sc.empty((2, 3)).shape
+    (2, 3)
+    """
+    return _constant("empty", 0, shape, dtype, (order, device, like, chunks))
 
 
-def ones_like(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """Ones in the shape and dtype of ``x``."""
-    return full_like(x, 1, dtype, chunks=chunks)
-
-
-def _coordinate(shape: Shape, axis: int) -> Array:
+def coordinate(shape: Shape, axis: int) -> Array:
     """The index along ``axis``, int64."""
     strides = tuple(int(k == axis) for k in range(len(shape)))
     return Array(Leaf(Position(), shape, 0, strides))
-
-
-def eye(
-    n: int, m: int | None = None, k: int = 0, dtype: Any = "float64", *, chunks: Any = None
-) -> Array:
-    """Ones on diagonal ``k``, zeros elsewhere."""
-    shape = build.check_shape((n, n if m is None else m))
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise ParameterError(f"k, the diagonal, must be an integer, not {k!r}")
-    on_diagonal = _coordinate(shape, 1) - _coordinate(shape, 0) == k
-    expr = on_diagonal.astype(dtype)._expr
-    return Array(expr, hint=eye_grid(chunks, shape, expr.dtype))
-
-
-def arange(
-    start: float,
-    stop: float | None = None,
-    step: float = 1,
-    dtype: Any = None,
-    *,
-    chunks: Any = None,
-) -> Array:
-    """``start + step * k`` below ``stop``; one rounding each for floats (fewer than a loop's).
-
-    `ParameterError` where an integer dtype cannot hold the numbers.
-    """
-    start, stop = (0, start) if stop is None else (start, stop)
-    if step == 0:
-        raise ParameterError("step must not be 0")
-    _finite("arange", start, stop, step)
-    whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
-    if whole:
-        start, stop, step = int(start), int(stop), int(step)
-    count = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
-    index = _coordinate(build.check_shape(count), 0)
-    name = dtypes.check(dtype or ("int64" if whole else "float64"))
-    if count and dtypes.is_integer(name):
-        _holds(name, start, start + step * (count - 1))
-    if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
-        numbers = index * _wrapped(step) + _wrapped(start)
-    else:
-        numbers = index.astype("float64") * float(step) + float(start)
-    return Array(numbers.astype(name)._expr, hint=chunks)
-
-
-def _holds(dtype: str, first: float, last: float) -> None:
-    limits = np.iinfo(dtype)
-    for value in (first, last):
-        if not limits.min <= int(value) <= limits.max:
-            raise ParameterError(
-                f"arange: {value} does not fit {dtype} ({limits.min}..{limits.max}); give another "
-                "dtype, for example dtype='uint64' or 'float64'"
-            )
-
-
-def _wrapped(value: float) -> int:
-    """``value`` modulo 2**64, as an int64."""
-    return (int(value) + 2**63) % 2**64 - 2**63
-
-
-def _finite(name: str, *values: Any) -> None:
-    for value in values:
-        if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
-            raise ParameterError(f"{name} takes finite numbers, not {value!r}")
-
-
-def linspace(
-    start: float,
-    stop: float,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: Any = "float64",
-    *,
-    chunks: Any = None,
-) -> Array:
-    """``num`` evenly spaced numbers from ``start`` to ``stop``; the last is exactly ``stop``.
-
-    An integer dtype takes the floor of each.
-    """
-    _finite("linspace", start, stop)
-    (count,) = build.check_shape(num)
-    spaces = count - 1 if endpoint else count
-    step = (stop - start) / spaces if spaces > 0 else math.nan
-    index = _coordinate((count,), 0)
-    values = index.astype("float64") * step + float(start)
-    if endpoint and count > 1:
-        values = where(index == count - 1, float(stop), values)
-    elif count == 1:
-        values = full((1,), float(start))
-    if dtypes.is_integer(dtypes.check(dtype)):
-        values = floor(values)
-    return Array(values.astype(dtype)._expr, hint=chunks)
-
-
-def from_npy(path: str | Path) -> Array:
-    """A ``.npy`` file, memory-mapped; `UnsafeFileError` for one that holds pickled objects."""
-    with open(path, "rb") as file:
-        if file.read(6) != b"\x93NUMPY":
-            raise UnsafeFileError(f"{path} cannot be read: it does not begin as a .npy file does")
-    try:
-        return asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError) as err:
-        raise UnsafeFileError(
-            f"{path} cannot be read without unpickling or is no .npy file ({err}); "
-            "pickled files are never loaded"
-        ) from err
-
-
-def from_dask_array(collection: Any) -> Array:
-    """A Dask array as a source: computed to memory when it is needed."""
-    is_dask = hasattr(collection, "__dask_graph__")
-    if not is_dask or not isinstance(getattr(collection, "chunks", None), tuple):
-        way = "compute it first, and use" if is_dask else "use"
-        raise DTypeError(f"{type(collection).__name__} is no Dask array; {way} speedcube.asarray")
-    name = dtypes.check(collection.dtype)
-    if any(math.isnan(n) for n in collection.shape):
-        raise ShapeError(
-            f"a Dask array of unknown shape {collection.shape}; call its "
-            "compute_chunk_sizes() first"
-        )
-    shape = tuple(int(n) for n in collection.shape)
-    source = Deferred(collection, name, shape)
-    return Array(Leaf(source, shape, 0, c_strides(shape)), hint=collection.chunks)

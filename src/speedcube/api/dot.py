@@ -10,15 +10,34 @@ from ..interop.chunks import reduced
 from .array import Array, array_of, elementwise
 
 
-def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
-    """The dot products of the vectors along ``axis``; the other axes broadcast.
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """Multiply vectors: the dot products along an axis.
 
     Of floats each is the exact sum of the exact products, rounded once to their common dtype: no
     product overflows or vanishes on the way, and no order, split or device can change a bit.
     Integers wrap in their common dtype; of bool it is whether any pair is true.
 
-    Raises `ShapeError` where the vectors differ in length, `AxisError` for an axis that one of the
-    arrays has not.
+    Parameters
+    ----------
+    x1, x2 : array
+        The vectors. The other axes broadcast.
+    axis : int
+        Along which axis they lie.
+
+    Returns
+    -------
+    Array
+        The products, without the axis.
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length, or one of the arrays has no such axis.
+
+    Examples
+    --------
+    >>> sc.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).compute()
+    array([3., 7.])
     """
     x, y = (_last(array_of(vectors), axis) for vectors in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
@@ -32,20 +51,83 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
 
 
 def dot(a: Any, b: Any) -> Array:
-    """The dot product of two vectors (see `vecdot`); ``a * b`` where one of them is a number."""
+    """Multiply two vectors: their dot product, an exact sum rounded once.
+
+    Parameters
+    ----------
+    a, b : array
+        Two vectors; or a number and an array, which is multiplied by it.
+
+    Returns
+    -------
+    Array
+        The product.
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length, or an array has more axes.
+
+    Examples
+    --------
+    >>> sc.dot([1, 2, 3], [4, 5, 6]).compute()
+    np.int64(32)
+    """
     x, y = array_of(a), array_of(b)
     if not x.shape or not y.shape:
         return elementwise("multiply", a, b)
     return _of_vectors("dot", x, y)
 
 
-def vdot(a: Any, b: Any) -> Array:
-    """The dot product of all elements of ``a`` and ``b``, in C order (see `vecdot`)."""
+def vdot(a: Any, b: Any, /) -> Array:
+    """Multiply all elements of two arrays, in C order, and sum: an exact sum, rounded once.
+
+    Parameters
+    ----------
+    a, b : array
+        Arrays of as many elements.
+
+    Returns
+    -------
+    Array
+        The product.
+
+    Raises
+    ------
+    ValueError
+        If one has more elements than the other.
+
+    Examples
+    --------
+    >>> sc.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]]).compute()
+    np.int64(10)
+    """
     return vecdot(array_of(a).ravel(), array_of(b).ravel())
 
 
-def matmul(x1: Any, x2: Any) -> Array:
-    """``x1 @ x2`` of two vectors: their dot product (see `vecdot`)."""
+def matmul(x1: Any, x2: Any, /) -> Array:
+    """Multiply two vectors: ``x1 @ x2``, an exact sum rounded once.
+
+    Parameters
+    ----------
+    x1, x2 : array
+        The vectors.
+
+    Returns
+    -------
+    Array
+        Their dot product.
+
+    Raises
+    ------
+    ValueError
+        If they differ in length, or have more axes than one.
+
+    Examples
+    --------
+    >>> sc.matmul([1, 2, 3], [4, 5, 6]).compute()
+    np.int64(32)
+    """
     return _of_vectors("@ (matmul)", array_of(x1), array_of(x2))
 
 

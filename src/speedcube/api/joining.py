@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
-from ..errors import ParameterTypeError, ShapeError
+from ..errors import DTypeError, ParameterTypeError, ShapeError, UnsupportedError
 from ..expr import build
 from ..expr.nodes import Expr
 from ..expr.piecewise.build import concatenated
@@ -14,20 +16,93 @@ from .array import Array, array_of
 from .shapes import expand_dims
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
-    """``arrays`` one after the other along ``axis`` (None: all of their elements, in C order).
+def concatenate(
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: None = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Array:
+    """Put arrays one after the other along an axis.
 
-    The dtype is NumPy's for them together, unless one is given.
+    Parameters
+    ----------
+    arrays : sequence of arrays
+        Arrays of one shape but for the axis.
+    axis : int or None
+        Along which axis; None takes all of their elements, in C order.
+    out : None
+        Not there: arrays are computed when they are asked for.
+    dtype : dtype, optional
+        The dtype of the result, else NumPy's for them together.
+    casting : str
+        What may become what, by NumPy's rules.
+
+    Returns
+    -------
+    Array
+        All of them: where it is read, each region is computed from the array that lies there.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their shapes do not fit.
+
+    Examples
+    --------
+    >>> sc.concatenate([sc.arange(3), sc.zeros(1, int)]).compute()
+    array([0, 1, 2, 0])
     """
     several = _arrays("concatenate", arrays)
+    if out is not None:
+        raise UnsupportedError("concatenate takes no out=: say out[...] = result.compute()")
     if axis is None:
         several, axis = [one.reshape(-1) for one in several], 0
     name = None if dtype is None else dtypes.check(dtype)
-    return _joined(several, concatenated([one._expr for one in several], axis, name))
+    result = _joined(several, concatenated([one._expr for one in several], axis, name))
+    for one in several:
+        if not np.can_cast(one.dtype, result.dtype, casting):
+            raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
+    return result
 
 
-def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Array:
-    """``arrays`` of one shape along a new ``axis``."""
+concat = concatenate
+
+
+def stack(
+    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Array:
+    """Put arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of arrays
+        Arrays of one shape.
+    axis : int
+        Where the new axis stands in the result.
+    out : None
+        Not there: arrays are computed when they are asked for.
+    dtype, casting : optional
+        As in `concatenate`.
+
+    Returns
+    -------
+    Array
+        All of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their shapes differ.
+
+    Examples
+    --------
+    >>> sc.stack([sc.arange(2), sc.arange(2)], axis=1).compute()
+    array([[0, 0],
+           [1, 1]])
+    """
     several = _arrays("stack", arrays)
     if not several:
         raise ShapeError("stack needs at least one array")
@@ -36,37 +111,151 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Array:
         listed = " and ".join(map(str, sorted(shapes)[:2]))
         raise ShapeError(f"stack wants arrays of one shape, not {listed}")
     k = build.check_axis(axis, several[0].ndim + 1)
-    return concatenate([expand_dims(one, k) for one in several], k, dtype)
+    raised = [expand_dims(one, k) for one in several]
+    return concatenate(raised, k, out, dtype=dtype, casting=casting)
 
 
-def hstack(arrays: Any, dtype: Any = None) -> Array:
-    """``arrays`` side by side: along the second axis, vectors along the first."""
-    several = [one.reshape(1) if not one.ndim else one for one in _arrays("hstack", arrays)]
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+    """Put arrays side by side: along the second axis, vectors along the first.
+
+    Parameters
+    ----------
+    tup : sequence of arrays
+        The arrays.
+    dtype, casting : optional
+        As in `concatenate`.
+
+    Returns
+    -------
+    Array
+        All of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their shapes do not fit.
+
+    Examples
+    --------
+    >>> sc.hstack([sc.arange(2), sc.arange(3)]).compute()
+    array([0, 1, 0, 1, 2])
+    """
+    several = [one.reshape(1) if not one.ndim else one for one in _arrays("hstack", tup)]
     vectors = bool(several) and several[0].ndim == 1
-    return concatenate(several, 0 if vectors else 1, dtype)
+    return concatenate(several, 0 if vectors else 1, dtype=dtype, casting=casting)
 
 
-def vstack(arrays: Any, dtype: Any = None) -> Array:
-    """``arrays`` on top of each other: along the first axis; a vector is a row."""
-    several = _arrays("vstack", arrays)
-    return concatenate([_of_axes(one, 2) for one in several], 0, dtype)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+    """Put arrays on top of each other: along the first axis; a vector is a row.
+
+    Parameters
+    ----------
+    tup : sequence of arrays
+        The arrays.
+    dtype, casting : optional
+        As in `concatenate`.
+
+    Returns
+    -------
+    Array
+        All of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their shapes do not fit.
+
+    Examples
+    --------
+    >>> sc.vstack([sc.arange(2), sc.ones((1, 2), int)]).compute()
+    array([[0, 1],
+           [1, 1]])
+    """
+    several = _arrays("vstack", tup)
+    return concatenate([_of_axes(one, 2) for one in several], 0, dtype=dtype, casting=casting)
 
 
-def dstack(arrays: Any) -> Array:
-    """``arrays`` behind each other: along the third axis; a vector is a row."""
-    several = (_of_axes(one, 2) for one in _arrays("dstack", arrays))
+def dstack(tup: Any) -> Array:
+    """Put arrays behind each other: along the third axis; a vector is a row.
+
+    Parameters
+    ----------
+    tup : sequence of arrays
+        The arrays.
+
+    Returns
+    -------
+    Array
+        All of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their shapes do not fit.
+
+    Examples
+    --------
+    >>> sc.dstack([sc.arange(2), sc.arange(2)]).shape
+    (1, 2, 2)
+    """
+    several = (_of_axes(one, 2) for one in _arrays("dstack", tup))
     return concatenate([one if one.ndim > 2 else one[..., None] for one in several], 2)
 
 
-def column_stack(arrays: Any) -> Array:
-    """``arrays`` as columns, matrices as the columns that they have."""
-    several = _arrays("column_stack", arrays)
+def column_stack(tup: Any) -> Array:
+    """Put arrays side by side as columns, matrices as the columns that they have.
+
+    Parameters
+    ----------
+    tup : sequence of arrays
+        Vectors and matrices.
+
+    Returns
+    -------
+    Array
+        All of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or their lengths differ.
+
+    Examples
+    --------
+    >>> sc.column_stack([sc.arange(2), sc.ones(2, int)]).compute()
+    array([[0, 1],
+           [1, 1]])
+    """
+    several = _arrays("column_stack", tup)
     return concatenate([one if one.ndim > 1 else one.reshape(-1, 1) for one in several], 1)
 
 
-def append(x: Any, values: Any, axis: int | None = None) -> Array:
-    """``x``, and ``values`` behind it along ``axis`` (None: both as vectors)."""
-    return concatenate((x, values), axis)
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+    """Put values behind an array.
+
+    Parameters
+    ----------
+    arr, values : array
+        What comes first, and what comes behind it.
+    axis : int, optional
+        Along which axis; both as vectors where it is left out.
+
+    Returns
+    -------
+    Array
+        Both.
+
+    Raises
+    ------
+    ValueError
+        If their shapes do not fit.
+
+    Examples
+    --------
+    >>> sc.append(sc.arange(3), 7).compute()
+    array([0, 1, 2, 7])
+    """
+    return concatenate((arr, values), axis)
 
 
 def _of_axes(array: Array, ndim: int) -> Array:

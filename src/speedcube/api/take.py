@@ -8,8 +8,8 @@ from ..errors import ParameterError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
 from .array import Array, array_of
-from .creation import asarray
 from .indexing.places import checked
+from .sources import asarray
 
 
 def take(

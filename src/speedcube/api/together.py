@@ -32,12 +32,33 @@ def compute(
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> tuple[Any, ...]:
-    """The values of ``arrays`` as a tuple, computed together.
+    """Compute several arrays together.
 
     What several of them need is made once, and results over the same elements share one reading of
-    the data: a sum, a maximum and a deviation take little longer than the slowest of them. Arrays
-    may lie in lists, tuples, dictionaries and sets; what is no array comes back as it is. Dask's
-    collections among them are computed by Dask. The keywords are those of `Array.compute`.
+    the data: a sum, a maximum and a deviation take little longer than the slowest of them.
+
+    Parameters
+    ----------
+    *arrays : arrays, or lists, tuples, dictionaries and sets of them
+        What is no array comes back as it is. Dask's collections are computed by Dask.
+    on, scheduler, to, num_workers, worker_timeout, optimize_graph, unknown : optional
+        As in `Array.compute`.
+
+    Returns
+    -------
+    tuple
+        The values of each.
+
+    Raises
+    ------
+    RungError
+        If this machine lacks the rung.
+
+    Examples
+    --------
+    >>> x = sc.arange(10)
+    >>> sc.compute(x.sum(), x.max())
+    (np.int64(45), np.int64(9))
     """
     check_keywords("compute", unknown, _KEYWORDS)
 
@@ -59,7 +80,31 @@ def persist(
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> tuple[Any, ...]:
-    """``arrays`` with their values in memory, computed together; see `compute`."""
+    """Compute several arrays together, and hold their values in memory.
+
+    Parameters
+    ----------
+    *arrays : arrays, or lists, tuples, dictionaries and sets of them
+        As in `compute`.
+    on, scheduler, num_workers, worker_timeout, optimize_graph, unknown : optional
+        As in `Array.persist`.
+
+    Returns
+    -------
+    tuple
+        Arrays with the values in memory.
+
+    Raises
+    ------
+    RungError
+        If this machine lacks the rung.
+
+    Examples
+    --------
+    >>> (held,) = sc.persist(sc.arange(3) * 2)
+    >>> held.compute()
+    array([0, 2, 4])
+    """
     check_keywords("persist", unknown, _KEYWORDS.replace(" to,", ""))
 
     def values(found: Sequence[Array]) -> list[Any]:
@@ -109,12 +154,33 @@ def _where(
 
 @contextmanager
 def cache(limit: int | str) -> Iterator[Kept]:
-    """Within the block, keep values up to ``limit`` bytes (``"2GB"``) and use them again.
+    """Keep values within the block, and use them again.
 
     Every result, and every reduction and running sum on the way to one, is kept in host memory; an
     expression that has been computed, or a part of one, is not computed again. The values used
     longest ago go first. What was computed from an array in memory stays as it was when that array
     is written to: write to it before the block or after it.
+
+    Parameters
+    ----------
+    limit : int or str
+        How many bytes: ``"2GB"``.
+
+    Returns
+    -------
+    context manager
+        For ``with``.
+
+    Raises
+    ------
+    ValueError
+        If it is no positive number of bytes.
+
+    Examples
+    --------
+    >>> with sc.cache("100MB"):
+    ...     float(sc.ones(10).sum())
+    10.0
     """
     try:
         size = parse_bytes(limit)

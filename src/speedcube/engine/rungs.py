@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from numbers import Integral
@@ -141,6 +140,8 @@ _ALSO_CALLED: Final = {
 
 def _meant(on: str) -> str:
     """The rung that was probably meant, as a question."""
+    from difflib import get_close_matches
+
     kind, colon, number = on.strip().lower().partition(":")
     near = _ALSO_CALLED.get(kind) or next(iter(get_close_matches(kind, _KINDS, 1, _ALIKE)), None)
     meant = f"{near}{colon}{number}"

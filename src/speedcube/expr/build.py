@@ -16,6 +16,7 @@ from ..errors import (
     AxisTypeError,
     DTypeError,
     ParameterError,
+    ParameterTypeError,
     ShapeError,
     ShapeTypeError,
 )
@@ -196,6 +197,14 @@ def check_axis(axis: Any, ndim: int) -> int:
     if not -ndim <= k < ndim:
         raise AxisError(f"axis {k} is out of range for an array of {ndim} dimensions")
     return k % ndim
+
+
+def check_integer(name: str, value: Any) -> int:
+    """``value``, the parameter ``name``, as an integer; `ParameterTypeError` otherwise."""
+    try:
+        return operator.index(value)
+    except TypeError as err:
+        raise ParameterTypeError(f"{name} must be an integer, not {value!r}") from err
 
 
 def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:

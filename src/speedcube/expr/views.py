@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import AxisError, ShapeError
-from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
+from .nodes import Expr, Leaf, Map, Shape, const, countable, walk, whole
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -162,6 +162,21 @@ def turned(old: Shape, axes: tuple[int, ...]) -> Affine:
     where = {axis: new for new, axis in enumerate(axes)}
     shape = tuple(old[k] for k in axes)
     return Affine(shape, tuple(Axis(where[k], 0, 1) for k in range(len(axes))))
+
+
+def diagonal(root: Expr, offset: int, first: int, second: int) -> Expr:
+    """The diagonals of ``root`` in the plane of two axes, as its last axis."""
+    rows, columns = root.shape[first], root.shape[second]
+    start = (max(-offset, 0), max(offset, 0))
+    length = max(0, min(rows - start[0], columns - start[1]))
+    others = [k for k in range(len(root.shape)) if k not in (first, second)]
+    shape = (*(root.shape[k] for k in others), length)
+    if not length:
+        return const(0, root.dtype, shape)
+    places = {axis: Axis(k, 0, 1) for k, axis in enumerate(others)}
+    last = len(others)
+    places |= {first: Axis(last, start[0], 1), second: Axis(last, start[1], 1)}
+    return apply(root, Affine(shape, tuple(places[k] for k in range(len(root.shape)))))
 
 
 def broadcast_to(root: Expr, shape: Shape) -> Expr:

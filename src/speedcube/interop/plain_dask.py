@@ -54,7 +54,7 @@ class Block(ContextDecorator):
 
 
 def on(where: Any) -> Block:
-    """Inside the block speedcube's arrays, and plain Dask code, run on ``where``.
+    """Run speedcube's arrays, and plain Dask code, on ``where`` inside the block.
 
     ========================== ============================================= =========
     ``where``                  plain Dask code runs on                       chunks
@@ -81,8 +81,28 @@ def on(where: Any) -> Block:
 
     What is returned can be kept and used for many blocks, nested too, and as a decorator.
 
-    Raises `RungError` at the start of the block where this machine lacks the rung, and
-    `SchedulerError` where no scheduler answers.
+    Parameters
+    ----------
+    where : str, Client, cluster or address
+        As in the table.
+
+    Returns
+    -------
+    Block
+        For ``with``, or as a decorator.
+
+    Raises
+    ------
+    RungError
+        At the start of the block, if this machine lacks the rung.
+    SchedulerError
+        At the start of the block, if no scheduler answers.
+
+    Examples
+    --------
+    >>> with sc.on("core"):
+    ...     float(sc.ones(10).sum())
+    10.0
     """
     return Block(where)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..api import elementwise as sc
 from ..api.array import Array
-from ..api.creation import asarray
+from ..api.sources import asarray
 from ..errors import ParameterError, ParameterTypeError
 from ..expr import build
 from ..expr.nodes import Shape

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import dtypes
 from ..api.array import Array
-from ..api.creation import asarray
+from ..api.sources import asarray
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape

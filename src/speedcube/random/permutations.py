@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..api.array import Array
-from ..api.creation import asarray
+from ..api.sources import asarray
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr import build, gather
 from ..expr.nodes import Const, Leaf, Map, Position, Shape, const, whole

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..api import elementwise as sc
 from ..api.array import Array
-from ..api.creation import asarray
+from ..api.sources import asarray
 from ..errors import DTypeError, ParameterError
 from .draws import Draws, shown, sources
 from .parameters import (

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from ..api import elementwise as sc
 from ..api.array import Array
-from ..api.creation import arange, asarray, full, zeros
+from ..api.creation import full, zeros
+from ..api.namespace.ranges import arange
 from ..api.shapes import broadcast_to
+from ..api.sources import asarray
 from ..errors import ParameterError, ParameterTypeError, ShapeError
 from ..expr.nodes import Shape
 from .discrete import binomials, hypergeometrics

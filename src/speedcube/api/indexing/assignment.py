@@ -14,8 +14,9 @@ from ...expr.nodes import Expr, Leaf, Position, Shape, const
 from ...expr.piecewise.assigned import assigned
 from ...expr.views import Affine, Axis
 from ..array import Array, array_of
-from ..creation import asarray, full
+from ..creation import full
 from ..elementwise import where
+from ..sources import asarray
 from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from .own_memory import own_memory
 from .places import mask_of

@@ -16,8 +16,8 @@ from ...expr.analysis import analyse
 from ...expr.nodes import Expr
 from ...expr.push import push_shape
 from ..array import Array
-from ..creation import asarray
 from ..elementwise import where
+from ..sources import asarray
 from ..stored import leaf_of
 
 

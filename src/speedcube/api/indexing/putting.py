@@ -9,8 +9,8 @@ import numpy as np
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
-from ..creation import arange
 from ..elementwise import where
+from ..namespace.ranges import arange
 from ..shapes import broadcast_to
 from ..take import take
 from .places import mask_of

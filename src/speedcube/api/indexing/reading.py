@@ -9,7 +9,7 @@ from ...expr import gather
 from ...expr.nodes import Shape
 from ...expr.views import broadcast_shapes, broadcast_to
 from ..array import Array
-from ..creation import asarray
+from ..sources import asarray
 from .keys import Key, check_mask, entries, lone_mask, parsed
 from .places import checked, mask_of
 from .selection import Selection

@@ -71,11 +71,18 @@ class Selection(Array):
             return super().ndim
         return self._values.ndim - self._mask.array.ndim + 1
 
-    def astype(self, dtype: Any, copy: bool = True) -> Array:
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Array:
         """Elements converted to ``dtype``."""
         if not self.selecting:
-            return super().astype(dtype, copy)
-        return Selection(self._values.astype(dtype, copy), self._mask)
+            return super().astype(dtype, order, casting, subok, copy)
+        return Selection(self._values.astype(dtype, order, casting, subok, copy), self._mask)
 
     def __repr__(self) -> str:
         if not self.selecting:

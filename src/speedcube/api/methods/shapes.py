@@ -1,21 +1,44 @@
-"""`Array`'s methods that give the same elements in another shape or order of axes."""
+"""`Array`'s views: methods, written as functions of a lazy array."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ...errors import AxisError, ShapeError
+from ...errors import AxisError, ParameterError, ShapeError
 from ...expr import build, views
+from ...expr.nodes import Expr, Leaf, Stored, c_strides
 from ...interop import chunks as grids
+from ..devices import checked_order
 from .lazy import A
 
 
 def transpose(self: A, *axes: Any) -> A:
-    """Axes in another order (default: reversed)."""
+    """Return the array with its axes in another order.
+
+    Parameters
+    ----------
+    *axes : int, or one tuple of int, or None
+        The old axes in their new order; reversed where none is given.
+
+    Returns
+    -------
+    Array
+        A view of the same elements.
+
+    Raises
+    ------
+    ValueError
+        If the axes are no permutation.
+
+    Examples
+    --------
+    >>> sc.ones((2, 3, 4)).transpose(1, 0, 2).shape
+    (3, 2, 4)
+    """
     ndim = len(self._expr.shape)
     order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
-    if not order or order[0] is None:
+    if axes in ((), (None,)):
         order = tuple(range(ndim))[::-1]
     order = tuple(build.check_axis(axis, ndim) for axis in order)
     if sorted(order) != list(range(ndim)):
@@ -23,22 +46,119 @@ def transpose(self: A, *axes: Any) -> A:
     return self._view(views.transpose(self._expr, order), grids.transposed(self._grid, order))
 
 
-def reshape(self: A, *shape: Any) -> A:
-    """The same elements in another shape; `ShapeError` where that would need a copy."""
-    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    size = math.prod(self._expr.shape)
-    expr = views.reshape(self._expr, build.infer_shape(tuple(wanted), size))
-    return self._view(expr, grids.reshaped(self._grid, expr.shape, expr.dtype))
+def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) -> A:
+    """Return the same elements in another shape.
+
+    Parameters
+    ----------
+    *shape : int, or one tuple of int
+        The new sizes; one may be -1.
+    order : {"C", "F", "A"}
+        In which order elements are read and placed: the last axis fastest, or the first. ``"A"``
+        is ``"F"`` for data that lie so in memory.
+    copy : bool, optional
+        False refuses what has to be copied when it is computed.
+
+    Returns
+    -------
+    Array
+        A view where strides say it all; else the elements are put in order when they are needed.
+
+    Raises
+    ------
+    ValueError
+        If the sizes do not multiply to the same number of elements.
+
+    Examples
+    --------
+    >>> sc.arange(6).reshape(2, -1, order="F").compute()
+    array([[0, 2, 4],
+           [1, 3, 5]])
+    """
+    wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
+    listed = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
+    new = build.infer_shape(listed, math.prod(self._expr.shape))
+    backwards = runs_backwards("reshape", self._expr, order)
+    source = views.transpose(self._expr, _reversed(self._expr)) if backwards else self._expr
+    if copy is False and not _in_place(source, new[::-1] if backwards else new):
+        raise ParameterError(
+            f"copy=False cannot be kept: {self._expr.shape} as {new} needs the elements in another "
+            "order than they lie in; leave copy out"
+        )
+    if not backwards:
+        expr = views.reshape(source, new)
+        return self._view(expr, grids.reshaped(self._grid, expr.shape, expr.dtype))
+    expr = views.reshape(source, new[::-1])
+    return self._view(views.transpose(expr, _reversed(expr)), None)
 
 
-def ravel(self: A) -> A:
-    """One axis."""
-    return reshape(self, -1)
+def _reversed(expr: Expr) -> tuple[int, ...]:
+    return tuple(range(len(expr.shape)))[::-1]
+
+
+def runs_backwards(name: str, expr: Expr, order: Any) -> bool:
+    """Whether ``order``, NumPy's word, reads the first axis of ``expr`` fastest."""
+    word = checked_order(name, order)
+    if word in "CF":
+        return word == "F"
+    if not isinstance(expr, Leaf) or not isinstance(expr.source, Stored):
+        return False
+    kept = [(n, s) for n, s in zip(expr.shape, expr.strides, strict=True) if n != 1]
+    shape, strides = tuple(n for n, _ in kept), tuple(s for _, s in kept)
+    return len(kept) > 1 and strides == c_strides(shape[::-1])[::-1]
+
+
+def _in_place(expr: Expr, shape: tuple[int, ...]) -> bool:
+    return not isinstance(expr, Leaf) or views.reshaped(expr, shape) is not None
+
+
+def ravel(self: A, order: str = "C") -> A:
+    """Return all elements along one axis.
+
+    Parameters
+    ----------
+    order : {"C", "F", "A", "K"}
+        As in `reshape`.
+
+    Returns
+    -------
+    Array
+        An array of one axis.
+
+    Examples
+    --------
+    >>> sc.asarray([[1, 2], [3, 4]]).ravel("F").compute()
+    array([1, 3, 2, 4])
+    """
+    return reshape(self, -1, order=order)
 
 
 def squeeze(self: A, axis: Any = None) -> A:
-    """Without axes of size one."""
+    """Return the array without axes of size one.
+
+    Parameters
+    ----------
+    axis : int or tuple of int, optional
+        Which of them; all where it is left out.
+
+    Returns
+    -------
+    Array
+        A view of the same elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is given whose size is not one.
+
+    Examples
+    --------
+    >>> sc.ones((1, 3, 1)).squeeze(axis=0).shape
+    (3, 1)
+    """
     shape = self._expr.shape
+    if not shape and axis in (0, -1):  # which NumPy lets through
+        return self
     drop = build.normalise_axes(axis, len(shape)) if axis is not None else None
     for k in drop or ():
         if shape[k] != 1:
@@ -49,10 +169,66 @@ def squeeze(self: A, axis: Any = None) -> A:
     return self[item]
 
 
-def swapaxes(self: A, a: int, b: int) -> A:
-    """Axes ``a`` and ``b`` exchanged."""
+def swapaxes(self: A, axis1: int, axis2: int) -> A:
+    """Return the array with two axes exchanged.
+
+    Parameters
+    ----------
+    axis1, axis2 : int
+        The axes.
+
+    Returns
+    -------
+    Array
+        A view of the same elements.
+
+    Raises
+    ------
+    AxisError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> sc.ones((2, 3, 4)).swapaxes(0, -1).shape
+    (4, 3, 2)
+    """
     ndim = len(self._expr.shape)
-    first, second = (build.check_axis(k, ndim) for k in (a, b))
+    first, second = (build.check_axis(k, ndim) for k in (axis1, axis2))
     order = list(range(ndim))
     order[first], order[second] = second, first
     return transpose(self, order)
+
+
+def diagonal(self: A, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A:
+    """Return the diagonals of matrices: a view, with the diagonal as its last axis.
+
+    Parameters
+    ----------
+    offset : int
+        Which diagonal; above the main one where it is positive.
+    axis1, axis2 : int
+        The axes of the matrices.
+
+    Returns
+    -------
+    Array
+        The diagonals.
+
+    Raises
+    ------
+    ValueError
+        If there are not two axes, or they are the same.
+
+    Examples
+    --------
+    >>> sc.arange(9).reshape(3, 3).diagonal(1).compute()
+    array([1, 5])
+    """
+    ndim = len(self._expr.shape)
+    if ndim < 2:
+        raise AxisError(f"diagonal takes an array of two axes or more, not of {ndim}")
+    first, second = (build.check_axis(k, ndim) for k in (axis1, axis2))
+    if first == second:
+        raise AxisError(f"axis1 and axis2 are the same axis, {axis1} and {axis2}")
+    expr = views.diagonal(self._expr, build.check_integer("offset", offset), first, second)
+    return self._view(expr, None)

@@ -120,6 +120,11 @@ def ladder(
         ``make`` is no such function, or ``repeat`` is below 1.
     RungError
         This machine lacks one of the rungs; nothing has run then.
+
+    Examples
+    --------
+    >>> sc.ladder(lambda: sc.ones(10).sum(), on="core", repeat=1).equal_bits
+    True
     """
     options.check_repeat(repeat, "repeat =")
     names = options.rung_names(on) if isinstance(on, str) else on

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...api.array import Array
-from ...api.creation import asarray
 from ...api.elementwise import where
+from ...api.sources import asarray
 from ...engine.rungs import Rung
 from ...errors import ParameterError
 from ...expr.nodes import Random, whole

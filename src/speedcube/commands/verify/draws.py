@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...api.array import Array
-from ...api.creation import arange
+from ...api.namespace.ranges import arange
 from ...api.take import take, take_along_axis
 from ...random import default_rng, inverse_permutation
 from . import data

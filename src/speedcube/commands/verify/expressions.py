@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...api.array import Array
-from ...api.creation import arange, asarray
 from ...api.elementwise import exp, floor, rint, sqrt, where
+from ...api.namespace.ranges import arange
+from ...api.sources import asarray
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed

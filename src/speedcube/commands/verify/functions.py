@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ... import dtypes
 from ...api.array import Array, elementwise
-from ...api.creation import asarray
+from ...api.sources import asarray
 from ...ops import OPS, Op
 from . import data
 from .sources import Make

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from ...api.elementwise import exp, maximum, sin, where
 from ...api.joining import concatenate
-from ...api.padding import pad, roll
+from ...api.namespace.padding import pad
+from ...api.namespace.repeats import roll
 from .sources import Make, rng, steps
 
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...api.array import Array
-from ...api.creation import asarray, full, zeros
+from ...api.creation import full, zeros
 from ...api.dot import dot, vecdot
+from ...api.sources import asarray
 from . import data
 from .sources import Make, cancelling, rng, stored, wild_dot
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...api.array import Array
-from ...api.creation import asarray
+from ...api.sources import asarray
 from . import data
 from .sources import Make, cancelling, rng, stored
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...api.array import Array
-from ...api.creation import asarray
+from ...api.sources import asarray
 from ...random import Generator, default_rng
 from . import data
 

@@ -11,7 +11,8 @@ import numpy as np
 from ...api.array import Array
 from ...api.elementwise import exp
 from ...api.joining import concatenate
-from ...api.padding import pad, roll
+from ...api.namespace.padding import pad
+from ...api.namespace.repeats import roll
 from ...api.shapes import broadcast_to
 from .sources import Make, rng, stored
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -68,6 +67,8 @@ _clients: dict[str, Any] = {}
 
 def _connect(**where: Any) -> Any:
     """A client, kept for the next computation on the same scheduler."""
+    import asyncio
+
     import distributed
 
     ((option, value),) = where.items()
@@ -120,6 +121,8 @@ def _address_in(file: str) -> str:
 
 async def _greet(address: str) -> None:
     """Shake hands with a scheduler; a client would wait for ever on one that only listens."""
+    import asyncio
+
     from distributed.comm.addressing import parse_address, parse_host_port
     from distributed.comm.core import connect
     from distributed.security import Security

@@ -5,7 +5,6 @@ Questions to a scheduler run on the client's event loop, and end when the connec
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
@@ -32,6 +31,8 @@ def address_of(client: Any) -> str:
 
 def on_loop(client: Any, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """What ``work`` gives on the client's loop; unlike ``client.sync`` not after that stopped."""
+    import asyncio
+
     loop = client.loop.asyncio_loop
     if loop.is_closed():
         raise closed(client)
@@ -62,6 +63,8 @@ async def standing(
     client: Any, work: Awaitable[Result], timeout: float, sayings: Sayings
 ) -> Result:
     """What ``work``, a question to the scheduler, gives; `SchedulerError` where that is lost."""
+    import asyncio
+
     address = address_of(client)
     task = asyncio.ensure_future(work)
     waited = 0.0
@@ -110,6 +113,8 @@ def reported(client: Any, failed: Callable[[], bool] = lambda: False) -> Iterato
 
     What a task raised, which ``failed`` says, stays what it is.
     """
+    import asyncio
+
     address = address_of(client)
     try:
         yield
@@ -125,6 +130,8 @@ def reported(client: Any, failed: Callable[[], bool] = lambda: False) -> Iterato
 def _translated(
     client: Any, address: str, err: BaseException, of_task: bool
 ) -> SpeedcubeError | None:
+    import asyncio
+
     from distributed.scheduler import KilledWorker
 
     if isinstance(err, KilledWorker):

@@ -6,15 +6,17 @@ is left out. A worker that was started again is a new one, at the same address t
 
 from __future__ import annotations
 
-import asyncio
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import WorkerError
 from .fingerprint import Fingerprint, expected, refusal
 from .losses import none_left, on_loop, reported
 from .patience import LOOK, SAY, Listed, WorkerKey
 from .watch import Watch, alive, identity
+
+if TYPE_CHECKING:
+    import asyncio
 
 _AGAIN: Final = 0.1  # seconds until the scheduler is asked again
 _FILES: Final = 5.0  # seconds for the list of files that goes with a refusal
@@ -44,6 +46,8 @@ def checked_workers(client: Any, answers: bool = True) -> list[Listed]:
 
 
 async def _usable(watch: Watch, answers: bool) -> list[Listed]:
+    import asyncio
+
     while True:
         there, silent = await watch.look()
         workers = alive(there)
@@ -72,6 +76,8 @@ def _unknown(there: list[Listed], workers: list[Listed], answers: bool) -> list[
 
 async def _ask(watch: Watch, new: list[Listed], answers: bool) -> bool:
     """Ask ``new`` workers; whether all have answered: one that died or is silent has not."""
+    import asyncio
+
     asked = {one: asyncio.ensure_future(_answer(watch.client, one, answers)) for one in new}
     awaited = dict.fromkeys(asked, "what it says of its speedcube")
     failed: dict[Listed, BaseException] = {}
@@ -155,6 +161,7 @@ async def _took(
 
 async def _files(client: Any, worker: Listed) -> dict[str, str]:
     """The hashes of the package's files on ``worker``, if it can tell."""
+    import asyncio
 
     def digests() -> dict[str, str]:
         from importlib import import_module

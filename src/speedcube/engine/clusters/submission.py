@@ -7,7 +7,6 @@ others have given stays.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -186,6 +185,8 @@ def _blame(client: Any, err: Exception) -> None:
 
 async def _waited(watch: Watch, submission: Submission) -> list[Any] | None:
     """The results; None where tasks have to be given to other workers."""
+    import asyncio
+
     futures = [submission.futures[name] for name in submission.results]
     task = asyncio.ensure_future(_results(futures))
     workers = 0
@@ -203,6 +204,8 @@ async def _waited(watch: Watch, submission: Submission) -> list[Any] | None:
 
 
 async def _results(futures: Sequence[Any]) -> list[Any]:
+    import asyncio
+
     return list(await asyncio.gather(*(future.result() for future in futures)))
 
 

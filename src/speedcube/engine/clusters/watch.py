@@ -6,7 +6,6 @@ process, seen by its nanny, used no time of a processor: one that is only busy i
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -90,6 +89,7 @@ class Watch:
 
     async def _used_by(self, worker: Listed) -> float | None:
         """Seconds of processor time of the worker's process; None where nobody can tell."""
+        import asyncio
 
         def used(dask_worker: Any) -> float | None:  # sent by value to the nanny
             import psutil

@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import SeedSequence
 
-from ...api.creation import arange, asarray
+from ...api.namespace.ranges import arange
+from ...api.sources import asarray
 from ...random.generator import default_rng
 from ...random.permutations import permutation_key, permuted_place
 from ...random.seeds import seed_sequence

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...api.array import Array
-from ...api.creation import asarray
+from ...api.sources import asarray
 from ...api.take import take
 from ...expr.nodes import Expr
 from .kernel import Kernel

@@ -1,0 +1,1 @@
+"""What is not there: why, and what to do instead."""

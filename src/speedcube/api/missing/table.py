@@ -1,0 +1,116 @@
+"""Names of NumPy, the Array API and Dask that are not here: refused, or later; and why.
+
+`docs/functions.md` is made of this table, and the messages of names that are missing.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+import numpy as np
+
+# Reason and way out -> names.
+REFUSED: Final[dict[str, str]] = {
+    "text and files are read and written with NumPy: read first, then speedcube.asarray; write "
+    "x.compute()": """
+        fromfile fromregex fromstring genfromtxt load loadtxt memmap save savetxt savez
+        savez_compressed""",
+    "NumPy prints values, which are computed first: x.compute()": """
+        array2string array_repr array_str base_repr binary_repr format_float_positional
+        format_float_scientific get_printoptions printoptions set_printoptions typename""",
+    "there are no dates: convert them to integers first": """
+        busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data
+        is_busday isnat timedelta64""",
+    "there are no texts and no objects: arrays hold numbers": """
+        bytes_ char character flexible frompyfunc object_ rec recarray record str_ strings void""",
+    "arrays have no layout in memory: results lie in C order, of x.compute()": """
+        asfortranarray flatiter frombuffer isfortran ndarray nditer nested_iters require""",
+    "arrays are not walked through element by element: write it as an expression, or take "
+    "x.compute()": """
+        apply_along_axis apply_over_axes broadcast fromiter ndenumerate ndindex piecewise vectorize
+        iterable""",
+    "kernels raise no floating-point warnings: see isnan and isfinite": """
+        errstate geterr geterrcall getbufsize setbufsize seterr seterrcall""",
+    "matrices are arrays of two axes: asarray": "asmatrix bmat matrix",
+    "masked arrays are not there: where, or NaN and the functions that leave it out": "ma",
+    "NumPy's classes of polynomials are for numbers: p(x) of a numpy.polynomial takes an array": """
+        poly poly1d polynomial roots""",
+    "there is no wider float than float64": "clongdouble complex256 float128 longdouble",
+    "it is of NumPy itself: take it from numpy": """
+        False_ ScalarType True_ c_ core ctypeslib dtypes emath exceptions f2py get_include
+        index_exp info lib little_endian long longlong mintypecode r_ s_ sctypeDict show_config
+        show_runtime test testing typecodes typing ufunc ulong ulonglong""",
+    "the number of axes and chunks is no choice here; give it to Dask: x.to_dask_array()": """
+        apply_gufunc as_gufunc atop blockwise coarsen map_blocks map_overlap overlap push
+        rechunk reduction reshape_blockwise shuffle unify_chunks register_chunk_type chunk_types""",
+    "files are Dask's: dask.array reads them, and speedcube.from_dask_array takes what it gives; "
+    "x.to_dask_array() is written by it": """
+        from_delayed from_npy_stack from_tiledb from_zarr store tiledb_io to_hdf5 to_npy_stack
+        to_tiledb to_zarr from_array""",
+    "it is of Dask itself: take it from dask.array": """
+        ARRAY_EXPR_ENABLED PerformanceWarning array_expr_enabled assert_eq backends builtins chunk
+        creation dispatch einsumfuncs gufunc importlib numpy_compat optimization optimize routines
+        slicing utils warnings wrap annotations""",
+}
+
+LATER: Final[dict[str, str]] = {
+    "sorting, and what needs it, is not there yet": """
+        argpartition argsort argtopk lexsort median nanmedian nanpercentile nanquantile partition
+        percentile quantile searchsorted sort sort_complex topk digitize""",
+    "sets are not there yet": """
+        in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
+        unique_inverse unique_values""",
+    "counting is not there yet": """
+        bincount histogram histogram2d histogram_bin_edges histogramdd""",
+    "products of matrices are not there yet": """
+        cross einsum einsum_path inner linalg matvec tensordot vecmat""",
+    "complex numbers are not there yet, and what makes them: hand over .real and .imag apart": """
+        angle cdouble complex128 complex64 complexfloating csingle fft iscomplex isreal
+        real_if_close""",
+}
+
+# Of NumPy's arrays: what ours have not.
+METHODS: Final[dict[str, str]] = {
+    "arrays have no memory of their own before they are computed: of x.compute()": """
+        base byteswap ctypes data flags flat getfield setfield setflags strides view""",
+    "values are computed first: x.compute()": "dump dumps tobytes tofile tolist",
+    "sorting is not there yet: np.sort(x.compute())": """
+        argpartition argsort partition searchsorted sort""",
+    "arrays keep their size: see speedcube.resize": "resize",
+    "it is Dask's: x.to_dask_array()": """
+        blocks map_blocks map_overlap npartitions partitions rechunk store to_delayed to_hdf5
+        to_zarr visualize compute_chunk_sizes dask""",
+}
+
+
+def refused(name: str) -> str | None:
+    """Why ``name`` will not be there, and what to do instead; None where nothing is said of it."""
+    return _reason(name, REFUSED)
+
+
+def later(name: str) -> str:
+    """Why a name of NumPy or Dask is not there yet, and who has it."""
+    why = _reason(name, LATER) or "it is not there yet"
+    if not hasattr(np, name):
+        return f"{why}: give it to Dask, x.to_dask_array()"
+    is_module = isinstance(getattr(np, name), ModuleType)
+    return f"{why}: {f'numpy.{name} of x.compute()' if is_module else f'np.{name}(x.compute())'}"
+
+
+def of_array(name: str) -> str | None:
+    """Why NumPy's or Dask's arrays have ``name`` and ours have not; None where they have not."""
+    why = _reason(name, METHODS)
+    return why or (f"NumPy's has: x.compute().{name}" if hasattr(np.ndarray, name) else None)
+
+
+def is_later(name: str) -> bool:
+    """Whether NumPy or Dask has ``name``."""
+    return hasattr(np, name) or _reason(name, LATER) is not None
+
+
+def _reason(name: str, table: dict[str, str]) -> str | None:
+    for why, names in table.items():
+        if name in names.split():
+            return why
+    return None

@@ -1,0 +1,300 @@
+"""Numbers at even or growing distances: `arange`, `linspace`, `logspace`, `geomspace`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import ParameterError
+from ...expr import build
+from ..array import Array, array_of, elementwise
+from ..creation import coordinate, full, made
+from ..elementwise import floor, where
+from .axes import moveaxis
+from .broadcasting import broadcast_arrays
+
+
+def arange(
+    start_or_stop: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+    chunks: Any = None,
+) -> Array:
+    """Make the numbers ``start + step * k`` below ``stop``: one rounding each for floats.
+
+    Parameters
+    ----------
+    start_or_stop : number
+        Where they begin; alone, where they end, and 0 is where they begin.
+    stop : number, optional
+        Where they end; it is not one of them.
+    step : number
+        The distance; less than zero goes down.
+    dtype : dtype, optional
+        NumPy's for these numbers where it is left out: int64 or float64.
+    device, like, chunks : optional
+        As in `full`.
+
+    Returns
+    -------
+    Array
+        An array of one axis. It needs no memory.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite, the step is 0, or the dtype cannot hold the numbers.
+
+    Examples
+    --------
+    >>> sc.arange(1, 2, 0.25).compute()
+    array([1.  , 1.25, 1.5 , 1.75])
+    """
+    gpu = made("arange", "C", device, like)
+    given = (0, start_or_stop, step) if stop is None else (start_or_stop, stop, step)
+    start, stop, step = map(_number, given)
+    if step == 0:
+        raise ParameterError("step must not be 0")
+    _finite("arange", start, stop, step)
+    if dtype is None and {type(start), type(stop), type(step)} != {int}:
+        dtype = np.result_type(np.int64, *(np.asarray(v).dtype for v in (start, stop, step)))
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
+    start, stop, step = map(int, (start, stop, step)) if whole else (start, stop, step)
+    count = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
+    index = coordinate(build.check_shape(count), 0)
+    name = dtypes.check(dtype or "int64")
+    if count and dtypes.is_integer(name):
+        _holds(name, start, start + step * (count - 1))
+    if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
+        numbers = index * _wrapped(step) + _wrapped(start)
+    else:
+        numbers = index.astype("float64") * float(step) + float(start)
+    return Array(numbers.astype(name)._expr, gpu=gpu, hint=chunks)
+
+
+def _number(value: Any) -> Any:
+    """``value``, an array without axes too, as a number."""
+    if isinstance(value, Array) and not value.shape:
+        return value.compute()
+    return value[()] if isinstance(value, np.ndarray) and not value.shape else value
+
+
+def _holds(dtype: str, first: float, last: float) -> None:
+    limits = np.iinfo(dtype)
+    for value in (first, last):
+        if not limits.min <= int(value) <= limits.max:
+            raise ParameterError(
+                f"arange: {value} does not fit {dtype} ({limits.min}..{limits.max}); give another "
+                "dtype, for example dtype='uint64' or 'float64'"
+            )
+
+
+def _wrapped(value: float) -> int:
+    """``value`` modulo 2**64, as an int64."""
+    return (int(value) + 2**63) % 2**64 - 2**63
+
+
+def _finite(name: str, *values: Any) -> None:
+    for value in values:
+        kinds = (int, float, np.integer, np.floating, np.bool)
+        if not isinstance(value, kinds) or not math.isfinite(value):
+            raise ParameterError(f"{name} takes finite numbers, not {value!r}")
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+    chunks: Any = None,
+) -> Any:
+    """Make evenly spaced numbers from one to another; the last is exactly ``stop``.
+
+    Parameters
+    ----------
+    start, stop : number or array
+        Where they begin and end.
+    num : int
+        How many.
+    endpoint : bool
+        Whether ``stop`` is one of them.
+    retstep : bool
+        Whether to give the distance, too.
+    dtype : dtype, optional
+        float64 where it is left out, or NumPy's for the arrays; of an integer dtype the floor of
+        each.
+    axis : int
+        Of arrays: where the new axis stands.
+    device, chunks : optional
+        As in `full`.
+
+    Returns
+    -------
+    Array, or a pair of it and the distance
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than none, or a number is not finite.
+
+    Examples
+    --------
+    >>> sc.linspace(0, 1, 5).compute()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    gpu = made("linspace", "C", device)
+    (count,) = build.check_shape(num)
+    spaces = count - 1 if endpoint else count
+    start, stop = _number(start), _number(stop)
+    if np.ndim(start) or np.ndim(stop):
+        values, step = _between(array_of(start), array_of(stop), count, endpoint)
+    else:
+        _finite("linspace", start, stop)
+        kind = np.result_type(*(np.asarray(v).dtype for v in (start, stop)), 0.0)
+        dtype = kind if dtype is None else dtype
+        start, stop = float(start), float(stop)
+        step = (stop - start) / spaces if spaces > 0 else math.nan
+        index = coordinate((count,), 0)
+        values = index.astype("float64") * step + start
+        if endpoint and count > 1:
+            values = where(index == count - 1, stop, values)
+        elif count == 1:
+            values = full((1,), start)
+    name = dtypes.check(values.dtype if dtype is None else dtype)
+    values = floor(values) if dtypes.is_integer(name) else values
+    grid = Array(values.astype(name)._expr, gpu=gpu or values._gpu, hint=chunks)
+    grid = moveaxis(grid, 0, axis) if axis else grid
+    return (grid, step) if retstep else grid
+
+
+def _between(start: Array, stop: Array, count: int, endpoint: bool) -> tuple[Array, Any]:
+    """`linspace` of arrays, and the distances."""
+    spaces = count - 1 if endpoint else count
+    begin, end = (one if one.dtype.kind == "f" else one.astype("float64") for one in (start, stop))
+    gap = elementwise("subtract", end, begin)
+    step = elementwise("divide", gap, float(spaces) if spaces > 0 else math.nan)
+    index = coordinate((count,), 0).reshape(count, *(1,) * gap.ndim)
+    if spaces <= 0:
+        return elementwise("add", begin, index.astype(gap.dtype) * 0 + gap * 0), step
+    values = elementwise("add", index.astype(gap.dtype) * step, begin)
+    return (where(index == count - 1, end, values) if endpoint else values), step
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """Make powers of a base, with evenly spaced exponents.
+
+    Parameters
+    ----------
+    start, stop : number or array
+        The first and the last exponent.
+    num : int
+        How many.
+    endpoint : bool
+        Whether ``stop`` is one of the exponents.
+    base : number or array
+        What is raised to them.
+    dtype : dtype, optional
+        That of the powers where it is left out.
+    axis : int
+        Of arrays: where the new axis stands.
+
+    Returns
+    -------
+    Array
+        The powers, each within one ulp of that of the rounded exponent.
+
+    Raises
+    ------
+    ValueError
+        As `linspace` does.
+
+    Examples
+    --------
+    >>> sc.logspace(0, 3, 4, base=2).compute()
+    array([1., 2., 4., 8.])
+    """
+    bases = base
+    if np.ndim(base):
+        bases = moveaxis(array_of(base)[None], 0, axis)
+        start, stop = (broadcast_arrays(limit, base)[0] for limit in (start, stop))
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    powers = elementwise("power", bases, exponents)
+    return powers if dtype is None else powers.astype(dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """Make numbers that grow by one factor; the first and the last are exactly as given.
+
+    Parameters
+    ----------
+    start, stop : number or array
+        Where they begin and end: both above zero, or both below.
+    num : int
+        How many.
+    endpoint : bool
+        Whether ``stop`` is one of them.
+    dtype : dtype, optional
+        float64 where it is left out, or NumPy's for the arrays.
+    axis : int
+        Of arrays: where the new axis stands.
+
+    Returns
+    -------
+    Array
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        If a limit is zero.
+
+    Examples
+    --------
+    >>> sc.geomspace(1, 1000, num=4).compute()
+    array([   1.,   10.,  100., 1000.])
+    """
+    for limit in (start, stop):
+        if not isinstance(limit, Array) and np.any(np.equal(limit, 0)):
+            raise ParameterError(f"geomspace reaches no 0, from {start} to {stop}")
+    first, last = (array_of(limit) * 1.0 for limit in (start, stop))
+    sign = elementwise("sign", first)
+    ends = (elementwise("divide", first, sign), elementwise("divide", last, sign))
+    (count,) = build.check_shape(num)
+    logs = [elementwise("log10", one) for one in ends]
+    powers = elementwise("power", 10.0, _between(logs[0], logs[1], count, endpoint)[0])
+    index = coordinate((count,), 0).reshape(count, *(1,) * (powers.ndim - 1))
+    if count:
+        powers = where(index == 0, ends[0], powers)
+    if count > 1 and endpoint:
+        powers = where(index == count - 1, ends[1], powers)
+    numbers = elementwise("multiply", powers, sign)
+    return moveaxis(numbers if dtype is None else numbers.astype(dtype), 0, axis)

@@ -1,0 +1,209 @@
+"""NumPy's functions that repeat an array's elements or turn them round."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...errors import AxisError, ParameterError, ParameterTypeError, UnsupportedError
+from ...expr import build
+from ...expr.piecewise.build import rolled
+from ..array import Array, array_of
+from ..shapes import broadcast_to
+from ..take import take
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+    """Move elements round: what leaves at one end enters at the other.
+
+    Parameters
+    ----------
+    a : array
+        The values.
+    shift : int or tuple of int
+        By how many places; less than zero moves back.
+    axis : int or tuple of int, optional
+        Along which axes; in C order through all of them where it is left out.
+
+    Returns
+    -------
+    Array
+        The same elements at other places.
+
+    Raises
+    ------
+    ValueError
+        If there are neither one shift nor one for each axis.
+
+    Examples
+    --------
+    >>> sc.roll(sc.arange(5), 2).compute()
+    array([3, 4, 0, 1, 2])
+    """
+    array = array_of(a)
+    shifts = _integers("shift", shift)
+    if axis is None:
+        options = f"{shift}"
+        line = rolled(array.reshape(-1)._expr, {0: sum(shifts)}, options)
+        return array._view(line, None).reshape(array.shape)
+    axes = [build.check_axis(k, array.ndim) for k in _listed(axis)]
+    if 1 not in (len(shifts), len(axes)) and len(shifts) != len(axes):
+        raise ParameterError(
+            f"roll takes a shift for each axis, or one: {len(shifts)} shifts and {len(axes)} axes"
+        )
+    count = max(len(shifts), len(axes)) if shifts and axes else 0
+    total: dict[int, int] = {}
+    for k in range(count):
+        where = axes[k % len(axes)]
+        total[where] = total.get(where, 0) + shifts[k % len(shifts)]
+    return array._view(rolled(array._expr, total, f"{shift}, axis={axis}"), array._grid)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list, np.ndarray)) else [value]
+
+
+def _integers(name: str, value: Any) -> list[int]:
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    try:
+        return [operator.index(one) for one in _listed(value)]
+    except TypeError as err:
+        raise ParameterTypeError(f"{name} must be an integer or several, not {value!r}") from err
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
+    """Repeat each element, or each index of an axis.
+
+    Parameters
+    ----------
+    a : array
+        The values.
+    repeats : int, or sequence of int
+        How often: one number, or one for each.
+    axis : int, optional
+        Along which axis; all elements in C order where it is left out.
+
+    Returns
+    -------
+    Array
+        The repeated elements; nothing is copied.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative, or there are not as many as indices.
+
+    Examples
+    --------
+    >>> sc.repeat(sc.arange(3), [1, 0, 2]).compute()
+    array([0, 2, 2])
+    """
+    array = array_of(a)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    k = build.check_axis(axis, array.ndim)
+    if isinstance(repeats, Array):
+        raise UnsupportedError(
+            "repeat takes integers that are known: their sum is the length (repeats.compute())"
+        )
+    counts = _integers("repeats", repeats)
+    if any(n < 0 for n in counts):
+        raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")
+    extent = array.shape[k]
+    if len(counts) == 1:
+        shape = (*array.shape[: k + 1], counts[0], *array.shape[k + 1 :])
+        build.check_shape(shape)
+        several = broadcast_to(array[(slice(None),) * (k + 1) + (None,)], shape)
+        return several.reshape((*array.shape[:k], extent * counts[0], *array.shape[k + 1 :]))
+    if len(counts) != extent:
+        raise ParameterError(
+            f"repeat takes one number, or one for each of {extent} indices of axis {k}, not "
+            f"{len(counts)}"
+        )
+    return take(array, np.repeat(np.arange(extent), counts), k)
+
+
+def tile(A: Any, reps: Any) -> Array:
+    """Put an array side by side with itself.
+
+    Parameters
+    ----------
+    A : array
+        The values.
+    reps : int or tuple of int
+        How often along each axis; new axes go in front.
+
+    Returns
+    -------
+    Array
+        The repeated array; nothing is copied.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+
+    Examples
+    --------
+    >>> sc.tile(sc.arange(2), (2, 2)).compute()
+    array([[0, 1, 0, 1],
+           [0, 1, 0, 1]])
+    """
+    array = array_of(A)
+    counts = _integers("reps", reps)
+    if any(n < 0 for n in counts):
+        raise ParameterError(f"reps must be 0 or more, not {reps!r}")
+    ndim = max(array.ndim, len(counts))
+    counts = [1] * (ndim - len(counts)) + counts
+    array = array[(None,) * (ndim - array.ndim)] if array.ndim < ndim else array
+    if all(n == 1 for n in counts):
+        return array
+    shape = tuple(n for pair in zip(counts, array.shape, strict=True) for n in pair)
+    build.check_shape(shape)
+    spread = broadcast_to(array[(None, slice(None)) * ndim], shape)
+    return spread.reshape(tuple(math.prod(pair) for pair in zip(counts, array.shape, strict=True)))
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
+    """Turn an array by quarters in a plane.
+
+    Parameters
+    ----------
+    m : array
+        An array of two axes or more.
+    k : int
+        By how many quarters.
+    axes : pair of int
+        The plane: turned from the first axis to the second.
+
+    Returns
+    -------
+    Array
+        A view of the same elements.
+
+    Raises
+    ------
+    ValueError
+        If they are not two different axes.
+
+    Examples
+    --------
+    >>> sc.rot90(sc.asarray([[1, 2], [3, 4]])).compute()
+    array([[2, 4],
+           [1, 3]])
+    """
+    array = array_of(m)
+    if len(axes) != 2:
+        raise AxisError(f"rot90 takes two axes, not {axes!r}")
+    first, second = (build.check_axis(one, array.ndim) for one in axes)
+    if first == second:
+        raise AxisError(f"rot90 takes two different axes, not {axes!r}")
+    (quarters,) = _integers("k", k)
+    if quarters % 4 in (1, 3):
+        array = array.swapaxes(first, second)
+    backwards = {1: (first,), 2: (first, second), 3: (second,)}.get(quarters % 4, ())
+    return array[tuple(slice(None, None, -1 if a in backwards else 1) for a in range(array.ndim))]

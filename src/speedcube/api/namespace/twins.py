@@ -1,0 +1,81 @@
+"""NumPy's functions that find their twins here: ``np.tril(x)`` where x is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..methods.numpy_protocol import register
+from . import (
+    axes,
+    broadcasting,
+    diagonals,
+    grids,
+    inserting,
+    likes,
+    padding,
+    parts,
+    ranges,
+    repeats,
+    splitting,
+    triangles,
+    types,
+)
+
+# Those that take the same arguments, by module.
+_SAME: Final[dict[Any, str]] = {
+    axes: "fliplr flipud matrix_transpose moveaxis rollaxis swapaxes transpose",
+    broadcasting: "kron outer",
+    diagonals: "diag diag_indices_from diagflat diagonal trace",
+    inserting: "block delete insert resize",
+    likes: "empty_like full_like ones_like zeros_like",
+    padding: "pad",
+    parts: "copy imag iscomplexobj isrealobj ndim real shape size",
+    ranges: "geomspace linspace logspace",
+    repeats: "repeat roll rot90 tile",
+    splitting: "array_split dsplit hsplit split unstack vsplit",
+    triangles: "tril tril_indices_from triu triu_indices_from",
+    types: "can_cast min_scalar_type",
+}
+
+
+def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of several arrays, which NumPy's protocol hands over as one tuple."""
+
+    def twin(arrays: Any) -> Any:
+        return function(*arrays)
+
+    return twin
+
+
+def _meshgrid(xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    return grids.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
+
+
+def _no_sharing(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Arrays that are computed when they are asked for share no memory with others."""
+    return a is b
+
+
+register(
+    {
+        **{
+            getattr(np, name): getattr(module, name)
+            for module, names in _SAME.items()
+            for name in names.split()
+        },
+        **{
+            getattr(np, function.__name__): _spread(function)
+            for function in (
+                *(broadcasting.atleast_1d, broadcasting.atleast_2d, broadcasting.atleast_3d),
+                *(broadcasting.broadcast_arrays, types.common_type, types.result_type, grids.ix_),
+            )
+        },
+        np.conjugate: parts.conj,
+        np.may_share_memory: _no_sharing,
+        np.meshgrid: _meshgrid,
+        np.shares_memory: _no_sharing,
+    }
+)

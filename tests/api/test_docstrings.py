@@ -1,0 +1,87 @@
+"""Every public function has NumPy's signature, a numpydoc docstring, and an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+
+# What NumPy's functions take, and ours do not: where a result is written, and how NumPy computes.
+NUMPYS: set[str] = {"out", "where", "casting", "order", "dtype", "subok", "signature", "like"}
+NUMPYS |= {"axes", "axis", "keepdims"}  # of its products
+# Names that are no functions of ours: NumPy's own classes and numbers, modules, objects.
+NO_FUNCTIONS: Final = (type, np.dtype, float, type(None), type(np))
+# Functions of these modules have their docstrings and keywords elsewhere first.
+ELSEWHERE: Final = tuple(f"speedcube.api.{name}" for name in ("elementwise", "reductions", "take"))
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    for name in sc.__all__:
+        value = getattr(sc, name)
+        ours = inspect.isfunction(value) and value.__module__.startswith("speedcube")
+        if ours and value.__module__ not in ELSEWHERE:
+            yield name, value
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    yield from functions()
+    yield from ((name, getattr(sc, name)) for name in ("finfo", "iinfo"))
+    for name, value in vars(sc.Array).items():
+        if inspect.isfunction(value) and not name.startswith("_"):
+            yield f"Array.{name}", value
+
+
+DOCUMENTED: Final = dict(documented())
+
+
+def has_sections(value: Any) -> bool:
+    return "Examples\n" in inspect.getdoc(value) and ">>> " in value.__doc__
+
+
+@pytest.mark.parametrize("name", [n for n, v in DOCUMENTED.items() if has_sections(v)])
+def test_an_example_is_true(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (test,) = doctest.DocTestFinder(recurse=False).find(
+        DOCUMENTED[name], name, globs={"sc": sc, "np": np}
+    )
+    result = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE).run(test)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name, _ in functions()])
+def test_a_docstring_has_numpydocs_sections(name: str) -> None:
+    text = inspect.getdoc(getattr(sc, name)) or ""
+    first, blank, *_ = text.splitlines()
+    assert first.endswith((".", ":"))
+    assert not blank
+    wanted = ["Parameters", "Returns", "Examples"]
+    if not inspect.signature(getattr(sc, name)).parameters:
+        wanted.remove("Parameters")
+    for section in wanted:
+        assert f"\n{section}\n{'-' * len(section)}\n" in text, section
+    for parameter in inspect.signature(getattr(sc, name)).parameters:
+        assert parameter in text
+
+
+@pytest.mark.parametrize("name", [n for n, _ in functions() if hasattr(np, n)])
+def test_a_signature_is_numpys(name: str) -> None:
+    """The names of NumPy's parameters in NumPy's order; what we have besides is by name only."""
+    ours = list(inspect.signature(getattr(sc, name)).parameters.values())
+    numpys = list(inspect.signature(getattr(np, name)).parameters.values())
+    known = {one.name: one for one in ours}
+    missing = [one.name for one in numpys if one.name not in known]
+    assert set(missing) <= NUMPYS
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    theirs = [one.name for one in numpys if one.kind in by_place and one.name in known]
+    assert [one.name for one in ours if one.kind in by_place] == theirs
+    for one in numpys:
+        if one.name in known and one.default is inspect.Parameter.empty:
+            assert known[one.name].default is inspect.Parameter.empty

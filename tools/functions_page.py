@@ -1,0 +1,210 @@
+"""docs/functions.md: every public name of NumPy, the Array API and dask.array, and what it is here.
+
+    python tools/functions_page.py [--check]
+
+Names that are there say how they are computed and why their bits are the same everywhere; the
+others why they are not, and what to do instead. ``--check`` writes nothing, and ends with 1 where
+the page is not what this would write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+import dask
+import numpy as np
+
+import speedcube as sc
+from speedcube.api.missing import table
+from speedcube.engine import laws
+from speedcube.ops import ALIASES
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "functions.md"
+
+# The main namespace of the Array API, version 2025.12, complex numbers and extensions included.
+ARRAY_API: Final = """
+abs acos acosh add all any arange argmax argmin argsort asarray asin asinh astype atan atan2 atanh
+bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bool
+broadcast_arrays broadcast_shapes broadcast_to can_cast ceil clip complex128 complex64 concat conj
+copysign cos cosh count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal
+exp expand_dims expm1 eye fft finfo flip float32 float64 floor floor_divide from_dlpack full
+full_like greater greater_equal hypot iinfo imag inf int16 int32 int64 int8 isdtype isfinite isin
+isinf isnan less less_equal linalg linspace log log10 log1p log2 logaddexp logical_and logical_not
+logical_or logical_xor matmul matrix_transpose max maximum mean meshgrid min minimum moveaxis
+multiply nan negative newaxis nextafter nonzero not_equal ones ones_like permute_dims pi positive
+pow prod real reciprocal remainder repeat reshape result_type roll round searchsorted sign signbit
+sin sinh sort sqrt square squeeze stack std subtract sum take take_along_axis tan tanh tensordot
+tile tril triu trunc uint16 uint32 uint64 uint8 unique_all unique_counts unique_inverse
+unique_values unstack var vecdot where zeros zeros_like
+"""
+
+SCANS: Final = "cumsum cumprod cumulative_sum cumulative_prod prod"
+AT_ONCE: Final = """
+compute persist ladder tril_indices triu_indices tril_indices_from triu_indices_from argwhere
+flatnonzero nonzero
+"""
+THROUGH_DASK: Final = "from_dask_array"
+VIEWS: Final = """
+array_split asanyarray ascontiguousarray asarray atleast_1d atleast_2d atleast_3d broadcast_arrays
+broadcast_to conj conjugate copy diagonal dsplit expand_dims flip fliplr flipud from_dlpack from_npy
+hsplit matrix_transpose meshgrid moveaxis permute_dims ravel real repeat reshape rollaxis rot90
+split squeeze swapaxes tile transpose unstack vsplit array
+"""
+PIECES: Final = """
+append block column_stack concat concatenate delete dstack hstack insert pad resize roll stack
+vstack
+"""
+TELLS: Final = """
+broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
+min_scalar_type ndim promote_types result_type shape size cache on errors random Array newaxis
+"""
+LAW_OF: Final = {
+    "amax": "max", "amin": "min", "around": "rint", "bitwise_invert": "invert",
+    "bitwise_left_shift": "left_shift", "bitwise_not": "invert",
+    "bitwise_right_shift": "right_shift", "cumulative_prod": "cumprod",
+    "cumulative_sum": "cumsum", "matmul": "dot", "round": "rint", "trace": "sum", "vdot": "dot",
+    "vecdot": "dot",
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """One name: who has it, what it is here, and its law or the reason."""
+
+    name: str
+    owners: str
+    how: str
+    text: str
+
+
+def public(module: ModuleType) -> set[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name for name in dir(module) if not name.startswith("_") and hasattr(module, name)}
+
+
+def rows() -> list[Row]:
+    """A row for each name."""
+    from dask import array as dask_array
+
+    owners: dict[str, Iterable[str]] = {
+        "NumPy": public(np),
+        "Array API": ARRAY_API.split(),
+        "dask.array": public(dask_array) - set(sys.builtin_module_names),
+        "speedcube": sc.__all__,
+    }
+    names = sorted({name for known in owners.values() for name in known})
+    names.sort(key=str.lower)
+    return [row(name, [who for who, known in owners.items() if name in known]) for name in names]
+
+
+def row(name: str, owners: list[str]) -> Row:
+    others = ", ".join(who for who in owners if who != "speedcube")
+    if "speedcube" in owners:
+        return Row(name, others or "ours alone", how(name), law(name))
+    if why := table.refused(name):
+        return Row(name, others, "refused", why)
+    return Row(name, others, "later", table.later(name))
+
+
+def how(name: str) -> str:
+    """In which way a name that is there is computed."""
+    for word, names in (("scan", SCANS), ("computes at once", AT_ONCE), ("Dask", THROUGH_DASK)):
+        if name in names.split():
+            return {"Dask": "through Dask"}.get(word, word)
+    value: Any = getattr(sc, name)
+    if name in TELLS.split() or isinstance(value, (type, float, ModuleType)):
+        return "a name"
+    return "fused"
+
+
+def law(name: str) -> str:
+    """Why its bits are the same everywhere."""
+    known = LAW_OF.get(name, ALIASES.get(name, name))
+    if known in laws.OPERATIONS:
+        return laws.OPERATIONS[known]
+    for pairs in (laws.REDUCTIONS, laws.SCANS):
+        if known in pairs:
+            return pairs[known][1]
+    for names, text in (
+        (VIEWS, "a view"),
+        (PIECES, "views, region by region"),
+        (TELLS, ""),
+        ("all any count_nonzero", laws.WRAPPING[1]),
+    ):
+        if name in names.split():
+            return text
+    if how(name) == "a name":
+        return ""
+    return "computed by Dask" if how(name) == "through Dask" else "that of its parts"
+
+
+def versions() -> str:
+    """Whose names are listed."""
+    numpys, dasks = (".".join(one.__version__.split(".")[:2]) for one in (np, dask))
+    return (
+        f"NumPy {numpys}, of the Array API {sc.__array_api_version__} and of `dask.array` {dasks}"
+    )
+
+
+def page(table_of: list[Row]) -> str:
+    counts = Counter(one.how for one in table_of)
+    words = ("fused", "scan", "through Dask", "computes at once", "a name", "refused", "later")
+    lines = [
+        "# Functions",
+        "",
+        f"Every public name of {versions()}, and what",
+        "it is in speedcube. `python tools/functions_page.py` writes this page from the package.",
+        "",
+        "| word | means | names |",
+        "|---|---|---|",
+        *(f"| {word} | {MEANINGS[word]} | {counts[word]} |" for word in words),
+        "",
+        "| of | names | there | refused | later |",
+        "|---|---|---|---|---|",
+        *(shares(table_of, who) for who in ("NumPy", "Array API", "dask.array")),
+        "",
+        "| name | of | here | law, or what instead |",
+        "|---|---|---|---|",
+        *(f"| `{one.name}` | {one.owners} | {one.how} | {one.text} |" for one in table_of),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+MEANINGS: Final = {
+    "fused": "lazy; part of the kernel that reads it, or a reduction with a kernel of its own",
+    "scan": "lazy; elements are taken in their order by a kernel of its own",
+    "through Dask": "lazy; Dask computes it",
+    "computes at once": "values are computed when it is called",
+    "a name": "a dtype, a number, or what tells of arrays",
+    "refused": "not here, and what to do instead",
+    "later": "not here yet",
+}
+
+
+def shares(table_of: list[Row], who: str) -> str:
+    mine = [one.how for one in table_of if who in one.owners]
+    refused, later = mine.count("refused"), mine.count("later")
+    there = len(mine) - refused - later
+    return f"| {who} | {len(mine)} | {there} | {refused} | {later} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where it differs")
+    options = parser.parse_args()
+    text = page(rows())
+    if not options.check:
+        PAGE.write_text(text)
+    elif not PAGE.exists() or PAGE.read_text() != text:
+        raise SystemExit(f"{PAGE.name} is out of date: python tools/functions_page.py")
+
+
+if __name__ == "__main__":
+    main()
