@@ -6,22 +6,22 @@ here is refused with its name (`methods.numpy_protocol`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..errors import UnsupportedError
-from . import creation, dot, elementwise, joining, padding, reductions, shapes, take
+from . import creation, dot, elementwise, functions, joining, padding, reductions, shapes, take
 from .array import Array
+from .functions import bits, comparing, differences, extremes, floats, nans, signals, statistics
 from .methods.numpy_protocol import register
+
+# Modules whose functions have NumPy's names and arguments.
+_TOPICS: Final = (bits, comparing, differences, extremes, floats, nans, signals, statistics)
 
 
 def _size(a: Array, axis: Any = None) -> int:
     return a.size if axis is None else a.shape[axis]
-
-
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Array:
-    return elementwise.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Array:
@@ -47,34 +47,18 @@ def _ravel(a: Array) -> Array:
 
 register(
     {
-        **{
-            getattr(np, name): getattr(Array, name)
-            for name in (
-                *(
-                    "sum",
-                    "prod",
-                    "cumsum",
-                    "cumprod",
-                    "mean",
-                    "var",
-                    "std",
-                    "min",
-                    "max",
-                    "any",
-                    "all",
-                    "argmin",
-                    "argmax",
-                ),
-                *("squeeze", "astype"),
-            )
-        },
+        **{getattr(np, name): getattr(Array, name) for name in ("squeeze", "astype")},
         **{
             getattr(np, name): getattr(shapes, name)
             for name in ("broadcast_to", "expand_dims", "flip", "moveaxis", "reshape")
         },
         **{
             getattr(np, name): getattr(reductions, name)
-            for name in ("count_nonzero", "cumulative_prod", "cumulative_sum")
+            for name in (
+                *("sum", "prod", "cumsum", "cumprod", "mean", "var", "std", "min", "max", "any"),
+                *("all", "argmin", "argmax", "amin", "amax"),
+                *("count_nonzero", "cumulative_prod", "cumulative_sum"),
+            )
         },
         **{
             getattr(np, name): getattr(creation, name)
@@ -88,12 +72,22 @@ register(
             getattr(np, name): getattr(padding, name)
             for name in ("pad", "roll", "repeat", "tile", "rot90")
         },
+        **{
+            getattr(np, name): function
+            for name, function in vars(elementwise).items()
+            if isinstance(getattr(np, name, None), np.ufunc)
+        },
+        **{
+            getattr(np, name): function
+            for topic in _TOPICS
+            for name, function in vars(topic).items()
+            if getattr(function, "__module__", "").startswith(functions.__name__)
+            and callable(getattr(np, name, None))
+        },
         np.append: joining.append,
         np.round: elementwise.round,
-        np.amin: Array.min,
-        np.amax: Array.max,
         np.around: elementwise.round,
-        np.clip: _clip,
+        np.clip: elementwise.clip,
         np.copy: lambda a: a,
         np.dot: dot.dot,
         np.empty_like: creation.zeros_like,
