@@ -3,9 +3,10 @@
     SpeedcubeError
     ├── ShapeError          (ValueError)       shapes, sizes, reshape, broadcast
     │   └── ShapeTypeError  (also TypeError)   a size that is no integer
-    ├── AxisError           (IndexError, ValueError)  an axis or an index out of range
+    ├── AxisError           (NumPy's AxisError)  an axis or an index out of range
     │   └── AxisTypeError   (also TypeError)   an axis that is no integer
     ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
+    │   └── RangeError          (also OverflowError)  a Python integer that its dtype cannot hold
     ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
     ├── MissingError        (AttributeError)   a name that NumPy's object has and ours cannot
     ├── ParameterError      (ValueError)       a parameter outside its domain
@@ -29,6 +30,8 @@ control characters of what it quotes, and no line longer than `shown.LONG`; ``ar
 
 from __future__ import annotations
 
+import numpy as np
+
 from .shown import lines
 
 
@@ -47,8 +50,17 @@ class ShapeTypeError(ShapeError, TypeError):
     """A size that is no integer; NumPy raises ValueError for some, TypeError for others."""
 
 
-class AxisError(SpeedcubeError, IndexError, ValueError):
-    """An axis or an index outside its array; NumPy's error of this name is both, too."""
+class AxisError(SpeedcubeError, np.exceptions.AxisError):
+    """An axis or an index outside its array; NumPy's is an IndexError and a ValueError."""
+
+    axis: int | None = None  # not in slots, as NumPy's are: those who pickle tracebacks miss them
+    ndim: int | None = None
+
+    def __init__(self, *args: object) -> None:
+        """What is said is in ``args``, as of every other error."""
+
+    def __str__(self) -> str:
+        return lines(Exception.__str__(self))
 
 
 class AxisTypeError(AxisError, TypeError):
@@ -57,6 +69,10 @@ class AxisTypeError(AxisError, TypeError):
 
 class DTypeError(SpeedcubeError, TypeError):
     """A dtype that is unknown, or that the operation or device cannot take."""
+
+
+class RangeError(DTypeError, OverflowError):
+    """A Python integer that the dtype of its operation cannot hold."""
 
 
 class UnsupportedError(SpeedcubeError, TypeError):

@@ -13,16 +13,26 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.compute import Plans
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError
 from ..expr import build
 from ..expr.nodes import Expr, Shape
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
-from .methods import evaluation, items, numpy_protocol, reductions, shapes, standard
+from .methods import (
+    evaluation,
+    items,
+    moments,
+    numpy_protocol,
+    reductions,
+    rounding,
+    shapes,
+    standard,
+)
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import Operators, is_operand
 from .methods.places import Places
+from .methods.powers import check_powers
 from .methods.repr import html, summary
 from .missing.messages import missing_method
 from .stored import leaf_of
@@ -168,18 +178,8 @@ class Array(Operators, Values, Places, Collection):
             return self
         return self._view(build.cast(self._expr, name), self._grid)
 
-    def round(self, decimals: int = 0) -> Array:
-        """To the nearest whole number, ties to even (``decimals`` must be 0); integers stay."""
-        if decimals:
-            raise ParameterError(f"round takes decimals=0 only, not {decimals}")
-        if not dtypes.is_float(self._expr.dtype):
-            return self
-        return elementwise("rint", self)
-
-    def clip(self, min: Any = None, max: Any = None) -> Array:
-        """Elements held between ``min`` and ``max``."""
-        raised = self if min is None else elementwise("maximum", self, min)
-        return raised if max is None else elementwise("minimum", raised, max)
+    round = rounding.round
+    clip = rounding.clip
 
     # Reductions ----------------------------------------------------------------------------
 
@@ -187,9 +187,9 @@ class Array(Operators, Values, Places, Collection):
     prod = reductions.prod
     cumsum = reductions.cumsum
     cumprod = reductions.cumprod
-    mean = reductions.mean
-    var = reductions.var
-    std = reductions.std
+    mean = moments.mean
+    var = moments.var
+    std = moments.std
     min = reductions.min
     max = reductions.max
     any = reductions.any
@@ -270,6 +270,8 @@ def array_of(value: Any) -> Array:
 
 def elementwise(op: str, *args: Any) -> Array:
     """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
+    if op == "power":
+        check_powers(*args)
     operands: list[Expr | bool | int | float] = []
     known: list[grids.Grid] = []
     gpu = False

@@ -6,18 +6,18 @@ here is refused with its name (`methods.numpy_protocol`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from . import dot, elementwise, joining, reductions, shapes, take
+from . import dot, elementwise, functions, joining, reductions, shapes, take
 from .array import Array
+from .functions import bits, comparing, differences, extremes, floats, nans, signals, statistics
 from .indexing import choosing, putting, searching
 from .methods.numpy_protocol import register
 
-
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Array:
-    return elementwise.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+# Modules whose functions have NumPy's names and arguments.
+_TOPICS: Final = (bits, comparing, differences, extremes, floats, nans, signals, statistics)
 
 
 def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
@@ -26,34 +26,18 @@ def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
 
 register(
     {
-        **{
-            getattr(np, name): getattr(Array, name)
-            for name in (
-                *(
-                    "sum",
-                    "prod",
-                    "cumsum",
-                    "cumprod",
-                    "mean",
-                    "var",
-                    "std",
-                    "min",
-                    "max",
-                    "any",
-                    "all",
-                    "argmin",
-                    "argmax",
-                ),
-                *("squeeze", "astype"),
-            )
-        },
+        **{getattr(np, name): getattr(Array, name) for name in ("squeeze", "astype")},
         **{
             getattr(np, name): getattr(shapes, name)
             for name in ("broadcast_to", "expand_dims", "flip", "ravel", "reshape")
         },
         **{
             getattr(np, name): getattr(reductions, name)
-            for name in ("count_nonzero", "cumulative_prod", "cumulative_sum")
+            for name in (
+                *("sum", "prod", "cumsum", "cumprod", "mean", "var", "std", "min", "max", "any"),
+                *("all", "argmin", "argmax", "amin", "amax"),
+                *("count_nonzero", "cumulative_prod", "cumulative_sum"),
+            )
         },
         **{
             getattr(np, name): getattr(joining, name)
@@ -68,12 +52,22 @@ register(
             getattr(np, name): getattr(putting, name)
             for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
         },
+        **{
+            getattr(np, name): function
+            for name, function in vars(elementwise).items()
+            if isinstance(getattr(np, name, None), np.ufunc)
+        },
+        **{
+            getattr(np, name): function
+            for topic in _TOPICS
+            for name, function in vars(topic).items()
+            if getattr(function, "__module__", "").startswith(functions.__name__)
+            and callable(getattr(np, name, None))
+        },
         np.append: joining.append,
         np.round: elementwise.round,
-        np.amin: Array.min,
-        np.amax: Array.max,
         np.around: elementwise.round,
-        np.clip: _clip,
+        np.clip: elementwise.clip,
         np.dot: dot.dot,
         np.linalg.vecdot: _vecdot,
         np.matmul: dot.matmul,

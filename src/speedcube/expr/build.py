@@ -17,6 +17,7 @@ from ..errors import (
     DTypeError,
     ParameterError,
     ParameterTypeError,
+    RangeError,
     ShapeError,
     ShapeTypeError,
 )
@@ -103,7 +104,7 @@ def _check_range(op: str, common: str, scalars: list[int], alone: bool) -> None:
     least, most = _limits(common)
     for v in scalars:
         if not least <= v <= most:
-            raise DTypeError(
+            raise RangeError(
                 f"{v} does not fit {common}, the dtype of this {op}; cast the array first, "
                 "for example .astype('int64')"
             )
@@ -142,7 +143,7 @@ def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_integer(dtype) and isinstance(value, float):
         dtype = "float64"
     if dtypes.is_float(dtype) and not _is_double(value):
-        raise DTypeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
+        raise RangeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
     return const(bool(value) if dtype == "bool" else value, dtype, shape)
 
 

@@ -22,16 +22,14 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
         raise AxisError(f"{op} takes one axis or None, not {axis}")
-    number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
-    if not (number and 0 <= ddof < np.inf):
-        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
+    ddof = checked_ddof(ddof)
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
         if not dtypes.is_float(arg.dtype):
             arg = cast(arg, "float64")
     if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
         arg = cast(arg, dtype)  # as NumPy does: the elements first
-    source = Reduced(op, arg, axes, keepdims, dtype, float(ddof))
+    source = Reduced(op, arg, axes, keepdims, dtype, ddof)
     if of_nothing is not None and source.count == 0:
         return const(of_nothing, "bool", source.shape)
     if op in _OF_SOMETHING and source.count == 0:
@@ -39,6 +37,14 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
             f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
         )
     return Leaf(source, source.shape, 0, c_strides(source.shape))
+
+
+def checked_ddof(ddof: float) -> float:
+    """``ddof``, or `ParameterError`."""
+    number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
+    if not (number and 0 <= ddof < np.inf):
+        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
+    return float(ddof)
 
 
 def dot(product: Expr, axis: Any) -> Leaf:

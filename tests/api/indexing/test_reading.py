@@ -65,6 +65,13 @@ def test_a_selection_is_counted_when_its_length_is_needed(monkeypatch: pytest.Mo
     assert repr(z).startswith("<speedcube.Array (?,) float64: ")
     assert z.ndim == 1
     assert z.dtype == np.float64
+    assert (float(y.sum()), float(np.sum(z)), bool(z.any()), bool(y.all())) == (
+        5.0,
+        18.0,
+        True,
+        True,
+    )
+    assert x[x > 9].sum().compute() == 0
     assert not counted
     assert len(y) == 2
     assert z.tolist() == [12.0, 6.0]
@@ -140,3 +147,21 @@ def test_select_takes_the_first_that_is_true() -> None:
         sc.select([x], [x])
     with pytest.raises(ValueError, match="as many conditions as choices"):
         sc.select([x < 3], [x, x])
+
+
+@given(st.data(), st.sampled_from([(5,), (4, 3), (2, 3, 4), (3, 0)]))
+def test_sums_of_a_selection_are_those_of_its_elements(data: Any, shape: tuple[int, ...]) -> None:
+    a = np.arange(int(np.prod(shape))).reshape(shape) * 0.1
+    bits = data.draw(st.integers(0, 2**24 - 1))
+    axes = data.draw(st.integers(1, len(shape)))
+    n = int(np.prod(shape[:axes]))
+    mask = np.array([bits >> (k % 24) & 1 for k in range(n)], bool).reshape(shape[:axes])
+    x = sc.asarray(a)
+    for axis in (None, 0):
+        for name in ("sum", "any", "all"):
+            lazy = getattr(x[mask], name)(axis=axis)
+            put_together = getattr(sc.asarray(a[mask]), name)(axis=axis)
+            assert lazy.shape == put_together.shape
+            np.testing.assert_array_equal(lazy, put_together)
+    if a[mask].size:
+        assert float(x[mask].mean()) == pytest.approx(a[mask].mean())

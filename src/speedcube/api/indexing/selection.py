@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 from ...expr.written import written
@@ -11,11 +12,25 @@ from ..array import Array, elementwise
 from .places import Mask
 
 
+def _of_what_is_chosen(name: str) -> Any:
+    """The method ``name`` of `Array`, which needs no length where it has no other keywords."""
+    plain = getattr(Array, name)
+
+    @wraps(plain)
+    def method(self: Selection, axis: Any = None, *args: Any, **keywords: Any) -> Any:
+        chosen = None if args or keywords else self._chosen(axis)
+        if chosen is None:
+            return plain(self, axis, *args, **keywords)
+        return getattr(self._values, name)(chosen[0], where=chosen[1])
+
+    return method
+
+
 class Selection(Array):
     """The elements of ``values`` where ``mask`` is true, in C order, along one axis in front.
 
-    Operations with numbers and with what the same mask selects stay selections; sums, means and
-    truths of it need no length. Everything else asks for it: that computes the mask, once.
+    Operations with numbers and with what the same mask selects stay selections; sums and truths of
+    it need no length. Everything else asks for it: that computes the mask, once.
     """
 
     __slots__ = ("_mask", "_values")
@@ -83,6 +98,21 @@ class Selection(Array):
         if not self.selecting:
             return super().astype(dtype, order, casting, subok, copy)
         return Selection(self._values.astype(dtype, order, casting, subok, copy), self._mask)
+
+    sum, any, all = map(_of_what_is_chosen, ("sum", "any", "all"))
+
+    def _chosen(self, axis: Any) -> tuple[Any, Array] | None:
+        """``axis``, None or 0, as axes of all elements, and the mask; else None.
+
+        Sums and truths do not depend on the order of elements, nor on zeros between them, so that
+        they need not be put together. A mean is rounded once, which needs their number.
+        """
+        if not self.selecting or axis not in (None, 0):
+            return None
+        ndim = self._mask.array.ndim
+        rest = (None,) * (self._values.ndim - ndim)
+        axes = None if axis is None else tuple(range(ndim))
+        return axes, self._mask.array[(..., *rest)]
 
     def __repr__(self) -> str:
         if not self.selecting:

@@ -85,50 +85,49 @@ def _arguments(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
 
 # ``np.add.reduce(x)``: the reductions that are some ufunc's, along axis 0 unless told otherwise.
 REDUCTIONS: Final = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_or": "any",
-    "logical_and": "all",
+    "add": np.sum,
+    "multiply": np.prod,
+    "maximum": np.max,
+    "minimum": np.min,
+    "fmax": np.nanmax,
+    "fmin": np.nanmin,
+    "logical_or": np.any,
+    "logical_and": np.all,
 }
 
 # ``np.add.accumulate(x)``, in the same way.
-SCANS: Final = {"add": "cumsum", "multiply": "cumprod"}
+SCANS: Final = {"add": np.cumsum, "multiply": np.cumprod}
 
 
 def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What a ufunc's call or method gives: the method ``__array_ufunc__``."""
     name = ALIASES.get(ufunc.__name__, ufunc.__name__)
-    if method == "__call__" and name in OPS and not kwargs:
-        result = self._elementwise(name, *inputs)
-        return result.astype("float64") if ufunc is np.fabs and result.dtype.kind != "f" else result
-    if method == "reduce" and name in REDUCTIONS and kwargs.keys() <= {"axis", "keepdims"}:
-        return getattr(inputs[0], REDUCTIONS[name])(**{"axis": 0, **kwargs})
-    if method == "accumulate" and name in SCANS and kwargs.keys() <= {"axis", "dtype"}:
-        return getattr(inputs[0], SCANS[name])(**{"axis": 0, **kwargs})
-    return _other_ufunc(ufunc, method, inputs, kwargs)
-
-
-def _other_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The answer to a ufunc that is no element-wise operation of ours: its twin's.
-
-    `UnsupportedError` that says what to do instead where there is none; NotImplemented where
-    another kind of array among ``inputs`` may know it.
-    """
+    if method == "__call__" and not kwargs and name in OPS:  # others' arrays are operands, too
+        return _TWINS[ufunc](*inputs)
     if any(map(_is_foreign, inputs)):
         return NotImplemented
+    kwargs = {k: v for k, v in kwargs.items() if (k, v) not in (("order", "K"), ("subok", True))}
+    if method in ("reduce", "accumulate"):
+        whole = (REDUCTIONS if method == "reduce" else SCANS).get(name)
+        twin = _TWINS.get(whole)
+        if twin is not None and kwargs.keys() <= set(_parameters(twin)):
+            return twin(inputs[0], **{"axis": 0, **kwargs})
     twin = _TWINS.get(ufunc)
-    if twin is not None and method == "__call__" and kwargs.keys() <= set(_parameters(twin)):
+    if method == "outer" and twin is not None and len(inputs) == 2:
+        first = np.reshape(inputs[0], (*np.shape(inputs[0]), *(1 for _ in np.shape(inputs[1]))))
+        return array_ufunc(self, ufunc, "__call__", first, inputs[1], **kwargs)
+    if method == "__call__" and twin is not None and kwargs.keys() <= set(_parameters(twin)):
         return twin(*inputs, **kwargs)
+    return _no_ufunc(ufunc, method, kwargs)
+
+
+def _no_ufunc(ufunc: Any, method: str, kwargs: dict[str, Any]) -> NoReturn:
+    """`UnsupportedError` for what no function of ours does: what there is instead."""
     name = f"numpy.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
-    if kwargs.get("out") is not None:
-        raise UnsupportedError(
-            f"{name} writes into out= (or +=) at once, and speedcube arrays are computed when "
-            "they are asked for: say out[...] = result.compute(), or a += x.compute()"
-        )
-    if kwargs:
-        _no_keywords(name, kwargs)
+    twin = _TWINS.get(ufunc)
+    others = {k: v for k, v in kwargs.items() if twin is None or k not in _parameters(twin)}
+    if others and (twin is not None or ufunc.__name__ in REDUCTIONS):
+        _no_keywords(name, others)
     raise UnsupportedError(_no_twin(name, ufunc if method == "__call__" else None))
 
 

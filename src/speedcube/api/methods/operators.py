@@ -19,6 +19,18 @@ def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _compared(op: str) -> Callable[[Any, Any], Any]:
+    """Whether elements are equal: to None and to text none is."""
+
+    def method(self: Any, other: Any) -> Any:
+        if other is None or isinstance(other, (str, bytes)):
+            never = self._elementwise("logical_and", self, False)
+            return never if op == "equal" else self._elementwise("logical_not", never)
+        return self._elementwise(op, self, other) if is_operand(other) else NotImplemented
+
+    return method
+
+
 def is_operand(value: Any) -> bool:
     """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
@@ -74,9 +86,11 @@ class Operators:
     __xor__ = _binary("bitwise_xor")
     __rxor__ = _binary("bitwise_xor", swapped=True)
     __lshift__ = _binary("left_shift")
+    __rlshift__ = _binary("left_shift", swapped=True)
     __rshift__ = _binary("right_shift")
-    __eq__ = _binary("equal")
-    __ne__ = _binary("not_equal")
+    __rrshift__ = _binary("right_shift", swapped=True)
+    __eq__ = _compared("equal")
+    __ne__ = _compared("not_equal")
     __lt__ = _binary("less")
     __le__ = _binary("less_equal")
     __gt__ = _binary("greater")

@@ -2,99 +2,131 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
-
-from ... import dtypes
-from ...errors import DTypeError
+from ...errors import ParameterError
 from ...expr import build, reductions
-from ...expr.nodes import Expr
-from ...interop import chunks as grids
-from .lazy import A, Lazy
+from ...expr.nodes import const
+from .keywords import axis_of, first_value, masked, put
+from .lazy import A
+from .reducing import as_dtype, reduced, total_dtype, without_axes
 
 
-def sum(self: A, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> A:
+def sum(
+    self: A,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> A:
     """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits.
 
     An exact zero is +0.0, that of negative zeros too, as from `math.fsum`. With an integer
-    ``dtype`` floats are truncated to it before they are summed.
+    ``dtype`` floats are truncated to it before they are summed. ``initial`` is added to it.
     """
-    return _reduced(self, "sum", axis, keepdims, _total_dtype(self, dtype))
+    name = total_dtype(self, dtype)
+    total = reduced(masked(self, where, 0), "sum", axis_of(self, axis), keepdims, name)
+    return put(out, _begun(total, "add", initial), "sum")
 
 
-def prod(self: A, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> A:
+def prod(
+    self: A,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> A:
     """The product, by a balanced tree: neighbours 2k and 2k + 1, then their products, ...
 
     Places count in C order over the axes. Floats are multiplied in float64 and rounded once to
     the result's dtype; integers and bool wrap in 64 bits. Integers are first cast to ``dtype``.
+    What ``where`` leaves out is 1; ``initial`` is a last factor.
     """
-    expr = reductions.product(self._expr, axis, keepdims, _total_dtype(self, dtype))
-    return _without_axes(self, expr, axis, keepdims)
+    axis = axis_of(self, axis)
+    elements = masked(self, where, 1)
+    expr = reductions.product(elements._expr, axis, keepdims, total_dtype(self, dtype))
+    product = without_axes(self, expr, axis, keepdims)
+    return put(out, _begun(product, "multiply", initial), "prod")
 
 
-def cumsum(self: A, axis: Any = None, dtype: Any = None) -> A:
+def cumsum(self: A, axis: Any = None, dtype: Any = None, out: Any = None) -> A:
     """Running sums along ``axis`` (None: of all elements in C order).
 
     Each is the exact sum of the elements so far, rounded once to the result's dtype, as `sum`
     is; integers and bool wrap in 64 bits.
     """
-    return running(self, "cumsum", axis, dtype)
+    return put(out, running(self, "cumsum", axis, dtype), "cumsum")
 
 
-def cumprod(self: A, axis: Any = None, dtype: Any = None) -> A:
+def cumprod(self: A, axis: Any = None, dtype: Any = None, out: Any = None) -> A:
     """Running products along ``axis`` (None: of all elements in C order).
 
     With t the greatest multiple of 1024 that is not above i, element i is ``x[:t].prod()``
     times ``x[t] * x[t + 1] * ... * x[i]`` multiplied from the left: in float64, rounded once
     to the result's dtype. Integers and bool wrap in 64 bits.
     """
-    return running(self, "cumprod", axis, dtype)
+    return put(out, running(self, "cumprod", axis, dtype), "cumprod")
 
 
-def mean(self: A, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> A:
-    """The exact sum over the count, rounded once; float64 of integers."""
-    return _reduced(self, "mean", axis, keepdims, _float_result(self, "mean", dtype))
+def min(
+    self: A,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> A:
+    """The least element; NaN if there is one; -0.0 is below 0.0.
+
+    ``where`` needs ``initial``, which is the result where nothing is left and nothing is less.
+    """
+    return put(out, _extreme(self, "min", "minimum", axis, keepdims, initial, where), "min")
 
 
-def var(self: A, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> A:
-    """The variance from the exact sums of x and x*x, rounded once."""
-    return _reduced(self, "var", axis, keepdims, _float_result(self, "var", dtype), ddof)
+def max(
+    self: A,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> A:
+    """The greatest element; NaN if there is one.
+
+    ``where`` needs ``initial``, which is the result where nothing is left and nothing is greater.
+    """
+    return put(out, _extreme(self, "max", "maximum", axis, keepdims, initial, where), "max")
 
 
-def std(self: A, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> A:
-    """The square root of `var`."""
-    return _reduced(self, "std", axis, keepdims, _float_result(self, "std", dtype), ddof)
-
-
-def min(self: A, axis: Any = None, keepdims: bool = False) -> A:
-    """The least element; NaN if there is one; -0.0 is below 0.0."""
-    return _reduced(self, "min", axis, keepdims, self._expr.dtype)
-
-
-def max(self: A, axis: Any = None, keepdims: bool = False) -> A:
-    """The greatest element; NaN if there is one."""
-    return _reduced(self, "max", axis, keepdims, self._expr.dtype)
-
-
-def any(self: A, axis: Any = None, keepdims: bool = False) -> A:
+def any(
+    self: A, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> A:
     """Whether any element is true; of nothing, False."""
-    return _reduced(_truth(self), "any", axis, keepdims, "bool")
+    elements = masked(_truth(self), where, False)
+    return put(out, reduced(elements, "any", axis_of(self, axis), keepdims, "bool"), "any")
 
 
-def all(self: A, axis: Any = None, keepdims: bool = False) -> A:
+def all(
+    self: A, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> A:
     """Whether every element is true; of nothing, True."""
-    return _reduced(_truth(self), "all", axis, keepdims, "bool")
+    elements = masked(_truth(self), where, True)
+    return put(out, reduced(elements, "all", axis_of(self, axis), keepdims, "bool"), "all")
 
 
-def argmin(self: A, axis: int | None = None, keepdims: bool = False) -> A:
+def argmin(self: A, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> A:
     """The place of the first least element (of the first NaN, if there is one)."""
-    return _reduced(self, "argmin", axis, keepdims, "int64")
+    return put(out, reduced(self, "argmin", axis_of(self, axis), keepdims, "int64"), "argmin")
 
 
-def argmax(self: A, axis: int | None = None, keepdims: bool = False) -> A:
+def argmax(self: A, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> A:
     """The place of the first greatest element (of the first NaN, if there is one)."""
-    return _reduced(self, "argmax", axis, keepdims, "int64")
+    return put(out, reduced(self, "argmax", axis_of(self, axis), keepdims, "int64"), "argmax")
 
 
 def running(array: A, op: str, axis: Any, dtype: Any, initial: bool = False) -> A:
@@ -102,41 +134,34 @@ def running(array: A, op: str, axis: Any, dtype: Any, initial: bool = False) -> 
 
     With ``initial`` each line begins with the value of nothing.
     """
-    expr = reductions.running(op, array._expr, axis, _total_dtype(array, dtype), initial)
+    expr = reductions.running(op, array._expr, axis, total_dtype(array, dtype), initial)
     return array._view(expr, array._grid if expr.shape == array._expr.shape else None)
 
 
-def _reduced(array: A, op: str, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> A:
-    expr = reductions.reduction(op, array._expr, axis, keepdims, dtype, ddof)
-    return _without_axes(array, expr, axis, keepdims)
-
-
-def _without_axes(array: A, expr: Expr, axis: Any, keepdims: bool) -> A:
-    """``expr``, a reduction of ``array`` along ``axis``, with the grid that is left."""
+def _extreme(
+    array: A, op: str, pairwise: str, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> A:
+    axis = axis_of(array, axis)
+    name = array._expr.dtype
+    if initial is None:
+        if where is not True:
+            raise ParameterError(f"{op} of nothing has no value: where= needs initial=")
+        return reduced(array, op, axis, keepdims, name)
+    first = first_value(initial, name)
     axes = build.normalise_axes(axis, len(array._expr.shape))
-    return array._view(expr, grids.reduced(array._grid, axes, keepdims))
+    if math.prod(array._expr.shape[k] for k in axes):
+        extreme = reduced(masked(array, where, first), op, axis, keepdims, name)
+        return extreme._elementwise(pairwise, extreme, first)
+    nothing = reduced(_truth(array), "any", axis, keepdims, "bool")
+    return nothing._view(const(first, name, nothing._expr.shape), nothing._grid)
+
+
+def _begun(total: A, op: str, initial: Any) -> A:
+    """``total`` with ``initial`` added or multiplied."""
+    if initial is None:
+        return total
+    return total._elementwise(op, total, first_value(initial, total._expr.dtype))
 
 
 def _truth(array: A) -> A:
-    return array._view(build.cast(array._expr, "bool"), array._grid)
-
-
-def _total_dtype(array: Lazy, dtype: Any) -> str:
-    """The dtype of sums and products: integers become int64 or uint64."""
-    own = array._expr.dtype
-    wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(np.dtype(own).kind, own)
-    return dtypes.check(dtype or wide)
-
-
-def _float_result(array: Lazy, op: str, dtype: Any) -> str:
-    """The dtype of a mean or a spread, which is one of floats."""
-    if dtype is None:
-        return array._expr.dtype if dtypes.is_float(array._expr.dtype) else "float64"
-    name = dtypes.check(dtype)
-    if not dtypes.is_float(name):
-        raise DTypeError(
-            f"{op} has no dtype {name}: its result is a fraction; it can be "
-            f"{', '.join(dtypes.FLOATS)}; convert that, "
-            f"for example speedcube.rint(x.{op}()).astype('{name}')"
-        )
-    return name
+    return as_dtype(array, "bool")

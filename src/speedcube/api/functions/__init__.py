@@ -1,0 +1,1 @@
+"""NumPy's numerical functions, a topic a module: operations, reductions and views composed."""

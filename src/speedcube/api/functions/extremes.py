@@ -1,0 +1,230 @@
+"""The extremes of what is no NaN, their places, and running sums that pass over NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..array import Array, array_of, elementwise
+from ..methods.keywords import put
+from .floats import either, is_of_floats
+
+
+def without_nan(array: Array, value: float) -> Array:
+    """``array`` with ``value`` for NaN."""
+    return either(elementwise("isnan", array), value, array) if is_of_floats(array) else array
+
+
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """The least of what is no NaN; NaN where nothing else is there.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int or tuple of int, optional
+        What is folded; all axes by default.
+    out : Array, optional
+        Takes the result.
+    keepdims : bool
+        Whether folded axes stay, with size one.
+    initial : number, optional
+        The result where nothing is less.
+    where : array_like of bool, optional
+        The elements that count; needs `initial`.
+
+    Returns
+    -------
+    Array
+        Lazy, without the folded axes.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nanmin([[1.0, float("nan")], [3.0, 4.0]], axis=0).compute()
+    array([1., 4.])
+    """
+    return put(out, _extreme("min", a, math.inf, axis, keepdims, initial, where), "nanmin")
+
+
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """The greatest of what is no NaN; NaN where nothing else is there.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int or tuple of int, optional
+        What is folded; all axes by default.
+    out : Array, optional
+        Takes the result.
+    keepdims : bool
+        Whether folded axes stay, with size one.
+    initial : number, optional
+        The result where nothing is greater.
+    where : array_like of bool, optional
+        The elements that count; needs `initial`.
+
+    Returns
+    -------
+    Array
+        Lazy, without the folded axes.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nanmax([[1.0, float("nan")], [3.0, 4.0]], axis=0).compute()
+    array([3., 4.])
+    """
+    return put(out, _extreme("max", a, -math.inf, axis, keepdims, initial, where), "nanmax")
+
+
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """The place of the first least element that is no NaN.
+
+    NumPy refuses a line of nothing but NaN; here it has the place -1, for nothing is computed yet.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    out : Array, optional
+        Takes the result.
+    keepdims : bool
+        Whether the axis stays, with size one.
+
+    Returns
+    -------
+    Array
+        int64.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nanargmin([float("nan"), 3.0, 1.0]).compute()
+    np.int64(2)
+    """
+    return put(out, _place("argmin", a, math.inf, axis, keepdims), "nanargmin")
+
+
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """The place of the first greatest element that is no NaN.
+
+    NumPy refuses a line of nothing but NaN; here it has the place -1, for nothing is computed yet.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    out : Array, optional
+        Takes the result.
+    keepdims : bool
+        Whether the axis stays, with size one.
+
+    Returns
+    -------
+    Array
+        int64.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nanargmax([float("nan"), 3.0, 1.0]).compute()
+    np.int64(1)
+    """
+    return put(out, _place("argmax", a, -math.inf, axis, keepdims), "nanargmax")
+
+
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running sums with 0 for NaN; each is exact, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    dtype : dtype, optional
+        Of the result.
+    out : Array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a`, or one axis of all elements.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nancumsum([1.0, float("nan"), 3.0]).compute()
+    array([1., 1., 4.])
+    """
+    return without_nan(array_of(a), 0.0).cumsum(axis, dtype, out)
+
+
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running products with 1 for NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    dtype : dtype, optional
+        Of the result.
+    out : Array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a`, or one axis of all elements.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nancumprod([2.0, float("nan"), 3.0]).compute()
+    array([2., 2., 6.])
+    """
+    return without_nan(array_of(a), 1.0).cumprod(axis, dtype, out)
+
+
+def _extreme(
+    op: str, a: Any, neutral: float, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> Array:
+    array = array_of(a)
+    known = without_nan(array, neutral)
+    extreme: Array = getattr(known, op)(axis, None, keepdims, initial, where)
+    if known is array or initial is not None:
+        return extreme
+    nothing = elementwise("isnan", array).all(axis, keepdims=keepdims)
+    return either(nothing, math.nan, extreme)
+
+
+def _place(op: str, a: Any, neutral: float, axis: Any, keepdims: bool) -> Array:
+    array = array_of(a)
+    known = without_nan(array, neutral)
+    place: Array = getattr(known, op)(axis, keepdims=keepdims)
+    if known is array:
+        return place
+    return either(elementwise("isnan", array).all(axis, keepdims=keepdims), -1, place)

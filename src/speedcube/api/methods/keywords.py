@@ -1,0 +1,93 @@
+"""The keywords that many of NumPy's functions take in one way: ``out``, ``where``, ``initial``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import DTypeError, ParameterError, RangeError, ShapeError, UnsupportedError
+from ...expr import build, views
+from .lazy import A, Lazy
+
+
+def put(out: Any, result: A, name: str, spread: bool = False) -> A:
+    """``result``, or ``out`` as an array of its values from now on.
+
+    NumPy's rules: ``out`` keeps its shape and its dtype, to which values are cast as "same_kind"
+    allows. ``spread``: ``result`` is broadcast to it.
+    """
+    if out is None:
+        return result
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if not hasattr(target, "_rebind"):
+        raise UnsupportedError(
+            f"{name} writes into out= (or +=) at once, and speedcube arrays are computed when "
+            f"they are asked for: out= takes an array of ours, not {type(target).__name__}; say "
+            "out[...] = result.compute(), or a += x.compute()"
+        )
+    shape, dtype = target._expr.shape, target._expr.dtype
+    expr = result._expr
+    if spread and expr.shape != shape and views.broadcast_shapes(expr.shape, shape) == shape:
+        expr = views.broadcast_to(expr, shape)
+    if expr.shape != shape:
+        raise ShapeError(f"{name}: out= has shape {shape}, the result {expr.shape}; give it that")
+    _same_kind(f"{name}: the result", expr.dtype, dtype, "out=")
+    grid = result._grid if expr.shape == result._expr.shape else None
+    target._rebind(result._view(build.cast(expr, dtype), grid))
+    kept: A = target
+    return kept
+
+
+def _same_kind(what: str, dtype: str, wanted: str, where: str) -> None:
+    if not np.can_cast(dtype, wanted, "same_kind"):
+        raise DTypeError(
+            f"{what} is {dtype}, which NumPy's rule same_kind does not cast to {wanted} of "
+            f"{where}; convert it with .astype({wanted!r})"
+        )
+
+
+def converted(name: str, array: A, dtype: str) -> A:
+    """An operand as the ``dtype=`` of its operation."""
+    _same_kind(f"{name}: an operand", array._expr.dtype, dtype, "dtype=")
+    return array._view(build.cast(array._expr, dtype), array._grid)
+
+
+def mask_of(array: A, where: Any) -> A:
+    """``where=`` of a reduction of ``array`` as an array of bool of its shape."""
+    mask = array._elementwise("logical_or", where, False)
+    if views.broadcast_shapes(mask._expr.shape, array._expr.shape) != array._expr.shape:
+        raise ShapeError(
+            f"where= has shape {mask._expr.shape}, which does not broadcast to that of the array, "
+            f"{array._expr.shape}"
+        )
+    spread = views.broadcast_to(mask._expr, array._expr.shape)
+    return array._view(spread, array._grid)
+
+
+def masked(array: A, where: Any, neutral: float) -> A:
+    """``array``, and ``neutral`` where the mask ``where`` does not hold."""
+    if where is True:
+        return array
+    value = bool(neutral) if array._expr.dtype == "bool" else neutral
+    return array._elementwise("where", mask_of(array, where), array, value)
+
+
+def first_value(initial: Any, dtype: str) -> bool | int | float:
+    """``initial=`` of a reduction as a number of its dtype."""
+    value = np.asarray(initial)
+    if value.shape or value.dtype.kind not in "biufO":
+        raise ParameterError(f"initial= takes one number, not {initial!r}")
+    try:
+        number: bool | int | float = np.asarray(initial, dtype).item()
+    except (OverflowError, TypeError, ValueError) as err:
+        kind = RangeError if isinstance(err, OverflowError) else ParameterError
+        raise kind(f"initial={initial!r} is no {dtype}, which the result is") from err
+    return number
+
+
+def axis_of(array: Lazy, axis: Any) -> Any:
+    """``axis`` of an array; as in NumPy 0-d arrays have axes 0 and -1 for most reductions."""
+    if not array._expr.shape and isinstance(axis, (int, np.integer)) and axis in (0, -1):
+        return None
+    return axis

@@ -1,0 +1,140 @@
+"""NumPy's numerical functions beside ours: values, dtypes, shapes and kinds of errors.
+
+Sums are exact here, and elementary functions our own: those are compared within an error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import speedcube as sc
+
+FLOATS: Final = ("float16", "float32", "float64")
+ALL: Final = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *FLOATS,
+)
+SHAPES: Final = ((), (0,), (1,), (7,), (3, 4), (2, 3, 2), (0, 3))
+SPECIAL: Final = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.5, 100.0)
+NEAR: Final = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+
+# No sum of floats and no elementary function: NumPy's bits.
+EXACT: Final = """
+np.fmin(x, y); np.fmax(x, y); np.fmod(x, y); np.copysign(x, y); np.heaviside(x, y); np.fabs(x)
+np.reciprocal(x); np.isposinf(x); np.isneginf(x); np.fix(x); np.nan_to_num(x); np.isreal(x)
+np.iscomplex(x); np.nan_to_num(x, nan=1, posinf=2, neginf=3); np.round(x); np.round(x, 1)
+np.round(x, -1); np.round(x, 400); np.clip(x, -3, 300); np.clip(x, 1, None)
+np.clip(x, max=1, min=0); np.ptp(x); np.ptp(x, axis=0); np.nanmin(x); np.nanmax(x, axis=0)
+np.nanmin(x, axis=-1, keepdims=True); np.isclose(x, y); np.allclose(x, y)
+np.array_equal(x, y); np.array_equal(x, x, equal_nan=True); np.array_equiv(x, y[..., :1])
+np.isclose(x, y, rtol=0.1, atol=1, equal_nan=True); np.diff(x); np.diff(x, n=2, axis=0)
+np.diff(x, axis=0, prepend=1); np.ediff1d(x, to_begin=x, to_end=y); np.max(x, initial=1)
+np.min(x, axis=0, initial=1, where=y > 0); np.any(x, axis=0, where=y > 0)
+np.all(x, where=y > 0); np.mod(x, y); np.true_divide(x, 4); np.bitwise_count(x)
+np.packbits(x); np.packbits(x, axis=-1, bitorder='little'); np.unpackbits(x)
+np.unpackbits(x, axis=0, count=-3); x == None; x != 'a'; np.argmax(x, axis=1); np.max(x, axis=0)
+np.add(x, y, dtype='float64'); np.maximum(x, y, dtype='float32'); np.less(x, y, dtype=bool)
+np.fmax.reduce(x); np.multiply.outer(x, y[..., :1]); np.bitwise_left_shift(x, 1)
+"""
+# Of few elements: a sum's order is seen in the last places only.
+ROUNDED: Final = """
+np.logaddexp(x, y); np.logaddexp2(x, y); np.float_power(x, y); np.degrees(x); np.radians(x)
+np.rad2deg(x); np.deg2rad(x); np.sinc(x); np.nansum(x); np.nansum(x, axis=0); np.nanprod(x)
+np.nansum(x, axis=(0, 1)); np.nanmean(x); np.nanmean(x, axis=-1, keepdims=True)
+np.nanmean(x, axis=(0, -1)); np.nanvar(x, axis=0); np.nanstd(x); np.nanstd(x, ddof=1)
+np.nanvar(x, axis=1, ddof=3); np.nancumsum(x, axis=-1); np.nancumprod(x, axis=0)
+np.average(x); np.average(x, axis=0); np.trapezoid(x); np.trapezoid(x, dx=2, axis=0)
+np.gradient(x * 1.0, 0.5); np.gradient(x, axis=-1, edge_order=2); np.unwrap(x, period=6)
+np.unwrap(x); np.unwrap(x, axis=0, discont=4.0); np.cov(x); np.cov(x, rowvar=False)
+np.sum(x, axis=()); np.sum(x, axis=0, initial=3, where=y > 0)
+np.prod(x, where=y > 0, initial=2); np.sum(x, axis=1)
+np.mean(x, where=y > 0); np.mean(x, axis=0, where=y > 0); np.var(x, axis=0, where=y > 0)
+np.std(x, where=y > 0); np.var(x, axis=0, correction=1); np.cumsum(x, axis=0)
+np.std(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)); np.mean(x, axis=(0, 1))
+np.add.reduce(x, axis=0, where=y > 0, initial=1); np.add.accumulate(x + [0.5], axis=-1)
+"""
+
+
+def numbers(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype in FLOATS:
+        values = rng.normal(size=shape) * rng.choice([0.01, 1.0, 30.0])
+        special = rng.random(shape) < rng.choice([0.0, 0.3])
+        return np.where(special, rng.choice(SPECIAL, size=shape), values).astype(dtype)
+    limits = np.iinfo(dtype)
+    low, high = (max(limits.min, -9), 9) if seed % 2 else (limits.min, limits.max)
+    return rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+
+
+def outcome(text: str, **names: Any) -> Any:
+    """The value of ``text``, or the exception."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = eval(text, {"np": np, **names})
+            several = value if isinstance(value, tuple) else (value,)
+            return tuple(one.compute() if isinstance(one, sc.Array) else one for one in several)
+        except (ValueError, TypeError, OverflowError, IndexError) as err:
+            return err
+
+
+def wider(dtype: Any, numpys: Any) -> bool:
+    """Of small integers some functions are float64 here and less in NumPy, as documented."""
+    return dtype == np.float64 and numpys in (np.float16, np.float32)
+
+
+def compare(text: str, x: Any, y: Any, near: bool) -> None:
+    wanted = outcome(text, x=x, y=y)
+    ours = outcome(text, x=sc.asarray(x), y=sc.asarray(y))
+    if isinstance(wanted, Exception):
+        kinds = (ValueError, TypeError, OverflowError, IndexError)
+        assert isinstance(ours, tuple(k for k in kinds if isinstance(wanted, k))), (ours, wanted)
+        return
+    assert not isinstance(ours, Exception), ours
+    for mine, numpys in zip(ours, wanted, strict=True):
+        a, b = np.asarray(mine), np.asarray(numpys)
+        assert a.dtype == b.dtype or (x.dtype.kind != "f" and wider(a.dtype, b.dtype))
+        assert a.shape == b.shape
+        if near and b.dtype.kind == "f":
+            rtol = max(NEAR[str(b.dtype)], NEAR.get(str(x.dtype), 0))
+            finite = b[np.isfinite(b)]
+            size = float(np.abs(finite).max(initial=0.0)) + 1.0
+            np.testing.assert_allclose(
+                a.astype(float), b.astype(float), rtol=rtol, atol=rtol * size
+            )
+        else:
+            np.testing.assert_array_equal(a.astype(b.dtype), b)
+
+
+def texts(table: str) -> list[str]:
+    return [text.strip() for text in table.replace("\n", ";").split(";") if text.strip()]
+
+
+arguments = st.tuples(st.sampled_from(SHAPES), st.integers(0, 2**20), st.integers(0, 2**20))
+
+
+@pytest.mark.parametrize("text", texts(EXACT))
+@settings(max_examples=6, deadline=None)
+@given(dtype=st.sampled_from(ALL), drawn=arguments)
+def test_bits(text: str, dtype: str, drawn: Any) -> None:
+    shape, first, second = drawn
+    compare(text, numbers(dtype, shape, first), numbers(dtype, shape, second), near=False)
+
+
+@pytest.mark.parametrize("text", texts(ROUNDED))
+@settings(max_examples=5, deadline=None)
+@given(dtype=st.sampled_from(ALL), drawn=arguments)
+def test_values(text: str, dtype: str, drawn: Any) -> None:
+    shape, first, second = drawn
+    x, y = (numbers(dtype, shape, seed | 1) for seed in (first, second))
+    if dtype == "float16":  # NumPy loses what is large on the way
+        x, y = (np.where(abs(z) > 5, 5, z).astype(dtype) for z in (x, y))
+    compare(text, x, y, near=True)
