@@ -13,11 +13,26 @@ import numpy as np
 from ..errors import UnsupportedError
 from . import creation, dot, elementwise, functions, joining, padding, reductions, shapes, take
 from .array import Array
-from .functions import bits, comparing, differences, extremes, floats, nans, signals, statistics
+from .functions import (
+    bits,
+    comparing,
+    differences,
+    extremes,
+    floats,
+    nans,
+    polynomials,
+    signals,
+    statistics,
+    windows,
+    words,
+)
 from .methods.numpy_protocol import register
 
 # Modules whose functions have NumPy's names and arguments.
-_TOPICS: Final = (bits, comparing, differences, extremes, floats, nans, signals, statistics)
+_TOPICS: Final = (
+    *(bits, comparing, differences, extremes, floats, nans),
+    *(polynomials, signals, statistics, windows, words),
+)
 
 
 def _size(a: Array, axis: Any = None) -> int:
