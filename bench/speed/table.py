@@ -54,11 +54,13 @@ amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_left_shif
 bitwise_right_shift mod true_divide
 """
 COMPOSED: Final = """
-allclose array_equal array_equiv average bitwise_count copysign corrcoef cov deg2rad degrees diff
-ediff1d fabs fix float_power fmax fmin fmod gradient heaviside iscomplex iscomplexobj isclose
-isneginf isposinf isreal isrealobj logaddexp logaddexp2 nan_to_num nanargmax nanargmin nancumprod
-nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar packbits ptp rad2deg radians
-real_if_close reciprocal sinc trapezoid unpackbits unwrap
+allclose array_equal array_equiv average bartlett bitwise_count blackman convolve copysign
+corrcoef correlate cov cross deg2rad degrees diff divmod ediff1d fabs fix float_power fmax fmin
+fmod frexp gradient hamming hanning heaviside i0 interp isclose iscomplex iscomplexobj isneginf
+isposinf isreal isrealobj kaiser ldexp logaddexp logaddexp2 modf nan_to_num nanargmax nanargmin
+nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar nextafter packbits polyadd
+polyder polyint polymul polysub polyval ptp rad2deg radians real_if_close reciprocal sinc spacing
+trapezoid unpackbits unwrap vander
 """
 
 

@@ -18,15 +18,13 @@ NUMPYS: set[str] = {"out", "where", "casting", "order", "dtype", "subok", "signa
 NUMPYS |= {"axes", "axis", "keepdims"}  # of its products
 # Names that are no functions of ours: NumPy's own classes and numbers, modules, objects.
 NO_FUNCTIONS: Final = (type, np.dtype, float, type(None), type(np))
-# Functions of these modules have their docstrings and keywords elsewhere first.
-ELSEWHERE: Final = tuple(f"speedcube.api.{name}" for name in ("elementwise", "reductions", "take"))
 
 
 def functions() -> Iterator[tuple[str, Any]]:
     for name in sc.__all__:
         value = getattr(sc, name)
         ours = inspect.isfunction(value) and value.__module__.startswith("speedcube")
-        if ours and value.__module__ not in ELSEWHERE:
+        if ours:
             yield name, value
 
 

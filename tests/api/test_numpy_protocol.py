@@ -147,7 +147,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "to Dask": (lambda: np.histogram(X), r"give it to Dask \(x\.to_dask_array\(\)\)"),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), "out= takes an array of ours"),
     "casting": (lambda: np.add(X, 1, casting="no"), r"numpy\.add .* takes no casting="),
-    "ufunc": (lambda: np.nextafter(X, 1), r"numpy\.nextafter has no twin.*to_dask_array"),
+    "ufunc": (lambda: np.gcd(X, 1), r"numpy\.gcd has no twin.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
     "accumulate": (lambda: np.maximum.accumulate(X), r"numpy\.maximum\.accumulate has no twin"),
@@ -177,7 +177,7 @@ class _Foreign:
 
 def test_other_arrays_are_asked_first() -> None:
     assert np.concatenate([X, _Foreign()]) == "foreign concatenate"  # type: ignore[list-item,comparison-overlap]
-    assert np.nextafter(X, _Foreign()) == "foreign nextafter"  # type: ignore[call-overload]
+    assert np.gcd(X, _Foreign()) == "foreign gcd"  # type: ignore[call-overload]
 
 
 def test_numbers_of_one_element() -> None:

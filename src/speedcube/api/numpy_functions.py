@@ -12,12 +12,27 @@ import numpy as np
 
 from . import dot, elementwise, functions, joining, reductions, shapes, take
 from .array import Array
-from .functions import bits, comparing, differences, extremes, floats, nans, signals, statistics
+from .functions import (
+    bits,
+    comparing,
+    differences,
+    extremes,
+    floats,
+    nans,
+    polynomials,
+    signals,
+    statistics,
+    windows,
+    words,
+)
 from .indexing import choosing, putting, searching
 from .methods.numpy_protocol import register
 
 # Modules whose functions have NumPy's names and arguments.
-_TOPICS: Final = (bits, comparing, differences, extremes, floats, nans, signals, statistics)
+_TOPICS: Final = (
+    *(bits, comparing, differences, extremes, floats, nans),
+    *(polynomials, signals, statistics, windows, words),
+)
 
 
 def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:

@@ -40,7 +40,10 @@ np.all(x, where=y > 0); np.mod(x, y); np.true_divide(x, 4); np.bitwise_count(x)
 np.packbits(x); np.packbits(x, axis=-1, bitorder='little'); np.unpackbits(x)
 np.unpackbits(x, axis=0, count=-3); x == None; x != 'a'; np.argmax(x, axis=1); np.max(x, axis=0)
 np.add(x, y, dtype='float64'); np.maximum(x, y, dtype='float32'); np.less(x, y, dtype=bool)
-np.fmax.reduce(x); np.multiply.outer(x, y[..., :1]); np.bitwise_left_shift(x, 1)
+np.divmod(x, y); np.modf(x); np.ldexp(x, 3); np.frexp(x); np.nextafter(x * 1.0, y)
+np.spacing(x * 1.0); np.cross(x[..., :1].repeat(3, -1), x[..., -1:].repeat(3, -1))
+np.vander(x); np.polyadd(x, y)
+np.polyder(x); np.fmax.reduce(x); np.multiply.outer(x, y[..., :1]); np.bitwise_left_shift(x, 1)
 """
 # Of few elements: a sum's order is seen in the last places only.
 ROUNDED: Final = """
@@ -52,12 +55,15 @@ np.nanvar(x, axis=1, ddof=3); np.nancumsum(x, axis=-1); np.nancumprod(x, axis=0)
 np.average(x); np.average(x, axis=0); np.trapezoid(x); np.trapezoid(x, dx=2, axis=0)
 np.gradient(x * 1.0, 0.5); np.gradient(x, axis=-1, edge_order=2); np.unwrap(x, period=6)
 np.unwrap(x); np.unwrap(x, axis=0, discont=4.0); np.cov(x); np.cov(x, rowvar=False)
-np.sum(x, axis=()); np.sum(x, axis=0, initial=3, where=y > 0)
-np.prod(x, where=y > 0, initial=2); np.sum(x, axis=1)
+np.sum(x, axis=()); np.sum(x, axis=0, initial=3, where=y > 0); np.sum(x, axis=1)
+np.prod(x, where=y > 0, initial=2)
 np.mean(x, where=y > 0); np.mean(x, axis=0, where=y > 0); np.var(x, axis=0, where=y > 0)
 np.std(x, where=y > 0); np.var(x, axis=0, correction=1); np.cumsum(x, axis=0)
 np.std(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)); np.mean(x, axis=(0, 1))
-np.add.reduce(x, axis=0, where=y > 0, initial=1); np.add.accumulate(x + [0.5], axis=-1)
+np.i0(x); np.polyval(x, y); np.polyint(x.ravel()); np.polymul(x, y); np.convolve(x, y, 'same')
+np.correlate(x, y); np.interp(x, np.arange(5.0), [1, 3, 2, 5, 4]); np.interp(x, [1], [2])
+np.interp(x, [0.0, 2, 1], [1, 3, 2], period=2.5); np.add.reduce(x, axis=0, where=y > 0, initial=1)
+np.add.accumulate(x + [0.5], axis=-1)
 """
 
 
@@ -138,3 +144,41 @@ def test_values(text: str, dtype: str, drawn: Any) -> None:
     if dtype == "float16":  # NumPy loses what is large on the way
         x, y = (np.where(abs(z) > 5, 5, z).astype(dtype) for z in (x, y))
     compare(text, x, y, near=True)
+
+
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
+def test_windows(name: str) -> None:
+    for count in (-1, 0, 1, 2, 7):
+        ours, numpys = getattr(sc, name)(count), getattr(np, name)(count)
+        assert (ours.shape, ours.dtype) == (numpys.shape, numpys.dtype)
+        np.testing.assert_allclose(ours.compute(), numpys, atol=1e-15)
+    np.testing.assert_allclose(sc.kaiser(9, 8.6).compute(), np.kaiser(9, 8.6), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_neighbours_and_exponents_of_every_size(dtype: str) -> None:
+    """Of random bits, and of what lies at the ends: NumPy's, every one."""
+    word, limits = f"uint{8 * np.dtype(dtype).itemsize}", np.finfo(dtype)
+    rng = np.random.default_rng(1)
+    ends = [0, 1, 2, np.inf, np.nan, limits.max, limits.tiny, limits.smallest_subnormal]
+    bits = rng.integers(0, np.iinfo(word).max, 500, word, endpoint=True).view(dtype)
+    x = np.concatenate([bits, np.array(ends, dtype), -np.array(ends, dtype)])
+    y, by = rng.permutation(x), rng.integers(-2300, 2300, x.shape)
+    subnormal = rng.integers(-1100, -1000, x.shape) - np.frexp(np.nan_to_num(x))[1]
+    with np.errstate(all="ignore"):
+        for text in ("np.nextafter(x, y)", "np.spacing(x)", "np.ldexp(x, by)", "np.modf(x)[0]",
+                     "np.ldexp(x, subnormal)", "np.frexp(x)[0]", "np.fmod(x, y)"):  # fmt: skip
+            names = {"np": np, "y": y, "by": by, "subnormal": subnormal}
+            ours, wanted = eval(text, {**names, "x": sc.asarray(x)}), eval(text, {**names, "x": x})
+            np.testing.assert_array_equal(ours.compute(), wanted, err_msg=text)
+
+
+def test_long_convolutions_are_exact_sums() -> None:
+    rng = np.random.default_rng(2)
+    x, v = rng.normal(size=300), rng.normal(size=100)
+    for mode in ("full", "same", "valid"):
+        np.testing.assert_allclose(np.convolve(sc.asarray(x), v, mode).compute(),
+                                   np.convolve(x, v, mode), atol=1e-12)  # fmt: skip
+    line = np.zeros(100)
+    line[[3, 4, 5]] = [1e16, 1.0, -1e16]
+    assert float(np.convolve(sc.asarray(line), np.ones(100), "valid")[0]) == 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +14,6 @@ from speedcube import errors
 N = np.arange(12.0).reshape(3, 4)
 MASK = N % 3 > 0
 X = sc.asarray(N)
-
-
-@pytest.mark.parametrize("name", sc.__all__)
-def test_examples_give_what_they_show(name: str) -> None:
-    """The examples in the docstrings of public functions."""
-    text = getattr(getattr(sc, name), "__doc__", None) or ""
-    if not callable(getattr(sc, name)) or ">>>" not in text:
-        return
-    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
-    failed, tried = doctest.DocTestRunner(verbose=False).run(test)
-    assert (failed, tried > 0) == (0, True)
 
 
 def test_out_is_the_result_from_then_on() -> None:

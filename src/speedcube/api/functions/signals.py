@@ -1,15 +1,224 @@
-"""Functions of lines of samples: angles without jumps."""
+"""Functions of lines of samples: convolution, interpolation, angles without jumps."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
-from ...expr import build
+import numpy as np
+
+from ...errors import ParameterError, ShapeError
+from ...expr import build, gather
+from ...expr.nodes import Leaf
 from ..array import Array, array_of, elementwise
+from ..dot import vecdot
 from ..joining import concatenate
+from ..namespace.padding import pad
+from ..sources import asarray
 from .differences import along, diff
-from .floats import either, is_of_floats
+from .floats import either, is_of_floats, together
+
+_MODES: Final = ("full", "same", "valid")
+
+
+_UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+    """The convolution of two lines.
+
+    Up to 64 elements in the shorter: products are added one after the other, in the order of its
+    elements, each rounded. Beyond that each result is the exact sum of exact products.
+
+    Parameters
+    ----------
+    a, v : array_like
+        One axis of at least one element.
+    mode : str
+        "full": wherever they overlap; "same": as long as the longer; "valid": where they overlap
+        whole.
+
+    Returns
+    -------
+    Array
+        One axis.
+
+    Raises
+    ------
+    ParameterError
+        For another mode, or nothing to convolve.
+    ShapeError
+        For more axes than one.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.convolve([1, 2, 3], [0, 1, 1]).compute()
+    array([0, 1, 3, 5, 3])
+    """
+    long, short = _lines("convolve", a, v)
+    if len(short) > len(long):
+        long, short = short, long
+    return _slid(long, short[::-1], mode)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+    """The cross-correlation of two lines; rounded as `convolve` is.
+
+    Parameters
+    ----------
+    a, v : array_like
+        One axis of at least one element.
+    mode : str
+        "valid": where they overlap whole; "same": as long as the longer; "full": wherever they
+        overlap.
+
+    Returns
+    -------
+    Array
+        One axis.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.correlate([1, 2, 3], [0, 1, 2]).compute()
+    array([8])
+    """
+    x, y = _lines("correlate", a, v)
+    forwards = len(x) >= len(y)
+    return _slid(x, y, mode) if forwards else _slid(y, x, mode)[::-1]
+
+
+def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
+    x, y = together(a, v)
+    x, y = (one.reshape(1) if not one.ndim else one for one in (x, y))
+    if x.ndim > 1 or y.ndim > 1:
+        raise ShapeError(f"{name} takes lines of one axis, not {x.ndim} and {y.ndim}")
+    if not x.size or not y.size:
+        raise ParameterError(f"{name} takes lines of at least one element")
+    return x, y
+
+
+def _slid(long: Array, short: Array, mode: str) -> Array:
+    """The sums of products of ``short`` and as many elements of ``long`` as it slides along it."""
+    if mode not in _MODES:
+        raise ParameterError(f"mode is 'full', 'same' or 'valid', not {mode!r}")
+    count = len(short)
+    over = {"valid": (0, 0), "full": (count - 1, count - 1), "same": (count // 2, (count - 1) // 2)}
+    before, behind = over[mode]
+    line = pad(long, (before, behind)) if before or behind else long
+    results = len(line) - count + 1
+    if count > _UNROLLED and is_of_floats(line):
+        windows = view(line, results, count)
+        return vecdot(windows, short)
+    total: Array = line[:results] * short[0]
+    for k in range(1, count):
+        total = elementwise("add", total, line[k : k + results] * short[k])
+    return total
+
+
+def interp(
+    x: Any,
+    xp: Any,
+    fp: Any,
+    left: float | None = None,
+    right: float | None = None,
+    period: float | None = None,
+) -> Array:
+    """The values at `x` of the line through the points (`xp`, `fp`).
+
+    Parameters
+    ----------
+    x : array_like
+        Any shape.
+    xp, fp : array_like
+        One axis: the points, `xp` increasing.
+    left, right : float, optional
+        The values before the first and behind the last point; by default those points'.
+    period : float, optional
+        Of `xp`; with it the points need no order.
+
+    Returns
+    -------
+    Array
+        float64, of the shape of `x`.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no point, or as many `fp` as `xp` there are not, or the period is 0.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.interp([0.0, 2.5, 9.0], [1.0, 2.0, 3.0], [3.0, 2.0, 0.0]).compute()
+    array([3., 1., 0.])
+    """
+    at, places, values = array_of(x), array_of(xp), array_of(fp)
+    if places.ndim != 1 or values.ndim != 1 or not places.size or places.size != values.size:
+        raise ParameterError(
+            f"interp takes lines of points of one length: xp has shape {places.shape}, fp "
+            f"{values.shape}"
+        )
+    at, places, values = (one.astype("float64") for one in (at, places, values))
+    if period is not None:
+        if period == 0:
+            raise ParameterError("interp: a period is not 0")
+        at, places, values = _periodic(at, xp, fp, abs(period))
+        left = right = None
+    return _between(at, places, values, left, right)
+
+
+def _periodic(at: Array, xp: Any, fp: Any, period: float) -> tuple[Array, Array, Array]:
+    """Points of one period in order, with the last before them and the first behind them."""
+    places = np.asarray(xp, float) % period
+    order = np.argsort(places)
+    places, values = places[order], np.asarray(fp, float)[order]
+    places = np.concatenate([places[-1:] - period, places, places[:1] + period])
+    values = np.concatenate([values[-1:], values, values[:1]])
+    return at % period, asarray(places), asarray(values)
+
+
+def _between(at: Array, places: Array, values: Array, left: Any, right: Any) -> Array:
+    """Where each number lies is found by halving: the last point that is not behind it."""
+    count = len(places)
+    before = values[0] if left is None else float(left)
+    behind = values[-1] if right is None else float(right)
+    if count == 1:
+        return either(at < places[0], before, either(at > places[0], behind, values[0]))
+    low = elementwise("multiply", elementwise("isnan", at), 0).astype("int64")
+    step = 1 << max(count - 1, 1).bit_length() - 1
+    while step:
+        tried = low + step
+        found = gathered(places, elementwise("minimum", tried, count - 1))
+        low = either((tried < count) & (found <= at), tried, low)
+        step >>= 1
+    first = elementwise("minimum", low, count - 2)
+    x0, y0 = gathered(places, first), gathered(values, first)
+    second = first + 1
+    x1, y1 = gathered(places, second), gathered(values, second)
+    slope = (y1 - y0) / (x1 - x0)
+    inside = slope * (at - x0) + y0
+    other = slope * (at - x1) + y1
+    inside = either(elementwise("isnan", inside), other, inside)
+    inside = either(elementwise("isnan", inside) & (y0 == y1), y0, inside)
+    inside = either(at == x0, y0, either(at == x1, y1, inside))
+    result = either(at < places[0], before, either(at > places[-1], behind, inside))
+    return either(elementwise("isnan", at), at, result)
+
+
+def gathered(line: Array, index: Array) -> Array:
+    """``line`` at an index that lies inside."""
+    return Array(gather.take(line._expr, index._expr, 0), gpu=line._gpu)
+
+
+def view(line: Array, rows: int, columns: int) -> Array:
+    """Each run of ``columns`` elements of ``line`` as a row, nothing copied."""
+    expr = line._expr
+    if isinstance(expr, Leaf):
+        step = expr.strides[0]
+        return Array(Leaf(expr.source, (rows, columns), expr.offset, (step, step)), gpu=line._gpu)
+    return Array(Leaf(expr, (rows, columns), 0, (1, 1)), gpu=line._gpu)
 
 
 def unwrap(

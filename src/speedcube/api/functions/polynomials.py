@@ -1,0 +1,234 @@
+"""Polynomials as NumPy's lines of coefficients, the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import ParameterError, ParameterTypeError, ShapeError
+from ..array import Array, array_of, elementwise
+from ..joining import concatenate, stack
+from ..namespace.padding import pad
+from ..sources import asarray
+from .floats import floats
+from .signals import convolve
+
+
+def _line(p: Any) -> Array:
+    array = array_of(p)
+    return array.reshape(1) if not array.ndim else array
+
+
+def polyval(p: Any, x: Any) -> Array:
+    """The polynomial with coefficients `p` at `x`, by Horner's rule: a product and a sum a step.
+
+    Parameters
+    ----------
+    p : array_like
+        One axis of coefficients, the highest power first.
+    x : array_like
+        Any shape.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polyval([3, 0, 1], [0, 5]).compute()
+    array([ 1, 76])
+    """
+    array, line = array_of(x), _line(p)
+    value = elementwise("multiply", array, 0) if array.dtype != bool else array.astype("int64") * 0
+    for k in range(len(line)):
+        value = elementwise("add", elementwise("multiply", value, array), line[k])
+    return value
+
+
+def polyadd(a1: Any, a2: Any) -> Array:
+    """The sum of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        Coefficients, the highest power first.
+
+    Returns
+    -------
+    Array
+        Coefficients, as many as the longer has.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polyadd([1, 2], [9, 5, 4]).compute()
+    array([9, 6, 6])
+    """
+    return elementwise("add", *_level(a1, a2))
+
+
+def polysub(a1: Any, a2: Any) -> Array:
+    """The difference of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        Coefficients, the highest power first.
+
+    Returns
+    -------
+    Array
+        Coefficients, as many as the longer has.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polysub([1, 2], [9, 5, 4]).compute()
+    array([-9, -4, -2])
+    """
+    return elementwise("subtract", *_level(a1, a2))
+
+
+def _level(*polynomials: Any) -> list[Array]:
+    """Polynomials with zeros in front, so that they are as long as the longest."""
+    lines = [_line(one) for one in polynomials]
+    longest = max(map(len, lines))
+    return [pad(one, (longest - len(one), 0)) if len(one) < longest else one for one in lines]
+
+
+def polymul(a1: Any, a2: Any) -> Array:
+    """The product of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+        Coefficients, the highest power first.
+
+    Returns
+    -------
+    Array
+        Coefficients.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polymul([1, 2], [9, 5, 4]).compute()
+    array([ 9, 23, 14,  8])
+    """
+    return convolve(_line(a1), _line(a2))
+
+
+def polyder(p: Any, m: int = 1) -> Array:
+    """The derivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like
+        Coefficients, the highest power first.
+    m : int
+        How often.
+
+    Returns
+    -------
+    Array
+        Coefficients, `m` fewer.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polyder([1, 1, 1, 1]).compute()
+    array([3, 2, 1])
+    """
+    line = _line(p)
+    if int(m) < 0:
+        raise ParameterError(f"polyder: m is how often, 0 or more, not {m}")
+    for _ in range(int(m)):
+        count = len(line)
+        line = line[:-1] * asarray(np.arange(count - 1, 0, -1))
+    return line
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+    """The antiderivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like
+        Coefficients, the highest power first.
+    m : int
+        How often.
+    k : array_like, optional
+        The constants, one for each time; 0 by default.
+
+    Returns
+    -------
+    Array
+        Coefficients, `m` more.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.polyint([6.0, 2.0, 1.0]).compute()
+    array([2., 1., 1., 0.])
+    """
+    line, times = _line(p), int(m)
+    if times < 0:
+        raise ParameterError(f"polyint: m is how often, 0 or more, not {m}")
+    given = np.zeros(max(times, 1)) if k is None else np.atleast_1d(np.asarray(k, float))
+    constants = np.full(times, given[0]) if len(given) == 1 and times > 1 else given
+    if len(constants) < times:
+        raise ParameterError(f"polyint: {times} constants are needed, and k has {len(constants)}")
+    for place in range(times):
+        divided = floats(line) / asarray(np.arange(len(line), 0, -1, dtype=float))
+        line = concatenate([divided, asarray(constants[place : place + 1]).astype(divided.dtype)])
+    return line
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+    """The powers of numbers, a row for each number.
+
+    Parameters
+    ----------
+    x : array_like
+        One axis.
+    N : int, optional
+        How many powers; as many as numbers by default.
+    increasing : bool
+        Whether the power 0 comes first.
+
+    Returns
+    -------
+    Array
+        A matrix.
+
+    Raises
+    ------
+    ShapeError
+        For more axes than one.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.vander([1, 2, 3], 3).compute()
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
+    """
+    array = array_of(x)
+    if array.ndim != 1:
+        raise ShapeError(f"vander takes one axis, not {array.ndim}")
+    if N is not None and not isinstance(N, (int, np.integer)):
+        raise ParameterTypeError(f"vander: N is a whole number, not {N!r}")
+    count = len(array) if N is None else int(N)
+    if count < 0:
+        raise ParameterError(f"vander: N is 0 or more, not {count}")
+    line = array.astype(dtypes.promote(array._expr.dtype, "int64"))
+    powers = [elementwise("add", elementwise("multiply", line, 0), 1).astype(line.dtype)]
+    while len(powers) < count:
+        powers.append(elementwise("multiply", powers[-1], line))
+    columns = powers[:count] if increasing else powers[:count][::-1]
+    return stack(columns, 1) if columns else line.reshape(-1, 1)[:, :0]
