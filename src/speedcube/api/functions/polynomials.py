@@ -43,7 +43,8 @@ def polyval(p: Any, x: Any) -> Array:
     array([ 1, 76])
     """
     array, line = array_of(x), _line(p)
-    value = elementwise("multiply", array, 0) if array.dtype != bool else array.astype("int64") * 0
+    truth = array.dtype == bool
+    value = elementwise("logical_and" if truth else "multiply", array, False if truth else 0)
     for k in range(len(line)):
         value = elementwise("add", elementwise("multiply", value, array), line[k])
     return value
@@ -101,7 +102,7 @@ def _level(*polynomials: Any) -> list[Array]:
 
 
 def polymul(a1: Any, a2: Any) -> Array:
-    """The product of two polynomials.
+    """The product of two polynomials; zeros in front stay, where NumPy drops them.
 
     Parameters
     ----------

@@ -84,6 +84,8 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     >>> sc.correlate([1, 2, 3], [0, 1, 2]).compute()
     array([8])
     """
+    if not array_of(a).ndim or not array_of(v).ndim:
+        raise ShapeError("correlate takes lines of one axis, not numbers")
     x, y = _lines("correlate", a, v)
     forwards = len(x) >= len(y)
     return _slid(x, y, mode) if forwards else _slid(y, x, mode)[::-1]

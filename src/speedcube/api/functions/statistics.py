@@ -132,7 +132,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Array:
-    """The covariances of variables: exact sums of products of deviations from the means.
+    """The covariances of variables: exact sums of the rounded products of deviations from means.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def cov(
         )  # fmt: skip
     apart = x - means
     weighted = apart if weight is None else apart * weight
-    products = vecdot(apart[:, None], weighted[None, :])
+    products = elementwise("multiply", apart[:, None], weighted[None, :]).sum(-1)
     held = elementwise("maximum", divisor.astype(products.dtype), 0.0)
     result = elementwise("divide", products, held)
     return result.reshape(()) if result.size == 1 else result

@@ -119,8 +119,8 @@ hamming = _window(
 )  # fmt: skip
 blackman = _window(
     "blackman", lambda n, m: _cosine(n, m) * 0.5 + _cosine(n, m, 2) * 0.08 + 0.42,
-    "Three terms of cosines with next to 0 at both ends.",
-    "array([-1.38777878e-17,  3.40000000e-01,  1.00000000e+00,  3.40000000e-01, -1.38777878e-17])",
+    "Three terms of cosines with 0, or next to it, at both ends.",
+    "array([0.  , 0.34, 1.  , 0.34, 0.  ])",
 )  # fmt: skip
 
 

@@ -182,7 +182,7 @@ nextafter = binary(
     _nextafter,
     documented(
         "The next number after `x1` on the side of `x2`.", 2,
-        "sc.nextafter([0.0, 0.0], [1.0, -1.0]) -> array([ 4.94065646e-324, -4.94065646e-324])",
+        "sc.nextafter([0.0, 0.0], [1.0, -1.0]) -> array([ 5.e-324, -5.e-324])",
     ),
 )  # fmt: skip
 spacing = unary(

@@ -43,6 +43,8 @@ def array_function(
     if twin is None:
         raise UnsupportedError(_no_twin(name, func))
     first, *others = _arguments(func, args, kwargs)
+    several = [value for name, value in others if name == "varargs"]  # np.gradient's spacings
+    others = [one for one in others if one[0] != "varargs"]
     known = _parameters(twin)
     for keyword, _ in others:
         if keyword not in known and "kwargs" not in known:
@@ -51,7 +53,7 @@ def array_function(
                 f"{name} of a speedcube array takes {options}, not {keyword}=: leave it out, or "
                 f"{_VALUES}"
             )
-    return twin(first[1], **dict(others))
+    return twin(first[1], *(several[0] if several else ()), **dict(others))
 
 
 @cache
