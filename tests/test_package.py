@@ -58,3 +58,14 @@ def test_no_module_bears_a_public_name_of_its_package() -> None:
     count, replaced = json.loads(run.stdout.splitlines()[-1])
     assert count > 250
     assert set(replaced) == SUBPACKAGES
+
+
+# Slow to load, and needed by few programs: clusters, the ladder, close matches of names.
+LATE = ("asyncio", "difflib", "distributed", "rich", "ssl", "speedcube.commands", "typer")
+
+
+def test_importing_the_package_loads_nothing_that_few_programs_need() -> None:
+    code = f"import sys, speedcube; print(*(name for name in {LATE} if name in sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+    assert speedcube.ladder.__module__ == "speedcube.commands.ladder.climb"

@@ -13,12 +13,15 @@ from hypothesis.extra import numpy as arrays
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.expr.interpret import interpret
+from speedcube.kernel.lower.reference import draw
 
 DTYPES: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
 )
 KINDS: Final = (ValueError, IndexError, TypeError)
+COMPILED: Final = ((3, 4), (4, 4), (12,))
 SHAPES: Final = ((), (0,), (1,), (5,), (3, 4), (1, 0), (2, 3, 4), (4, 4))
 
 
@@ -28,6 +31,13 @@ def values(shape: tuple[int, ...], dtype: str) -> Any:
     if dtype[0] == "f" and made.size > 3:
         made.reshape(-1)[:3] = (np.nan, -0.0, np.inf)
     return made
+
+
+def evaluated(array: sc.Array) -> Any:
+    """The values, by NumPy's interpreter of the expression; of some by a kernel."""
+    if array.shape in COMPILED and array.dtype in ("float64", "int32"):
+        return np.asarray(array.compute(on="core"))
+    return np.asarray(interpret(array._expr, draw))
 
 
 def same(ours: Any, numpys: Any) -> None:
@@ -43,7 +53,7 @@ def same(ours: Any, numpys: Any) -> None:
         return
     assert isinstance(ours, sc.Array)
     assert (ours.shape, ours.dtype) == (numpys.shape, numpys.dtype)
-    got = np.asarray(ours.compute(on="core"))
+    got = evaluated(ours)
     np.testing.assert_array_equal(got, numpys)
     if got.dtype.kind == "f":
         numbers = ~np.isnan(got)
@@ -324,7 +334,7 @@ def test_what_is_put_round_is_numpys(mode: str, dtype: str) -> None:
             if mode != "empty":
                 rtol = 0 if dtype[0] != "f" else 1e-6 if dtype == "float32" else 1e-14
                 np.testing.assert_allclose(
-                    ours.compute(on="core").astype(float), numpys.astype(float), rtol, rtol * 9
+                    evaluated(ours).astype(float), numpys.astype(float), rtol, rtol * 9
                 )
 
 
@@ -356,7 +366,9 @@ def test_random_arrays_are_joined_and_cut_as_numpys(x: Any, data: st.DataObject)
             NUMBERS,
             st.lists(NUMBERS, max_size=3),
             st.builds(slice, NUMBERS, NUMBERS, st.sampled_from([None, 1, 2, -1])),
-            st.lists(st.booleans(), min_size=extent, max_size=extent),
+            st.lists(st.booleans(), min_size=extent, max_size=extent).map(
+                lambda mask: np.array(mask, bool)
+            ),
         )
     )
     axis = data.draw(st.sampled_from([None, k]))
@@ -377,3 +389,42 @@ def test_random_arrays_are_joined_and_cut_as_numpys(x: Any, data: st.DataObject)
         )
     )
     both(call, x)
+
+
+# What is large, and what cannot be ---------------------------------------------------------------
+
+
+def test_what_is_huge_is_an_expression_or_refused() -> None:
+    """A PB of padding, of repeats and of inserted rows needs no memory until it is read."""
+    x = sc.arange(2**40)
+    assert sc.pad(x, 2**50)[2**50 + 5].compute() == 5
+    assert sc.repeat(sc.arange(3), [1, 2**50, 1])[2**50].compute() == 1
+    assert sc.insert(x, [5, -1], [7, 8])[-2].compute() == 8
+    assert sc.delete(x, [5, 2**39])[2**39].compute() == 2**39 + 2
+    assert sc.delete(x, slice(10, 2**39)).size == 2**39 + 10
+    assert sc.tril(sc.broadcast_to(x, (2**20, 2**40)))[0, :2].compute().tolist() == [0, 0]
+    assert sc.diag(sc.arange(2**30))[7, 6:9].compute().tolist() == [0, 7, 0]
+    assert sc.trace(sc.ones((2**20, 2**20))).compute() == 2**20
+    assert sc.mgrid[0 : 2**30, 0 : 2**30][1, 5, 6].compute() == 6
+    for ask in (
+        lambda: sc.delete(sc.arange(2**52), np.ones(3, bool)),
+        lambda: sc.tril_indices(2**24),
+        lambda: sc.repeat(sc.arange(100), [2**50] * 100),
+    ):
+        with pytest.raises((errors.MemoryLimitError, errors.ShapeError)):
+            ask()
+
+
+def test_the_strategies_of_the_array_api_know_the_namespace() -> None:
+    """`hypothesis.extra.array_api` finds dtypes and versions in it."""
+    from hypothesis.extra.array_api import make_strategies_namespace
+
+    found = make_strategies_namespace(sc)
+
+    @given(found.real_dtypes(), found.array_shapes(max_dims=3, max_side=4))
+    def check(dtype: Any, shape: tuple[int, ...]) -> None:
+        made = sc.ones(shape, dtype=dtype)
+        assert (made.dtype, made.shape) == (dtype, shape)
+        assert sc.isdtype(dtype, ("integral", "real floating"))
+
+    check()

@@ -38,7 +38,7 @@ from .grids import (
     mgrid,
     ogrid,
 )
-from .inserting import block, delete, insert, resize
+from .inserting import block, delete, insert
 from .likes import empty_like, full_like, ones_like, zeros_like
 from .names import (
     bool_,
@@ -101,7 +101,7 @@ from .parts import (
     size,
 )
 from .ranges import arange, geomspace, linspace, logspace
-from .repeats import repeat, roll, rot90, tile
+from .repeats import repeat, resize, roll, rot90, tile
 from .splitting import (
     array_split,
     dsplit,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
 
-from ...errors import AxisError, DTypeError, ParameterError, ShapeError, UnsupportedError
+from ...errors import (
+    AxisError,
+    DTypeError,
+    MemoryLimitError,
+    ParameterError,
+    ShapeError,
+    UnsupportedError,
+)
 from ...expr import build
 from ..array import Array, array_of
-from ..creation import full
 from ..joining import concatenate
 from ..shapes import broadcast_to
 from ..take import take
 from .axes import moveaxis
-from .repeats import tile
 
 # Up to so many stretches an array is put together of slices, which are regions of one kernel; with
 # more its elements are read at computed places.
@@ -54,10 +58,15 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     if (isinstance(obj, slice) and abs(obj.step or 1) == 1) or _is_index(obj):
         gone = obj if isinstance(obj, slice) else _one(obj, extent, k)
         places = range(*gone.indices(extent))
-        low, high = (min(places), max(places) + 1) if places else (0, 0)
-        return concatenate([_cut(x, k, 0, low), _cut(x, k, high, extent)], k)
-    stays = _numpys("delete", k, np.arange(extent), _known("delete", obj))
-    return _chosen(x, stays, k)
+        low, high = sorted((places[0], places[-1])) if places else (0, -1)
+        return concatenate([_cut(x, k, 0, low), _cut(x, k, high + 1, extent)], k)
+    known = _known("delete", obj)
+    if _are_few(known):
+        ends = sorted({int(at) for at in _places(known, extent, k, extent)})
+        starts = [0, *(at + 1 for at in ends)]
+        cuts = zip(starts, [*ends, extent], strict=True)
+        return concatenate([_cut(x, k, a, b) for a, b in cuts], k)
+    return _chosen(x, _numpys("delete", k, extent, known), k)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -96,7 +105,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     new = new[(None,) * (x.ndim - new.ndim)] if new.ndim < x.ndim else new
     known = _known("insert", obj)
     extent = x.shape[k]
-    if not isinstance(known, slice) and known.dtype != np.bool and known.size == 1:
+    if not isinstance(known, slice) and known.dtype.kind in "iu" and known.size == 1:
         at = int(known.reshape(()))
         if not -extent <= at <= extent:
             raise AxisError(f"index {at} is out of bounds for axis {k} with size {extent}")
@@ -104,9 +113,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         new = moveaxis(new, 0, k) if not known.ndim else new
         pieces = [_cut(x, k, 0, at), _spread(new, x, k, new.shape[k]), _cut(x, k, at, extent)]
         return concatenate(pieces, k)
-    count = len(np.arange(extent)[known]) if isinstance(known, slice) else _count(known)
-    numbers = np.arange(extent, extent + count)
-    order = _numpys("insert", k, np.arange(extent), known, numbers)
+    count = len(range(*known.indices(extent))) if isinstance(known, slice) else _count(known)
+    if _are_few(known):
+        places = _places(known, extent, k, extent + 1)
+        spread = _spread(new, x, k, count)
+        pieces, begin = [], 0
+        for number in np.argsort(places, kind="stable").tolist():
+            end = int(places[number])
+            pieces += [_cut(x, k, begin, end), _cut(spread, k, number, number + 1)]
+            begin = end
+        return concatenate([*pieces, _cut(x, k, begin, extent)], k)
+    order = _numpys("insert", k, extent, known, np.arange(extent, extent + count))
     return _chosen(concatenate([x, _spread(new, x, k, count)], k), order, k)
 
 
@@ -139,13 +156,35 @@ def _known(name: str, value: Any) -> Any:
     if isinstance(value, slice):
         return value
     known = np.asarray(value)
-    return known.astype(np.intp) if not known.size and known.dtype != np.bool else known
+    return known.astype(np.intp) if not known.size and known is not value else known
 
 
-def _numpys(name: str, axis: int, *args: Any) -> Any:
-    """What NumPy's function makes of the numbers of places; its refusals are ours."""
+def _are_few(known: Any) -> bool:
+    return (
+        not isinstance(known, slice) and known.dtype.kind in "iu" and known.size < _STRETCHES // 2
+    )
+
+
+def _places(known: Any, extent: int, axis: int, end: int) -> Any:
+    """Indices from 0 on, below ``end``."""
+    places = known.reshape(-1).astype(np.int64)
+    outside = (places < -extent) | (places >= end)
+    if outside.any():
+        raise AxisError(
+            f"index {places[outside][0]} is out of bounds for axis {axis} with size {extent}"
+        )
+    return np.where(places < 0, places + extent, places)
+
+
+def _numpys(name: str, axis: int, extent: int, *args: Any) -> Any:
+    """What NumPy's function makes of the numbers of all places; its refusals are ours."""
     try:
-        return getattr(np, name)(*args)
+        return getattr(np, name)(np.arange(extent), *args)
+    except MemoryError as err:
+        raise MemoryLimitError(
+            f"{name}: the {extent} places of axis {axis} do not fit in memory, which a mask or "
+            "many indices need; slices do not"
+        ) from err
     except IndexError as err:
         raise AxisError(f"{name} along axis {axis}: {err}") from err
     except ValueError as err:
@@ -178,40 +217,6 @@ def _chosen(x: Array, places: Any, axis: int) -> Array:
     if not runs:
         return _cut(x, axis, 0, 0)
     return concatenate([_cut(x, axis, int(run[0]), int(run[-1]) + 1) for run in runs], axis)
-
-
-def resize(a: Any, new_shape: Any) -> Array:
-    """Give an array another size: its elements again from the first, as often as they are needed.
-
-    Parameters
-    ----------
-    a : array
-        The values.
-    new_shape : int or tuple of int
-        The sizes.
-
-    Returns
-    -------
-    Array
-        The elements in C order; zeros where there are none.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    Examples
-    --------
-    >>> sc.resize(sc.arange(3), (2, 2)).compute()
-    array([[0, 1],
-           [2, 0]])
-    """
-    x = array_of(a).ravel()
-    shape = build.check_shape(new_shape)
-    size = math.prod(shape)
-    if not size or not x.size:
-        return full(shape, 0, x.dtype)
-    return tile(x, -(-size // x.size))[:size].reshape(shape)
 
 
 def block(arrays: Any) -> Array:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from ...errors import AxisError, ParameterError, ParameterTypeError, UnsupportedError
+from ...errors import (
+    AxisError,
+    MemoryLimitError,
+    ParameterError,
+    ParameterTypeError,
+    UnsupportedError,
+)
 from ...expr import build
 from ...expr.piecewise.build import rolled
 from ..array import Array, array_of
+from ..creation import full
+from ..joining import concatenate
 from ..shapes import broadcast_to
 from ..take import take
+
+_FEW: Final = 32  # indices whose repetitions are regions of one kernel
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
@@ -124,7 +134,21 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
             f"repeat takes one number, or one for each of {extent} indices of axis {k}, not "
             f"{len(counts)}"
         )
-    return take(array, np.repeat(np.arange(extent), counts), k)
+    if extent <= _FEW:
+        before = (slice(None),) * k
+        each = (array[(*before, slice(j, j + 1))] for j in range(extent))
+        sizes = ((*array.shape[:k], n, *array.shape[k + 1 :]) for n in counts)
+        parts = [
+            broadcast_to(one, build.check_shape(n)) for one, n in zip(each, sizes, strict=True)
+        ]
+        return concatenate(parts, k) if parts else array
+    try:
+        places = np.repeat(np.arange(extent), counts)
+    except (MemoryError, ValueError) as err:
+        raise MemoryLimitError(
+            f"repeat: {sum(counts)} places do not fit in memory; one number for all needs none"
+        ) from err
+    return take(array, places, k)
 
 
 def tile(A: Any, reps: Any) -> Array:
@@ -207,3 +231,37 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
         array = array.swapaxes(first, second)
     backwards = {1: (first,), 2: (first, second), 3: (second,)}.get(quarters % 4, ())
     return array[tuple(slice(None, None, -1 if a in backwards else 1) for a in range(array.ndim))]
+
+
+def resize(a: Any, new_shape: Any) -> Array:
+    """Give an array another size: its elements again from the first, as often as they are needed.
+
+    Parameters
+    ----------
+    a : array
+        The values.
+    new_shape : int or tuple of int
+        The sizes.
+
+    Returns
+    -------
+    Array
+        The elements in C order; zeros where there are none.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    Examples
+    --------
+    >>> sc.resize(sc.arange(3), (2, 2)).compute()
+    array([[0, 1],
+           [2, 0]])
+    """
+    x = array_of(a).ravel()
+    shape = build.check_shape(new_shape)
+    size = math.prod(shape)
+    if not size or not x.size:
+        return full(shape, 0, x.dtype)
+    return tile(x, -(-size // x.size))[:size].reshape(shape)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError, ShapeTypeError
+from ...errors import MemoryLimitError, ShapeError, ShapeTypeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..creation import coordinate, full
@@ -122,6 +123,16 @@ def _with_axes(name: str, m: Any) -> tuple[Array, tuple[int, ...]]:
     return x, (x.shape[-2:] if x.ndim > 1 else x.shape * 2)
 
 
+def _made(numpys: Callable[..., Any], n: int, k: int, m: int | None) -> tuple[Array, ...]:
+    try:
+        return tuple(asarray(index) for index in numpys(n, k, m))
+    except MemoryError as err:
+        raise MemoryLimitError(
+            f"{numpys.__name__}: {n} x {n if m is None else m} are too many for memory; "
+            f"{numpys.__name__[:4]}, which takes an array, needs none"
+        ) from err
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Make the indices of the lower triangle of a matrix. They are made at once, by NumPy.
 
@@ -144,7 +155,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     >>> [index.compute().tolist() for index in sc.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    return tuple(asarray(index) for index in np.tril_indices(n, k, m))
+    return _made(np.tril_indices, n, k, m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
@@ -169,7 +180,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     >>> [index.compute().tolist() for index in sc.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    return tuple(asarray(index) for index in np.triu_indices(n, k, m))
+    return _made(np.triu_indices, n, k, m)
 
 
 def _matrix(name: str, arr: Any) -> tuple[int, ...]:
