@@ -27,6 +27,9 @@ GROUPS: Final = {
         array_split asanyarray ascontiguousarray atleast_1d atleast_2d atleast_3d broadcast_arrays
         conj conjugate copy diagonal dsplit flipud from_dlpack hsplit imag matrix_transpose ravel
         real rollaxis split transpose unstack vsplit""",
+    "indices and assignment: bench/indexing.py": """
+        argwhere choose compress copyto extract fill_diagonal flatnonzero nonzero place put
+        put_along_axis putmask select""",
     "made of others that are rows": """
         concat diag_indices diag_indices_from diagflat empty empty_like fromfunction geomspace
         identity indices ix_ kron logspace mgrid ogrid resize trace tri tril_indices

@@ -18,9 +18,9 @@ from ..expr import build
 from ..expr.nodes import Expr, Shape
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
+from .indexing import items
 from .methods import (
     evaluation,
-    items,
     moments,
     numpy_protocol,
     reductions,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .indexing.assignment import assign
 from .indexing.choosing import choose
+from .indexing.items import register
 from .indexing.putting import put
 from .indexing.reading import read
 from .indexing.searching import compress, nonzero
-from .methods.items import register
 from .methods.places import FUNCTIONS
 from .take import take
 

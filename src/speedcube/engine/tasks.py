@@ -62,10 +62,9 @@ class Worker:
         if not share.size or moved(part.root, inputs, share, self.stop):
             return
         if self.device is None:
-            strides = tuple(s // share.itemsize for s in share.strides)
             packed = whole and share.flags.c_contiguous
-            prepared = prepare(stage, part, None if packed else strides)
-            cpu.run_store(prepared, inputs, share, self.stop)
+            strides = None if packed else tuple(s // share.itemsize for s in share.strides)
+            cpu.run_store(prepare(stage, part, strides), inputs, share, self.stop)
         else:
             self._gpu_store(stage, part, share, inputs, whole)
 
@@ -130,10 +129,8 @@ class Worker:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)
         many = prepare_many(stage, part, self.device is not None)
-        if many is not None:
-            results = self.finished(stage, part, many, inputs, out)
-            if results is not None:
-                return results.reshape(shape)  # type: ignore[no-any-return]
+        if many and (results := self.finished(stage, part, many, inputs, out)) is not None:
+            return results.reshape(shape)  # type: ignore[no-any-return]
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)

@@ -54,21 +54,23 @@ def content_key(*parts: object) -> bytes:
 # compares them with what the printers import. What makes the program (rules, functions, samplers)
 # is left out: the program is part of each key.
 _COMMON: Final = (
-    "../dtypes ../philox builder folds ir legal program math/arithmetic math/philox math/positions "
-    "math/stream_coefficients math/streams math/variates"
+    "../dtypes ../expr/graph ../expr/nodes ../expr/space ../philox builder folds ir legal program "
+    "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {
-    "llvm": f"{_COMMON} ../expr/nodes ../expr/space llvm/accumulator llvm/compile llvm/elements "
-    "llvm/emit llvm/exact_sum llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds "
-    "llvm/function llvm/hooks llvm/loops llvm/many/columns llvm/many/doubles llvm/many/finish "
-    "llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short llvm/many/sums llvm/memory "
-    "llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
+    "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
+    "llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds llvm/function llvm/hooks "
+    "llvm/loops llvm/many/columns llvm/many/doubles llvm/many/finish llvm/many/nest "
+    "llvm/many/quick llvm/many/rows llvm/many/short llvm/many/sums llvm/memory llvm/random "
+    "llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
     "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "
     "llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
     "cuda/many/batches cuda/many/finish cuda/many/folds cuda/many/near cuda/many/nest "
-    "cuda/many/teams cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
+    "cuda/many/state cuda/many/teams cuda/scans/columns cuda/scans/emit cuda/scans/fixed "
+    "cuda/scans/layout cuda/scans/lines cuda/scans/products cuda/scans/range cuda/scans/trees "
+    "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
 }
 
 

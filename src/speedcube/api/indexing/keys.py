@@ -136,7 +136,7 @@ def _entry(one: Any) -> Any:
     else:
         raise _no_index(one)
     if known.dtype.kind not in "biu":
-        raise _no_index(one)
+        raise _no_index(known)
     return known
 
 

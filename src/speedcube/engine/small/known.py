@@ -56,7 +56,11 @@ class Reusable:
         program = self.slots.prepared.program
         if program.ragged:
             return {"core": SMALL, "cores": 0}
-        return {rung: most[not program.light] for rung, most in MOST_AT_ONCE.items()}
+        most = {rung: sizes[not program.light] for rung, sizes in MOST_AT_ONCE.items()}
+        if self.slots.stage.source is None:
+            return most
+        # Longer lines have kernels that finish their results, which are planned.
+        return {rung: min(size, SMALL) for rung, size in most.items()}
 
 
 class OneCall(Caller):

@@ -11,8 +11,8 @@ import numpy as np
 from ...errors import DTypeError, ShapeError
 from ...expr import views
 from ...interop import chunks as grids
-from .lazy import A
-from .operators import is_operand
+from ..methods.lazy import A
+from ..methods.operators import is_operand
 
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 

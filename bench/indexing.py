@@ -1,0 +1,107 @@
+"""Indices, masks and assignment beside NumPy, on one core: built and computed each time.
+
+A ratio is NumPy's time over ours, the median of runs in turn: above 1 ours is the faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import speedcube as sc
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(3000, 3000))
+V = A.reshape(-1)
+INDEX = RNG.integers(0, A.size, 1_000_000)
+ROWS = RNG.permutation(3000)[:1500]
+
+
+def assigned(array: Any, key: Any, value: Any) -> Any:
+    """A copy of ``array`` with ``value`` at ``key``."""
+    own = array.copy() if isinstance(array, np.ndarray) else array + 0
+    own[key] = value
+    return own
+
+
+def slices(array: Any, count: int) -> Any:
+    """A copy of ``array`` with numbers in ``count`` slices of its rows."""
+    own = array.copy() if isinstance(array, np.ndarray) else array + 0
+    height = len(array) // count
+    for k in range(count):
+        own[k * height : (k + 1) * height] = k
+    return own
+
+
+def loop(space: Any) -> Any:
+    """A thousand rows, assigned one after the other."""
+    array = space.zeros((1000, 1000))
+    for k in range(1000):
+        array[k] = k
+    return array
+
+
+CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "x[x > 1]": lambda x, v, space: x[x > 1],
+    "x[x > 1].sum()": lambda x, v, space: x[x > 1].sum(),
+    "x[x > 1].mean()": lambda x, v, space: x[x > 1].mean(),
+    "v[index]": lambda x, v, space: v[INDEX],
+    "x[rows]": lambda x, v, space: x[ROWS],
+    "x[:, rows]": lambda x, v, space: x[:, ROWS],
+    "x[i, j]": lambda x, v, space: x[INDEX % 3000, ROWS[INDEX % 1500]],
+    "x[x > 1] = 0": lambda x, v, space: assigned(x, x > 1, 0),
+    "x[1:-1] = 0": lambda x, v, space: assigned(x, slice(1, -1), 0),
+    "x[::2] = 0": lambda x, v, space: assigned(x, slice(None, None, 2), 0),
+    "x[rows] = 1": lambda x, v, space: assigned(x, ROWS, 1.0),
+    "v[index] = 1": lambda x, v, space: assigned(v, INDEX, 1.0),
+    "nonzero(x > 1)": lambda x, v, space: space.nonzero(x > 1)[0],
+    "1 slice": lambda x, v, space: slices(x, 1),
+    "8 slices": lambda x, v, space: slices(x, 8),
+    "30 slices": lambda x, v, space: slices(x, 30),
+    "1,000 rows in a loop": lambda x, v, space: loop(space),
+}
+
+
+def measured(name: str, repeats: int) -> dict[str, Any]:
+    """Seconds of both, in turn."""
+    case = CASES[name]
+    ours, theirs = [], []
+    lazy = sc.asarray(A), sc.asarray(V), sc
+    same = np.array_equal(np.asarray(case(*lazy)), case(A, V, np))
+    if name == "x[x > 1].mean()":  # ours is exact
+        same = bool(np.isclose(float(case(*lazy)), case(A, V, np)))
+    for _ in range(repeats):
+        began = time.perf_counter()
+        case(A, V, np)
+        middle = time.perf_counter()
+        case(*lazy).compute()
+        theirs.append(middle - began)
+        ours.append(time.perf_counter() - middle)
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    return {"ratio": round(ratio, 3), "ours": ours, "theirs": theirs, "same": same}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--repeats", type=int, default=9)
+    options = parser.parse_args()
+    rows = {}
+    with sc.on("core"):
+        for name in CASES:
+            rows[name] = measured(name, options.repeats)
+            print(f"{name:24} {rows[name]['ratio']:6.2f}{'' if rows[name]['same'] else ' WRONG'}")
+    if options.json:
+        text = {"numpy": np.__version__, "date": time.strftime("%Y-%m-%d"), "rows": rows}
+        options.json.write_text(json.dumps(text, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
