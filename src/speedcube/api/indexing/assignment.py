@@ -26,7 +26,9 @@ from .selection import Selection
 # After so many assignments an array is computed to memory, if it fits there: what is read again and
 # again would otherwise be made of all of them each time. From then on they are made in place.
 DEPTH: Final = 16
-_AT_HAND: Final = (bool, int, float, np.generic, np.ndarray)
+_NUMBERS: Final = (bool, int, float, np.generic)
+_AT_HAND: Final = (*_NUMBERS, np.ndarray)
+_BASIC: Final = (int, slice, type(None), type(Ellipsis))
 
 
 def assign(array: Array, item: Any, value: Any) -> None:
@@ -73,8 +75,11 @@ def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
         return False
     array._plans, array._name = {}, None  # plans refer to it
     memory = own_memory(array)
-    if not isinstance(memory, np.ndarray):
+    if memory is None:
         return False
+    on_gpu = not isinstance(memory, np.ndarray)
+    if on_gpu and not (isinstance(value, _NUMBERS) and all(type(one) in _BASIC for one in keys)):
+        return False  # there the last of equal indices need not count
     entries(item, array.shape)
     memory[item] = value
     return True

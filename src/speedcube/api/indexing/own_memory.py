@@ -59,4 +59,4 @@ def own_memory(array: Array) -> Any:
     if not straight or _counts(array) not in _ALONE:
         return None
     memory = array._expr.source.buffer  # type: ignore[union-attr]
-    return memory if memory.flags.writeable else None
+    return memory if getattr(memory.flags, "writeable", True) else None  # CuPy's always are
