@@ -226,3 +226,21 @@ def test_copies_are_other_arrays() -> None:
     other = copy.copy(x)
     other[0] = 9
     assert x.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "call",
+    """np.round(x); x.round(); np.clip(x, None, 99); x.clip(); np.tile(x, 1)
+    np.pad(x, 0); np.conj(x); np.nan_to_num(x); x.copy(); np.copy(x); sc.array(x); x[:]; x[...]
+    np.abs(x); +x; np.positive(x); np.reshape(x, 4); x.ravel(); x.flatten(); np.squeeze(x)
+    np.transpose(x); np.flip(x)[::-1]
+    np.roll(x, 0); np.repeat(x, 1); np.concatenate([x]); np.broadcast_to(x, 4); x.astype(int)
+    np.where(True, x, x); np.take(x, [0, 1, 2, 3]); np.atleast_1d(x)[:]
+    np.append(x, []).astype(int); x.persist(); np.floor(x); np.trunc(x)
+    np.ceil(x); np.rint(x).astype(int)""".replace("\n", ";").split(";"),
+)
+def test_a_result_is_an_array_of_its_own(call: str) -> None:
+    x = sc.asarray([1, 2, 3, 4])
+    result = eval(call.strip(), {"np": np, "sc": sc, "x": x})
+    result += 1
+    assert (x.tolist(), result.tolist()) == ([1, 2, 3, 4], [2, 3, 4, 5])

@@ -162,7 +162,7 @@ def nan_to_num(
     """
     array = array_of(x)
     if not is_of_floats(array):
-        return array
+        return array._view(array._expr, array._grid)  # another one, to be assigned to
     largest = float(np.finfo(array._expr.dtype).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     endless = elementwise("isinf", array)

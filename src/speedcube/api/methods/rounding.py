@@ -31,7 +31,7 @@ def round(self: A, decimals: int = 0, out: Any = None) -> A:
         expr = build.cast(self._expr, "float16")
         return put(out, self._view(expr, self._grid), "round")
     if dtypes.is_integer(dtype) and places >= 0:
-        return put(out, self, "round")
+        return put(out, self._view(self._expr, self._grid), "round")
     if places == 0:
         return put(out, self._elementwise("rint", self), "round")
     to, back = ("multiply", "divide") if places > 0 else ("divide", "multiply")
@@ -51,6 +51,7 @@ def clip(self: A, min: Any = None, max: Any = None, out: Any = None) -> A:
         limits = np.iinfo(dtype)
         min = None if type(min) is int and min <= limits.min else min
         max = None if type(max) is int and max >= limits.max else max
-    held = self if min is None else self._elementwise("maximum", self, min)
+    same = self._view(self._expr, self._grid)  # another one, to be assigned to
+    held = same if min is None else self._elementwise("maximum", self, min)
     held = held if max is None else self._elementwise("minimum", held, max)
     return put(out, held, "clip")

@@ -158,7 +158,7 @@ def squeeze(self: A, axis: Any = None) -> A:
     """
     shape = self._expr.shape
     if not shape and axis in (0, -1):  # which NumPy lets through
-        return self
+        return self._view(self._expr, self._grid)
     drop = build.normalise_axes(axis, len(shape)) if axis is not None else None
     for k in drop or ():
         if shape[k] != 1:

@@ -131,7 +131,7 @@ def conjugate(self: A) -> A:
     >>> sc.asarray([1.0, 2.0]).conj().compute()
     array([1., 2.])
     """
-    return self
+    return self._view(self._expr, self._grid)  # another one, to be assigned to
 
 
 def copy(self: A, order: str = "C") -> A:

@@ -73,7 +73,7 @@ def conj(x: Any, /) -> Array:
     array([1., 2.])
     """
     array = array_of(x)
-    return array.astype("int8") if array.dtype.kind == "b" else array
+    return array.astype("int8" if array.dtype.kind == "b" else array.dtype)
 
 
 conjugate = conj

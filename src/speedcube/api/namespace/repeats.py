@@ -185,7 +185,7 @@ def tile(A: Any, reps: Any) -> Array:
     counts = [1] * (ndim - len(counts)) + counts
     array = array[(None,) * (ndim - array.ndim)] if array.ndim < ndim else array
     if all(n == 1 for n in counts):
-        return array
+        return array._view(array._expr, array._grid)  # another one, to be assigned to
     shape = tuple(n for pair in zip(counts, array.shape, strict=True) for n in pair)
     build.check_shape(shape)
     spread = broadcast_to(array[(None, slice(None)) * ndim], shape)

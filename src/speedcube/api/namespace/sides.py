@@ -33,7 +33,7 @@ def by_axes(x: Array, pads: Sequence[tuple[int, int]], values: Any, sides: _Side
             )
         before, behind = sides(x, axis, widths, pair)
         x = concatenate([before, x, behind], axis, dtype=x.dtype, casting="unsafe")
-    return x
+    return x._view(x._expr, x._grid)  # another one, to be assigned to
 
 
 def _cut(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
