@@ -19,6 +19,7 @@ DOTTED: Final = re.compile(r"speedcube(\.\w+)+")
 PATH: Final = re.compile(r"(src/)?speedcube/[\w/]+\.py")
 # They look like modules and are none, each with what it is.
 NO_MODULES: Final = {
+    "speedcube.Array": "the class, in a message about its attributes",
     "speedcube.checkpoint": "the format in a checkpoint's manifest",
     "speedcube.cu": "what NVRTC calls a kernel's source",
 }

@@ -224,7 +224,7 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
         for op in sorted(ELEMENTARY)
         for dtype in ("float64", "float32")
     },
-    "power of integers": lambda: sc.power(_ints("int32")[:, ::3], _ints("int32")[:, 1::3]),
+    "power of integers": lambda: sc.power(_ints("int32")[:, ::3], _ints("int32")[:, 1::3] + 0),
     # integers, bits, casts
     "int32 arithmetic": lambda: _ints("int32") * _ints("int32") - 7,
     "uint8 wraps": lambda: _ints("uint8") * 3 - 200,
