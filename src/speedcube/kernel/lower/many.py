@@ -83,7 +83,9 @@ def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> La
         return None if also else _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    across = SINGLE_COLUMNS if source.arg.dtype in ("float16", "float32") else COLUMNS
+    drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
+    wide = drawn or source.arg.dtype in ("float16", "float32")
+    across = SINGLE_COLUMNS if wide else COLUMNS
     if all(_short(space, one) for one in (source, *also)):
         across = SHORT_ACROSS
     return lanes_over(space, source.count, TILE, across, _ROW_END)
