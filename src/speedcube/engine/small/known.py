@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...expr.nodes import Expr
 from ...kernel.llvm.simd import targets
+from ...kernel.program import LIGHT
 from ...philox import round_keys
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
@@ -41,6 +42,13 @@ MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >>
 MOST: Final = 512
 
 
+def most_at_once(rung: str, light: bool, reduced: bool) -> int:
+    """Elements up to which something is one call on ``rung``."""
+    most = MOST_AT_ONCE[rung][not light]
+    # Longer lines have kernels that finish their results, which are planned.
+    return min(most, SMALL) if reduced else most
+
+
 @dataclass(frozen=True, eq=False)
 class Reusable:
     """A kernel that takes data, constants, keys and, where ``line``, a length."""
@@ -56,11 +64,8 @@ class Reusable:
         program = self.slots.prepared.program
         if program.ragged:
             return {"core": SMALL, "cores": 0}
-        most = {rung: sizes[not program.light] for rung, sizes in MOST_AT_ONCE.items()}
-        if self.slots.stage.source is None:
-            return most
-        # Longer lines have kernels that finish their results, which are planned.
-        return {rung: min(size, SMALL) for rung, size in most.items()}
+        reduced = self.slots.stage.source is not None
+        return {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
 
 
 class OneCall(Caller):
@@ -108,10 +113,13 @@ def value(root: Expr, rung: str = "core") -> Any:
         return None  # the planner says how much is missing
     try:
         found = structure_of(root)
+        size, may_be_light = math.prod(found.root.shape), found.operations <= LIGHT
+        if size > most_at_once(rung, may_be_light, found.source is not None):
+            return None
         ready = _ready(found)
     except NotSmallError:
         return None
-    if ready is None or math.prod(found.root.shape) > ready.most[rung]:
+    if ready is None or size > ready.most[rung]:
         return None
     return _computed(ready, found, root)
 

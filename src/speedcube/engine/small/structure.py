@@ -50,7 +50,7 @@ class Structure:
     """``key``, and in the order of the nodes what it leaves out.
 
     ``root`` is what is stored, or what ``source`` reduces. ``line``: all arrays lie in C order, so
-    that all axes are one loop, of any length.
+    that all axes are one loop, of any length. ``operations`` are those of an element.
     """
 
     key: Key
@@ -60,6 +60,7 @@ class Structure:
     data: list[Leaf]
     constants: list[Const]
     random: list[Random]
+    operations: int
 
 
 def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
@@ -90,10 +91,10 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     data: list[Leaf] = []
     constants: list[Const] = []
     random: list[Random] = []
-    entered = 0
+    entered = operations = 0
 
     def visit(node: Expr) -> int:
-        nonlocal entered, line
+        nonlocal entered, line, operations
         if id(node) in numbers:
             return numbers[id(node)]
         entered += 1
@@ -101,6 +102,7 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
             raise NotSmallError
         entry: Key
         if isinstance(node, Map):
+            operations += 1
             entry = (node.op, node.dtype, *[visit(arg) for arg in node.args])
         else:
             from_ = node.source
@@ -146,7 +148,8 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
-    return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+    key = (over, place, *nodes)
+    return Structure(key, inner, source, line, data, constants, random, operations)
 
 
 def _reduction(root: Expr) -> Reduced | None:
