@@ -10,16 +10,18 @@ from .nodes import Leaf, Map, Node, Piecewise, Reduced, Scanned
 def below(*roots: Node) -> list[Node]:
     """``roots`` and every node that they need, those that sources need too; each after its own."""
     done: dict[int, Node] = {}
-    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[Node | None] = [*reversed(roots)]
     while stack:
-        node, visited = stack.pop()
-        if id(node) in done:
+        node = stack.pop()
+        if node is None:  # what the next one needs is done
+            node = stack.pop()
+            assert node is not None
+        elif id(node) in done:
             continue
-        if visited:
-            done[id(node)] = node
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
+        elif needs := children(node):
+            stack += (node, None, *needs[::-1])
+            continue
+        done[id(node)] = node
     return list(done.values())
 
 

@@ -280,20 +280,34 @@ def is_whole(leaf: Leaf) -> bool:
 
 def leaves(root: Expr) -> list[Leaf]:
     """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
-    return [node for node in walk(root) if isinstance(node, Leaf)]
+    found: list[Leaf] = []
+    seen: set[int] = set()
+    stack: list[Expr] = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Map):
+            stack.extend(node.args[::-1])
+        else:
+            found.append(node)
+    return found
 
 
 def walk(root: Expr) -> list[Expr]:
     """Every distinct node below ``root``, arguments before their users."""
     done: dict[int, Expr] = {}
-    stack: list[tuple[Expr, bool]] = [(root, False)]
+    stack: list[Expr | None] = [root]
     while stack:
-        node, visited = stack.pop()
-        if id(node) in done:
+        node = stack.pop()
+        if node is None:  # the next one's arguments are done
+            node = stack.pop()
+            assert node is not None
+        elif id(node) in done:
             continue
-        if visited or isinstance(node, Leaf):
-            done[id(node)] = node
-        else:
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args))
+        elif isinstance(node, Map):
+            stack += (node, None, *node.args[::-1])
+            continue
+        done[id(node)] = node
     return list(done.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from .graph import below, memories
@@ -143,20 +144,27 @@ def places(leaf: Leaf, shape: Shape) -> tuple[tuple[int, ...], Matrix] | None:
 
     None where its positions are none: a step that carries from one axis into the next.
     """
-    if 0 in leaf.shape or 0 in shape:
-        return (0,) * len(shape), ((0,) * len(leaf.shape),) * len(shape)
+    return _places(leaf.offset, leaf.strides, leaf.shape, shape)
+
+
+@lru_cache(maxsize=1 << 13)  # it is asked of each view when that is bounded, decided and pushed
+def _places(
+    offset: int, strides: tuple[int, ...], extents: Shape, shape: Shape
+) -> tuple[tuple[int, ...], Matrix] | None:
+    if 0 in extents or 0 in shape:
+        return (0,) * len(shape), ((0,) * len(extents),) * len(shape)
     straight = c_strides(shape)
-    start, rest = [], leaf.offset
+    start, rest = [], offset
     for stride in straight:
         at, rest = divmod(rest, stride)
         start.append(at)
     columns = []
-    for stride, extent in zip(leaf.strides, leaf.shape, strict=True):
+    for stride, extent in zip(strides, extents, strict=True):
         along = _along_one(stride, extent, start, straight, shape)  # () of no axes
         columns.append(_steps(stride, extent, straight, shape) if along is None else along)
     matrix = tuple(tuple(column[a] for column in columns) for a in range(len(shape)))
     for at, row, extent in zip(start, matrix, shape, strict=True):
-        reach = [step * (n - 1) for step, n in zip(row, leaf.shape, strict=True)]
+        reach = [step * (n - 1) for step, n in zip(row, extents, strict=True)]
         if at + sum(min(0, r) for r in reach) < 0 or at + sum(max(0, r) for r in reach) >= extent:
             return None
     return tuple(start), matrix

@@ -38,6 +38,8 @@ class Shrunk:
     """A program whose arrays are the boxes that are needed; of each such array, which."""
 
     targets: list[Node]
+    nodes: list[Node]  # all that they need, each after its own
+    gathers: frozenset[int]  # the leaves that gathers read at positions of their own
     arrays: dict[int, tuple[Node, str]]
 
     def note(self, node: Node) -> str:
@@ -49,17 +51,20 @@ class Shrunk:
 def shrunk(targets: Sequence[Node]) -> Shrunk:
     """The program of ``targets``, all of which are wanted whole."""
     nodes = below(*targets)
-    needed = _Needed(memories(nodes))
+    gathers = memories(nodes)
+    needed = _Needed(gathers)
     for target in targets:
-        needed.add(target, _all_of(target.shape))
+        needed.add_all(target)
     for node in reversed(nodes):
         needed.visit(node)
     if not needed.parts:
-        return Shrunk(list(targets), {})
+        return Shrunk(list(targets), nodes, gathers, {})
     made = _Made(needed)
     for node in nodes:
         made.visit(node)
-    return Shrunk([made.nodes[id(target)] for target in targets], made.arrays)
+    found = [made.nodes[id(target)] for target in targets]
+    nodes = below(*found)
+    return Shrunk(found, nodes, memories(nodes), made.arrays)
 
 
 def _all_of(shape: Shape) -> Box:
@@ -88,9 +93,17 @@ class _Needed:
             pairs = zip(old, box, strict=True)
             box = tuple((min(a, c), max(b, d)) for (a, b), (c, d) in pairs)
         if math.prod(_shape(box)) > PART * math.prod(node.shape):
-            box = _all_of(node.shape)
-            self.entire.add(id(node))
-        self.boxes[id(node)] = box
+            self.add_all(node)
+        else:
+            self.boxes[id(node)] = box
+
+    def add_all(self, node: Node) -> None:
+        """All of ``node`` is needed."""
+        self.entire.add(id(node))
+
+    def box(self, node: Node) -> Box:
+        """What is needed of ``node``."""
+        return _all_of(node.shape) if id(node) in self.entire else self.boxes[id(node)]
 
     def visit(self, node: Node) -> None:
         """Settle the box of ``node``, and add those of what it reads."""
@@ -99,6 +112,10 @@ class _Needed:
             is_node = isinstance(source, (Map, Leaf, Reduced, Scanned, Piecewise))
             if is_node and id(source) not in self.entire:
                 self.add(source, self._read(node, source))
+            return
+        if isinstance(node, Map) and id(node) in self.entire:
+            for arg in node.args:
+                self.add_all(arg)
             return
         box = self._settled(node)
         if isinstance(node, Map):
@@ -111,7 +128,7 @@ class _Needed:
             self.add(node.arg, box_of_arg(node, box))
 
     def _settled(self, node: Node) -> Box:
-        box, size = self.boxes[id(node)], math.prod(node.shape)
+        box, size = self.box(node), math.prod(node.shape)
         if isinstance(node, Scanned):
             line = (0, node.shape[node.axis])
             box = self.boxes[id(node)] = (*box[: node.axis], line, *box[node.axis + 1 :])
@@ -124,7 +141,7 @@ class _Needed:
     def _read(self, leaf: Leaf, source: Any) -> Box:
         """The box of ``source`` that ``leaf`` reads for its own."""
         where = None if id(leaf) in self.gathers else places(leaf, source.shape)
-        own = self.boxes[id(leaf)]
+        own = self.box(leaf)
         if where is None or isinstance(source, Leaf) or not all(_shape(own)):
             return _all_of(source.shape)
         found = []
@@ -156,7 +173,7 @@ class _Made:
 
     def visit(self, node: Node) -> None:
         """Make what becomes of ``node``, after what it reads."""
-        box = self.needed.boxes[id(node)]
+        box = self.needed.box(node)
         if isinstance(node, Leaf):
             made: Node = self.leaf(node, _all_of(node.shape))
         elif isinstance(node, Map):
@@ -186,7 +203,7 @@ class _Made:
             return self.leaf(expr, box)
         made = self.nodes[id(expr)]
         assert isinstance(made, Map)
-        if self.needed.boxes[id(expr)] == box:
+        if self.needed.box(expr) == box:
             return made
         if (id(expr), box) not in self.views:
             self.views[id(expr), box] = self._leaf(whole(expr, expr.shape), box)
@@ -218,7 +235,7 @@ class _Made:
         where = places(leaf, old.shape)
         assert where is not None, "else all of the source is needed"
         offset, strides = 0, [0] * len(start)
-        box = self.needed.boxes[id(old)]
+        box = self.needed.box(old)
         for pace, (first, _), at, row in zip(c_strides(_shape(box)), box, *where, strict=True):
             offset += pace * (at - first + sum(s * k for s, k in zip(row, start, strict=True)))
             strides = [one + pace * step for one, step in zip(strides, row, strict=True)]

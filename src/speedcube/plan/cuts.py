@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from .. import dtypes
-from ..expr.graph import below, memories
 from ..expr.nodes import (
     Expr,
     Leaf,
@@ -47,10 +46,9 @@ def cut(roots: Sequence[Expr], memory: int = KEPT, traffic: float = 1.0) -> Cut:
     None of them keeps more than ``memory`` bytes for others; ``traffic`` as for `costs.of_keeping`.
     """
     program = shrunk([own_source(root) or root for root in roots])
-    targets = program.targets
-    nodes = below(*targets)
+    targets, nodes = program.targets, program.nodes
     wanted = frozenset(id(target) for target in targets)
-    cutter = _Cutter(memory, traffic, readers_of(nodes), memories(nodes), wanted, program)
+    cutter = _Cutter(memory, traffic, readers_of(nodes), program.gathers, wanted, program)
     for node in nodes:
         cutter.visit(node)
     results = tuple(cutter.result(target) for target in targets)

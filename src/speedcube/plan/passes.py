@@ -18,8 +18,8 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.analysis import analyse
-from ..expr.nodes import Const, Expr, Map, Reduced, StageResult, walk
-from ..expr.piecewise.regions import leaves_within, pieced
+from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, walk
+from ..expr.piecewise.regions import leaves_within
 from . import costs
 from .requests import Request
 from .stages import Stage, cut_stage, make_stage
@@ -103,12 +103,15 @@ class _Group:
     @classmethod
     def of(cls, one: Request, gpu: bool) -> _Group:
         nodes = walk(one.root)
-        sources = [leaf.source for leaf in leaves_within(one.root)]
+        sources = [node.source for node in nodes if isinstance(node, Leaf)]
+        pieces = frozenset(id(s) for s in sources if isinstance(s, Piecewise))
+        if pieces:
+            sources = [leaf.source for leaf in leaves_within(one.root)]
         needs = frozenset(id(s) for s in sources if isinstance(s, StageResult))
         reads = {id(s) for s in sources if not isinstance(s, Const)}
-        pieces = frozenset(id(leaf.source) for leaf in pieced(one.root))
-        along, weight = _along(one, gpu), sum(map(costs.weight, nodes))
-        return cls([one], not (along or _shares(one)), along, needs, reads, pieces, weight)
+        along, weight = _along(one, gpu, bool(pieces)), sum(map(costs.weight, nodes))
+        alone = not (along or _shares(one, bool(pieces)))
+        return cls([one], alone, along, needs, reads, pieces, weight)
 
     def takes(self, other: _Group) -> bool:
         """Whether ``other`` can be made with these, and gains by it."""
@@ -133,19 +136,19 @@ class _Group:
         return 0 if self.along and id(other.requests[0].root) in roots else other.weight
 
 
-def _shares(one: Request) -> bool:
-    """Whether ``one`` can be made with others."""
+def _shares(one: Request, pieced: bool) -> bool:
+    """Whether ``one``, of pieces if it is ``pieced``, can be made with others."""
     if not math.prod(one.root.shape):
         return False
     if one.source is None:
         return True
-    if pieced(one.root):
+    if pieced:
         return False
     whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1
     return whole and one.source.op in FOLDED
 
 
-def _along(one: Request, gpu: bool) -> tuple[object, ...]:
+def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:
     """What else ``one``, a reduction with many results, is made with: the same sums of doubles.
 
     On a ``gpu``, whatever its kernels finish.
@@ -154,12 +157,12 @@ def _along(one: Request, gpu: bool) -> tuple[object, ...]:
     if not isinstance(source, Reduced) or math.prod(one.result.shape) < 2 or not source.count:
         return ()
     wraps = source.op == "sum" and not dtypes.is_float(root.dtype)
-    if gpu and not pieced(root) and (wraps or source.op in ("min", "max")):
+    if gpu and not pieced and (wraps or source.op in ("min", "max")):
         return (source.axes,)
     if source.op not in ALONG or wraps:
         return ()
     freedom = source.count - source.ddof
-    if pieced(root) or root.dtype == "bool" or freedom <= 0 or not float(freedom).is_integer():
+    if pieced or root.dtype == "bool" or freedom <= 0 or not float(freedom).is_integer():
         return ()
     if not dtypes.is_float(root.dtype):
         known = analyse(root)
