@@ -280,30 +280,17 @@ def is_whole(leaf: Leaf) -> bool:
 
 def leaves(root: Expr) -> list[Leaf]:
     """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
-    found: list[Leaf] = []
-    seen: set[int] = set()
-    stack: list[Expr] = [root]
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Map):
-            stack.extend(node.args[::-1])
-        else:
-            found.append(node)
-    return found
+    return [node for node in walk(root) if isinstance(node, Leaf)]
 
 
 def walk(root: Expr) -> list[Expr]:
     """Every distinct node below ``root``, arguments before their users."""
     done: dict[int, Expr] = {}
-    stack: list[Expr | None] = [root]
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
-        if node is None:  # the next one's arguments are done
+        if node is None:  # the arguments of the next one are done
             node = stack.pop()
-            assert node is not None
         elif id(node) in done:
             continue
         elif isinstance(node, Map):
