@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine.finished import along
+from speedcube.kernel.llvm import simd
 
 Results = tuple[sc.Array, ...]
 
@@ -75,10 +78,10 @@ def _apart() -> dict[str, Results]:
     whole = sc.asarray(np.arange(12_000).reshape(300, 40) * 2**40)
     return {
         "other axes": (x.mean(0), x.std(1)),
-        "another array": (x.mean(0), (x + 1).std(0)),
+        "short ones of another array": (x[:9].mean(0), (x[:9] + 1).std(0)),
         "one number": (x.mean(0), x.std()),
-        "extremes": (x.mean(0), x.max(0)),
-        "a sum of integers, which wraps": (whole.sum(0), whole.std(0)),
+        "places of extremes": (x.mean(0), x.argmax(0)),
+        "float16": (x.astype("float16").mean(0), x.astype("float16").max(0)),
         "pieces": (sc.pad(x, 1).mean(0), sc.pad(x, 1).std(0)),
         "stored": (x.mean(0), x * 2),
         "no whole degrees of freedom": (x.mean(0), x.var(0, ddof=0.5), x.std(0, ddof=300)),
@@ -91,6 +94,66 @@ def test_apart(name: str) -> None:
     arrays = _apart()[name]
     assert all(len(one) == 1 for one in passes(*arrays)), passes(*arrays)
     same(*arrays)
+
+
+def anything(x: sc.Array, axis: Any) -> Results:
+    """Results that one kernel makes of one reading, some of the same sums."""
+    folds = x.min(axis=axis), x.max(axis=axis)
+    return *folds, *statistics(x, axis), (x * x).sum(axis=axis), (x + 1).min(axis=axis)
+
+
+def _special() -> np.ndarray:
+    data = np.random.default_rng(7).normal(size=(900, 70))
+    data[:, 3], data[5, 7], data[8, 9], data[9, 11] = -0.0, np.nan, np.inf, 5e-324
+    return data
+
+
+def _growing() -> np.ndarray:
+    """Rows that grow after those from which units come: sums are tried once more."""
+    data = np.random.default_rng(7).normal(size=(900, 70))
+    data[1::2] *= 2.0**40
+    return data
+
+
+TOGETHER: dict[str, Callable[[], sc.Array]] = {
+    **{dtype: partial(_stored, (900, 70), dtype) for dtype in ("float64", "float32", "int32")},
+    "special": lambda: sc.asarray(_special()),
+    "special float32": lambda: sc.asarray(_special().astype("float32")),
+    "growing": lambda: sc.asarray(_growing()),
+    "growing float32": lambda: sc.asarray(_growing().astype("float32")),
+    "drawn": lambda: sc.random.default_rng(4).normal(size=(900, 70)),
+    "reversed": lambda: _stored((70, 900)).T[:, ::-1],
+    "long": lambda: _stored((3, 20, 3000)).reshape(60, 3000),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_any_results_of_the_same_elements_are_one_kernel(name: str, kernels: list[bool]) -> None:
+    x = TOGETHER[name]()
+    for axis in range(x.ndim):
+        assert [len(one) for one in passes(*anything(x, axis))] == [8]
+        same(*anything(x, axis))
+    same(x.min(0), x.max(0))
+    assert kernels
+    assert all(kernels)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_every_target_makes_them_together(target: str, kernels: list[bool]) -> None:
+    with simd.limited(target):
+        for name in ("float64", "growing float32"):
+            same(*anything(TOGETHER[name](), 0), TOGETHER[name]().max())
+            same(*anything(TOGETHER[name](), 1))
+    assert all(kernels)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_numbers_of_long_arrays_are_one_kernel(dtype: str, kernels: list[bool]) -> None:
+    for shape in ((70_001,), (300, 301), (50, 3, 700)):
+        x = _stored(shape, dtype)
+        same(x.min(), x.max(), x.sum(), x.std(), (x * x).sum(), x.mean())
+        same(x.T[::2].min(), x.T[::2].max())
+    assert any(kernels)
 
 
 DTYPES = ("int8", "uint16", "int32", "float16", "float32", "float64")

@@ -64,7 +64,7 @@ def finished_together(one: Pass) -> list[str]:
     """The CUDA C of the kernels that finish several reductions of a pass."""
     if one.together is None or any(stage.source is None for stage in one.stages):
         return []
-    made = [prepare_together(one, part) for part in one.visited.parts]
+    made = [prepare_together(one, part, True) for part in one.visited.parts]
     return [source(prepared[0].program) for prepared in made if prepared is not None]
 
 

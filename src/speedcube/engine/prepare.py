@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import folded, gpu_layout, is_fold, is_short, together_layout
-from ..kernel.cuda.many.together import MOST_WORDS, lower_together, shared_sinks, words_of
+from ..kernel.cuda.many.teams import folded, gpu_layout, is_short, together_layout
+from ..kernel.cuda.many.together import MOST_WORDS, lower_together, words_of
 from ..kernel.cuda.text import HEADER
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import lower
 from ..kernel.lower.many import Layout, dot_layout, layout_of, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
+from ..kernel.lower.together import (
+    Shared,
+    finished_layout,
+    is_fold,
+    lower_finished,
+    shared_sinks,
+)
 from ..kernel.program import Program
 from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
@@ -146,27 +153,44 @@ def prepare_along(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | N
     return prepared, tuple(order)
 
 
-def prepare_together(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | None:
-    """``part`` of ``one``, all of whose stages are reductions, as one kernel of a GPU.
+def prepare_together(one: Pass, part: Part, gpu: bool) -> tuple[Prepared, tuple[int, ...]] | None:
+    """``part`` of ``one``, all of whose stages are reductions, as one kernel that finishes them.
 
-    It finishes them; and the stage of each of its results. None where there is none.
+    And the stage of each of its results. None where there is none.
     """
     sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]
     sinks = shared_sinks(one.places, sources)
     known = _memo.setdefault(part, {})
-    if prepare_together not in known:
+    if (prepare_together, gpu) not in known:
         assert isinstance(part.root, Map)
         space = build(part.root, one.visited.axes, (), None, reduction=True)
-        layout = together_layout(space, sources)
-        known[prepare_together] = None
-        if layout is not None and words_of(sources, sinks) <= MOST_WORDS:
-            lowered = _with_short(lower_together(part.root, layout, sources, sinks), layout)
-            known[prepare_together] = prepared_of(layout.space, layout.tiling, lowered)
-    found = known[prepare_together]
+        lowered = (_together_on_gpu if gpu else _together)(part.root, space, sources, sinks)
+        known[prepare_together, gpu] = lowered
+    found = known[prepare_together, gpu]
     if found is None:
         return None
     refresh(found.uniforms, found.params)
     return found, tuple(number for sink in sinks for number in sink.numbers)
+
+
+def _together(
+    root: Map, space: Space, sources: list[Reduced], sinks: list[Shared]
+) -> Prepared | None:
+    layout = finished_layout(space, sources)
+    if layout is None:
+        return None
+    lowered = lower_finished(root, layout, sources, sinks)
+    return prepared_of(layout.space, layout.tiling, lowered)
+
+
+def _together_on_gpu(
+    root: Map, space: Space, sources: list[Reduced], sinks: list[Shared]
+) -> Prepared | None:
+    layout = together_layout(space, sources)
+    if layout is None or words_of(sources, sinks) > MOST_WORDS:
+        return None
+    lowered = _with_short(lower_together(root, layout, sources, sinks), layout)
+    return prepared_of(layout.space, layout.tiling, lowered)
 
 
 def _with_short(lowered: Lowered, layout: Layout) -> Lowered:

@@ -2,7 +2,7 @@
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
     Sink    ::= store | isum | min | argmin | exact(Term*) | many | folded(finish:Body)
-              | several(Sink*)
+              | several(Sink*) | together(Sink*)
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -10,7 +10,7 @@ and seeds are run-time arguments, so one compiled kernel serves every tile, seed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -174,6 +174,12 @@ class Sink:
         return all(sink.kind == "store" for sink in self.sinks)
 
     @property
+    def rows(self) -> bool:
+        """Whether results are one after the other, where the kernel finishes them."""
+        first = self.sinks[0]
+        return bool((first.many and first.many.rows) or (first.folded and first.folded.rows))
+
+    @property
     def all_terms(self) -> tuple[Term, ...]:
         """The terms of every exact sum."""
         return tuple(term for sink in self.sinks for term in sink.terms)
@@ -213,6 +219,14 @@ class Program:
         instrs = self.element.instrs
         drawn = any(leaf.stream is not None for leaf in self.leaves)
         return not drawn and len(instrs) <= LIGHT and not any(i.op in _LONG for i in instrs)
+
+    def part(self, number: int) -> Program:
+        """The same for part ``number`` of the sink alone."""
+        own = f"{number}."
+        body = self.element.part(own)
+        outputs = tuple((name.removeprefix(own), value) for name, value in body.outputs)
+        element = Body(body.instrs, outputs)
+        return replace(self, element=element, sink=self.sink.parts[number])
 
     @property
     def streams(self) -> bool:

@@ -2,8 +2,8 @@
 
 A reduction to one number and a stored result can be made as their elements come by. So those that
 visit an array of one shape and read something in common are one pass, if none needs what comes
-after it. So are sums, means and spreads of one array along the same axes: they are made of the same
-sums. On GPUs sums, spreads and extremes of any arrays of one shape are, along the same axes.
+after it. So are sums, spreads and extremes of any arrays of one shape along the same axes; sums,
+means and spreads of one array are made of the same sums, and so they are where others are not.
 Scans, products, places of extremes, other results along axes and reductions of pieces have passes
 of their own; results that are stored and made of the same pieces share one.
 """
@@ -27,6 +27,8 @@ from .stages import Stage, cut_stage, make_stage
 SINKS: Final = 12  # of a kernel: each takes registers
 EARLIER: Final = 4  # passes
 FOLDED: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "dot"))
+# Sums of so few elements, or of so many and so few results, have ways of their own on a CPU.
+SHORT, TALL, FEW = 16, 1 << 17, 16
 ALONG: Final = frozenset(("sum", "mean", "var", "std"))  # with many results
 
 
@@ -157,7 +159,8 @@ def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:
     if not isinstance(source, Reduced) or math.prod(one.result.shape) < 2 or not source.count:
         return ()
     wraps = source.op == "sum" and not dtypes.is_float(root.dtype)
-    if gpu and not pieced and (wraps or source.op in ("min", "max")):
+    any_of_them = gpu or _any_together(source)
+    if any_of_them and not pieced and (wraps or source.op in ("min", "max")):
         return (source.axes,)
     if source.op not in ALONG or wraps:
         return ()
@@ -168,7 +171,14 @@ def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:
         known = analyse(root)
         if max(abs(known.low), abs(known.high)) > 2.0**53:
             return ()
-    return (source.axes,) if gpu else (source.axes, id(root))
+    return (source.axes,) if any_of_them else (source.axes, id(root))
+
+
+def _any_together(source: Reduced) -> bool:
+    """Whether a CPU's kernel makes ``source`` with any others of the same shape."""
+    if source.arg.dtype == "float16" or source.count <= SHORT:
+        return False
+    return source.count <= TALL or math.prod(source.shape) >= FEW
 
 
 def make_pass(requests: Sequence[Request], workers: int) -> Pass:

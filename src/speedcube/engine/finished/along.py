@@ -41,10 +41,13 @@ class Finished:
 def numbers(
     one: Pass, part: Part, inputs: Mapping[int, Array], device: int | None, stop: Stop
 ) -> tuple[Finished, ...]:
-    """The results of reductions to one number each, by one kernel of a GPU; none elsewhere."""
+    """The results of reductions to one number each, by one kernel; none where there is none."""
     reduced = all(isinstance(stage.source, Reduced) for stage in one.stages)
-    if device is None or not reduced or one.visited.join != "one":
+    if not reduced or one.visited.join != "one":
         return ()
+    if device is None:
+        outs = [np.empty(stage.shape, stage.dtype) for stage in one.stages]
+        return tuple(map(Finished, outs)) if run(one, part, outs, inputs, device, stop) else ()
     made = _on_gpu(one, part, [None] * len(one.stages), inputs, device, stop)
     return tuple(Finished(one) for one in made or () if one is not None)
 
@@ -60,7 +63,9 @@ def run(
     """The results of ``part`` into ``shares``; whether one kernel can make them."""
     if device is not None:
         return _on_gpu(one, part, shares, inputs, device, stop) is not None
-    many = prepare_along(one, part)
+    same = len({id(stage.root) for stage in one.stages}) == 1 and one.is_along
+    many = prepare_along(one, part) if same else None
+    many = many or prepare_together(one, part, False)
     if many is None:
         return False
     prepared, order = many
@@ -87,7 +92,7 @@ def _on_gpu(
     """
     import cupy
 
-    together = prepare_together(one, part)
+    together = prepare_together(one, part, True)
     if together is None:
         return None
     prepared, order = together

@@ -51,14 +51,17 @@ def run_repaired(
 def run_together(
     prepared: Prepared, inputs: Mapping[int, Array], stop: Stop, outs: Sequence[Any]
 ) -> list[tuple[Array, Array]]:
-    """The same of several results of the same sums, each in its one of ``outs``, if possible."""
-    sink = prepared.program.sink
-    assert sink.many is not None
-    results = [_memory(prepared, sink.dtype, out) for out in outs]
+    """The same of several results, each in its one of ``outs``, if possible."""
+    each = ((sink, sink.many.ops if sink.many else ("",)) for sink in prepared.program.sink.sinks)
+    sinks = [sink for sink, ops in each for _ in ops]
+    results = [_memory(prepared, sink.dtype, out) for sink, out in zip(sinks, outs, strict=True)]
     table = (ctypes.c_uint64 * len(results))(*map(address_of, results))
-    tile = 0 if sink.many.rows else prepared.tiling.rows
+    tile = 0 if prepared.program.sink.rows else prepared.tiling.rows
     failures = _finish(prepared, inputs, stop, ctypes.addressof(table), tile)
-    return [(one, _failed(one, sink.dtype, failures)) for one in results]
+    return [
+        (one, _failed(one, sink.dtype, failures if sink.many else 0))
+        for one, sink in zip(results, sinks, strict=True)
+    ]
 
 
 def repaired(

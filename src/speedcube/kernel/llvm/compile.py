@@ -20,13 +20,12 @@ from .. import elf
 from ..cache import KernelCache, content_key, generator
 from ..program import Folded, Program, Scan
 from .folded.columns import FoldedColumns
-from .folded.nest import FoldedNest
 from .folded.rows import FoldedRows
-from .loops import Loops
+from .loops import Loops, Nest
 from .many.columns import ColumnLoops
-from .many.nest import ManyNest
 from .many.rows import RowLoops
 from .memory import LINE
+from .nests.together import TogetherColumns, TogetherRows
 from .scans.emit import emit_scan
 from .simd import FEATURES
 
@@ -56,6 +55,14 @@ RAGGED: Final = {"avx512": Style(16, False, 16), "avx2": Style(8, False), "plain
 def styles(program: Program, target: str) -> tuple[Style, Style]:
     """The styles of quick and of full code."""
     drawn, folded = any(leaf.stream is not None for leaf in program.leaves), program.sink.folded
+    if program.sink.kind == "together":
+        parts = [program.part(k) for k in range(len(program.sink.parts))]
+        each = [styles(one, target) for one in parts]
+        quick, full = each[0]
+        return (
+            replace(quick, lanes=min(one[0].lanes for one in each)),
+            replace(full, lanes=min(one[1].lanes for one in each)),
+        )
     if program.sink.many is not None and not drawn:
         lanes = SUM_LANES[target] // program.sink.many.sums  # more fill the registers
         return (replace(QUICK[target], lanes=lanes),) * 2
@@ -169,12 +176,13 @@ def source(program: Program | Scan, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
     if isinstance(program, Scan):
         return emit_scan(program, style.lanes)
-    many, folded = program.sink.many, program.sink.folded
-    loops: type[Loops | ManyNest | FoldedNest] = Loops
-    if many is not None:
-        loops = RowLoops if many.rows else ColumnLoops
-    elif folded is not None:
-        loops = FoldedRows if folded.rows else FoldedColumns
+    sink = program.sink
+    kinds = {
+        "many": (ColumnLoops, RowLoops),
+        "folded": (FoldedColumns, FoldedRows),
+        "together": (TogetherColumns, TogetherRows),
+    }
+    loops: type[Nest] = kinds.get(sink.kind, (Loops, Loops))[sink.rows]
     return loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 

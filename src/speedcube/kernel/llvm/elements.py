@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
 from .memory import AHEAD, ALIGN, LINE, fetch, gather, masked_load, prefetch
-from .scratch import BUFFER, scratch_layout
+from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Text
 
 HEADER: Final = 8  # geometry words before the extents
@@ -62,6 +63,14 @@ class Elements:
         self.looks = True  # in the loop that is written
         if program.streams:
             self.look_ahead_in_cache()
+
+    def of_part(self, number: int) -> Elements:
+        """The elements of part ``number`` of the program's sink, in the same text."""
+        own = copy(self)
+        own.program = self.program.part(number)
+        before = sum(map(sink_buffers, self.program.sink.parts[:number]))
+        own.layout = replace(self.layout, sink=self.layout.sink + before)
+        return own
 
     # Geometry ------------------------------------------------------------------------------
 

@@ -28,15 +28,33 @@ class Nest:
     """What emits a kernel of vectors of ``lanes`` elements (`Elements` has the other two)."""
 
     def __init__(
-        self, program: Program, lanes: int, rolled: bool = False, permuted: int = 16
+        self,
+        program: Program,
+        lanes: int,
+        rolled: bool = False,
+        permuted: int = 16,
+        elements: Elements | None = None,
     ) -> None:
         self.program = program
-        self.elements = Elements(program, lanes, rolled, permuted)
+        self.elements = elements or Elements(program, lanes, rolled, permuted)
         self.text = self.elements.text
 
     def emit(self) -> str:
         """The whole function."""
         raise NotImplementedError
+
+    def boxes(self) -> None:
+        """The loops over results, where kernels finish them."""
+        raise NotImplementedError
+
+    def drawn(self, at: list[str], count: str) -> Tile:
+        """The tile of ``count`` elements at ``at``, its random leaves generated."""
+        leaves = len(self.program.leaves)
+        tile = Tile(count, at[:leaves], ["0"] * leaves, at[leaves])
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.stream is not None:
+                generate(self.elements, k, tile)
+        return tile
 
     def decompose(self, index: str, bases: list[str], first: int, loops: int) -> list[str]:
         """Positions at linear ``index`` of ``loops`` outer loops from ``first``."""

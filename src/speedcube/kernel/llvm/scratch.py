@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...expr.space import TILE
-from ..program import Program
+from ..program import Program, Sink
 
 BUFFER: Final = 2 * TILE + 256  # elements in a buffer: a tile and a segment beyond each end
 MANY_WORDS: Final = 7  # of a sum that the kernel finishes itself (`many/sums.py`)
@@ -32,12 +32,17 @@ def scratch_layout(program: Program) -> Scratch:
                 if name not in names:
                     names[name] = at
                     at += 1
-    sink = len(program.sink.all_terms)
-    if program.sink.many is not None:
-        sink = MANY_WORDS * program.sink.many.sums
-    if program.sink.folded is not None:
-        sink = 1 + program.sink.folded.first
+    sink = sink_buffers(program.sink)
     return Scratch(tuple(range(len(program.leaves))), names, at, at + sink)
+
+
+def sink_buffers(sink: Sink) -> int:
+    """Buffers of ``sink``, one after the other those of its parts."""
+    if sink.parts:
+        return sum(map(sink_buffers, sink.parts))
+    if sink.many is not None:
+        return MANY_WORDS * sink.many.sums
+    return len(sink.terms) if sink.folded is None else 1 + sink.folded.first
 
 
 def scratch_bytes(program: Program) -> int:

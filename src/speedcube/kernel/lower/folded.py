@@ -66,8 +66,12 @@ def fold_layout(space: Space, source: Reduced) -> Layout | None:
         assert space.reduced.count(True) == 1  # so places rise along it
     if drawn:
         return lanes_over(space, source.count, TILE, TILE, _ROW_END)
-    across = min(MOST_ACROSS, ACROSS // dtypes.itemsize(_word(source)))
-    return lanes_over(space, source.count, ALONG, across, _ROW_END)
+    return lanes_over(space, source.count, ALONG, fold_across(source), _ROW_END)
+
+
+def fold_across(source: Reduced) -> int:
+    """Results side by side that are folded at once."""
+    return min(MOST_ACROSS, ACROSS // dtypes.itemsize(fold_word(source)))
 
 
 def _line(space: Space, source: Reduced) -> Layout | None:
@@ -85,7 +89,7 @@ def _most(source: Reduced) -> float:
     return max(-known.low, known.high) * source.count
 
 
-def _word(source: Reduced) -> str:
+def fold_word(source: Reduced) -> str:
     """The dtype of the words that are folded."""
     arg = source.arg
     if OPS[source.op] == "sum":
@@ -100,15 +104,13 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    word, op = _word(source), OPS[source.op]
+    word = fold_word(source)
 
     def make() -> Program:
         b = Builder()
-        b.output("x", _folded(b, root, space, parameters, word, op))
-        first = source.op.startswith("arg")
-        folded = Folded(op, word, first, layout.rows, _finish(source, word, op, parameters))
-        unit = layout.rows or space.out_strides[-1] == 1
-        sink = Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
+        as_it_is = isinstance(root, Leaf) and root.dtype == "float16"
+        value = None if as_it_is else elements(b, (root,), space, parameters)[0]
+        sink = fold_sink(b, value, layout, source, parameters)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
@@ -118,16 +120,25 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
-def _folded(
-    b: Builder, root: Expr, space: Space, parameters: Parameters, word: str, op: str
-) -> Value:
+def fold_sink(
+    b: Builder, value: Value | None, layout: Layout, source: Reduced, parameters: Parameters
+) -> Sink:
+    """The sink of ``source``, of the ``value`` of an element; of none, of a leaf of float16."""
+    word, op = fold_word(source), OPS[source.op]
+    b.output("x", _folded(b, value, source.arg, layout.space, word, op))
+    first = source.op.startswith("arg")
+    folded = Folded(op, word, first, layout.rows, _finish(source, word, op, parameters))
+    unit = layout.rows or layout.space.out_strides[-1] == 1
+    return Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
+
+
+def _folded(b: Builder, value: Value | None, root: Expr, space: Space, word: str, op: str) -> Value:
     """The word of an element."""
-    if word == "int16" and isinstance(root, Leaf) and root.dtype == "float16":
+    if value is None:
         place = next(k for k, leaf in enumerate(space.leaves) if leaf is root)
         bits = b.input(f"leaf{place}", "uint16").bitcast(word)
         size = bits & b.const(np.iinfo(word).max, word)
         return _key(b, bits, size.compare("gt", b.const(_INFINITY[word], word)), op)
-    value = elements(b, (root,), space, parameters)[0]
     if not dtypes.is_float(value.type):
         return cast(b, value, word)
     return _key(b, value.bitcast(word), value.compare("ne", value), op)

@@ -65,7 +65,7 @@ def layout_of(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> La
 
     ``also`` are made of the same sums.
     """
-    return _laid_out(space, source, also) if all(map(_fits, (source, *also))) else None
+    return _laid_out(space, source, also) if all(map(has_certificate, (source, *also))) else None
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
@@ -83,12 +83,17 @@ def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> La
         return None if also else _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
+    short = all(is_short(space, one) for one in (source, *also))
+    return column_layout(space, source.count, SHORT_ACROSS if short else 0, [source])
+
+
+def column_layout(
+    space: Space, count: int, across: int, sources: Sequence[Reduced]
+) -> Layout | None:
+    """Lanes along ``count`` elements, or ``across`` results; 0: as many as ``sources`` ask for."""
     drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
-    wide = drawn or source.arg.dtype in ("float16", "float32")
-    across = SINGLE_COLUMNS if wide else COLUMNS
-    if all(_short(space, one) for one in (source, *also)):
-        across = SHORT_ACROSS
-    return lanes_over(space, source.count, TILE, across, _ROW_END)
+    wide = drawn or all(one.arg.dtype in ("float16", "float32") for one in sources)
+    return lanes_over(space, count, TILE, across or (SINGLE_COLUMNS if wide else COLUMNS), _ROW_END)
 
 
 def _line(space: Space, source: Reduced) -> Layout | None:
@@ -102,17 +107,17 @@ def _line(space: Space, source: Reduced) -> Layout | None:
         return None
     if drawn or source.count < LONG_LINE:
         return None
-    if source.count > MOST_IN_LOOPS and not _is_line(space, source):
+    if source.count > MOST_IN_LOOPS and not is_line(space, source):
         return None
     return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
 
 
-def _is_line(space: Space, source: Reduced) -> bool:
+def is_line(space: Space, source: Reduced) -> bool:
     """Whether lanes that walk along all elements get as many each, but for one."""
     return space.extents == (source.count,)
 
 
-def _short(space: Space, source: Reduced) -> bool:
+def is_short(space: Space, source: Reduced) -> bool:
     """Whether sums of results side by side are kept in registers (float32's have another way)."""
     if any(isinstance(leaf.source, Random) for leaf in space.leaves):
         return False
@@ -155,7 +160,7 @@ def _step(stride: int) -> float:
     return 1.0 if stride <= 1 else _GATHERED if stride <= _NEAR else _SCATTERED
 
 
-def _fits(source: Reduced) -> bool:
+def has_certificate(source: Reduced) -> bool:
     """Whether there is a certificate for the results of ``source``."""
     n = source.count
     if source.op not in OPS or not 0 < n <= MOST_TERMS or source.arg.dtype == "bool":
@@ -179,8 +184,8 @@ def lower_many(
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
-    short = not layout.rows and all(_short(space, one) for one in (source, *also))
-    line, exact = layout.rows and _is_line(space, source), is_exact(root)
+    short = not layout.rows and all(is_short(space, one) for one in (source, *also))
+    line, exact = layout.rows and is_line(space, source), is_exact(root)
 
     def make() -> Program:
         b = Builder()

@@ -11,8 +11,8 @@ from .... import dtypes
 from ....expr.analysis import analyse
 from ....expr.nodes import Position, Random, Reduced
 from ....expr.space import TILE, Space, Tiling, with_lanes
-from ...folds import KEYED
 from ...lower.many import OPS, Layout
+from ...lower.together import is_fold
 from ...program import Many, Program, Sink
 from ..prelude import THREADS
 from .batches import AT_ONCE
@@ -70,11 +70,6 @@ def is_short(program: Program, loops: tuple[int, int, int]) -> bool:
 
 def _step(space: Space, loop: int) -> int:
     return max((abs(strides[loop]) for strides in space.strides), default=0)
-
-
-def is_fold(source: Reduced) -> bool:
-    """Whether ``source`` is a simple fold, which needs no certificate."""
-    return source.op in KEYED or (source.op == "sum" and not dtypes.is_float(source.arg.dtype))
 
 
 def _certain(source: Reduced) -> bool:

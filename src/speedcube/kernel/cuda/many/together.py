@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ....expr.graph import memories
@@ -15,41 +14,12 @@ from ...lower.elements import elements
 from ...lower.lower import leaf_codes, sink_for
 from ...lower.many import Layout, is_exact, many_sink
 from ...lower.parameters import Parameters
+from ...lower.together import SPREADS, Shared, is_fold
 from ...program import Program, Sink
 from .near import words
-from .teams import finished_fold, is_fold
+from .teams import finished_fold
 
-SPREADS: Final = ("var", "std")
 MOST_WORDS: Final = 20  # of a thread: they wait in shared memory, and as many lie in registers
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Results of one sink: ``sources`` by their numbers, all of argument ``place`` of a root."""
-
-    place: int
-    numbers: tuple[int, ...]
-
-
-def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shared]:
-    """The sinks of ``sources``, each of the argument at its place: sums of one are shared.
-
-    A spread comes first among those that share sums: it needs most of them.
-    """
-    sums: dict[int, list[int]] = {}
-    groups: list[tuple[int, list[int]]] = []
-    for number, (place, source) in enumerate(zip(places, sources, strict=True)):
-        if is_fold(source):
-            groups.append((place, [number]))
-        elif place in sums:
-            sums[place].append(number)
-        else:
-            sums[place] = [number]
-            groups.append((place, sums[place]))
-    return [
-        Shared(place, tuple(sorted(group, key=lambda k: sources[k].op not in SPREADS)))
-        for place, group in groups
-    ]
 
 
 def words_of(sources: Sequence[Reduced], sinks: Sequence[Shared]) -> int:

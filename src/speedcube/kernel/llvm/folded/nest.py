@@ -8,12 +8,11 @@ import numpy as np
 
 from .... import dtypes
 from ...program import Folded, Program
-from ..elements import Tile
+from ..elements import Elements
 from ..emit import emit
 from ..function import function
 from ..loops import Nest
 from ..memory import ALIGN, masked_store, scatter
-from ..random import generate
 from ..text import SCALAR, Text
 
 # Of each fold: of a vector with words, and the comparison by which an element is better.
@@ -26,8 +25,16 @@ PLACES: Final = 1
 class FoldedNest(Nest):
     """Emits a kernel of folds."""
 
-    def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
-        super().__init__(program, lanes, rolled, permuted)
+    def __init__(
+        self,
+        program: Program,
+        lanes: int,
+        rolled: bool,
+        permuted: int,
+        elements: Elements | None = None,
+    ) -> None:
+        super().__init__(program, lanes, rolled, permuted, elements)
+        self.out = "%out"
         folded = program.sink.folded
         assert folded is not None
         self.folded: Folded = folded
@@ -42,21 +49,6 @@ class FoldedNest(Nest):
     def emit(self) -> str:
         self.boxes()
         return function(self.text, ("geometry", "buffers", "params", "scratch", "out"), [])
-
-    def boxes(self) -> None:
-        """The loops over results."""
-        raise NotImplementedError
-
-    # Elements ------------------------------------------------------------------------------
-
-    def drawn(self, at: list[str], count: str) -> Tile:
-        """The tile of ``count`` elements at ``at``, its random leaves generated."""
-        leaves = len(self.program.leaves)
-        tile = Tile(count, at[:leaves], ["0"] * leaves, at[leaves])
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.stream is not None:
-                generate(self.elements, k, tile)
-        return tile
 
     def lanes_below(self, count: str) -> str:
         """The first ``count`` lanes, which are not all."""
@@ -119,7 +111,7 @@ class FoldedNest(Nest):
             value = t.op(f"zext {self.one} {value} to {t.vector(scalar)}")
         whole = t.op(f"icmp sge i64 {t.i64('sub', count, j)}, {t.lanes}")
         if sink.unit_stride:
-            pointer = t.at("%out", t.i64("add", out, j), scalar)
+            pointer = t.at(self.out, t.i64("add", out, j), scalar)
             with t.when(whole):
                 t.store(t.vector(scalar), value, pointer, ALIGN[scalar])
             with t.when(t.op(f"xor i1 {whole}, true")):
@@ -127,7 +119,7 @@ class FoldedNest(Nest):
             return
         mask = below(t, "i64", t.i64("sub", count, j))
         index = self.elements.positions(len(self.program.leaves), "strided", out, j)
-        pointers = t.op(f"getelementptr {scalar}, ptr %out, {t.vector('i64')} {index}")
+        pointers = t.op(f"getelementptr {scalar}, ptr {self.out}, {t.vector('i64')} {index}")
         scatter(t, scalar, value, pointers, mask)
 
 

@@ -9,20 +9,16 @@ is made once more, with units from all rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 
 from ...program import Program
 from ..elements import Tile
-from ..random import generate
+from ..nests.columns import ColumnNest, Outputs
 from .nest import ManyNest
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, SETTLED, TAKEN
-
-# Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
-Add: TypeAlias = Callable[[list[Tile], str, str | None], None]
+from .sums import OUTSIDE, TAKEN
 
 
 def rows_at_once(program: Program) -> int:
@@ -35,36 +31,59 @@ def rows_at_once(program: Program) -> int:
     return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
-class ColumnLoops(ManyNest):
+class ColumnLoops(ManyNest, ColumnNest):
     """Emits a kernel of results side by side."""
 
+    @cached_property
+    def quick(self) -> Quick | None:
+        """What makes results quickly, where some way does; a few are not certain by it."""
+        is_quick = self.many.whole and self.program.sink.dtype == "float32"
+        return Quick(self.sums) if is_quick else None
+
     def boxes(self) -> None:
-        t, program, word = self.text, self.program, self.elements.word
         if not self.many.short:
-            self.elements.look_rows_ahead(rows_at_once(program))
-        with t.loop(word(0), word(1)) as o:
-            bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
-            bases = self.decompose(o, bases, 0, program.kept)
-            rows, end = word(6), word(5)
-            with t.loop(word(4), end, rows) as j:
-                at = [
-                    t.i64("add", base, t.i64("mul", j, self.elements.strides[k]))
-                    for k, base in enumerate(bases)
-                ]
-                self.tile(at, t.minimum(rows, t.i64("sub", end, j)))
+            self.elements.look_rows_ahead(rows_at_once(self.program))
+        ColumnNest.boxes(self)
 
     # A tile of results ---------------------------------------------------------------------
 
     def tile(self, at: list[str], count: str) -> None:
-        t = self.text
         if self.many.short:
             self.short(at, count)
             return
-        if not (self.many.whole and self.program.sink.dtype == "float32"):
+        if self.quick is None:
             self.exact(at, count)
             return
-        with t.when(self.quick(at, count), rarely=True):
-            self.exact(at, count)
+        self.first(at, count)
+        self.walk(at, count)
+        self.last(at, count)
+
+    def first(self, at: list[str], count: str) -> None:
+        """A tile of results begins, which is walked down once."""
+        if self.quick is None:
+            self.probe(at, count, self.elements.word(3), self.step())
+            return
+        with self.text.loop(0, count, self.text.lanes) as j:
+            self.quick.start(j)
+
+    def walk(self, at: list[str], count: str) -> None:
+        """Take all elements of a tile."""
+        settle = self.settle if self.quick is None else None
+        self.down(at, count, self.add, rows_at_once(self.program), settle)
+
+    def last(self, at: list[str], count: str) -> None:
+        """All elements of a tile were taken; where that did not do, they are once more."""
+        t = self.text
+        if self.quick is not None:
+            with t.when(self.quick_results(self.quick, at, count), rarely=True):
+                self.exact(at, count)
+            return
+        again = t.op(f"icmp sgt i64 {self.step()}, 1")
+        again = t.op(f"and i1 {again}, {self.outside(count)}")
+        with t.when(again, rarely=True):
+            self.probe(at, count, self.elements.word(3), "1")
+            self.walk(at, count)
+        self.results(at, count)
 
     def short(self, at: list[str], count: str) -> None:
         """All rows of one vector of results before the next vector."""
@@ -90,17 +109,9 @@ class ColumnLoops(ManyNest):
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             results(whole, t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}"))
 
-    def quick(self, at: list[str], count: str) -> str:
-        """The quick way; whether a result is not certain by it."""
-        t, quick = self.text, Quick(self.sums)
-        with t.loop(0, count, t.lanes) as j:
-            quick.start(j)
-
-        def add(tiles: list[Tile], j: str, mask: str | None) -> None:
-            quick.add([self.elements.element(tile, j, mask)["x"] for tile in tiles], j)
-
-        self.down(at, count, add)
-        out = at[len(self.program.leaves)]
+    def quick_results(self, quick: Quick, at: list[str], count: str) -> str:
+        """The results that were made the quick way; whether one is not certain by it."""
+        t, out = self.text, at[len(self.program.leaves)]
         flags = t.variable(self.d.one, "zeroinitializer", "flags")
         with t.loop(0, count, t.lanes) as j:
             mask = t.op(f"icmp slt {self.d.word} {t.iota(j)}, {t.splat('i64', count)}")
@@ -116,22 +127,30 @@ class ColumnLoops(ManyNest):
         """The way whose results are certain but for ties, and made by records where not."""
         t, word = self.text, self.elements.word
         rows = word(3)
-        step = t.variable("i64", t.load("i64", t.at("%params", self.many.parameter + 4)), "step")
+        step = t.variable("i64", self.step(), "step")
         head, done = t.name("attempt"), t.name("taken")
         t.line(f"br label %{head}")
         t.label(head)
         self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add, settle=True)
+        self.down(at, count, self.add_exactly, rows_at_once(self.program), self.settle)
         outside = self.outside(count)
         again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
         again = t.op(f"and i1 {again}, {outside}")
         t.store("i64", "1", step)
         t.line(f"br i1 {again}, label %{head}, label %{done}")
         t.label(done)
+        self.results(at, count)
+
+    def step(self) -> str:
+        """How many rows lie between two that are probed at first."""
+        return self.text.load("i64", self.text.at("%params", self.many.parameter + 4))
+
+    def results(self, at: list[str], count: str) -> None:
+        """The results of a tile, those that are certain."""
         out = at[len(self.program.leaves)]
         drawn = any(leaf.stream is not None for leaf in self.program.leaves)
         look = None if drawn else partial(self.again, at)
-        with t.loop(0, count, t.lanes) as j:
+        with self.text.loop(0, count, self.text.lanes) as j:
             self.give(out, j, count, look)
 
     def again(
@@ -162,38 +181,20 @@ class ColumnLoops(ManyNest):
             value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
         return value, certain
 
-    def down(self, at: list[str], count: str, add: Add, settle: bool = False) -> None:
-        """Walk down all rows, several at once; ``settle`` rests now and then."""
-        t, rows, at_once = self.text, self.elements.word(3), rows_at_once(self.program)
-        whole = t.i64("and", rows, -at_once)
-        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
-        if settled and settle:
-            with t.loop(0, whole, SETTLED) as first:
-                end = t.minimum(t.i64("add", first, SETTLED), whole)
-                with t.loop(first, end, at_once) as r:
-                    self.take(at, count, r, at_once, add)
-                with t.loop(0, count, t.lanes) as j:
-                    for k in settled:
-                        self.sums.settle(k, j)
-        else:
-            with t.loop(0, whole, at_once) as r:
-                self.take(at, count, r, at_once, add)
-        while at_once > 1:
-            some = t.i64("and", rows, at_once // 2)
-            r = t.i64("and", rows, -at_once)
-            at_once //= 2
-            with t.when(t.op(f"icmp ne i64 {some}, 0")):
-                self.take(at, count, r, at_once, add)
+    def lanes_below(self, count: str) -> str:
+        t = self.text
+        return t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', count)}")
 
-    def row(self, at: list[str], count: str, r: str) -> Tile:
-        """Row ``r`` of a tile, its random leaves generated."""
-        leaves = len(self.program.leaves)
-        bases = self.decompose(r, at, self.program.kept, self.program.reduced)
-        tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.stream is not None:
-                generate(self.elements, k, tile)
-        return tile
+    @property
+    def settle(self) -> Callable[[str], None] | None:
+        """What puts the rests of results j, j + 1, ... aside, where there are such."""
+        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
+
+        def settle(j: str) -> None:
+            for k in settled:
+                self.sums.settle(k, j)
+
+        return settle if settled else None
 
     def probe(self, at: list[str], count: str, rows: str, step: str) -> None:
         """Units from the largest magnitudes of every ``step``-th row; nothing summed yet."""
@@ -213,27 +214,23 @@ class ColumnLoops(ManyNest):
                 if self.many.settles(k):
                     sums.store(k, "low", j, "zeroinitializer")
 
-    def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
-        """Add the elements of ``rows`` rows, one after the other while sums are in registers."""
-        t = self.text
-        numbers = [first, *(t.i64("add", first, k) for k in range(1, rows))]
-        tiles = [self.row(at, count, r) for r in numbers]
-        whole = t.i64("and", count, -t.lanes)
-        with t.loop(0, whole, t.lanes) as j:
-            add(tiles, j, None)
-        rest = t.i64("sub", count, whole)
-        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
-            mask = t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}")
-            add(tiles, whole, mask)
+    def add(self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None) -> None:
+        """Add elements to the sums of results j, j + 1, ..., in the way that is tried first."""
+        if self.quick is None:
+            self.add_exactly(elements, places, j, mask)
+        else:
+            self.quick.add([outputs["x"] for outputs in elements], j)
 
-    def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
+    def add_exactly(
+        self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None
+    ) -> None:
+        """The same in the way whose results are certain."""
         t, sums = self.text, self.sums
         taken = []
         for k in range(self.many.sums):
             words = {name: sums.load(k, name, j) for name in TAKEN}
             taken.append(sums.variables(sums.load(k, "unit", j), words))
-        for tile in tiles:
-            outputs = self.elements.element(tile, j, mask)
+        for outputs in elements:
             sums.add(taken, outputs["x"], outputs.get("error"))
         for k, one in enumerate(taken):
             values = {name: t.load(sums.kind(name), place) for name, place in one.places()}

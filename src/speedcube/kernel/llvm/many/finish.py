@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .sums import OUTSIDE, SETTLED, Sums
+from ..nests.columns import SETTLED
+from .sums import OUTSIDE, Sums
 
 # Results outside of these are left to the general path, zero excepted: products and remainders
 # below could be inexact.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from ...program import Program
+from ..elements import Elements
 from ..function import function
 from ..loops import Nest
 from ..memory import masked_store, scatter
@@ -25,8 +26,15 @@ Again: TypeAlias = Callable[[str, str, str, str, str], tuple[str, str]]
 class ManyNest(Nest):
     """Emits a kernel that finishes its results."""
 
-    def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
-        super().__init__(program, lanes, rolled, permuted)
+    def __init__(
+        self,
+        program: Program,
+        lanes: int,
+        rolled: bool,
+        permuted: int,
+        elements: Elements | None = None,
+    ) -> None:
+        super().__init__(program, lanes, rolled, permuted, elements)
         self.sums = Sums(self.elements)
         self.d, self.many = self.sums.d, self.sums.many
         self.failed = ""
@@ -40,10 +48,6 @@ class ManyNest(Nest):
         self.boxes()
         t.store("i64", t.load("i64", self.failed), "%geometry")
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), [])
-
-    def boxes(self) -> None:
-        """The loops over results."""
-        raise NotImplementedError
 
     def give(self, out: str, j: str, count: str, again: Again | None = None) -> None:
         """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on.

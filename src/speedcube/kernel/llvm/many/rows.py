@@ -12,73 +12,31 @@ from typing import Final
 
 from ....expr.space import TILE
 from ..elements import Tile
-from ..random import generate
+from ..nests.rows import RowNest
 from ..text import masked
 from .nest import ManyNest
 from .sums import SLOTS, TAKEN, Taken
 
-BATCH: Final = 512  # rows that are finished at once
 SHORT: Final = 12  # instructions of a body that may as well be run twice
 _LOW: Final = (1 << 26) - 1  # of a count of steps: what is added as a double of its own
 
 
-class RowLoops(ManyNest):
+class RowLoops(ManyNest, RowNest):
     """Emits a kernel of results one after the other."""
-
-    def boxes(self) -> None:
-        t, word = self.text, self.elements.word
-        end = word(1)
-        with t.loop(word(0), end, BATCH) as first:
-            count = t.minimum(str(BATCH), t.i64("sub", end, first))
-            with t.loop(0, count) as q:
-                self.row(t.i64("add", first, q), q)
-            with t.loop(0, count, t.lanes) as j:
-                self.give(first, j, count)
 
     # A row ---------------------------------------------------------------------------------
 
-    def row(self, o: str, q: str) -> None:
-        """Sum row ``o``, into place ``q`` of the batch."""
-        t, d, program, word = self.text, self.d, self.program, self.elements.word
-        bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
-        bases = self.decompose(o, bases, 0, program.kept)
+    def begin(self) -> None:
+        t, d = self.text, self.d
         zero = "zeroinitializer"
-        begun = t.variable("i1", "false", "begun")
-        units = [t.variable(d.double, zero, "unit") for _ in range(self.many.sums)]
-        taken = [self.sums.variables(unit, dict.fromkeys(TAKEN, zero)) for unit in units]
-        with t.loop(word(2), word(3)) as r:
-            at = self.decompose(r, bases, program.kept, program.reduced)
-            step = t.variable("i64", word(4), "j")
-            head, body, done = (t.name(h) for h in ("tile", "tilebody", "tiledone"))
-            t.line(f"br label %{head}")
-            t.label(head)
-            j = t.load("i64", step)
-            t.line(f"br i1 {t.op(f'icmp slt i64 {j}, {word(5)}')}, label %{body}, label %{done}")
-            t.label(body)
-            tile = self.tile_at(at, j)
-            self.add(tile, begun, units, taken)
-            t.store("i64", t.i64("add", j, tile.count), step)
-            t.line(f"br label %{head}")
-            t.label(done)
-        for k, one in enumerate(taken):
-            self.keep(k, t.load(d.double, units[k]), one, q)
+        self.begun = t.variable("i1", "false", "begun")
+        self.units = [t.variable(d.double, zero, "unit") for _ in range(self.many.sums)]
+        self.taken = [self.sums.variables(unit, dict.fromkeys(TAKEN, zero)) for unit in self.units]
 
-    def tile_at(self, bases: list[str], j: str) -> Tile:
-        """The tile at step ``j``, its random leaves generated."""
-        t, count = self.text, len(self.program.leaves)
-        strides = self.elements.strides
-        at = [t.i64("add", base, t.i64("mul", j, strides[k])) for k, base in enumerate(bases)]
-        left = t.i64("sub", self.elements.word(5), j)
-        rows = self.aligned_rows(at, t.minimum(self.elements.word(6), left))
-        tile = Tile(rows, at[:count], ["0"] * count, at[count])
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.stream is not None:
-                generate(self.elements, k, tile)
-        return tile
-
-    def add(self, tile: Tile, begun: str, units: list[str], taken: list[Taken]) -> None:
+    def add(self, tile: Tile, start: str) -> None:
         """Add a tile's elements, the first tile's once units are known."""
         t, d, sums = self.text, self.d, self.sums
+        begun, units, taken = self.begun, self.units, self.taken
         again = len(self.program.element.instrs) <= SHORT or any(
             name == "error" for name, _ in self.program.element.outputs
         )
@@ -138,6 +96,10 @@ class RowLoops(ManyNest):
         return self.text.at(self.sums.slot(0, "low", j), TILE)
 
     # The end of a row ----------------------------------------------------------------------
+
+    def end(self, q: str) -> None:
+        for k, one in enumerate(self.taken):
+            self.keep(k, self.text.load(self.d.double, self.units[k]), one, q)
 
     def keep(self, k: int, unit: str, one: Taken, q: str) -> None:
         """Sum ``k``'s lanes as one sum, into place ``q`` of the batch."""

@@ -30,7 +30,6 @@ LEAST_SQUARED, MOST_SQUARED = 623, 1400
 SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
 TAKEN = SLOTS[1:6]
 _WORDS = ("left", "out")
-SETTLED = 1 << 11  # rows
 assert len(SLOTS) == MANY_WORDS
 
 

@@ -1,0 +1,96 @@
+"""Results side by side: the tile loop walks across results, the reduced loops down.
+
+What is known of a tile of results lies in the L1 cache, and elements of several rows are taken at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from ..elements import Tile
+from ..loops import Nest
+
+# Takes the elements of some rows, where these lie, the number of a vector's first element, and the
+# lanes that count.
+Outputs: TypeAlias = dict[str, str]
+Add: TypeAlias = Callable[[Iterable[Outputs], list[str], str, str | None], None]
+SETTLED: Final = 1 << 11  # rows after which what waits is put aside
+
+
+class ColumnNest(Nest):
+    """Emits the loops of a kernel of results side by side."""
+
+    def boxes(self) -> None:
+        t, program, word = self.text, self.program, self.elements.word
+        with t.loop(word(0), word(1)) as o:
+            bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
+            bases = self.decompose(o, bases, 0, program.kept)
+            rows, end = word(6), word(5)
+            with t.loop(word(4), end, rows) as j:
+                at = [
+                    t.i64("add", base, t.i64("mul", j, self.elements.strides[k]))
+                    for k, base in enumerate(bases)
+                ]
+                self.tile(at, t.minimum(rows, t.i64("sub", end, j)))
+
+    def tile(self, at: list[str], count: str) -> None:
+        """Make a tile of ``count`` results."""
+        raise NotImplementedError
+
+    def lanes_below(self, count: str) -> str:
+        """The first ``count`` lanes, which are not all."""
+        raise NotImplementedError
+
+    def place(self, r: str) -> str:
+        """The place of row ``r``, in every lane, where that is a result."""
+        return ""
+
+    def down(
+        self,
+        at: list[str],
+        count: str,
+        add: Add,
+        at_once: int,
+        settle: Callable[[str], None] | None = None,
+    ) -> None:
+        """Walk down all rows, several ``at_once``; ``settle`` results now and then."""
+        t, rows = self.text, self.elements.word(3)
+        whole = t.i64("and", rows, -at_once)
+        if settle is not None:
+            with t.loop(0, whole, SETTLED) as first:
+                end = t.minimum(t.i64("add", first, SETTLED), whole)
+                with t.loop(first, end, at_once) as r:
+                    self.take(at, count, r, at_once, add)
+                with t.loop(0, count, t.lanes) as j:
+                    settle(j)
+        else:
+            with t.loop(0, whole, at_once) as r:
+                self.take(at, count, r, at_once, add)
+        while at_once > 1:
+            at_once //= 2
+            some = t.i64("and", rows, at_once)
+            r = t.i64("and", rows, -2 * at_once)
+            with t.when(t.op(f"icmp ne i64 {some}, 0")):
+                self.take(at, count, r, at_once, add)
+
+    def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
+        """Take the elements of ``rows`` rows, one after the other while words are in registers."""
+        t = self.text
+        numbers = [first, *(t.i64("add", first, k) for k in range(1, rows))]
+        tiles = [self.row(at, count, r) for r in numbers]
+        places = [self.place(r) for r in numbers]
+        whole = t.i64("and", count, -t.lanes)
+        with t.loop(0, whole, t.lanes) as j:
+            add((self.elements.element(tile, j, None) for tile in tiles), places, j, None)
+        rest = t.i64("sub", count, whole)
+        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
+            mask = self.lanes_below(rest)
+            add((self.elements.element(tile, whole, mask) for tile in tiles), places, whole, mask)
+
+    def row(self, at: list[str], count: str, r: str) -> Tile:
+        """Row ``r`` of a tile, its random leaves generated."""
+        leaves = len(self.program.leaves)
+        bases = self.decompose(r, at, self.program.kept, self.program.reduced)
+        return self.drawn([*bases[:leaves], at[leaves]], count)

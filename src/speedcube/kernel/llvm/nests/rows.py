@@ -1,0 +1,73 @@
+"""Results one after the other: the tile loop walks along the elements of a result.
+
+At the end of a row what its lanes hold is put together, and waits until a batch of results is
+given at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..elements import Tile
+from ..loops import Nest
+
+BATCH: Final = 512  # rows whose results are given at once
+
+
+class RowNest(Nest):
+    """Emits the loops of a kernel of results one after the other."""
+
+    def boxes(self) -> None:
+        t, word = self.text, self.elements.word
+        end = word(1)
+        with t.loop(word(0), end, BATCH) as first:
+            count = t.minimum(str(BATCH), t.i64("sub", end, first))
+            with t.loop(0, count) as q:
+                self.row(t.i64("add", first, q), q)
+            with t.loop(0, count, t.lanes) as j:
+                self.give(first, j, count)
+
+    def row(self, o: str, q: str) -> None:
+        """Take row ``o``, into place ``q`` of the batch."""
+        t, program, word = self.text, self.program, self.elements.word
+        bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
+        bases = self.decompose(o, bases, 0, program.kept)
+        self.begin()
+        with t.loop(word(2), word(3)) as r:
+            at = self.decompose(r, bases, program.kept, program.reduced)
+            step = t.variable("i64", word(4), "j")
+            head, body, done = (t.name(h) for h in ("tile", "tilebody", "tiledone"))
+            t.line(f"br label %{head}")
+            t.label(head)
+            j = t.load("i64", step)
+            t.line(f"br i1 {t.op(f'icmp slt i64 {j}, {word(5)}')}, label %{body}, label %{done}")
+            t.label(body)
+            tile = self.tile_at(at, j)
+            self.add(tile, j)
+            t.store("i64", t.i64("add", j, tile.count), step)
+            t.line(f"br label %{head}")
+            t.label(done)
+        self.end(q)
+
+    def tile_at(self, bases: list[str], j: str) -> Tile:
+        """The tile at step ``j``, its random leaves generated."""
+        t, strides = self.text, self.elements.strides
+        at = [t.i64("add", base, t.i64("mul", j, strides[k])) for k, base in enumerate(bases)]
+        left = t.i64("sub", self.elements.word(5), j)
+        return self.drawn(at, self.aligned_rows(at, t.minimum(self.elements.word(6), left)))
+
+    def begin(self) -> None:
+        """A row begins."""
+        raise NotImplementedError
+
+    def add(self, tile: Tile, start: str) -> None:
+        """Take a tile, which begins at step ``start``."""
+        raise NotImplementedError
+
+    def end(self, q: str) -> None:
+        """The row ends: what it gave goes to place ``q`` of the batch."""
+        raise NotImplementedError
+
+    def give(self, out: str, j: str, count: str) -> None:
+        """Results j, j + 1, ... of a batch of ``count`` to their places from ``out`` on."""
+        raise NotImplementedError
