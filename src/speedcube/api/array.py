@@ -53,7 +53,7 @@ class Array(Operators, Values, Places, Collection):
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
         self._writes = 0  # assignments since it was in memory
-        own = isinstance(hint, grids.Grid)
+        own = type(hint) is grids.Grid
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 
     def __getattr__(self, name: str) -> Any:

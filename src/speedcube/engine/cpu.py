@@ -133,11 +133,11 @@ class Caller:
         self.read(inputs)
         self.start()
 
-    def start(self, visits: int | None = None) -> None:
+    def start(self) -> None:
         """Take the kernel, and the scratch memory of the thread that will call."""
         frame = self.frame
         # Kept, since its code lives as long as it.
-        self.kernel = frame.tiers.kernel(visits or self.prepared.visits)
+        self.kernel = frame.tiers.kernel(self.prepared.visits)
         self.function = self.kernel.function
         self.arguments = (
             ctypes.addressof(self.geometry),
@@ -145,6 +145,12 @@ class Caller:
             frame.params,
             _scratch.address(frame.scratch_bytes),
         )
+
+    def call(self, visits: int, geometry: int, buffers: int, params: int, out: int) -> None:
+        """Call the kernel that is best for ``visits`` elements, with these arguments."""
+        frame = self.frame
+        self.kernel = kernel = frame.tiers.kernel(visits)
+        kernel.function(geometry, buffers, params, _scratch.address(frame.scratch_bytes), out)
 
     def read(self, inputs: Mapping[int, Array]) -> None:
         """Take the address of each leaf's position 0 (0 stays for leaves that are computed)."""

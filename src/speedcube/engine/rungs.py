@@ -48,11 +48,14 @@ _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 @contextmanager
 def running_on(on: Any) -> Iterator[None]:
     """Every speedcube array computed inside runs on ``on`` unless it says otherwise."""
-    token = _current.set(on)
+    token = run_on(on)
     try:
         yield
     finally:
-        _current.reset(token)
+        run_no_longer(token)
+
+
+run_on, run_no_longer = _current.set, _current.reset
 
 
 def available() -> tuple[str, ...]:
@@ -89,8 +92,6 @@ def _core(reason: str) -> Rung:
 
 def parse(on: str, reason: str) -> Rung:
     """The rung named ``on``, ready to compute; `RungError` where this machine lacks it."""
-    if on == "core":
-        return _core(reason)
     rung = describe(on, reason)
     if rung.kind == "cuda-cluster":
         return replace(rung, kind="client", devices=(), client=cuda_client(rung.devices))
@@ -102,6 +103,8 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
 
     Training takes GPUs by the same names without ``needs_cupy``.
     """
+    if on == "core":
+        return _core(reason)
     match = _NAME.match(on)
     if match is None:
         raise RungError(
@@ -111,8 +114,6 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
             "a scheduler file"
         )
     kind, numbers = match[1], [int(n) for n in match[2].split(",")] if match[2] else []
-    if kind == "core" and not numbers:
-        return Rung(on, "core", 1, reason)
     if kind == "cores" and len(numbers) <= 1:
         count = numbers[0] if numbers else machine.cores()
         if count < 1:

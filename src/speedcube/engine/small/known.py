@@ -73,25 +73,27 @@ class OneCall(Caller):
         self.parameters: Any = (ctypes.c_uint64 * max(1, len(words)))(*words.tolist())
         kept, reduced, self.steps = self.prepared.loops
         self.geometry[:6] = (0, kept, 0, reduced, 0, self.steps)
+        geometry, addresses, _, _ = self.arguments
+        self.places = geometry, addresses, ctypes.addressof(self.parameters)
 
-    def run(self, ready: Reusable, found: Structure, visits: int, out: int) -> None:
+    def run(self, slots: Slots, found: Structure, visits: int, out: int) -> None:
         """Call the kernel for ``found``; what it makes goes to the address ``out``."""
-        slots, buffers, parameters = ready.slots, self.buffers, self.parameters
+        buffers, parameters = self.buffers, self.parameters
         for k, number in enumerate(slots.data):
             if number is not None:
                 leaf = found.data[number]
                 array: Any = leaf.source.buffer  # type: ignore[union-attr]
-                buffers[k] = address_of(array) + leaf.offset * array.itemsize
-        for place, constant in zip(slots.constants or (), found.constants, strict=False):
-            parameters[place] = word(constant.value, constant.dtype)
-        for place, number in slots.random:
-            keys = round_keys(found.random[number].key)
+                address = address_of(array)
+                buffers[k] = address + leaf.offset * array.itemsize if leaf.offset else address
+        if slots.constants:
+            for place, constant in zip(slots.constants, found.constants, strict=True):
+                parameters[place] = word(constant.value, constant.dtype)
+        for place, key in slots.random:
+            keys = round_keys(found.random[key].key)
             parameters[place : place + len(keys)] = keys
         if found.line:
             self.geometry[5] = visits
-        self.start(visits)
-        geometry, addresses, _, scratch = self.arguments
-        self.function(geometry, addresses, ctypes.addressof(parameters), scratch, out)
+        self.call(visits, *self.places, out)
 
 
 _known: dict[Hashable, Reusable | bool] = {}  # True: constants count; False: left to the planner
@@ -177,7 +179,7 @@ def _call(ready: Reusable, found: Structure, visits: int, out: int) -> None:
         call = ready.idle.pop()
     except IndexError:
         call = OneCall(ready)
-    call.run(ready, found, visits, out)
+    call.run(ready.slots, found, visits, out)
     ready.idle.append(call)
 
 

@@ -79,8 +79,7 @@ def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
 
 def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     shape = inner.shape
-    steps = c_strides(shape)
-    size = math.prod(shape)
+    steps, size = c_strides(shape), math.prod(shape)
     if not size:
         raise NotSmallError
     line = size > 1 and (source is None or len(source.axes) == len(shape))
@@ -90,35 +89,26 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     data: list[Leaf] = []
     constants: list[Const] = []
     random: list[Random] = []
-    entered = 0
 
     def visit(node: Expr) -> int:
-        nonlocal entered, line
-        if id(node) in numbers:
-            return numbers[id(node)]
-        entered += 1
-        if entered > MOST_NODES:
+        nonlocal line
+        place = id(node)
+        if place in numbers:
+            return numbers[place]
+        if len(numbers) >= MOST_NODES:
             raise NotSmallError
+        numbers[place] = -1  # it is entered
         entry: Key
         if isinstance(node, Map):
             entry = (node.op, node.dtype, *[visit(arg) for arg in node.args])
         else:
             from_ = node.source
             if isinstance(from_, Const):
-                if from_.dtype in PACKED:
-                    entry = from_.dtype
-                    constants.append(from_)
-                else:
-                    entry = (from_.dtype, word(from_.value, from_.dtype))
+                entry = _constant(from_, constants)
             else:
                 if isinstance(from_, Stored):
-                    # What lies on a GPU may look like one; what has gaps moves there in a way.
-                    if type(from_.buffer) is not np.ndarray:
-                        if not (on_gpu and from_.on_device):
-                            raise NotSmallError
-                    elif on_gpu and not from_.buffer.flags.c_contiguous:
-                        raise NotSmallError
-                    entry = (from_.dtype,)
+                    _check_place(from_, on_gpu)
+                    entry = from_.dtype
                     data.append(node)
                 elif isinstance(from_, Random):
                     entry = (from_.distribution, from_.dtype, repr(from_.parameters), node.offset)
@@ -132,7 +122,7 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
                     raise NotSmallError
                 strides.append(node.strides)
                 line = line and node.strides == steps
-        number = numbers[id(node)] = len(nodes)
+        number = numbers[place] = len(nodes)
         nodes.append(entry)
         return number
 
@@ -147,6 +137,23 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     else:
         place = (shape, source and source.axes, *strides)
     return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+
+
+def _constant(constant: Const, constants: list[Const]) -> Key:
+    """Its entry; ``constants`` take it where it may be another."""
+    if constant.dtype in PACKED:
+        constants.append(constant)
+        return (constant.dtype,)
+    return (constant.dtype, word(constant.value, constant.dtype))
+
+
+def _check_place(stored: Stored, on_gpu: bool) -> None:
+    """What lies on a GPU may look like one array; what has gaps moves there in a way."""
+    if type(stored.buffer) is not np.ndarray:
+        if not (on_gpu and stored.on_device):
+            raise NotSmallError
+    elif on_gpu and not stored.buffer.flags.c_contiguous:
+        raise NotSmallError
 
 
 def _reduction(root: Expr) -> Reduced | None:
