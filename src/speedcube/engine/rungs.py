@@ -193,8 +193,9 @@ def resolve(
         return _named(on, "asked for with on=")
     if scheduler is not None:
         return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
-    if _current.get() is not None:
-        return _named(_current.get(), "the innermost sc.on")
+    inside = _current.get()
+    if inside is not None:
+        return _named(inside, "the innermost sc.on")
     client = active_client()
     if client is not None:
         return _client_rung(client, "the active Dask client")

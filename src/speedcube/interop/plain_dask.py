@@ -178,8 +178,8 @@ def _without_client() -> Settings:
 
 def _plugins() -> tuple[Any, ...]:
     """The array plugins of the user."""
-    plugins = setting("array_plugins") or ()
-    return tuple(one for one in plugins if one is not cupy_backend.plugin)
+    plugins = setting("array_plugins")
+    return tuple([one for one in plugins if one is not cupy_backend.plugin]) if plugins else ()
 
 
 def _on_cpu() -> Settings:

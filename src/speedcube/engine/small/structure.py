@@ -49,12 +49,13 @@ class MapViewError(NotSmallError):
 class Structure:
     """``key``, and in the order of the nodes what it leaves out.
 
-    ``root`` is what is stored, or what ``source`` reduces. ``line``: all arrays lie in C order, so
+    ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all arrays lie in C order, so
     that all axes are one loop, of any length.
     """
 
     key: Key
     root: Expr
+    size: int
     source: Reduced | None
     line: bool
     data: list[Leaf]
@@ -107,7 +108,8 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
                 entry = _constant(from_, constants)
             else:
                 if isinstance(from_, Stored):
-                    _check_place(from_, on_gpu)
+                    if on_gpu or type(from_.buffer) is not np.ndarray:
+                        _check_place(from_, on_gpu)
                     entry = from_.dtype
                     data.append(node)
                 elif isinstance(from_, Random):
@@ -136,7 +138,7 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
-    return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+    return Structure((over, place, *nodes), inner, size, source, line, data, constants, random)
 
 
 def _constant(constant: Const, constants: list[Const]) -> Key:
