@@ -49,11 +49,11 @@ class Array(Operators, Values, Places, Collection):
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
-        super().__init__(expr)
+        self._expr, self._name = expr, None  # as Collection has it
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
         self._writes = 0  # assignments since it was in memory
-        own = isinstance(hint, grids.Grid)
+        own = type(hint) is grids.Grid
         self._grid = hint if own else grids.grid_of(hint, expr.shape, expr.dtype)
 
     def __getattr__(self, name: str) -> Any:

@@ -23,6 +23,7 @@ from .clusters.client import client_for, names_file
 from .clusters.cuda_cluster import cuda_client
 from .clusters.roster import worker_addresses
 
+_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 
 
@@ -48,11 +49,14 @@ _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 @contextmanager
 def running_on(on: Any) -> Iterator[None]:
     """Every speedcube array computed inside runs on ``on`` unless it says otherwise."""
-    token = _current.set(on)
+    token = run_on(on)
     try:
         yield
     finally:
-        _current.reset(token)
+        run_no_longer(token)
+
+
+run_on, run_no_longer = _current.set, _current.reset
 
 
 def available() -> tuple[str, ...]:
@@ -78,7 +82,7 @@ def is_name(on: Any) -> bool:
     """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
     if not isinstance(on, str):
         return False
-    return _NAME.match(on) is not None or ("://" not in on and not names_file(on))
+    return on in _KINDS or _NAME.match(on) is not None or ("://" not in on and not names_file(on))
 
 
 @lru_cache(maxsize=64)
@@ -89,8 +93,6 @@ def _core(reason: str) -> Rung:
 
 def parse(on: str, reason: str) -> Rung:
     """The rung named ``on``, ready to compute; `RungError` where this machine lacks it."""
-    if on == "core":
-        return _core(reason)
     rung = describe(on, reason)
     if rung.kind == "cuda-cluster":
         return replace(rung, kind="client", devices=(), client=cuda_client(rung.devices))
@@ -102,6 +104,8 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
 
     Training takes GPUs by the same names without ``needs_cupy``.
     """
+    if on == "core":
+        return _core(reason)
     match = _NAME.match(on)
     if match is None:
         raise RungError(
@@ -111,8 +115,6 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
             "a scheduler file"
         )
     kind, numbers = match[1], [int(n) for n in match[2].split(",")] if match[2] else []
-    if kind == "core" and not numbers:
-        return Rung(on, "core", 1, reason)
     if kind == "cores" and len(numbers) <= 1:
         count = numbers[0] if numbers else machine.cores()
         if count < 1:
@@ -126,7 +128,6 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
 
 
 _ALIKE: Final = 0.75  # of 1, the least that is a slip of the pen
-_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 # What other libraries call them; a number after the name stays.
 _ALSO_CALLED: Final = {
     "cpu": "cores",
@@ -192,8 +193,9 @@ def resolve(
         return _named(on, "asked for with on=")
     if scheduler is not None:
         return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
-    if _current.get() is not None:
-        return _named(_current.get(), "the innermost sc.on")
+    inside = _current.get()
+    if inside is not None:
+        return _named(inside, "the innermost sc.on")
     client = active_client()
     if client is not None:
         return _client_rung(client, "the active Dask client")

@@ -28,6 +28,7 @@ class Tiers:
     target: str
     seen: int = 0  # elements computed or about to be
     kernels: dict[Style, NativeKernel] = field(default_factory=dict)
+    full: NativeKernel | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -36,16 +37,16 @@ class Tiers:
 
     def kernel(self, visits: int) -> NativeKernel:
         """The kernel to compute ``visits`` elements with."""
-        full = self.kernels.get(self.styles[1])
-        if full is not None:
-            return full
+        if self.full is not None:
+            return self.full
         with self.lock:  # one thread compiles, others wait
             self.seen += visits
             return self._full() if self.seen >= FULL_PAYS else self._quick()
 
     def _full(self) -> NativeKernel:
         style = self.styles[1]
-        return self._get(style) or self._build(style)
+        self.full = self._get(style) or self._build(style)
+        return self.full
 
     def _quick(self) -> NativeKernel:
         quick, full = self.styles

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -39,41 +39,48 @@ _INT8_OF_BOOL = frozenset(
 )
 
 
+_EXACT: Final = 2**53  # up to it integers are doubles
+
+
 def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
-    row = OPS[op]
-    typed = args[1:] if row.rule == "select" else args
+    select = op == "where"
+    typed = args[1:] if select else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
-    common = _common(op, kinds)
-    if int in kinds:
-        whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
-        _check_range(op, common, whole, len(whole) == len(typed))
+    common, dtype = _dtypes(op, kinds)
     exprs = [arg for arg in args if isinstance(arg, (Leaf, Map))]
     shapes = [arg.shape for arg in exprs]
     same = shapes and shapes.count(shapes[0]) == len(shapes)
     shape = shapes[0] if same else views.broadcast_shapes(*shapes)
-    operands: list[Expr] = []
-    dtype = "bool" if row.rule in ("compare", "logical", "test") else common
     if same and len(exprs) == len(args):
         return Map(op, tuple(exprs), shape, dtype)
+    if int in kinds and not dtypes.is_float(common):
+        whole = [int(a) for a in typed if isinstance(a, int) and _is_whole(a)]
+        _check_range(op, common, whole, len(whole) == len(typed))
+    compared = OPS[op].rule == "compare"
+    operands: list[Expr] = []
     for k, arg in enumerate(args):
         if isinstance(arg, (Leaf, Map)):
             operands.append(arg if arg.shape == shape else views.broadcast_to(arg, shape))
-        elif row.rule == "compare":
+        elif compared:
             operands.append(_compared(arg, common, shape))
         else:
-            weak = "bool" if row.rule == "select" and k == 0 else common
-            operands.append(_scalar(arg, weak, shape))
+            operands.append(_scalar(arg, "bool" if select and k == 0 else common, shape))
     return Map(op, tuple(operands), shape, dtype)
 
 
 @lru_cache(maxsize=4096)
-def _common(op: str, kinds: tuple[str | type[Scalar], ...]) -> str:
-    """The dtype that ``op`` computes in, and that its Python scalars take.
+def _dtypes(op: str, kinds: tuple[str | type[Scalar], ...]) -> tuple[str, str]:
+    """The dtype that ``op`` computes in, which its Python scalars take, and that of its results.
 
-    It follows from the dtypes of expressions and the types of scalars alone.
+    They follow from the dtypes of expressions and the types of scalars alone.
     """
     rule = OPS[op].rule
+    common = _common(op, rule, kinds)
+    return common, "bool" if rule in ("compare", "logical", "test") else common
+
+
+def _common(op: str, rule: str, kinds: tuple[str | type[Scalar], ...]) -> str:
     if rule == "logical":
         return "bool"
     common = dtypes.promote(*(kind if isinstance(kind, str) else kind(0) for kind in kinds))
@@ -138,7 +145,8 @@ def _is_double(value: Scalar) -> bool:
 
 
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
-    if type(value) is float and dtype == "float64":  # as nearly always
+    kind = type(value)
+    if dtype == "float64" and (kind is float or (kind is int and abs(value) < _EXACT)):  # as often
         return Leaf(Const(value, dtype), shape, 0, (0,) * len(shape))
     if dtypes.is_integer(dtype) and isinstance(value, float):
         dtype = "float64"

@@ -7,14 +7,14 @@ the process.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator, ExitStack
+from contextvars import Token
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Final
+from threading import get_ident
+from typing import Any, Final, TypeAlias
 
-import dask
 import dask.local
 
 from ..engine import rungs
@@ -22,8 +22,9 @@ from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
 from ..engine.rungs import Rung
 from . import cupy_backend
+from .dask_settings import Changed, setting
 
-Settings = dict[str, Any]
+Settings: TypeAlias = dict[str, Any]  # by section
 
 
 class Block(ContextDecorator):
@@ -31,23 +32,15 @@ class Block(ContextDecorator):
 
     def __init__(self, where: Any) -> None:
         self._where = where
-        self._thread = threading.local()  # its ``entered``: one stack for each block of the thread
+        self._entered: dict[int, list[Entered]] = {}  # by thread
 
     def __enter__(self) -> None:
-        with ExitStack() as stack:
-            if rungs.is_name(self._where):
-                _enter_rung(rungs.describe(self._where, "sc.on"), stack)
-            else:
-                _enter_client(client_for(self._where), stack)
-            stack.enter_context(rungs.running_on(self._where))
-            self._entered().append(stack.pop_all())
+        where = self._where
+        entered = _entered_rung(where) if rungs.is_name(where) else _entered_client(where)
+        self._entered.setdefault(get_ident(), []).append(entered)
 
     def __exit__(self, *error: Any) -> None:
-        self._entered().pop().__exit__(*error)
-
-    def _entered(self) -> list[ExitStack]:
-        stacks: list[ExitStack] = self._thread.__dict__.setdefault("entered", [])
-        return stacks
+        self._entered[get_ident()].pop().leave(*error)
 
     def __repr__(self) -> str:
         return f"speedcube.on({self._where!r})"
@@ -107,39 +100,69 @@ def on(where: Any) -> Block:
     return Block(where)
 
 
-def _enter_client(client: Any, stack: ExitStack) -> None:
-    stack.enter_context(client.as_current())
-    # The client itself, since its being current does not reach the threads of the block.
-    stack.enter_context(dask.config.set(scheduler=client))
+class Entered:
+    """What a block has changed: Dask's settings, the rung of this thread or task, and others."""
+
+    __slots__ = ("_others", "_settings", "_token")
+
+    def __init__(
+        self, where: Any, settings: tuple[Settings, ...], others: ExitStack | None = None
+    ) -> None:
+        self._others = others
+        self._settings = Changed(settings)
+        self._token: Token[Any] = rungs.run_on(where)
+
+    def leave(self, *error: Any) -> None:
+        """Put everything back."""
+        self._settings.undo()
+        try:
+            if self._others is not None:
+                self._others.__exit__(*error)
+        finally:
+            rungs.run_no_longer(self._token)
 
 
-def _enter_rung(rung: Rung, stack: ExitStack) -> None:
-    stack.enter_context(dask.config.set(_SETTINGS[rung.kind](rung)))
-    if rung.kind == "gpu":
-        stack.enter_context(_device(rung.devices[0]))
-    elif rung.devices:
-        stack.enter_context(cuda_cluster.block(rung.devices))
+def _entered_client(where: Any) -> Entered:
+    client = client_for(where)
+    with ExitStack() as stack:
+        stack.enter_context(client.as_current())
+        # The client itself, since its being current does not reach the threads of the block.
+        return Entered(where, ({"scheduler": client},), stack.pop_all())
 
 
-def _core(rung: Rung) -> Settings:
-    return {"scheduler": "synchronous", **_on_cpu(), **_without_client()}
+def _entered_rung(where: str) -> Entered:
+    rung = rungs.describe(where, "sc.on")
+    settings = _SETTINGS[rung.kind](rung)
+    if not rung.devices:
+        return Entered(where, settings)
+    with ExitStack() as stack:
+        if rung.kind == "gpu":
+            stack.enter_context(_device(rung.devices[0]))
+        else:
+            stack.enter_context(cuda_cluster.block(rung.devices))
+        return Entered(where, settings, stack.pop_all())
 
 
-def _cores(rung: Rung) -> Settings:
+def _core(rung: Rung) -> tuple[Settings, ...]:
+    return _SYNCHRONOUS, _plugins(), _by_tasks()
+
+
+def _cores(rung: Rung) -> tuple[Settings, ...]:
     threads = {"scheduler": "threads", "num_workers": rung.workers, "pool": None}
-    return {**threads, **_on_cpu(), **_without_client()}
+    return threads, _NUMPY, _plugins(), _by_tasks()
 
 
-def _gpu(rung: Rung) -> Settings:
+def _gpu(rung: Rung) -> tuple[Settings, ...]:
     scheduler = OneGpu(rung.name, rung.devices[0])
-    return {"scheduler": scheduler, **_on_gpu(), **_without_client()}
+    return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _by_tasks()
 
 
-def _gpus(rung: Rung) -> Settings:
-    return {"scheduler": LazyClient(rung.name, rung.devices), **_on_gpu(), **_BY_TASKS}
+def _gpus(rung: Rung) -> tuple[Settings, ...]:
+    scheduler = LazyClient(rung.name, rung.devices)
+    return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _BY_TASKS
 
 
-_SETTINGS: Final[dict[str, Callable[[Rung], Settings]]] = {
+_SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...]]]] = {
     "core": _core,
     "cores": _cores,
     "gpu": _gpu,
@@ -147,36 +170,33 @@ _SETTINGS: Final[dict[str, Callable[[Rung], Settings]]] = {
     "cuda-cluster": _gpus,
 }
 
+_NUMPY: Final = {"array": {"backend": "numpy"}, "dataframe": {"backend": "pandas"}}
+_SYNCHRONOUS: Final = {"scheduler": "synchronous", **_NUMPY}
 # How Dask moves data between chunks. Its other way, p2p, needs a distributed scheduler and NumPy.
-_BY_TASKS: Final = {"array.rechunk.method": "tasks", "dataframe.shuffle.method": "tasks"}
+_BY_TASKS: Final = {
+    "array": {"rechunk": {"method": "tasks"}},
+    "dataframe": {"shuffle": {"method": "tasks"}},
+}
 
 
-def _without_client() -> Settings:
+def _by_tasks() -> Settings:
     # With an active client Dask plans for p2p, whatever the scheduler.
     return _BY_TASKS if rungs.active_client() is not None else {}
 
 
-def _plugins() -> tuple[Any, ...]:
-    """The array plugins of the user."""
-    plugins = dask.config.get("array_plugins", None) or ()
-    return tuple(one for one in plugins if one is not cupy_backend.plugin)
+def _plugins(*ours: Any) -> Settings:
+    """The array plugins of the user, and ``ours``."""
+    theirs = setting("array_plugins")
+    if not theirs:
+        return {"array_plugins": ours}
+    others = [one for one in theirs if one is not cupy_backend.plugin]
+    return {"array_plugins": (*others, *ours)}
 
 
-def _on_cpu() -> Settings:
-    return {
-        "array.backend": "numpy",
-        "dataframe.backend": "pandas",
-        "array_plugins": _plugins(),
-    }
-
-
-def _on_gpu() -> Settings:
-    settings = {
-        "array.backend": cupy_backend.register(),
-        "array_plugins": (*_plugins(), cupy_backend.plugin),
-    }
+def _cupy() -> Settings:
+    settings = {"array": {"backend": cupy_backend.register()}}
     if find_spec("cudf") and find_spec("dask_cudf"):
-        settings["dataframe.backend"] = "cudf"
+        settings["dataframe"] = {"backend": "cudf"}
     return settings
 
 

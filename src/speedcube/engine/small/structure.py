@@ -32,8 +32,8 @@ from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
-# Of the constants that are arguments, how their bits are had.
-PACKED: Final = {"float64": "<d", "float32": "<f"}
+# Of the constants that are arguments, what makes bytes of them.
+PACKED: Final = {"float64": struct.Struct("<d").pack, "float32": struct.Struct("<f").pack}
 Key: TypeAlias = Hashable
 
 
@@ -49,12 +49,14 @@ class MapViewError(NotSmallError):
 class Structure:
     """``key``, and in the order of the nodes what it leaves out.
 
-    ``root`` is what is stored, or what ``source`` reduces. ``line``: all arrays lie in C order, so
-    that all axes are one loop, of any length. ``operations`` are those of an element.
+    ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
+    arrays lie in C order, so that all axes are one loop, of any length. ``operations`` are those of
+    an element.
     """
 
     key: Key
     root: Expr
+    size: int
     source: Reduced | None
     line: bool
     data: list[Leaf]
@@ -80,8 +82,7 @@ def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
 
 def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     shape = inner.shape
-    steps = c_strides(shape)
-    size = math.prod(shape)
+    steps, size = c_strides(shape), math.prod(shape)
     if not size:
         raise NotSmallError
     line = size > 1 and (source is None or len(source.axes) == len(shape))
@@ -91,15 +92,16 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
     data: list[Leaf] = []
     constants: list[Const] = []
     random: list[Random] = []
-    entered = operations = 0
+    operations = 0
 
     def visit(node: Expr) -> int:
-        nonlocal entered, line, operations
-        if id(node) in numbers:
-            return numbers[id(node)]
-        entered += 1
-        if entered > MOST_NODES:
+        nonlocal line, operations
+        place = id(node)
+        if place in numbers:
+            return numbers[place]
+        if len(numbers) >= MOST_NODES:
             raise NotSmallError
+        numbers[place] = -1  # it is entered
         entry: Key
         if isinstance(node, Map):
             operations += 1
@@ -107,20 +109,12 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         else:
             from_ = node.source
             if isinstance(from_, Const):
-                if from_.dtype in PACKED:
-                    entry = from_.dtype
-                    constants.append(from_)
-                else:
-                    entry = (from_.dtype, word(from_.value, from_.dtype))
+                entry = _constant(from_, constants)
             else:
                 if isinstance(from_, Stored):
-                    # What lies on a GPU may look like one; what has gaps moves there in a way.
-                    if type(from_.buffer) is not np.ndarray:
-                        if not (on_gpu and from_.on_device):
-                            raise NotSmallError
-                    elif on_gpu and not from_.buffer.flags.c_contiguous:
-                        raise NotSmallError
-                    entry = (from_.dtype,)
+                    if on_gpu or type(from_.buffer) is not np.ndarray:
+                        _check_place(from_, on_gpu)
+                    entry = from_.dtype
                     data.append(node)
                 elif isinstance(from_, Random):
                     entry = (from_.distribution, from_.dtype, repr(from_.parameters), node.offset)
@@ -134,22 +128,41 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
                     raise NotSmallError
                 strides.append(node.strides)
                 line = line and node.strides == steps
-        number = numbers[id(node)] = len(nodes)
+        number = numbers[place] = len(nodes)
         nodes.append(entry)
         return number
 
     visit(inner)
-    long = source is not None and len(source.axes) == len(shape) and size >= LONG_LINE
-    # The kernel that finishes them has the length among its parameters.
-    if source and long and source.op in ("var", "std", "dot") and not (random or on_gpu):
-        raise NotSmallError
-    over: Key = source and (source.op, source.dtype, source.ddof)
+    over: Key = None
+    if source is not None:
+        over = (source.op, source.dtype, source.ddof)
+        long = len(source.axes) == len(shape) and size >= LONG_LINE
+        # The kernel that finishes them has the length among its parameters.
+        if long and source.op in ("var", "std", "dot") and not (random or on_gpu):
+            raise NotSmallError
     if line:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
     key = (over, place, *nodes)
-    return Structure(key, inner, source, line, data, constants, random, operations)
+    return Structure(key, inner, size, source, line, data, constants, random, operations)
+
+
+def _constant(constant: Const, constants: list[Const]) -> Key:
+    """Its entry; ``constants`` take it where it may be another."""
+    if constant.dtype in PACKED:
+        constants.append(constant)
+        return (constant.dtype,)
+    return (constant.dtype, word(constant.value, constant.dtype))
+
+
+def _check_place(stored: Stored, on_gpu: bool) -> None:
+    """What lies on a GPU may look like one array; what has gaps moves there in a way."""
+    if type(stored.buffer) is not np.ndarray:
+        if not (on_gpu and stored.on_device):
+            raise NotSmallError
+    elif on_gpu and not stored.buffer.flags.c_contiguous:
+        raise NotSmallError
 
 
 def _reduction(root: Expr) -> Reduced | None:
@@ -168,7 +181,7 @@ def word(value: Any, dtype: str) -> int:
     packed = PACKED.get(dtype)
     if packed is not None:
         try:
-            return int.from_bytes(struct.pack(packed, value), "little")
+            return int.from_bytes(packed(value), "little")
         except OverflowError:
             pass  # beyond float32: NumPy gives an infinity
     with np.errstate(over="ignore"):
