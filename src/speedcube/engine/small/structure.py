@@ -34,6 +34,9 @@ from ...kernel.math.positions import SEGMENT
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
 # Of the constants that are arguments, how their bits are had.
 PACKED: Final = {"float64": "<d", "float32": "<f"}
+# Elements up to which a part is one call in the caller's thread: about a millisecond.
+SMALL: Final = 1 << 20
+_SQUARED: Final = ("var", "std", "dot")  # one result of these is finished early, by its kernel
 Key: TypeAlias = Hashable
 
 
@@ -72,7 +75,8 @@ def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
     try:
         return _structure(inner, source, on_gpu)
     except MapViewError:
-        if not is_short(inner, MOST_NODES):
+        # What is read several times, and is much, may be cheaper to make first.
+        if not is_short(inner, MOST_NODES) or (source and math.prod(inner.shape) > SMALL):
             raise
         return _structure(in_place(inner, MOST_NODES), source, on_gpu)
 
@@ -137,16 +141,27 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         return number
 
     visit(inner)
-    long = source is not None and len(source.axes) == len(shape) and size >= LONG_LINE
-    # The kernel that finishes them has the length among its parameters.
-    if source and long and source.op in ("var", "std", "dot") and not (random or on_gpu):
-        raise NotSmallError
+    found = Structure((), inner, source, line, data, constants, random)
+    if source and not on_gpu:
+        # The kernel that finishes one result has the length among its parameters.
+        found.line = line = line and not is_long(found)
     over: Key = source and (source.op, source.dtype, source.ddof)
     if line:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
-    return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+    found.key = (over, place, *nodes)
+    return found
+
+
+def is_long(found: Structure) -> bool:
+    """Whether a kernel that finishes its results is looked for first."""
+    source, size = found.source, math.prod(found.root.shape)
+    if source is None or found.random:
+        return False
+    if len(source.axes) == len(found.root.shape) and source.op in _SQUARED:
+        return size >= LONG_LINE
+    return size > SMALL
 
 
 def _reduction(root: Expr) -> Reduced | None:
