@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import dtypes
 from ...engine import compute as engine
@@ -42,7 +43,7 @@ def checked(index: Any, extent: int, axis: int) -> Array:
         _check(low, int(known.max()), extent, axis)
         short = known.size > _MANY and extent <= 2**31 - 1
         # A copy: what was checked is what is read.
-        counted = known.astype(np.int32 if short else np.int64)
+        counted: NDArray[Any] = known.astype(np.int32 if short else np.int64)
         if low < 0:
             counted[counted < 0] += extent
         places = asarray(counted)

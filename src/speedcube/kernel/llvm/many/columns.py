@@ -9,7 +9,7 @@ is made once more, with units from all rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from ..random import generate
 from .nest import ManyNest
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, SETTLED, TAKEN
+from .sums import OUTSIDE, SETTLED, Taken
 
 # Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
 Add: TypeAlias = Callable[[list[Tile], str, str | None], None]
@@ -29,9 +29,7 @@ def rows_at_once(program: Program) -> int:
     """Rows whose elements are taken together: fewer, where an element is much text."""
     if any(leaf.stream is not None for leaf in program.leaves):
         return 1  # whose values lie in one buffer a leaf
-    length, many = len(program.element.instrs), program.sink.many
-    if many is not None and many.fine:  # more operations an element; of less memory at once
-        return 4 if length <= 16 else 1
+    length = len(program.element.instrs)
     return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
@@ -118,10 +116,20 @@ class ColumnLoops(ManyNest):
         rows = word(3)
         step = t.variable("i64", t.load("i64", t.at("%params", self.many.parameter + 4)), "step")
         head, done = t.name("attempt"), t.name("taken")
+        begun = t.variable("i64", "0", "begun")
+        at_once = rows_at_once(self.program)
         t.line(f"br label %{head}")
         t.label(head)
-        self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add, settle=True)
+        t.store("i64", "0", begun)
+        if at_once > 1:
+            several = t.op(f"icmp sge i64 {rows}, {at_once}")
+            fresh = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
+            with t.when(t.op(f"and i1 {several}, {fresh}")):
+                self.begin(at, count, at_once)
+                t.store("i64", str(at_once), begun)
+        with t.when(t.op(f"icmp eq i64 {t.load('i64', begun)}, 0")):
+            self.probe(at, count, rows, t.load("i64", step))
+        self.down(at, count, self.add, t.load("i64", begun), settle=True)
         outside = self.outside(count)
         again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
         again = t.op(f"and i1 {again}, {outside}")
@@ -162,21 +170,23 @@ class ColumnLoops(ManyNest):
             value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
         return value, certain
 
-    def down(self, at: list[str], count: str, add: Add, settle: bool = False) -> None:
-        """Walk down all rows, several at once; ``settle`` rests now and then."""
+    def down(
+        self, at: list[str], count: str, add: Add, first: str = "0", settle: bool = False
+    ) -> None:
+        """Walk down all rows from ``first`` on, several at once; ``settle`` rests now and then."""
         t, rows, at_once = self.text, self.elements.word(3), rows_at_once(self.program)
         whole = t.i64("and", rows, -at_once)
         settled = [k for k in range(self.many.sums) if self.many.settles(k)]
         if settled and settle:
-            with t.loop(0, whole, SETTLED) as first:
-                end = t.minimum(t.i64("add", first, SETTLED), whole)
-                with t.loop(first, end, at_once) as r:
+            with t.loop(first, whole, SETTLED) as begin:
+                end = t.minimum(t.i64("add", begin, SETTLED), whole)
+                with t.loop(begin, end, at_once) as r:
                     self.take(at, count, r, at_once, add)
                 with t.loop(0, count, t.lanes) as j:
                     for k in settled:
                         self.sums.settle(k, j)
         else:
-            with t.loop(0, whole, at_once) as r:
+            with t.loop(first, whole, at_once) as r:
                 self.take(at, count, r, at_once, add)
         while at_once > 1:
             some = t.i64("and", rows, at_once // 2)
@@ -213,6 +223,26 @@ class ColumnLoops(ManyNest):
                 if self.many.settles(k):
                     sums.store(k, "low", j, "zeroinitializer")
 
+    def begin(self, at: list[str], count: str, rows: int) -> None:
+        """The first ``rows`` rows, with units from their own largest magnitudes."""
+        sums = self.sums
+
+        def add(tiles: list[Tile], j: str, mask: str | None) -> None:
+            each = [self.elements.element(tile, j, mask) for tile in tiles]
+            largest = "zeroinitializer"
+            for outputs in each:
+                largest = sums.larger(largest, outputs["x"])
+            taken = []
+            for k, unit in enumerate(sums.units(largest)):
+                sums.store(k, "unit", j, unit)
+                if self.many.settles(k):
+                    sums.store(k, "low", j, "zeroinitializer")
+                    sums.store(k, "deep", j, "zeroinitializer")
+                taken.append(sums.variables(unit, sums.start(k, unit)))
+            self.added(taken, each, j)
+
+        self.take(at, count, "0", rows, add)
+
     def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
         """Add the elements of ``rows`` rows, one after the other while sums are in registers."""
         t = self.text
@@ -227,16 +257,20 @@ class ColumnLoops(ManyNest):
             add(tiles, whole, mask)
 
     def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
-        t, sums = self.text, self.sums
-        taken = []
+        sums, taken = self.sums, []
         for k in range(self.many.sums):
-            words = {name: sums.load(k, name, j) for name in TAKEN}
+            words = {name: sums.load(k, name, j) for name in sums.taken(k)}
             taken.append(sums.variables(sums.load(k, "unit", j), words))
-        for tile in tiles:
-            outputs = self.elements.element(tile, j, mask)
+        self.added(taken, (self.elements.element(tile, j, mask) for tile in tiles), j)
+
+    def added(self, taken: list[Taken], each: Iterable[dict[str, str]], j: str) -> None:
+        """Add the elements of ``each`` row, and keep the sums."""
+        t, sums = self.text, self.sums
+        for outputs in each:
             sums.add(taken, outputs["x"], outputs.get("error"))
         for k, one in enumerate(taken):
-            values = {name: t.load(sums.kind(name), place) for name, place in one.places()}
+            places = [(name, place) for name, place in one.places() if name in sums.taken(k)]
+            values = {name: t.load(sums.kind(name), place) for name, place in places}
             for name, value in values.items():
                 sums.store(k, name, j, value)
 
