@@ -200,3 +200,62 @@ def test_what_is_written_between_is_seen() -> None:
     assert y.compute(on="core").sum() == 20
     a.flags.writeable = False
     assert y.compute(on="core").sum() == 20
+
+
+BIG = np.random.default_rng(4).normal(size=(1100, 1000))
+
+# Of a million numbers and more: what a kernel finishes is one call of it, whatever lies where.
+FINISHED: dict[str, Callable[[Any], sc.Array]] = {
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.T.mean(axis=0),
+    "spread": lambda x: x[::-1].std(),
+    "spreads": lambda x: x[:, ::-1].var(axis=1, ddof=1),
+    "dot": lambda x: sc.vecdot(x, x[::-1]),
+    "extreme": lambda x: x.max(axis=(0, 1), keepdims=True),
+    "extremes": lambda x: x[3:].min(axis=0, keepdims=True),
+    "place": lambda x: x.argmax(),
+    "truth": lambda x: (x == x).all(axis=1),
+    "count": lambda x: sc.count_nonzero(x, axis=0),
+    "short": lambda x: x.astype("float32").reshape(-1, 5).sum(axis=1),
+    "half": lambda x: x.astype("float16").sum(axis=0),
+    "body": lambda x: abs(x + x[::-1]).sum(),
+    "constants": lambda x: (x * 0.5).sum(axis=0),
+    "cancels": lambda x: (x - x[:1]).sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_much_that_a_kernel_finishes(name: str) -> None:
+    for rows in (1099, 1100, 1099):  # a length is part of the structure here
+        array = FINISHED[name](sc.asarray(BIG[1100 - rows :]))
+        small, long = array.compute(on="core"), planned(array)
+        assert (type(small), small.dtype, small.shape) == (type(long), long.dtype, long.shape)
+        assert small.tobytes() == long.tobytes()
+
+
+def test_results_that_are_not_certain_are_made_again() -> None:
+    x = BIG.copy()
+    x[:, 7], x[:2, 8], x[5, 9], x[6, 10] = 0.1, 1e300, np.inf, np.nan
+    x[:, 11] = 10.0 ** np.arange(-300, 800)[:1100].clip(-300, 300)
+    for op in ("sum", "mean", "std"):
+        array = getattr(sc.asarray(x), op)(axis=0)
+        with np.errstate(all="ignore"):
+            assert array.compute(on="core").tobytes() == planned(array).tobytes()
+
+
+def test_threads_share_no_results() -> None:
+    x = sc.asarray(BIG)
+    wanted = x.sum(axis=1).compute(on="core")
+    wrong: list[str] = []
+
+    def run() -> None:
+        for _ in range(20):
+            if (x.sum(axis=1).compute(on="core") != wanted).any():
+                wrong.append("a sum")
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -28,19 +28,19 @@ class Counted:
 
     def __init__(self) -> None:
         self.results = self.failed = 0
-        self.run = finished.run_finished
+        self.places = finished.failed_places
 
-    def __call__(self, *arguments: Any) -> Any:
-        results, failed = self.run(*arguments)
+    def __call__(self, results: Any, *arguments: Any) -> Any:
+        failed = self.places(results, *arguments)
         self.results += len(results)
         self.failed += len(failed)
-        return results, failed
+        return failed
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     counter = Counted()
-    monkeypatch.setattr(finished, "run_finished", counter)
+    monkeypatch.setattr(finished, "failed_places", counter)
     return counter
 
 

@@ -102,7 +102,8 @@ def vdot(a: Any, b: Any, /) -> Array:
     >>> sc.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]]).compute()
     np.int64(10)
     """
-    return vecdot(array_of(a).ravel(), array_of(b).ravel())
+    x, y = (v if v.ndim == 1 else v.ravel() for v in map(array_of, (a, b)))
+    return vecdot(x, y)
 
 
 def matmul(x1: Any, x2: Any, /) -> Array:
@@ -134,6 +135,8 @@ def matmul(x1: Any, x2: Any, /) -> Array:
 def _last(x: Array, axis: int) -> Array:
     """``x`` with ``axis`` last."""
     k = build.check_axis(axis, x.ndim)
+    if k == x.ndim - 1:
+        return x
     return x.transpose([*(j for j in range(x.ndim) if j != k), k])
 
 

@@ -37,8 +37,9 @@ from .known.memory import planned
 from .prepare import prepare
 from .results import shaped
 from .rungs import Rung, active_client, resolve
-from .small.known import MOST_AT_ONCE, SMALL, value_on_gpu
+from .small.known import FINISHED, MOST_AT_ONCE, value_on_gpu
 from .small.known import value as small_value
+from .small.structure import SMALL
 
 
 class ResultMemory(Enum):
@@ -103,7 +104,7 @@ def compute(
     visited = _visited(root)
     size = math.prod(visited.shape)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
-    if size <= _at_once(rung) and to in ("numpy", ResultMemory.OF_RUNG):
+    if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
         value = small_value(root, rung.kind)
         if value is not None:
             return value
@@ -115,8 +116,10 @@ def compute(
     return _values([root], rung, to, known)[0]
 
 
-def _at_once(rung: Rung) -> int:
+def _at_once(rung: Rung, reduces: bool) -> int:
     """Elements up to which a computation may be one call in this thread."""
+    if reduces and rung.kind == "core" and SMALL > 0:
+        return FINISHED
     if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
         return MOST_AT_ONCE[rung.kind][0] if SMALL > 0 else -1
     return -1

@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import dtypes
 from ...engine import compute as engine
@@ -19,6 +20,11 @@ from ..array import Array
 from ..elementwise import where
 from ..sources import asarray
 from ..stored import leaf_of
+
+# Indices beyond which they are kept in as few bytes as hold them: half of the memory to read. And
+# what goes with the result is less, so that more seldom all is given back to the system: whose
+# pages, huge ones, then take up to 70 ms for a result of 32 MB.
+_MANY: Final = 1 << 15
 
 
 def checked(index: Any, extent: int, axis: int) -> Array:
@@ -35,10 +41,13 @@ def checked(index: Any, extent: int, axis: int) -> Array:
             return asarray(known.astype(np.int64))
         low = int(known.min())
         _check(low, int(known.max()), extent, axis)
-        counted = known.astype(np.int64)  # a copy: what was checked is what is read
+        short = known.size > _MANY and extent <= 2**31 - 1
+        # A copy: what was checked is what is read.
+        counted: NDArray[Any] = known.astype(np.int32 if short else np.int64)
         if low < 0:
             counted[counted < 0] += extent
-        return asarray(counted)
+        places = asarray(counted)
+        return places.astype("int64") if short else places
     if not dtypes.is_integer(index._expr.dtype):
         raise DTypeError(f"indices must be integers, not {index.dtype}")
     if not index.size:

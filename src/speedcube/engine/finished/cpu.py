@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ..prepare import Prepared, prepare
 from ..results import values
 
 Array: TypeAlias = NDArray[Any]
+_NONE: Final = np.empty(0, np.int64)
 
 
 def run_finished(
@@ -33,7 +34,7 @@ def run_finished(
     results = _memory(prepared, sink.dtype, out)
     tile = 0 if sink.many.rows else prepared.tiling.rows
     failures = _finish(prepared, inputs, stop, address_of(results), tile)
-    return results, _failed(results, sink.dtype, failures)
+    return results, failed_places(results, sink.dtype, failures)
 
 
 def run_repaired(
@@ -59,7 +60,7 @@ def run_together(
     tile = 0 if prepared.program.sink.rows else prepared.tiling.rows
     failures = _finish(prepared, inputs, stop, ctypes.addressof(table), tile)
     return [
-        (one, _failed(one, sink.dtype, failures if sink.many else 0))
+        (one, failed_places(one, sink.dtype, failures if sink.many else 0))
         for one, sink in zip(results, sinks, strict=True)
     ]
 
@@ -77,14 +78,16 @@ def repaired(
     if len(failed):
         for places, records in run_some(prepare(stage, part, None), inputs, stop, failed):
             results[places] = values(stage.source, records)
+    if results.dtype == stage.dtype:
+        return results
     with np.errstate(over="ignore"):
-        return results.astype(stage.dtype, copy=False)
+        return results.astype(stage.dtype)
 
 
-def _failed(results: Array, dtype: str, failures: int) -> Array:
+def failed_places(results: Array, dtype: str, failures: int) -> Array:
     """The places of the results that their kernel left to others, if there are ``failures``."""
     if not failures:
-        return np.empty(0, np.int64)
+        return _NONE
     return np.flatnonzero(results.view(f"uint{8 * results.itemsize}") == SENTINEL[dtype])
 
 

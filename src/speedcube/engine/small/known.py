@@ -14,30 +14,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
-
 from ...expr.nodes import Expr
 from ...kernel.llvm.simd import targets
 from ...kernel.program import LIGHT
 from ...philox import round_keys
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
-from ..boxes import Stop
+from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_address
 from ..results import room, values
-from ..tasks import Worker
+from .finished import Finishing, by_worker, finishing, results_of
 from .launch import OneLaunch
-from .structure import NotSmallError, Structure, structure_of, word
+from .structure import SMALL, NotSmallError, Structure, is_long, structure_of, word
 from .templates import Slots, slots_of
 
-# Elements up to which a part is one call in the caller's thread: about a millisecond.
-SMALL: Final = 1 << 20
 # What is more by rung: of elements that take no longer than their way from memory and back; others.
 # On one core there is only the plan to save, and Ctrl-C should not wait for long. Threads of Dask's
 # take 0.15 to 0.4 ms to begin and to end, and share the memory: a second one saves that much above
 # these.
 MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >> 3)}
+# Of reductions whose kernel finishes its results: the elements of one call of a kernel.
+FINISHED: Final = CALL
 # Structures that are remembered; the oldest is forgotten.
 MOST: Final = 512
 
@@ -55,6 +52,7 @@ class Reusable:
 
     slots: Slots
     frame: Frame | None  # None: for a GPU
+    finishing: Finishing | None = None  # what makes several results
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
     launches: list[OneLaunch] = field(default_factory=list)
 
@@ -65,7 +63,8 @@ class Reusable:
         if program.ragged:
             return {"core": SMALL, "cores": 0}
         reduced = self.slots.stage.source is not None
-        return {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
+        most = {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
+        return {**most, "core": FINISHED} if self.slots.several else most  # a worker's, by boxes
 
 
 class OneCall(Caller):
@@ -116,8 +115,7 @@ def value(root: Expr, rung: str = "core") -> Any:
         return None  # the planner says how much is missing
     try:
         found = structure_of(root)
-        may_be_light = found.operations <= LIGHT
-        if found.size > most_at_once(rung, may_be_light, found.source is not None):
+        if found.size > _most_of(found, rung):
             return None
         ready = _ready(found)
     except NotSmallError:
@@ -125,6 +123,13 @@ def value(root: Expr, rung: str = "core") -> Any:
     if ready is None or found.size > ready.most[rung]:
         return None
     return _computed(ready, found, root)
+
+
+def _most_of(found: Structure, rung: str) -> int:
+    """No more elements than these are one call, whatever its kernel turns out to be."""
+    if rung == "core" and is_long(found):
+        return FINISHED
+    return most_at_once(rung, found.operations <= LIGHT, found.source is not None)
 
 
 def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
@@ -165,22 +170,14 @@ def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
         _call(ready, found, address_of(result))
         return result if root.shape else result[()]
     if ready.slots.several:
-        return _several(ready.slots, found).reshape(root.shape)
+        if ready.finishing is None:
+            result = by_worker(ready.slots, found, root.shape)
+        else:
+            result = results_of(ready.finishing, found, root.shape)
+        return result if root.shape else result[()]
     records = initial_records(ready.slots.prepared.program, 1)
     _call(ready, found, address_of(records))
     return values(source, records).reshape(root.shape)[()]
-
-
-def _several(slots: Slots, found: Structure) -> NDArray[Any]:
-    """The results of a reduction to several, as a worker of the long way makes them."""
-    stage, inputs = slots.stage, {}
-    for source, leaf in zip(slots.sources, found.data, strict=True):
-        array: Any = leaf.source.buffer  # type: ignore[union-attr]
-        if leaf.offset:  # a view of the element there, before the first one or behind it
-            step = array.itemsize if leaf.offset > 0 else -array.itemsize
-            array = as_strided(array, (abs(leaf.offset) + 1,), (step,))[-1:]
-        inputs[id(source)] = array
-    return Worker(Stop()).reduced(stage, stage.parts[0], inputs, stage.shape)
 
 
 def _call(ready: Reusable, found: Structure, out: int) -> None:
@@ -217,7 +214,10 @@ def _made(found: Structure, key: Hashable, first: Hashable, on_host: bool) -> Re
     if slots.constants is None and key == first:
         _remember(key, True)
         key = _with_constants(key, found)
-    return _remember(key, Reusable(slots, frame_of(slots.prepared) if on_host else None))
+    if not on_host:
+        return _remember(key, Reusable(slots, None))
+    finished = finishing(slots) if slots.several else None
+    return _remember(key, Reusable(slots, frame_of(slots.prepared), finished))
 
 
 def _remember(key: Hashable, known: Reusable | bool) -> Reusable | bool:

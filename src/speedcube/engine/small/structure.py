@@ -34,6 +34,9 @@ from ...kernel.math.positions import SEGMENT
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
 # Of the constants that are arguments, what makes bytes of them.
 PACKED: Final = {"float64": struct.Struct("<d").pack, "float32": struct.Struct("<f").pack}
+# Elements up to which a part is one call in the caller's thread: about a millisecond.
+SMALL: Final = 1 << 20
+_SQUARED: Final = ("var", "std", "dot")  # one result of these is finished early, by its kernel
 Key: TypeAlias = Hashable
 
 
@@ -75,7 +78,8 @@ def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
     try:
         return _structure(inner, source, on_gpu)
     except MapViewError:
-        if not is_short(inner, MOST_NODES):
+        # What is read several times, and is much, may be cheaper to make first.
+        if not is_short(inner, MOST_NODES) or (source and math.prod(inner.shape) > SMALL):
             raise
         return _structure(in_place(inner, MOST_NODES), source, on_gpu)
 
@@ -133,19 +137,18 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         return number
 
     visit(inner)
+    found = Structure((), inner, size, source, line, data, constants, random, operations)
     over: Key = None
     if source is not None:
         over = (source.op, source.dtype, source.ddof)
-        long = len(source.axes) == len(shape) and size >= LONG_LINE
-        # The kernel that finishes them has the length among its parameters.
-        if long and source.op in ("var", "std", "dot") and not (random or on_gpu):
-            raise NotSmallError
+        if not on_gpu:  # the kernel that finishes one result has the length among its parameters
+            found.line = line = line and not is_long(found)
     if line:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
-    key = (over, place, *nodes)
-    return Structure(key, inner, size, source, line, data, constants, random, operations)
+    found.key = (over, place, *nodes)
+    return found
 
 
 def _constant(constant: Const, constants: list[Const]) -> Key:
@@ -163,6 +166,16 @@ def _check_place(stored: Stored, on_gpu: bool) -> None:
             raise NotSmallError
     elif on_gpu and not stored.buffer.flags.c_contiguous:
         raise NotSmallError
+
+
+def is_long(found: Structure) -> bool:
+    """Whether a kernel that finishes its results is looked for first."""
+    source, size = found.source, found.size
+    if source is None or found.random:
+        return False
+    if len(source.axes) == len(found.root.shape) and source.op in _SQUARED:
+        return size >= LONG_LINE
+    return size > SMALL
 
 
 def _reduction(root: Expr) -> Reduced | None:

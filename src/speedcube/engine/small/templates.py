@@ -17,9 +17,9 @@ import numpy as np
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored
 from ...philox import round_keys
 from ...plan.stages import Stage, make_stage
-from ..prepare import Prepared, prepare
+from ..prepare import Prepared, prepare, prepare_folded, prepare_many
 from ..results import strides_of
-from .structure import PACKED, NotSmallError, Structure, word
+from .structure import PACKED, NotSmallError, Structure, is_long, word
 
 _NO_DATA: Final = np.empty(0)
 # A constant's mark is a NaN of its own: of NaN nothing is known, so that a kernel made for it holds
@@ -57,6 +57,10 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     """
     stage, prepared, data = _prepared(found, [c.value for c in found.constants], on_host)
     several = found.source is not None and prepared.loops[0] != 1
+    if on_host and found.source is not None and not found.line and is_long(found):
+        several = several or _finishes(stage)
+        if several and found.constants:  # a program's take any
+            raise NotSmallError
     if several and found.random:
         raise NotSmallError
     numbers = {id(leaf): k for k, leaf in enumerate(data)}
@@ -67,6 +71,12 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     random = _random(found, prepared)
     lies = stage.order if on_host else None
     return Slots(stage, sources, several, prepared, arrays, given, random, lies)
+
+
+def _finishes(stage: Stage) -> bool:
+    """Whether the kernel of one result finishes it."""
+    part = stage.parts[0]
+    return bool(prepare_folded(stage, part) or prepare_many(stage, part))
 
 
 def _prepared(

@@ -18,16 +18,14 @@ from ..nests.columns import ColumnNest, Outputs
 from .nest import ManyNest
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, TAKEN
+from .sums import OUTSIDE, Taken
 
 
 def rows_at_once(program: Program) -> int:
     """Rows whose elements are taken together: fewer, where an element is much text."""
     if any(leaf.stream is not None for leaf in program.leaves):
         return 1  # whose values lie in one buffer a leaf
-    length, many = len(program.element.instrs), program.sink.many
-    if many is not None and many.fine:  # more operations an element; of less memory at once
-        return 4 if length <= 16 else 1
+    length = len(program.element.instrs)
     return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
@@ -129,10 +127,20 @@ class ColumnLoops(ManyNest, ColumnNest):
         rows = word(3)
         step = t.variable("i64", self.step(), "step")
         head, done = t.name("attempt"), t.name("taken")
+        begun = t.variable("i64", "0", "begun")
+        at_once = rows_at_once(self.program)
         t.line(f"br label %{head}")
         t.label(head)
-        self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add_exactly, rows_at_once(self.program), self.settle)
+        t.store("i64", "0", begun)
+        if at_once > 1:
+            several = t.op(f"icmp sge i64 {rows}, {at_once}")
+            fresh = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
+            with t.when(t.op(f"and i1 {several}, {fresh}")):
+                self.begin(at, count, at_once)
+                t.store("i64", str(at_once), begun)
+        with t.when(t.op(f"icmp eq i64 {t.load('i64', begun)}, 0")):
+            self.probe(at, count, rows, t.load("i64", step))
+        self.down(at, count, self.add_exactly, at_once, self.settle, t.load("i64", begun))
         outside = self.outside(count)
         again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
         again = t.op(f"and i1 {again}, {outside}")
@@ -214,6 +222,26 @@ class ColumnLoops(ManyNest, ColumnNest):
                 if self.many.settles(k):
                     sums.store(k, "low", j, "zeroinitializer")
 
+    def begin(self, at: list[str], count: str, rows: int) -> None:
+        """The first ``rows`` rows, with units from their own largest magnitudes."""
+        sums = self.sums
+
+        def add(elements: Iterable[Outputs], places: list[str], j: str, mask: str | None) -> None:
+            each = list(elements)
+            largest = "zeroinitializer"
+            for outputs in each:
+                largest = sums.larger(largest, outputs["x"])
+            taken = []
+            for k, unit in enumerate(sums.units(largest)):
+                sums.store(k, "unit", j, unit)
+                if self.many.settles(k):
+                    sums.store(k, "low", j, "zeroinitializer")
+                    sums.store(k, "deep", j, "zeroinitializer")
+                taken.append(sums.variables(unit, sums.start(k, unit)))
+            self.added(taken, each, j)
+
+        self.take(at, count, "0", rows, add)
+
     def add(self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None) -> None:
         """Add elements to the sums of results j, j + 1, ..., in the way that is tried first."""
         if self.quick is None:
@@ -225,15 +253,20 @@ class ColumnLoops(ManyNest, ColumnNest):
         self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None
     ) -> None:
         """The same in the way whose results are certain."""
-        t, sums = self.text, self.sums
-        taken = []
+        sums, taken = self.sums, []
         for k in range(self.many.sums):
-            words = {name: sums.load(k, name, j) for name in TAKEN}
+            words = {name: sums.load(k, name, j) for name in sums.taken(k)}
             taken.append(sums.variables(sums.load(k, "unit", j), words))
+        self.added(taken, elements, j)
+
+    def added(self, taken: list[Taken], elements: Iterable[Outputs], j: str) -> None:
+        """Add elements, and keep the sums."""
+        t, sums = self.text, self.sums
         for outputs in elements:
             sums.add(taken, outputs["x"], outputs.get("error"))
         for k, one in enumerate(taken):
-            values = {name: t.load(sums.kind(name), place) for name, place in one.places()}
+            places = [(name, place) for name, place in one.places() if name in sums.taken(k)]
+            values = {name: t.load(sums.kind(name), place) for name, place in places}
             for name, value in values.items():
                 sums.store(k, name, j, value)
 

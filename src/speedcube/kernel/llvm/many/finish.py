@@ -23,11 +23,15 @@ _SLACK = 1.0 + 2.0**-30  # more than the roundings of a few products and sums of
 
 @dataclass(frozen=True)
 class Near:
-    """The exact value is ``value + tail``, at most ``bound`` away; ``tail`` is small."""
+    """The exact value is ``value + tail``, at most ``bound`` away; ``tail`` is small.
+
+    ``normal``: so small that ``value`` is their sum rounded.
+    """
 
     value: str
     tail: str
     bound: str
+    normal: bool = False
 
 
 class Finish:
@@ -101,7 +105,8 @@ class Finish:
             tail, more = d.two_sum(tail, self.sums.load(k, "deep", j))
             lost = d.add(d.size(lost), d.size(more))
         bound = d.choose(exact, zero, bound)
-        return Near(value, tail, d.mul(d.add(bound, d.size(lost)), d.constant(_SLACK)))
+        normal = not settles and not (fine and self.many.deep)
+        return Near(value, tail, d.mul(d.add(bound, d.size(lost)), d.constant(_SLACK)), normal)
 
     # Operations ----------------------------------------------------------------------------
 
@@ -157,15 +162,16 @@ class Finish:
         bound = d.add(a.bound, d.mul(d.size(rest), d.constant(2.0**-51)))
         bound = d.add(d.div(bound, value), d.div(d.mul(tail, tail), value))
         none = d.both(*(d.is_("eq", x, zero) for x in (a.value, a.tail, a.bound)))
-        parts = (d.choose(none, zero, x) for x in (value, tail, d.mul(bound, d.constant(_SLACK))))
-        return Near(*parts)
+        bound = d.mul(bound, d.constant(_SLACK))
+        value, tail, bound = (d.choose(none, zero, x) for x in (value, tail, bound))
+        return Near(value, tail, bound)
 
     # Certificates --------------------------------------------------------------------------
 
     def given(self, a: Near) -> tuple[str, str]:
         """The double that is certain to be ``a`` rounded to nearest (or to odd), and where."""
         d, zero = self.d, self.d.constant(0.0)
-        value, tail = d.two_sum(a.value, a.tail)
+        value, tail = (a.value, a.tail) if a.normal else d.two_sum(a.value, a.tail)
         exact = d.is_("eq", a.bound, zero)
         # Sums with the bound round, too, by less than this; where it is zero they do not.
         more = d.add(a.bound, d.mul(d.size(tail), d.constant(2.0**-51)))

@@ -30,6 +30,9 @@ LEAST_SQUARED, MOST_SQUARED = 623, 1400
 SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
 TAKEN = SLOTS[1:6]
 _WORDS = ("left", "out")
+# Bits more that units of fine sums have, where they come from a few rows only: what other rows may
+# be larger by. A fine rest has what they lose.
+SPARE = 8
 assert len(SLOTS) == MANY_WORDS
 
 
@@ -98,6 +101,8 @@ class Sums:
             if k:  # x * x is below 2**(2 * e + 2) where x is below 2**(e + 1)
                 held = d.words("sub", d.words("add", held, held), d.splat_bits(1022))
             biased = d.words("add", d.words("shl", held, d.splat_bits(52)), room)
+            if self.many.is_fine(k) and not self.many.rows:
+                biased = d.words("add", biased, d.splat_bits(SPARE << 52))
             bits = self._choose(high, d.splat_bits(NO_UNIT), biased)
             units.append(d.of_bits(self._choose(nan, d.splat_bits(0x7FF8 << 48), bits)))
         return units
@@ -131,8 +136,14 @@ class Sums:
 
     # Adding --------------------------------------------------------------------------------
 
+    def taken(self, sum_: int) -> tuple[str, ...]:
+        """The words of sum ``sum_`` that adding to it may change."""
+        deep = self.many.deep and self.many.is_fine(sum_)
+        return tuple(name for name in TAKEN if deep or name != "deep")
+
     def variables(self, unit: str, words: dict[str, str]) -> Taken:
-        """A vector of sums in variables, which hold ``words`` now."""
+        """A vector of sums in variables, which hold ``words`` now (others hold nothing)."""
+        words = dict.fromkeys(TAKEN, "zeroinitializer") | words
         places = {name: self.text.variable(self.kind(name), words[name], name) for name in TAKEN}
         return Taken(unit, **places)
 

@@ -54,19 +54,20 @@ class ColumnNest(Nest):
         add: Add,
         at_once: int,
         settle: Callable[[str], None] | None = None,
+        first: str = "0",
     ) -> None:
-        """Walk down all rows, several ``at_once``; ``settle`` results now and then."""
+        """Walk down all rows from ``first``, several ``at_once``; ``settle`` now and then."""
         t, rows = self.text, self.elements.word(3)
         whole = t.i64("and", rows, -at_once)
         if settle is not None:
-            with t.loop(0, whole, SETTLED) as first:
-                end = t.minimum(t.i64("add", first, SETTLED), whole)
-                with t.loop(first, end, at_once) as r:
+            with t.loop(first, whole, SETTLED) as begin:
+                end = t.minimum(t.i64("add", begin, SETTLED), whole)
+                with t.loop(begin, end, at_once) as r:
                     self.take(at, count, r, at_once, add)
                 with t.loop(0, count, t.lanes) as j:
                     settle(j)
         else:
-            with t.loop(0, whole, at_once) as r:
+            with t.loop(first, whole, at_once) as r:
                 self.take(at, count, r, at_once, add)
         while at_once > 1:
             at_once //= 2
