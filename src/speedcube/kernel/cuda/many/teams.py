@@ -15,7 +15,7 @@ from ...folds import KEYED
 from ...lower.many import OPS, Layout
 from ...program import Many, Program, Sink
 from ..prelude import THREADS
-from .batches import AT_ONCE
+from .near import AT_ONCE
 
 _WARP: Final = 32
 _SECTOR: Final = 8  # elements side by side that use what memory brings
