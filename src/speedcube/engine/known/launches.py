@@ -1,4 +1,4 @@
-"""What a stage stores on a GPU: launches with all arguments in place but where arrays lie.
+"""What makes a stage's result on a GPU: launches with all arguments in place but addresses.
 
 A program of many stages is a thousand launches of a few microseconds each, so nothing of one is
 worked out twice. One thread at a time has them.
@@ -12,14 +12,19 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import dtypes
-from ...expr.nodes import StageResult, Stored, c_strides
+from ...expr.nodes import Reduced, StageResult, Stored, c_strides
 from ...kernel.lower.parameters import refresh
 from ...plan.regions import regions_of
 from ...plan.stages import Stage
+from ..boxes import Stop
+from ..finished.launch import OnceForAll
 from ..gpu import Launcher, Packed, to_device
-from ..prepare import Prepared, prepare
+from ..gpu_records import run_some
+from ..prepare import Prepared, prepare, prepare_many
+from ..results import values
 
 InMemory: TypeAlias = Stored | StageResult
 Addresses: TypeAlias = Mapping[int, int]  # of position 0 of each source, by its id
@@ -35,11 +40,7 @@ class DirectLaunch:
         self.packed = Packed(launcher.kernel, len(words))
         self.packed.words[:] = words
         self.tables = launcher.offsets  # which this keeps
-        read = [
-            (addresses + k, leaf.source)
-            for k, leaf in enumerate(prepared.space.leaves)
-            if isinstance(leaf.source, (Stored, StageResult))
-        ]
+        read = _read(prepared, addresses)
         self.places = _stretches([(at, id(source)) for at, source in read])
         self.reads = [source for _, source in read]
         self.params = slice(len(geometry), addresses)
@@ -77,6 +78,12 @@ class DirectLaunches:
     each: tuple[DirectLaunch, ...]
     reads: tuple[InMemory, ...]
 
+    def run(self, memory: DeviceMemory, array: Any) -> None:
+        """Store the stage's result in ``array``."""
+        address = int(array.data.ptr)
+        for each in self.each:
+            each(memory.addresses, address, memory.stream)
+
 
 def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
     """What stores all of ``stage``, region by region; None if it takes more than a launch each."""
@@ -98,6 +105,65 @@ def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
     return DirectLaunches(stage, tuple(each), tuple(reads.values()))
 
 
+@dataclass(frozen=True, eq=False)
+class ResultLaunch:
+    """The launch that makes a reduction's results, and the sources that it reads from memory."""
+
+    stage: Stage
+    launch: OnceForAll
+    places: list[tuple[slice, int]]
+    reads: tuple[InMemory, ...]
+    device: int
+
+    def run(self, memory: DeviceMemory, array: Any) -> None:
+        """Make the stage's results in ``array``; those that are not certain by records."""
+        launch, words = self.launch, self.launch.words
+        prepared = launch.prepared
+        if prepared.uniforms:
+            refresh(prepared.uniforms, prepared.params)
+            words[launch.params] = prepared.params[: launch.params.stop - launch.params.start]
+        for at, name in self.places:
+            words[at] = memory.addresses[name]
+        failed = launch(int(array.data.ptr), memory.stream)
+        if failed is None or len(failed):
+            self._repair(memory, array.reshape(-1), failed)
+
+    def _repair(self, memory: DeviceMemory, results: Any, failed: NDArray[np.int64] | None) -> None:
+        stage = self.stage
+        assert isinstance(stage.source, Reduced)
+        wanted = np.arange(results.size) if failed is None else failed
+        inputs = {id(need): memory.ready[id(need)] for need in stage.needs}
+        records = prepare(stage, stage.parts[0], None)
+        for places, some in run_some(records, inputs, self.device, Stop(), wanted):
+            results[places[0] : places[-1] + 1].set(values(stage.source, some))
+
+
+def results_launch(stage: Stage, device: int) -> ResultLaunch | None:
+    """What makes all results of the reduction ``stage``; None if it takes more than one launch."""
+    part = stage.parts[0]
+    if not isinstance(stage.source, Reduced) or stage.op == "prod" or regions_of(stage, part):
+        return None
+    prepared = prepare_many(stage, part, gpu=True)
+    if prepared is None or prepared.program.sink.dtype != stage.dtype or 0 in stage.shape:
+        return None
+    launch = OnceForAll(prepared, device)
+    if not launch.is_all:
+        return None
+    read = _read(prepared, launch.addresses)
+    sources = {id(source): source for _, source in read}
+    places = _stretches([(at, id(source)) for at, source in read])
+    return ResultLaunch(stage, launch, places, tuple(sources.values()), device)
+
+
+def _read(prepared: Prepared, first: int) -> list[tuple[int, InMemory]]:
+    """The sources that lie in memory, each with the word of its address, of which ``first`` is."""
+    return [
+        (first + k, leaf.source)
+        for k, leaf in enumerate(prepared.space.leaves)
+        if isinstance(leaf.source, (Stored, StageResult))
+    ]
+
+
 class DeviceMemory:
     """Where the arrays of one run lie on the current device: those ``ready``, and what is read."""
 
@@ -109,18 +175,16 @@ class DeviceMemory:
         self.addresses: dict[int, int] = {}
         self.owners: dict[int, Any] = {}
 
-    def store(self, launches: DirectLaunches) -> None:
-        """DirectLaunch what stores a stage's result."""
+    def make(self, launches: DirectLaunches | ResultLaunch) -> None:
+        """Launch what makes a stage's result."""
         stage, addresses = launches.stage, self.addresses
         for source in launches.reads:
             if id(source) not in addresses:
                 self._find(source)
         array = self.empty(stage.shape, stage.dtype)
-        address = int(array.data.ptr)
-        for each in launches.each:
-            each(addresses, address, self.stream)
+        launches.run(self, array)
         self.ready[id(stage.result)] = array
-        addresses[id(stage.result)] = address
+        addresses[id(stage.result)] = int(array.data.ptr)
 
     def _find(self, source: InMemory) -> None:
         stored = isinstance(source, Stored)

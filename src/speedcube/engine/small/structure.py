@@ -62,17 +62,18 @@ class Structure:
     random: list[Random]
 
 
-def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
+def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Structure:
     """The structure of ``root``; raises `NotSmallError` where it is not one kernel.
 
-    Only ``on_gpu`` may data lie on a GPU.
+    Only ``on_gpu`` may data lie on a GPU. Maps are read ``through`` views: what is large may be
+    better made once.
     """
     source = _reduction(root)
     inner = root if source is None else source.arg
     try:
         return _structure(inner, source, on_gpu)
     except MapViewError:
-        if not is_short(inner, MOST_NODES):
+        if not through or not is_short(inner, MOST_NODES):
             raise
         return _structure(in_place(inner, MOST_NODES), source, on_gpu)
 
