@@ -33,6 +33,7 @@ _ACCEPTS = {
 }
 
 
+_EXPRS = frozenset((Leaf, Map))
 # What NumPy computes in int8 where every operand is bool.
 _INT8_OF_BOOL = frozenset(
     ("floor_divide", "remainder", "power", "square", "left_shift", "right_shift")
@@ -41,6 +42,10 @@ _INT8_OF_BOOL = frozenset(
 
 def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
+    if len(args) == 2:  # as nearly always
+        a, b = args
+        if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:  # type: ignore[union-attr]
+            return Map(op, (a, b), a.shape, _result(op, (a.dtype, b.dtype)))  # type: ignore
     row = OPS[op]
     typed = args[1:] if row.rule == "select" else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
@@ -53,7 +58,7 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     same = shapes and shapes.count(shapes[0]) == len(shapes)
     shape = shapes[0] if same else views.broadcast_shapes(*shapes)
     operands: list[Expr] = []
-    dtype = "bool" if row.rule in ("compare", "logical", "test") else common
+    dtype = _result(op, kinds)
     if same and len(exprs) == len(args):
         return Map(op, tuple(exprs), shape, dtype)
     for k, arg in enumerate(args):
@@ -65,6 +70,12 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
             weak = "bool" if row.rule == "select" and k == 0 else common
             operands.append(_scalar(arg, weak, shape))
     return Map(op, tuple(operands), shape, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _result(op: str, kinds: tuple[str | type[Scalar], ...]) -> str:
+    """The dtype of the result."""
+    return "bool" if OPS[op].rule in ("compare", "logical", "test") else _common(op, kinds)
 
 
 @lru_cache(maxsize=4096)
@@ -119,6 +130,11 @@ def _limits(dtype: str) -> tuple[int, int]:
 
 def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     """A scalar that compares with elements of ``dtype`` as its exact value does."""
+    share = type(value) is int and not dtypes.is_float(dtype)
+    return (_comparable if share else _exactly)(value, dtype, shape)
+
+
+def _exactly(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     endless = math.inf if value > 0 else -math.inf
     if not isinstance(value, int) or dtypes.is_float(dtype) or dtype == "bool":
         return _scalar(value if _is_double(value) else endless, dtype, shape)
@@ -127,6 +143,10 @@ def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
         if least <= value <= most:
             return const(int(value), name, shape)
     return const(endless, "float64", shape)
+
+
+# The same whole number again is the same leaf, so that a loop's steps share it.
+_comparable = lru_cache(maxsize=1024)(_exactly)
 
 
 def _is_double(value: Scalar) -> bool:
@@ -138,6 +158,11 @@ def _is_double(value: Scalar) -> bool:
 
 
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
+    share = type(value) is int and not dtypes.is_float(dtype)
+    return (_shared if share else _one)(value, dtype, shape)
+
+
+def _one(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if type(value) is float and dtype == "float64":  # as nearly always
         return Leaf(Const(value, dtype), shape, 0, (0,) * len(shape))
     if dtypes.is_integer(dtype) and isinstance(value, float):
@@ -145,6 +170,9 @@ def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_float(dtype) and not _is_double(value):
         raise RangeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
     return const(bool(value) if dtype == "bool" else value, dtype, shape)
+
+
+_shared = lru_cache(maxsize=1024)(_one)
 
 
 def cast(root: Expr, dtype: str) -> Expr:

@@ -23,6 +23,8 @@ def _compared(op: str) -> Callable[[Any, Any], Any]:
     """Whether elements are equal: to None and to text none is."""
 
     def method(self: Any, other: Any) -> Any:
+        if type(other) in _NUMBERS:  # as nearly always
+            return self._elementwise(op, self, other)
         if other is None or isinstance(other, (str, bytes)):
             never = self._elementwise("logical_and", self, False)
             return never if op == "equal" else self._elementwise("logical_not", never)

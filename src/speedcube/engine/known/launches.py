@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...expr.nodes import Reduced, StageResult, Stored, c_strides
-from ...kernel.lower.parameters import refresh
+from ...kernel.lower.parameters import now, refresh
 from ...plan.regions import regions_of
 from ...plan.stages import Stage
 from ..boxes import Stop
@@ -45,18 +45,27 @@ class DirectLaunch:
         self.reads = [source for _, source in read]
         self.params = slice(len(geometry), addresses)
         self.prepared, self.place = prepared, place
+        self.seen: list[Any] = [now(uniform.source) for uniform in prepared.uniforms]
         self.blocks = blocks
 
     def __call__(self, addresses: Addresses, out: int, stream: int) -> None:
         """Launch it on ``stream``, the result lying at ``out``."""
         words, prepared = self.packed.words, self.prepared
-        if prepared.uniforms:
-            refresh(prepared.uniforms, prepared.params)
-            words[self.params] = prepared.params[: self.params.stop - self.params.start]
+        for uniform, seen in zip(prepared.uniforms, self.seen, strict=True):
+            if now(uniform.source) is not seen:
+                self._refresh()
+                break
         for at, name in self.places:
             words[at] = addresses[name]
         words[-1] = out + self.place
         self.packed.launch(self.blocks, stream)
+
+    def _refresh(self) -> None:
+        """Take the constants and keys that there are now."""
+        prepared, params = self.prepared, self.params
+        refresh(prepared.uniforms, prepared.params)
+        self.packed.words[params] = prepared.params[: params.stop - params.start]
+        self.seen = [now(uniform.source) for uniform in prepared.uniforms]
 
 
 def _stretches(places: list[tuple[int, int]]) -> list[tuple[slice, int]]:
