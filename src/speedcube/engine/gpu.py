@@ -178,10 +178,10 @@ class Packed:
     CuPy takes half a microsecond to look at each that it is given; here the driver reads them.
     """
 
-    def __init__(self, kernel: DeviceKernel, count: int) -> None:
+    def __init__(self, kernel: DeviceKernel, count: int, words: Array | None = None) -> None:
         import cupy
 
-        self.words = np.zeros(count, np.uint64)
+        self.words: Any = np.zeros(count, np.uint64) if words is None else words
         self.pointers = self.words.ctypes.data + 8 * np.arange(count, dtype=np.uint64)
         self.kernel = kernel  # which this keeps loaded
         self.function, self.arguments = kernel.function.ptr, int(self.pointers.ctypes.data)

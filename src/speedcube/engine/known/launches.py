@@ -7,7 +7,7 @@ worked out twice. One thread at a time has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,71 +27,74 @@ from ..prepare import Prepared, prepare, prepare_many
 from ..results import values
 
 InMemory: TypeAlias = Stored | StageResult
-Addresses: TypeAlias = Mapping[int, int]  # of position 0 of each source, by its id
 
 
-class DirectLaunch:
-    """One launch of a kernel that stores its elements, ``place`` bytes behind a result's first."""
-
-    def __init__(self, prepared: Prepared, launcher: Launcher, place: int) -> None:
-        blocks, geometry = launcher.stored((0, prepared.loops[0]))
-        addresses = len(geometry) + launcher.count
-        words = [*geometry, *launcher.params, *launcher.addresses, *launcher.tables, 0]
-        self.packed = Packed(launcher.kernel, len(words))
-        self.packed.words[:] = words
-        self.tables = launcher.offsets  # which this keeps
-        read = _read(prepared, addresses)
-        self.places = _stretches([(at, id(source)) for at, source in read])
-        self.reads = [source for _, source in read]
-        self.params = slice(len(geometry), addresses)
-        self.prepared, self.place = prepared, place
-        self.seen: list[Any] = [now(uniform.source) for uniform in prepared.uniforms]
-        self.blocks = blocks
-
-    def __call__(self, addresses: Addresses, out: int, stream: int) -> None:
-        """Launch it on ``stream``, the result lying at ``out``."""
-        words, prepared = self.packed.words, self.prepared
-        for uniform, seen in zip(prepared.uniforms, self.seen, strict=True):
-            if now(uniform.source) is not seen:
-                self._refresh()
-                break
-        for at, name in self.places:
-            words[at] = addresses[name]
-        words[-1] = out + self.place
-        self.packed.launch(self.blocks, stream)
-
-    def _refresh(self) -> None:
-        """Take the constants and keys that there are now."""
-        prepared, params = self.prepared, self.params
-        refresh(prepared.uniforms, prepared.params)
-        self.packed.words[params] = prepared.params[: params.stop - params.start]
-        self.seen = [now(uniform.source) for uniform in prepared.uniforms]
-
-
-def _stretches(places: list[tuple[int, int]]) -> list[tuple[slice, int]]:
-    """``places``, a word and its source's name each, with neighbours of one source as one."""
-    found: list[tuple[slice, int]] = []
-    for at, name in places:
-        if found and found[-1][1] == name and found[-1][0].stop == at:
-            found[-1] = slice(found[-1][0].start, at + 1), name
-        else:
-            found.append((slice(at, at + 1), name))
-    return found
-
-
-@dataclass(frozen=True, eq=False)
 class DirectLaunches:
-    """All launches that store a stage's result, and the sources they read from memory."""
+    """All launches that store a stage's result, and the sources they read from memory.
 
-    stage: Stage
-    each: tuple[DirectLaunch, ...]
-    reads: tuple[InMemory, ...]
+    Their arguments lie side by side: an address that several take is written once.
+    """
+
+    def __init__(self, stage: Stage, kernels: Sequence[tuple[Prepared, Launcher, int]]) -> None:
+        """``kernels``, each with how many bytes behind the result's first element it begins."""
+        self.stage, self.kernels = stage, kernels
+        self.params: list[slice] = []  # of each launch
+        words: list[Any] = []
+        ends, blocks, outs, read = [0], [], [], list[tuple[int, InMemory]]()
+        for prepared, launcher, _ in kernels:
+            count, geometry = launcher.stored((0, prepared.loops[0]))
+            first = len(words) + len(geometry)
+            self.params.append(slice(first, first + launcher.count))
+            read += _read(prepared, first + launcher.count)
+            words += [*geometry, *launcher.params, *launcher.addresses, *launcher.tables, 0]
+            blocks.append(count)
+            outs.append(len(words) - 1)
+            ends.append(len(words))
+        self.words: Any = np.array(words, np.uint64)
+        self.each = [
+            (Packed(launcher.kernel, end - begin, self.words[begin:end]), count)
+            for (_, launcher, _), begin, end, count in zip(
+                kernels, ends[:-1], ends[1:], blocks, strict=True
+            )
+        ]
+        self.reads = tuple({id(source): source for _, source in read}.values())
+        self.places = _stretches([(at, id(source)) for at, source in read])
+        self.outs = np.array(outs)
+        self.begins = np.array([place for _, _, place in kernels], np.uint64)
+        self._note()
 
     def run(self, memory: DeviceMemory, array: Any) -> None:
         """Store the stage's result in ``array``."""
-        address = int(array.data.ptr)
-        for each in self.each:
-            each(memory.addresses, address, memory.stream)
+        for source, seen in self.seen:
+            if now(source) is not seen:
+                self._refresh()
+                break
+        words, addresses = self.words, memory.addresses
+        for at, name in self.places:
+            words[at] = addresses[name]
+        words[self.outs] = self.begins + np.uint64(array.data.ptr)
+        for packed, blocks in self.each:
+            packed.launch(blocks, memory.stream)
+
+    def _note(self) -> None:
+        """The constants and keys that the arguments are made of."""
+        sources = [one.source for prepared, _, _ in self.kernels for one in prepared.uniforms]
+        self.seen = [(one, now(one)) for one in {id(one): one for one in sources}.values()]
+
+    def _refresh(self) -> None:
+        """Take the constants and keys that there are now."""
+        for (prepared, _, _), params in zip(self.kernels, self.params, strict=True):
+            refresh(prepared.uniforms, prepared.params)
+            self.words[params] = prepared.params[: params.stop - params.start]
+        self._note()
+
+
+def _stretches(places: list[tuple[int, int]]) -> list[tuple[Any, int]]:
+    """``places``, a word and its source's name each: all words of a source together."""
+    words: dict[int, list[int]] = {}
+    for at, name in places:
+        words.setdefault(name, []).append(at)
+    return [(np.array(some), name) for name, some in words.items()]
 
 
 def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
@@ -104,14 +107,13 @@ def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
         (prepare(one.stage, one.part, strides), sum(map(int.__mul__, one.at, strides)))
         for one in regions_of(stage, part)
     ] or [(prepare(stage, part, None), 0)]
-    each = []
+    found = []
     for prepared, first in kernels:
         launcher = Launcher(prepared, None, device)
         if list(launcher.pieces()) != [(0, prepared.loops[0])]:
             return None
-        each.append(DirectLaunch(prepared, launcher, first * size))
-    reads = {id(source): source for launch in each for source in launch.reads}
-    return DirectLaunches(stage, tuple(each), tuple(reads.values()))
+        found.append((prepared, launcher, first * size))
+    return DirectLaunches(stage, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ class ResultLaunch:
 
     stage: Stage
     launch: OnceForAll
-    places: list[tuple[slice, int]]
+    places: list[tuple[Any, int]]
     reads: tuple[InMemory, ...]
     device: int
 
