@@ -81,7 +81,7 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
         "np.meshgrid(x[0], y[0])[0] + 1",
     )),
     ("climate", "float64", "normal", (
-        "np.moveaxis(x, 0, 2) + 1", "np.reshape(x, (12, 20, 100, 200)) * 2",
+        "np.moveaxis(x, 0, 2) + 1", "np.reshape(x, (12, -1, *shape[1:])) * 2",
     )),
     ("square", "float64", "transposed", ("x + 1", "x + y")),
     ("square", "float64", "strided", ("x + 1", "x + y")),

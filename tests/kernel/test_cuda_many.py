@@ -61,6 +61,13 @@ def hard(count: int) -> np.ndarray:
     return np.stack([*columns, *normals(5, count)], axis=1)
 
 
+def wide(*shape: int, decades: int = 40) -> np.ndarray:
+    """Numbers of very different sizes: of few, what is rounded away first is often a tie."""
+    return normals(*shape) * 10.0 ** np.random.default_rng(7).uniform(
+        -decades / 2, decades / 2, shape
+    )
+
+
 def single(x: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         return x.astype("float32")
@@ -153,6 +160,21 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
     ],
     "hard short rows": lambda: [
         getattr(sc.asarray(hard(8)[:3].T.repeat(9, axis=0)), op)(axis=1) for op in OPS
+    ],
+    "wide rows of three": lambda: [sc.asarray(wide(5000, 3)).sum(axis=1)],
+    "short wide rows": lambda: [
+        sc.asarray(wide(5000, 7)).sum(axis=1),
+        *(sc.asarray(wide(5000, n)).mean(axis=1) for n in (3, 4)),
+    ],
+    "wide float32": lambda: [
+        y
+        for op in ("sum", "mean")
+        for decades in (6, 30)
+        for y in both(single(wide(200, 300, decades=decades)), op)
+    ],
+    "hard sums of float32": lambda: [
+        *both(single(hard(70)), "sum"),
+        *both(single(hard(9)), "mean"),
     ],
     "images": lambda: [
         sc.asarray((normals(50, 70, 3) * 50).astype("uint8")).mean(axis=(0, 1)),

@@ -18,7 +18,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, NVCC, ONE, THREE, HostKernels, fake_cupy, namespaces, source, texts
+from cuda_host import (
+    COMPILER,
+    NVCC,
+    ONE,
+    THREE,
+    DeviceArray,
+    HostKernels,
+    fake_cupy,
+    namespaces,
+    source,
+    texts,
+)
 from oracle import assert_same_bits
 
 import speedcube as sc
@@ -430,6 +441,41 @@ def test_small_launches_take_data_lengths_and_numbers(
         got = small.value_on_gpu(array._expr, 0, False)
         assert_same_bits(got, array.compute(on="core"), f"{n} {number}")
     assert len({one.key for one in found}) == {"rows": 4, "drawn": 2}.get(name, 1)
+
+
+LARGE: dict[str, Callable[[sc.Array], sc.Array]] = {
+    "rows": lambda x: x.mean(axis=1),
+    "columns": lambda x: x.T.max(axis=1),
+    "all": lambda x: (x * 2.5).sum(),
+    "store": lambda x: x[:, ::-1] * 2 + x,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_one_launch_of_what_is_large(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """Data on the device, prepared once; what is not certain is left to the planner."""
+    if COMPILER is None:
+        pytest.skip("neither g++ nor clang++ is on PATH")
+    small._known.clear()
+    library = HostKernels([], tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
+    for seed in range(3):
+        data = np.random.default_rng(seed).normal(size=(300, 40))
+        array = LARGE[name](sc.asarray(data.view(DeviceArray)))
+        got = small.value_on_gpu(array._expr, 0, True, True)
+        expected = LARGE[name](sc.asarray(data)).compute(on="core")
+        assert_same_bits(np.asarray(got.get()), np.asarray(expected), f"{name} {seed}")
+    assert library.launches == 3
+    here = sc.asarray(data)
+    assert small.value_on_gpu(LARGE[name](here)._expr, 0, True, True) is None
+    view = (sc.asarray(data.view(DeviceArray)) * 2)[1:] + 1
+    assert small.value_on_gpu(view._expr, 0, True, True) is None
+    wild = np.full((300, 40), np.inf).view(DeviceArray)
+    got = small.value_on_gpu(LARGE["rows"](sc.asarray(wild))._expr, 0, True, True)
+    assert got is None
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)

@@ -30,7 +30,7 @@ from .methods import (
 )
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
-from .methods.operators import Operators, is_operand
+from .methods.operators import NUMBERS, Operators, is_operand
 from .methods.places import Places
 from .methods.powers import check_powers
 from .methods.repr import html, summary
@@ -272,6 +272,12 @@ def elementwise(op: str, *args: Any) -> Array:
     """``op`` (a name of `ops.OPS`) of arrays, array-likes and Python scalars."""
     if op == "power":
         check_powers(*args)
+    first, other = args[0], args[-1]
+    if type(first) is Array and len(args) == 2:  # as nearly always
+        number = type(other) in NUMBERS
+        if number or (type(other) is Array and other._grid is first._grid):
+            expr = build.elementwise(op, (first._expr, other if number else other._expr))
+            return Array(expr, gpu=first._gpu or (not number and other._gpu), hint=first._grid)
     operands: list[Expr | bool | int | float] = []
     known: list[grids.Grid] = []
     gpu = False

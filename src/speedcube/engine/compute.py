@@ -37,7 +37,7 @@ from .known.memory import planned
 from .prepare import prepare
 from .results import shaped
 from .rungs import Rung, active_client, resolve
-from .small.known import FINISHED, MOST_AT_ONCE, value_on_gpu
+from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, value_on_gpu
 from .small.known import value as small_value
 from .small.structure import SMALL
 
@@ -109,8 +109,8 @@ def compute(
         if value is not None:
             return value
     _check_place(to, rung)
-    if rung.kind == "gpu" and size <= SMALL and not known:
-        value = value_on_gpu(root, rung.devices[0], to != "numpy")
+    if rung.kind == "gpu" and size <= _in_one_launch() and not known:
+        value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
         if value is not None:
             return value
     return _values([root], rung, to, known)[0]
@@ -123,6 +123,11 @@ def _at_once(rung: Rung, reduces: bool) -> int:
     if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
         return MOST_AT_ONCE[rung.kind][0] if SMALL > 0 else -1
     return -1
+
+
+def _in_one_launch() -> int:
+    """The same of a GPU: Dask's callbacks hear of what is large."""
+    return SMALL if SMALL < 0 or Callback.active else ONE_LAUNCH
 
 
 def _values(

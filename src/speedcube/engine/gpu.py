@@ -165,7 +165,7 @@ class Launcher:
 
     def call(self, blocks: int, arguments: list[Any], *rest: Any) -> None:
         """Call the kernel: its geometry, and ``rest`` after what every kernel takes."""
-        words = [*arguments, *self.params, *self.addresses, *self.tables, *map(_address, rest)]
+        words = [*arguments, *self.params, *self.addresses, *self.tables, *map(address_word, rest)]
         if self.packed is None:
             self.packed = Packed(self.kernel, len(words))
         self.packed.words[:] = words
@@ -178,10 +178,10 @@ class Packed:
     CuPy takes half a microsecond to look at each that it is given; here the driver reads them.
     """
 
-    def __init__(self, kernel: DeviceKernel, count: int) -> None:
+    def __init__(self, kernel: DeviceKernel, count: int, words: Array | None = None) -> None:
         import cupy
 
-        self.words = np.zeros(count, np.uint64)
+        self.words: Any = np.zeros(count, np.uint64) if words is None else words
         self.pointers = self.words.ctypes.data + 8 * np.arange(count, dtype=np.uint64)
         self.kernel = kernel  # which this keeps loaded
         self.function, self.arguments = kernel.function.ptr, int(self.pointers.ctypes.data)
@@ -192,7 +192,7 @@ class Packed:
         self.driver(self.function, blocks, 1, 1, THREADS, 1, 1, 0, stream, self.arguments, 0)
 
 
-def _address(argument: Any) -> Any:
+def address_word(argument: Any) -> Any:
     """An argument of a kernel as a word: where an array begins."""
     there = hasattr(type(argument), "__cuda_array_interface__")
     return int(argument.data.ptr) if there else argument

@@ -33,6 +33,7 @@ _ACCEPTS = {
 }
 
 
+_EXPRS = frozenset((Leaf, Map))
 # What NumPy computes in int8 where every operand is bool.
 _INT8_OF_BOOL = frozenset(
     ("floor_divide", "remainder", "power", "square", "left_shift", "right_shift")
@@ -44,6 +45,10 @@ _EXACT: Final = 2**53  # up to it integers are doubles
 
 def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
+    if len(args) == 2:  # as nearly always
+        a, b = args
+        if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:  # type: ignore[union-attr]
+            return Map(op, (a, b), a.shape, _dtypes(op, (a.dtype, b.dtype))[1])  # type: ignore
     select = op == "where"
     typed = args[1:] if select else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
@@ -126,6 +131,11 @@ def _limits(dtype: str) -> tuple[int, int]:
 
 def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     """A scalar that compares with elements of ``dtype`` as its exact value does."""
+    share = type(value) is int and not dtypes.is_float(dtype)
+    return (_comparable if share else _exactly)(value, dtype, shape)
+
+
+def _exactly(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     endless = math.inf if value > 0 else -math.inf
     if not isinstance(value, int) or dtypes.is_float(dtype) or dtype == "bool":
         return _scalar(value if _is_double(value) else endless, dtype, shape)
@@ -134,6 +144,10 @@ def _compared(value: Scalar, dtype: str, shape: Shape) -> Leaf:
         if least <= value <= most:
             return const(int(value), name, shape)
     return const(endless, "float64", shape)
+
+
+# The same whole number again is the same leaf, so that a loop's steps share it.
+_comparable = lru_cache(maxsize=1024)(_exactly)
 
 
 def _is_double(value: Scalar) -> bool:
@@ -145,6 +159,11 @@ def _is_double(value: Scalar) -> bool:
 
 
 def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
+    share = type(value) is int and not dtypes.is_float(dtype)
+    return (_shared if share else _one)(value, dtype, shape)
+
+
+def _one(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     kind = type(value)
     if dtype == "float64" and (kind is float or (kind is int and abs(value) < _EXACT)):  # as often
         return Leaf(Const(value, dtype), shape, 0, (0,) * len(shape))
@@ -153,6 +172,9 @@ def _scalar(value: Scalar, dtype: str, shape: Shape) -> Leaf:
     if dtypes.is_float(dtype) and not _is_double(value):
         raise RangeError(f"an integer of {int(value).bit_length()} bits does not fit {dtype}")
     return const(bool(value) if dtype == "bool" else value, dtype, shape)
+
+
+_shared = lru_cache(maxsize=1024)(_one)
 
 
 def cast(root: Expr, dtype: str) -> Expr:

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-_NUMBERS: Final = frozenset((bool, int, float))  # most of what is no array
+NUMBERS: Final = frozenset((bool, int, float))  # most of what is no array
 
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if type(other) not in _NUMBERS and not is_operand(other):
+        if type(other) not in NUMBERS and not is_operand(other):
             return NotImplemented
         return self._elementwise(op, *((other, self) if swapped else (self, other)))
 
@@ -23,6 +23,8 @@ def _compared(op: str) -> Callable[[Any, Any], Any]:
     """Whether elements are equal: to None and to text none is."""
 
     def method(self: Any, other: Any) -> Any:
+        if type(other) in NUMBERS:  # as nearly always
+            return self._elementwise(op, self, other)
         if other is None or isinstance(other, (str, bytes)):
             never = self._elementwise("logical_and", self, False)
             return never if op == "equal" else self._elementwise("logical_not", never)

@@ -31,7 +31,7 @@ ROOM, _SHARE = 1 << 12, 64
 
 
 # Bytes of a device's memory that a part's launches may keep for the next time.
-_KEPT: Final = 1 << 24
+KEPT: Final = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class FinishedPart:
             launches.launcher.start(self.inputs)
         yield launches
         launches.launcher.owners.clear()  # they are the user's
-        if launches.bytes <= _KEPT:
+        if launches.bytes <= KEPT:
             idle.append(launches)
 
     def _stays(self) -> bool:
@@ -104,20 +104,7 @@ class FinishedPart:
         )
 
     def _launches(self) -> Launches:
-        import cupy
-
-        launcher = Launcher(self.prepared, self.inputs, self.device)
-        extents = _extents(launcher)
-        team = team_of(extents, launcher.resident)
-        room = ROOM + results_of(self.prepared) // _SHARE
-        return Launches(
-            launcher,
-            tuple(_geometries(launcher, extents, team)),
-            cupy.cuda.alloc_pinned_memory(8),
-            cupy.empty(room, np.uint64),
-            cupy.zeros(team.blocks if team.parts > 1 else 0, np.uint64),
-            cupy.empty(team.partial_words(extents.words), np.float64),
-        )
+        return launches_with(Launcher(self.prepared, self.inputs, self.device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +148,14 @@ class Launches:
     def launch(self, results: Any, number: int = 0) -> None:
         """Launch without waiting."""
         words, blocks = self.geometries[number]
-        failed, room = np.uint64(self.pinned.ptr), np.uint64(len(self.places))
-        memory = failed, self.places, room, self.arrived, self.partial
         outs = results if isinstance(results, tuple) else (results,)
-        self.launcher.call(blocks, words, *outs, *memory)
+        self.launcher.call(blocks, words, *outs, *self.memory)
+
+    @property
+    def memory(self) -> tuple[Any, ...]:
+        """What a kernel takes after its results."""
+        failed, room = np.uint64(self.pinned.ptr), np.uint64(len(self.places))
+        return failed, self.places, room, self.arrived, self.partial
 
     def failed(self) -> Array | None:
         """The places of the results that are not certain; None where they are too many."""
@@ -178,6 +169,23 @@ class Launches:
 
 
 _NONE: Final = np.empty(0, np.int64)
+
+
+def launches_with(launcher: Launcher) -> Launches:
+    """The launches of the kernel of ``launcher``, with the memory that they need."""
+    import cupy
+
+    extents = _extents(launcher)
+    team = team_of(extents, launcher.resident)
+    room = ROOM + results_of(launcher.prepared) // _SHARE
+    return Launches(
+        launcher,
+        tuple(_geometries(launcher, extents, team)),
+        cupy.cuda.alloc_pinned_memory(8),
+        cupy.empty(room, np.uint64),
+        cupy.zeros(team.blocks if team.parts > 1 else 0, np.uint64),
+        cupy.empty(team.partial_words(extents.words), np.float64),
+    )
 
 
 def fits(out: Any, dtype: str, device: int) -> bool:

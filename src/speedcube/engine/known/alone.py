@@ -15,7 +15,13 @@ from ..boxes import Stop
 from ..gpu import LAUNCH
 from ..results import Destination
 from ..tasks import Worker, from_records, joined, run_joined, run_pass
-from .launches import DeviceMemory, DirectLaunches, launches_of
+from .launches import (
+    DeviceMemory,
+    DirectLaunches,
+    ResultLaunch,
+    launches_of,
+    results_launch,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +29,7 @@ class PassStep:
     """A pass, on a GPU its ``launches`` where those are all of it, and what nothing reads later."""
 
     one: Pass
-    launches: DirectLaunches | None
+    launches: DirectLaunches | ResultLaunch | None
     last: tuple[int, ...]
 
 
@@ -67,9 +73,10 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
     seen: set[int] = set()
     steps: list[PassStep] = []
     for one in reversed(plan.passes):
-        launches = None
+        launches: DirectLaunches | ResultLaunch | None = None
         if device is not None and one.together is None:
-            launches = launches_of(one.visited, device)
+            made = results_launch if one.visited.source is not None else launches_of
+            launches = made(one.visited, device)
         reads = {id(source) for source in one.visited.needs}
         if launches is not None:
             reads |= {id(source) for source in launches.reads}
@@ -93,7 +100,7 @@ def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -
 
     for step in steps:
         if step.launches is not None and memory is not None:
-            memory.store(step.launches)
+            memory.make(step.launches)
         else:
             _make(worker, step.one, destination, ready)
         since += math.prod(step.one.visited.root.shape)

@@ -24,7 +24,7 @@ from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_address
 from ..results import room, values
 from .finished import Finishing, by_worker, finishing, results_of
-from .launch import OneLaunch
+from .launch import FinishedLaunch, OneLaunch
 from .structure import SMALL, NotSmallError, Structure, is_long, structure_of, word
 from .templates import Slots, slots_of
 
@@ -35,6 +35,8 @@ from .templates import Slots, slots_of
 MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >> 3)}
 # Of reductions whose kernel finishes its results: the elements of one call of a kernel.
 FINISHED: Final = CALL
+# Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
+ONE_LAUNCH: Final = 1 << 33
 # Structures that are remembered; the oldest is forgotten.
 MOST: Final = 512
 
@@ -55,6 +57,7 @@ class Reusable:
     finishing: Finishing | None = None  # what makes several results
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
     launches: list[OneLaunch] = field(default_factory=list)
+    finished: list[FinishedLaunch] = field(default_factory=list)
 
     @cached_property
     def most(self) -> dict[str, int]:
@@ -132,21 +135,29 @@ def _most_of(found: Structure, rung: str) -> int:
     return most_at_once(rung, found.operations <= LIGHT, found.source is not None)
 
 
-def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
-    """The same as one launch on the current stream of GPU ``device``.
+def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> Any:
+    """The same as one launch on the current stream of GPU ``device``, of what is ``large``, too.
 
     The value is on the host, unless it ``stays`` there and may still be made.
     """
     import cupy
 
     try:
-        found = structure_of(root, True)
-        ready = _ready(found, device)
+        found = structure_of(root, True, not large)
+        if large and not all(leaf.source.on_device for leaf in found.data):  # type: ignore[union-attr]
+            return None
+        ready = _ready(found, device, found.root.shape if large else None)
     except NotSmallError:
         return None
-    if ready is None or ready.slots.several or (stays and found.source is not None):
+    if ready is None:
         return None
     with cupy.cuda.Device(device):
+        if found.source is not None:
+            value = _finished_value(ready, found, root, device, stays)
+            if value is not None or large or stays or ready.slots.several:
+                return value
+        elif large and not stays:
+            return None  # the planner asks how much memory there is
         try:
             call = ready.launches.pop()
         except IndexError:
@@ -161,6 +172,18 @@ def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
             result = values(source, record).reshape(root.shape)[()]
         ready.launches.append(call)
     return result
+
+
+def _finished_value(ready: Reusable, found: Structure, root: Expr, device: int, stays: bool) -> Any:
+    """The results of ``found`` by the kernel that finishes them; None where that cannot be."""
+    try:
+        call = ready.finished.pop()
+    except IndexError:
+        call = FinishedLaunch(ready.slots, device)
+    fits = call.visits == math.prod(found.root.shape)
+    value = call.value(found, root, stays) if fits else None
+    ready.finished.append(call)
+    return value
 
 
 def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
@@ -189,10 +212,15 @@ def _call(ready: Reusable, found: Structure, out: int) -> None:
     ready.idle.append(call)
 
 
-def _ready(found: Structure, device: int | None = None) -> Reusable | None:
-    """The kernel for ``found``, made when it is first asked for; None where there is none."""
+def _ready(
+    found: Structure, device: int | None = None, shape: tuple[int, ...] | None = None
+) -> Reusable | None:
+    """The kernel for ``found``, made when it is first asked for; None where there is none.
+
+    That of a ``shape`` alone, where one is given.
+    """
     target = targets()[0] if device is None else device
-    first: Hashable = (target, found.key)
+    first: Hashable = (target, shape, found.key)
     key, known = first, _known.get(first)
     if known is True:
         key = _with_constants(key, found)

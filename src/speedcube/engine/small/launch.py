@@ -1,18 +1,29 @@
-"""One call of a kernel on a GPU, its arguments in place: one launch, and one copy to the host."""
+"""One call of a kernel on a GPU, its arguments in place: one launch, and one copy to the host.
+
+Or none: a few results are put into memory of the host by the kernel that finishes them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...expr.analysis import constants_count
+from ...expr.nodes import Expr, Stored
 from ...philox import round_keys
 from ..cpu import initial_records
+from ..finished.gpu import results_of
+from ..finished.launch import OnceForAll
 from ..gpu import GRID, Launcher, to_device
+from ..prepare import Prepared, prepare_many
 from ..results import merge_pieces
 from .structure import Structure, word
 from .templates import Slots
+
+_FEW: Final = 64  # results that a kernel may as well put into memory of the host
 
 
 class OneLaunch:
@@ -83,6 +94,84 @@ class OneLaunch:
                 launcher.params[place + k] = np.uint64(key)
         launcher.window(0, visits if found.line else slots.prepared.loops[2])
         return launcher.row_tiles
+
+
+class FinishedLaunch:
+    """A kernel that makes all results of a reduction, for one thread at a time.
+
+    ``launch`` is None where there is none of one launch. Once it met results that it could not
+    make, the like of it is left to the planner.
+    """
+
+    def __init__(self, slots: Slots, device: int) -> None:
+        import cupy
+
+        self.launch: OnceForAll | None = None
+        self.few: Any = None
+        self.visits = math.prod(slots.stage.root.shape)
+        prepared = prepare_many(slots.stage, slots.stage.parts[0], gpu=True)
+        constants = None if prepared is None else _places(slots, prepared)
+        if prepared is None or constants is None or slots.random:
+            return
+        if prepared.program.sink.dtype != slots.stage.dtype:
+            return
+        launch = OnceForAll(prepared, device)
+        numbers = {id(source): k for k, source in enumerate(slots.sources)}
+        self.data = [
+            (launch.addresses + k, numbers[id(leaf.source)])
+            for k, leaf in enumerate(prepared.space.leaves)
+            if isinstance(leaf.source, Stored)
+        ]
+        self.constants = [(launch.params.start + place, number) for place, number in constants]
+        count = results_of(prepared)
+        if count <= _FEW:
+            pinned = cupy.cuda.alloc_pinned_memory(8 * count)
+            self.few = np.frombuffer(pinned, slots.stage.dtype, count)
+        self.launch = launch if launch.is_all else None
+
+    def value(self, found: Structure, root: Expr, stays: bool) -> Any:
+        """The results of ``found``, on the device if they stay; None if some are not certain."""
+        import cupy
+
+        launch, few = self.launch, self.few
+        if launch is None:
+            return None
+        words, owners = launch.words, []
+        for at, number in self.data:
+            leaf = found.data[number]
+            array: Any = leaf.source.buffer  # type: ignore[union-attr]
+            owner, address = to_device(array)
+            owners.append(owner)
+            words[at] = address + leaf.offset * array.itemsize
+        for at, number in self.constants:
+            constant = found.constants[number]
+            words[at] = word(constant.value, constant.dtype)
+        if stays or few is None:
+            array = cupy.empty(root.shape, root.dtype)
+            failed = launch(int(array.data.ptr), _stream())
+        else:
+            failed = launch(few.ctypes.data, _stream())
+        if failed is None or len(failed):
+            self.launch = None
+            return None
+        if stays:
+            return array
+        return array.get()[()] if few is None else few.copy().reshape(root.shape)[()]
+
+
+def _places(slots: Slots, prepared: Prepared) -> list[tuple[int, int]] | None:
+    """The parameter and the number of each constant; None where a kernel counts on their values.
+
+    None are arguments where other constants have other structures.
+    """
+    if slots.constants is None:
+        return []
+    if constants_count(slots.stage.root):
+        return None
+    places = {id(uniform.source): uniform.place for uniform in prepared.uniforms}
+    if places.keys() != {id(number) for number in slots.numbers}:
+        return None
+    return [(places[id(number)], k) for k, number in enumerate(slots.numbers)]
 
 
 def _stream() -> int:

@@ -68,10 +68,11 @@ class Structure:
     operations: int
 
 
-def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
+def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Structure:
     """The structure of ``root``; raises `NotSmallError` where it is not one kernel.
 
-    Only ``on_gpu`` may data lie on a GPU.
+    Only ``on_gpu`` may data lie on a GPU. Maps are read ``through`` views: what is large may be
+    better made once.
     """
     source = _reduction(root)
     inner = root if source is None else source.arg
@@ -79,7 +80,8 @@ def structure_of(root: Expr, on_gpu: bool = False) -> Structure:
         return _structure(inner, source, on_gpu)
     except MapViewError:
         # What is read several times, and is much, may be cheaper to make first.
-        if not is_short(inner, MOST_NODES) or (source and math.prod(inner.shape) > SMALL):
+        much = source is not None and not on_gpu and math.prod(inner.shape) > SMALL
+        if not through or much or not is_short(inner, MOST_NODES):
             raise
         return _structure(in_place(inner, MOST_NODES), source, on_gpu)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -36,11 +36,13 @@ class Slots:
     ``data`` has the kernel's leaves that are data, each with the number of its array, ``constants``
     the parameter of each constant (None: their values count, and are in the kernel's parameters
     already), ``random`` the first parameter of each key with the number of its source. ``sources``
-    stand for the arrays in ``stage``, whose results are ``several``.
+    stand for the arrays in ``stage`` and ``numbers`` for its constants; its results are
+    ``several``.
     """
 
     stage: Stage
     sources: tuple[Source, ...]
+    numbers: tuple[Const, ...]
     several: bool
     prepared: Prepared
     data: tuple[tuple[int, int], ...]
@@ -55,7 +57,8 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     Several results of a reduction are the worker's own business: there the constants count.
     `NotSmallError` where random keys would, too.
     """
-    stage, prepared, data = _prepared(found, [c.value for c in found.constants], on_host)
+    own = [replace(constant) for constant in found.constants]
+    stage, prepared, data = _prepared(found, own, on_host)
     several = found.source is not None and prepared.loops[0] != 1
     if on_host and found.source is not None and not found.line and is_long(found):
         several = several or _finishes(stage)
@@ -70,7 +73,7 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     given = () if not found.constants else None if several else _constants(found, prepared, on_host)
     random = _random(found, prepared)
     lies = stage.order if on_host else None
-    return Slots(stage, sources, several, prepared, arrays, given, random, lies)
+    return Slots(stage, sources, tuple(own), several, prepared, arrays, given, random, lies)
 
 
 def _finishes(stage: Stage) -> bool:
@@ -80,18 +83,18 @@ def _finishes(stage: Stage) -> bool:
 
 
 def _prepared(
-    found: Structure, values: Sequence[Any], on_host: bool
+    found: Structure, numbers: Sequence[Const], on_host: bool
 ) -> tuple[Stage, Prepared, list[Leaf]]:
-    """The stage and its kernel, with ``values`` for constants; what stands for the data."""
+    """The stage and its kernel, with ``numbers`` for constants; what stands for the data."""
     shape = (math.prod(found.root.shape),) if found.line else found.root.shape
-    constants, keys, data = iter(values), iter(range(len(found.random))), []
+    constants, keys, data = iter(numbers), iter(range(len(found.random))), []
     done: dict[int, Expr] = {}
 
     def leaf(node: Leaf) -> Leaf:
         source, strides = node.source, (1,) if found.line else node.strides
         if isinstance(source, Const):
-            value = next(constants) if source.dtype in PACKED else source.value
-            return Leaf(Const(value, source.dtype), shape, 0, (0,) * len(shape))
+            own = next(constants) if source.dtype in PACKED else source
+            return Leaf(own, shape, 0, (0,) * len(shape))
         if isinstance(source, Stored):
             data.append(Leaf(Stored(_NO_DATA, source.dtype), shape, 0, strides))
             return data[-1]
@@ -126,7 +129,8 @@ def _constants(found: Structure, actual: Prepared, on_host: bool) -> tuple[int, 
         struct.unpack("<d", struct.pack("<Q", _QUIET | k << _STEP))[0]
         for k in range(len(found.constants))
     ]
-    _, free, _ = _prepared(found, marks, on_host)
+    pairs = zip(found.constants, marks, strict=True)
+    _, free, _ = _prepared(found, [replace(c, value=mark) for c, mark in pairs], on_host)
     words = free.params.tolist()
     places = []
     for constant, mark in zip(found.constants, marks, strict=True):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from ... import dtypes
 from ...errors import ShapeError
 from ..build import cast, check_axis
-from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, const, countable, whole
+from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, const, countable, whole
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
 
@@ -138,7 +138,6 @@ class _Box(NamedTuple):
     steps: tuple[int, ...]
 
 
-@lru_cache(maxsize=1024)
 def _boxes(axes: tuple[tuple[Stretch, ...], ...]) -> tuple[Shape, tuple[_Box, ...]]:
     """The shape of what reads stretch after stretch along each axis, and its boxes."""
     begins = [list(accumulate((one.length for one in s), initial=0)) for s in axes]
@@ -155,22 +154,48 @@ def _stretched(
     root: Expr, axes: tuple[tuple[Stretch, ...], ...], call: tuple[str, tuple[Expr, ...], str]
 ) -> Expr:
     """``root`` read along each axis stretch after stretch."""
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    read = _read(axes, leaf.shape, leaf.strides)
+    if read.shape is None:
+        return root
+    if 0 in read.shape:
+        return const(0, root.dtype, read.shape)
+    source, first = leaf.source, leaf.offset
+    pieces = tuple(
+        [
+            Piece(at, root if steps is None else Leaf(source, shape, first + start, steps))
+            for at, shape, start, steps in read.boxes
+        ]
+    )
+    return Leaf(Piecewise(read.shape, root.dtype, pieces, call), read.shape, 0, read.strides)
+
+
+class _Read(NamedTuple):
+    """A shape (None: all stays as it is), C order over it, and what its boxes read.
+
+    A box begins somewhere, has a shape, and reads from a position on, by steps (None: all).
+    """
+
+    shape: Shape | None
+    strides: tuple[int, ...]
+    boxes: tuple[tuple[Shape, Shape, int, tuple[int, ...] | None], ...]
+
+
+@lru_cache(maxsize=1024)
+def _read(axes: tuple[tuple[Stretch, ...], ...], extents: Shape, strides: tuple[int, ...]) -> _Read:
+    """What reads stretch after stretch along each axis of an array that lies in ``strides``."""
     if all(len(stretches) == 1 for stretches in axes):
         shape = tuple(one.length for (one,) in axes)
-        return const(0, root.dtype, shape) if 0 in shape else root
+        return _Read(shape if 0 in shape else None, (), ())
     shape, boxes = _boxes(axes)
-    if 0 in shape:
-        return const(0, root.dtype, shape)
-    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
-    strides, pieces = leaf.strides, []
+    found: list[tuple[Shape, Shape, int, tuple[int, ...] | None]] = []
     for box in boxes:
-        if box.shape == root.shape and not any(box.starts) and all(n == 1 for n in box.steps):
-            pieces.append(Piece(box.at, root))
-            continue
-        offset = leaf.offset + sum(map(mul, strides, box.starts))
-        steps = tuple(map(mul, strides, box.steps))
-        pieces.append(Piece(box.at, Leaf(leaf.source, box.shape, offset, steps)))
-    return whole(Piecewise(shape, root.dtype, tuple(pieces), call), shape)
+        if box.shape == extents and not any(box.starts) and all(n == 1 for n in box.steps):
+            found.append((box.at, box.shape, 0, None))
+        else:
+            steps = tuple(map(mul, strides, box.steps))
+            found.append((box.at, box.shape, sum(map(mul, strides, box.starts)), steps))
+    return _Read(countable(shape), c_strides(shape), tuple(found))
 
 
 def surrounded(

@@ -10,26 +10,50 @@ from ..segments import segment_tile
 from ..text import HEADER, CudaText, memory
 from ..wide import WIDE, wide
 from .folds import Taking
+from .near import AT_ONCE
 
-AT_ONCE: Final = 8  # elements that a thread loads before it adds any
 SHORT: Final = 32  # instructions of a body that may as well stand there twice
 
 
 class Adding(Taking):
-    """Adds elements to the thread's sums."""
+    """Adds elements to the thread's sums.
 
-    def __init__(self, text: CudaText, sink: Sink, many: Many) -> None:
+    ``third``: a thread takes a whole row of few, and keeps what its tail rounds away.
+    """
+
+    def __init__(self, text: CudaText, sink: Sink, many: Many, third: bool, name: str = "") -> None:
         super().__init__(text, sink, "")
         self.many = many
         self.fine = all(map(many.is_fine, range(many.sums)))
         self.counts = not self.fine  # elements, for what is coarse
+        self.singles = many.whole and many.sums == 1  # which are added some at once
+        self.some, self.at_once = f"some{name}", False
+        self.third = f"third{name}" if third and many.fine else None
+
+    def start(self) -> None:
+        if self.third:
+            self.put(f"double {self.third} = 0.0;")
+
+    def begin(self) -> None:
+        if self.singles:
+            self.put(f"double {self.some} = 0.0;")
+            self.at_once = True
+
+    def end(self) -> None:
+        if self.singles:
+            self.put(f"add_coarse(sums.of[0], {self.some});")
+            self.at_once = False
 
     def take(self, outputs: dict[str, str], condition: str | None) -> None:
         """Add an element, or nothing where ``condition`` does not hold."""
         put, many, x = self.put, self.many, outputs["x"]
         put(f"double x = {x};" if condition is None else f"double x = {condition} ? {x} : 0.0;")
-        put("note_most(sums, x);")
-        put(f"add_{'fine' if many.fine else 'coarse'}(sums.of[0], x);")
+        if self.at_once:
+            put("note_single(sums, x);")
+            put(f"{self.some} += x;")
+        else:
+            put("note_most(sums, x);")
+            self.add()
         if many.sums == 2 and many.whole:
             put("add_coarse(sums.of[1], x * x);")
         elif many.sums == 2:
@@ -38,11 +62,30 @@ class Adding(Taking):
         if self.counts:
             put("added++;")
 
+    def add(self) -> None:
+        """Add ``x`` to the first sum."""
+        if self.third:
+            self.put(f"add_finest(sums.of[0], {self.third}, x);")
+        else:
+            self.put(f"add_{'fine' if self.many.fine else 'coarse'}(sums.of[0], x);")
+
     def done(self) -> None:
         """The thread has added all of its elements."""
         for k in range(self.many.sums):
             if not self.many.is_fine(k):
                 self.put(f"scaled(sums.of[{k}], added);")
+        if self.singles:
+            self.put("at_once(sums, added);")
+        if self.third:
+            self.put(f"take_third(sums.of[0], {self.third}, {self.straight()});")
+
+    def straight(self) -> str:
+        """Whether all results are the first sum, or that divided by a power of two."""
+        ops = set(self.many.ops)
+        if ops == {"sum"}:
+            return "true"
+        count = f"bits_to_double(p{self.many.parameter})"
+        return f"(double_to_bits({count}) << 12) == 0ull" if ops <= {"sum", "mean"} else "false"
 
 
 def by_segments(program: Program) -> bool:
@@ -171,6 +214,7 @@ class ThreadBatches:
             self.load(k, near)
         text.close()
         text.close()
+        self.sink.begin()
         put("#pragma unroll")
         text.open(each)
         text.open(there)
@@ -182,6 +226,7 @@ class ThreadBatches:
         self.sink.take(outputs, "n < count" if some else None)
         for _ in range(3):
             text.close()
+        self.sink.end()
 
     def load(self, k: int, near: int) -> None:
         """Leaf ``k`` of the elements from ``n`` on."""

@@ -78,6 +78,15 @@ class Taking(CudaSink):
         """Take an element, where ``condition`` holds."""
         raise NotImplementedError
 
+    def start(self) -> None:
+        """The thread begins with a result."""
+
+    def begin(self) -> None:
+        """As many elements as a thread loads at once are taken from here on."""
+
+    def end(self) -> None:
+        """They have been taken."""
+
     def done(self) -> None:
         """The thread has taken all of its elements."""
 

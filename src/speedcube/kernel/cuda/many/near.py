@@ -4,12 +4,17 @@ A term is added by a two-sum (Knuth), whose error is exact; the errors are added
 or, coarsely, as ordinary sums, whose error is below their number times 2**-53 of the sum of their
 sizes. Sums are put together by two-sums, too. There is no unit to find and no range to leave: what
 is infinite or overflows shows in a tail that is NaN. A bound of zero says that a sum is exact.
+
+Eight float32 add up to a double that is nearly always exact, for their exponents are near each
+other: they are added as they are, and then at once. A thread that takes a whole short row keeps
+what its tail rounds away, too: there a tail may well be a tie that only this decides.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+AT_ONCE: Final = 8  # elements that a thread loads before it adds any
 SLACK: Final = (1.0 + 2.0**-30).hex()  # more than the roundings of bounds
 TINY: Final = 1023 - 480  # biased exponent below which the tail of a square may be no double
 
@@ -23,14 +28,16 @@ __device__ __forceinline__ double two_sum(double a, double b, double &left) {
   left = (a - (s - z)) + (b - z);
   return s;
 }
-/* N sums, the largest magnitude's bits, and the least of those that are not zero, less one. */
+/* N sums, the largest magnitude's bits, and the least of those that are not zero, less one; of
+   float32 that are added some at once the upper half is enough. */
 template <int N> struct Sums {
   Near of[N];
-  unsigned most;
+  unsigned most, low;
   u64 least;
   __device__ __forceinline__ void clear() {
     for (int k = 0; k < N; k++) of[k].value = of[k].tail = of[k].bound = 0.0;
     most = 0u;
+    low = ~0u;
     least = ~0ull;
   }
 };
@@ -39,6 +46,28 @@ __device__ __forceinline__ void add_fine(Near &to, double x) {
   to.value = two_sum(to.value, x, e);
   to.tail = two_sum(to.tail, e, left);
   to.bound += fabs(left);
+}
+/* The same, and what the tail rounds away goes to `third`. */
+__device__ __forceinline__ void add_finest(Near &to, double &third, double x) {
+  double e, left, lost;
+  to.value = two_sum(to.value, x, e);
+  to.tail = two_sum(to.tail, e, left);
+  third = two_sum(third, left, lost);
+  to.bound += fabs(lost);
+}
+/* Takes `third` into the tail: rounded to odd, so that what was a tie is none, where the sum is
+   rounded as it is or after a division by a power of two (`straight`). */
+__device__ __forceinline__ void take_third(Near &to, double third, bool straight) {
+  double left, tail = two_sum(to.tail, third, left), rest;
+  to.value = two_sum(to.value, tail, rest);
+  to.tail = rest;
+  if (left == 0.0) return;
+  u64 bits = double_to_bits(rest);
+  if (!straight || rest == 0.0) {
+    to.bound += fabs(left);
+  } else if ((bits & 1ull) == 0ull) {
+    to.tail = bits_to_double((left > 0.0) == (rest > 0.0) ? bits + 1ull : bits - 1ull);
+  }
 }
 /* The bound is the sum of the sizes of the tail's terms until a thread is done (scaled). */
 __device__ __forceinline__ void add_coarse(Near &to, double x) {
@@ -60,6 +89,19 @@ __device__ __forceinline__ void scaled(Near &sum, i64 added) {
 template <int N> __device__ __forceinline__ void note_most(Sums<N> &s, double x) {
   unsigned size = (unsigned)(double_to_bits(x) >> 32) & 0x7fffffffu;
   if (size > s.most) s.most = size;
+}
+/* A float32 among some that are added at once. */
+template <int N> __device__ __forceinline__ void note_single(Sums<N> &s, double x) {
+  unsigned size = (unsigned)(double_to_bits(x) >> 32) & 0x7fffffffu;
+  if (size > s.most) s.most = size;
+  if (size - 1u < s.low) s.low = size - 1u;
+}
+/* What the sums of eight float32 may have rounded away, of `added` in all: nothing where all are
+   multiples of a unit of which no sum has 2**53. */
+template <int N> __device__ __forceinline__ void at_once(Sums<N> &s, i64 added) {
+  int high = (int)(s.most >> 20), low = (int)((s.low + 1u) >> 20);
+  if (s.low == ~0u || high - low + 3 <= 29) return;
+  s.of[0].bound += bits_to_double((u64)(high - 52) << 52) * (double)(8 * (added + 8));
 }
 template <int N> __device__ __forceinline__ void note_least(Sums<N> &s, double x) {
   u64 size = (double_to_bits(x) << 1) - 1ull;

@@ -57,13 +57,13 @@ class ManyLoops:
     def taking(self) -> Adding | Folding | Together:
         """What takes the elements."""
         parts: list[Adding | Folding] = []
-        for sink in self.program.sink.sinks:
+        for k, sink in enumerate(self.program.sink.sinks):
             if sink.kind in FOLDS:
                 name = state_type(sink) if self.program.sink.parts else "Sums<SUMS>"
                 parts.append(Folding(self.text, sink, name))
             else:
                 assert sink.many is not None
-                parts.append(Adding(self.text, sink, sink.many))
+                parts.append(Adding(self.text, sink, sink.many, self.many.short, str(k)))
         several = self.program.sink.parts
         return Together(self.text, parts) if several else parts[0]
 
@@ -81,6 +81,7 @@ class ManyLoops:
         put(f"{self.name}.clear();")
         if not self.sink.fine:
             put("i64 added = 0;")
+        self.sink.start()
         self.batches.emit()
         self.sink.done()
         put("bool gives = inside;")

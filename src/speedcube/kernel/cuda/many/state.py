@@ -91,9 +91,24 @@ class Together(Taking):
             part.take(mine, condition)
             self.text.close()
 
+    def start(self) -> None:
+        for part in self.parts:
+            part.start()
+
+    def begin(self) -> None:
+        for part in self.parts:
+            part.begin()
+
+    def end(self) -> None:
+        self.each("end")
+
     def done(self) -> None:
+        self.each("done")
+
+    def each(self, what: str) -> None:
+        """``what`` of every part, where ``sums`` are its own."""
         for k, part in enumerate(self.parts):
             self.text.open("")
             self.put(f"auto &sums = state.part{k};")
-            part.done()
+            getattr(part, what)()
             self.text.close()

@@ -15,7 +15,7 @@ from ...lower.many import OPS, Layout
 from ...lower.together import is_fold
 from ...program import Many, Program, Sink
 from ..prelude import THREADS
-from .batches import AT_ONCE
+from .near import AT_ONCE
 
 _WARP: Final = 32
 _SECTOR: Final = 8  # elements side by side that use what memory brings
@@ -38,7 +38,7 @@ def together_layout(space: Space, sources: Sequence[Reduced]) -> Layout | None:
     if space.size == 0 or not all(is_fold(one) or _certain(one) for one in sources):
         return None
     made = any(isinstance(leaf.source, (Random, Position)) for leaf in space.leaves)
-    if results == 1 and (made or all(map(is_fold, sources))):
+    if results == 1 and made:
         return None  # one record costs nothing
     last = len(space.extents) - 1
     across = [k for k, reduced in enumerate(space.reduced) if not reduced]
@@ -159,15 +159,19 @@ def _column_team(loops: Extents, resident: int) -> Team:
 def _row_team(loops: Extents, resident: int) -> Team:
     # Sums that few threads share cost less to put together, if there are threads enough.
     side = min(THREADS // 4, max(min(16, _floor(loops.steps // 25)), _floor(loops.steps // 256)))
-    while side < THREADS and 2 * side <= loops.steps and loops.kept * side < resident * THREADS:
-        side *= 2
-    deep = 1
+    deep = 1  # more threads where rows are few: first each with other rows, for it reads in batches
     while (
         side * deep < THREADS
         and loops.kept * side * deep < resident * THREADS
         and loops.reduced >= 2 * deep
     ):
         deep *= 2
+    while (
+        side * deep < THREADS
+        and 2 * side <= loops.steps
+        and loops.kept * side * deep < resident * THREADS
+    ):
+        side *= 2
     return _cut(loops, side, deep, loops.steps, resident)
 
 
