@@ -38,6 +38,9 @@ _INT8_OF_BOOL = frozenset(
     ("floor_divide", "remainder", "power", "square", "left_shift", "right_shift")
 )
 
+# Functions of integers that NumPy divides in float64, or has not.
+_OF_DOUBLES = frozenset(("divide", "erf", "erfc", "gammaln", "sigmoid"))
+
 
 def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
@@ -80,7 +83,7 @@ def _common(op: str, kinds: tuple[str | type[Scalar], ...]) -> str:
     if common == "bool" and op in _INT8_OF_BOOL:
         common = "int8"
     if rule == "float" and not dtypes.is_float(common):
-        return "float64"
+        return "float64" if op in _OF_DOUBLES else dtypes.holding(*kinds)
     accepted = _ACCEPTS.get(rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
@@ -160,10 +163,10 @@ def power(base: Expr, scalar: Scalar | np.generic) -> Expr:
     if isinstance(scalar, np.generic):
         base = cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
     exponent: Scalar = scalar.item() if isinstance(scalar, np.generic) else scalar
-    if isinstance(exponent, float) and exponent == 0.5:
-        return elementwise("sqrt", [base])
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
         base = cast(base, "float64")
+    if isinstance(exponent, float) and exponent == 0.5:
+        return elementwise("sqrt", [base])
     if exponent < 0 and not dtypes.is_float(base.dtype):
         raise ParameterError("integers to negative integer powers are not allowed")
     if not abs(exponent) <= 64 or exponent != int(exponent):
