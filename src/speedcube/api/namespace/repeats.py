@@ -13,7 +13,6 @@ from ...errors import (
     MemoryLimitError,
     ParameterError,
     ParameterTypeError,
-    UnsupportedError,
 )
 from ...expr import build
 from ...expr.piecewise.build import rolled
@@ -93,7 +92,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     a : array
         The values.
     repeats : int, or sequence of int
-        How often: one number, or one for each.
+        How often: one number, or one for each. Those that are lazy are computed at once.
     axis : int, optional
         Along which axis; all elements in C order where it is left out.
 
@@ -115,11 +114,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     array = array_of(a)
     if axis is None:
         array, axis = array.reshape(-1), 0
+    array = array if array.ndim else array.reshape(1)  # as NumPy has it
     k = build.check_axis(axis, array.ndim)
     if isinstance(repeats, Array):
-        raise UnsupportedError(
-            "repeat takes integers that are known: their sum is the length (repeats.compute())"
-        )
+        repeats = np.asarray(repeats)  # their sum is the length
     counts = _integers("repeats", repeats)
     if any(n < 0 for n in counts):
         raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")
