@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .errors import DTypeError
+from .errors import DTypeError, ParameterError
 
 FLOATS: Final = ("float16", "float32", "float64")
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -102,6 +102,14 @@ def holding(*kinds: Any) -> str:
     beside = any(kind in INTEGERS for kind in kinds if isinstance(kind, str))
     known = ["bool" if kind is bool else kind for kind in kinds if not (kind is int and beside)]
     return promote(*(_HOLDING.get(kind, "float64") for kind in known))
+
+
+def castable(source: Any, target: Any, casting: Any) -> bool:
+    """Whether ``casting``, a word of NumPy's, allows it."""
+    try:
+        return np.can_cast(source, target, casting)
+    except ValueError as err:
+        raise ParameterError(str(err)) from err
 
 
 def itemsize(dtype: str) -> int:

@@ -215,7 +215,7 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """``axis`` (None: all) as sorted axes; `AxisError` for one out of range or given twice."""
     if axis is None:
         return tuple(range(ndim))
-    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    listed = axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(sorted(check_axis(a, ndim) for a in listed))
     if len(set(axes)) < len(axes):
         raise AxisError(f"an axis is given twice in {axis}")

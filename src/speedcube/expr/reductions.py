@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisError, ParameterError, ShapeError
+from ..errors import AxisTypeError, ParameterError, ParameterTypeError, ShapeError
 from . import views
 from .build import cast, check_axis, normalise_axes
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
@@ -19,9 +19,9 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
     of_nothing = {"any": False, "all": True}.get(op)
     op = {"any": "max", "all": "min"}.get(op, op)
+    if op.startswith("arg") and isinstance(axis, (tuple, list)):
+        raise AxisTypeError(f"{op} takes one axis or None, not {axis}")
     axes = normalise_axes(axis, len(arg.shape))
-    if op.startswith("arg") and axis is not None and len(axes) != 1:
-        raise AxisError(f"{op} takes one axis or None, not {axis}")
     ddof = checked_ddof(ddof)
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
@@ -43,7 +43,8 @@ def checked_ddof(ddof: float) -> float:
     """``ddof``, or `ParameterError`."""
     number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
     if not (number and 0 <= ddof < np.inf):
-        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
+        kind = ParameterError if number else ParameterTypeError
+        raise kind(f"ddof must be 0 or more, and finite, not {ddof!r}")
     return float(ddof)
 
 

@@ -227,6 +227,7 @@ def cross(
     """
     first, second = array_of(a), array_of(b)
     if axis is not None:
+        axis = build.check_integer("axis", axis)
         axisa = axisb = axisc = axis
     if not first.ndim or not second.ndim:
         raise ShapeError("cross takes arrays of one axis or more")

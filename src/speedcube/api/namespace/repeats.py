@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import (
     AxisError,
+    AxisTypeError,
     MemoryLimitError,
     ParameterError,
     ParameterTypeError,
@@ -219,8 +220,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
            [1, 3]])
     """
     array = array_of(m)
-    if len(axes) != 2:
-        raise AxisError(f"rot90 takes two axes, not {axes!r}")
+    if not isinstance(axes, (tuple, list, np.ndarray)) or len(axes) != 2:
+        raise AxisTypeError(f"rot90 takes two axes, not {axes!r}")
     first, second = (build.check_axis(one, array.ndim) for one in axes)
     if first == second:
         raise AxisError(f"rot90 takes two different axes, not {axes!r}")
