@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .errors import DTypeError
+from .errors import DTypeError, ParameterError
 
 FLOATS: Final = ("float16", "float32", "float64")
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -45,6 +45,12 @@ def check(dtype: Any) -> str:
             f"dtype {resolved.name!r} is not supported; supported: {', '.join(ALL)}. {way}"
         )
     return str(resolved.name)
+
+
+_HOLDING: Final = {
+    **dict.fromkeys(("bool", "int8", "uint8"), "float16"),
+    **dict.fromkeys(("int16", "uint16"), "float32"),
+}
 
 
 def is_float(dtype: str) -> bool:
@@ -86,6 +92,24 @@ def _promoted(*operands: Any) -> str:
         return check(np.result_type(*concrete))
     except (TypeError, OverflowError) as err:
         raise DTypeError(f"no common dtype for {operands}: {err}") from err
+
+
+def holding(*kinds: Any) -> str:
+    """The float that NumPy computes functions of integers in: the least that holds them all.
+
+    Of dtypes and the types of Python scalars; an int is as wide as the integers beside it.
+    """
+    beside = any(kind in INTEGERS for kind in kinds if isinstance(kind, str))
+    known = ["bool" if kind is bool else kind for kind in kinds if not (kind is int and beside)]
+    return promote(*(_HOLDING.get(kind, "float64") for kind in known))
+
+
+def castable(source: Any, target: Any, casting: Any) -> bool:
+    """Whether ``casting``, a word of NumPy's, allows it."""
+    try:
+        return np.can_cast(source, target, casting)
+    except ValueError as err:
+        raise ParameterError(str(err)) from err
 
 
 def itemsize(dtype: str) -> int:

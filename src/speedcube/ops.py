@@ -4,7 +4,7 @@
 
 * ``same``    the promoted dtype of the arguments (numbers only)
 * ``any``     the promoted dtype, booleans too
-* ``float``   the promoted dtype, integers become float64
+* ``float``   the promoted dtype; integers become the float that holds them
 * ``bits``    integers and booleans only
 * ``integer`` integers only
 * ``compare`` bool, of arguments promoted to one dtype

@@ -428,3 +428,12 @@ def test_the_strategies_of_the_array_api_know_the_namespace() -> None:
         assert sc.isdtype(dtype, ("integral", "real floating"))
 
     check()
+
+
+def test_places_that_are_lazy_are_computed() -> None:
+    """How many there are is a size: of `delete`, `insert` and `split`, as of `repeat`."""
+    x = np.arange(6)
+    places = np.nonzero(sc.asarray(x) % 2)[0]
+    assert sc.delete(x, places).tolist() == [0, 2, 4]
+    assert sc.insert(x, places + 0, 9).tolist() == np.insert(x, [1, 3, 5], 9).tolist()
+    assert [one.tolist() for one in sc.split(x, places)] == [[0], [1, 2], [3, 4], [5]]

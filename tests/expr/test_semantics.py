@@ -179,10 +179,13 @@ def test_numpy_gives_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if not dtypes.is_float(d)])
-def test_fabs_and_rint_give_float64_even_where_numpy_has_less(dtype: str) -> None:
+def test_functions_of_small_integers_are_the_floats_that_numpy_has(dtype: str) -> None:
     x = np.array([0, 1, 100], dtype)
-    for function in (np.fabs, np.rint):
-        same(function(sc.asarray(x)), x.astype("float64"))
+    for function in (np.fabs, np.rint, np.sqrt, np.spacing):
+        same(function(sc.asarray(x)), function(x))
+    for other in (x, 2, 0.5, True, np.ones(3, "int8"), np.ones(3, "uint16"), np.ones(3, "float32")):
+        for function in (np.copysign, np.arctan2, np.logaddexp):
+            assert function(sc.asarray(x), other).dtype == function(x, other).dtype
     same(sc.round(sc.asarray(x)), np.round(x))
 
 
@@ -265,3 +268,10 @@ def test_refused(name: str) -> None:
     ask, kind, message = REFUSED[name]
     with pytest.raises(kind, match=re.escape(message)):
         ask()
+
+
+def test_fractional_powers_of_small_integers_are_float64() -> None:
+    for dtype in ("bool", "int8", "uint16"):
+        x = np.ones(3, dtype)
+        same(sc.asarray(x) ** 0.5, x**0.5)
+        same(sc.asarray(x) ** 1.5, x**1.5)

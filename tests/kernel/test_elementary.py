@@ -410,12 +410,15 @@ def test_odd_functions_are_odd(op: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("op", sorted(ELEMENTARY - {"power"}))
-def test_integers_become_float64(op: str) -> None:
+def test_integers_become_the_floats_that_hold_them(op: str) -> None:
     for dtype in dtypes.ALL:
         values = np.array([1, 0, 1, 1]).astype(dtype)
         args = [sc.asarray(values)] * OPS[op].arity
         computed = getattr(sc, op)(*args)
-        assert computed.dtype == (dtype if dtypes.is_float(dtype) else "float64")
+        with np.errstate(all="ignore"):
+            known = getattr(np, op)(*([values] * OPS[op].arity)) if hasattr(np, op) else None
+        own = np.dtype(dtype if dtypes.is_float(dtype) else "float64")
+        assert computed.dtype == (own if known is None else known.dtype)
     wanted = getattr(sc, op)(*(a.astype(computed.dtype) for a in args))
     assert_same_bits(computed.compute(on="core"), wanted.compute(on="core"))
 

@@ -172,7 +172,7 @@ class Array(Operators, Values, Places, Collection):
         has the dtype. `DTypeError`, a TypeError, where ``casting`` does not allow it.
         """
         name = dtypes.check(dtype)
-        if not np.can_cast(self.dtype, name, casting):
+        if not dtypes.castable(self.dtype, name, casting):
             raise DTypeError(f"{self.dtype} cannot become {name} with casting={casting!r}")
         if not copy and name == self._expr.dtype:
             return self

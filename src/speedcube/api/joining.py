@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..errors import DTypeError, ParameterTypeError, ShapeError, UnsupportedError
 from ..expr import build
@@ -63,7 +61,7 @@ def concatenate(
     name = None if dtype is None else dtypes.check(dtype)
     result = _joined(several, concatenated([one._expr for one in several], axis, name))
     for one in several:
-        if not np.can_cast(one.dtype, result.dtype, casting):
+        if not dtypes.castable(one.dtype, result.dtype, casting):
             raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
     return result
 

@@ -105,7 +105,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     array([2, 1, 0])
     """
     x = array_of(m)
-    axes = build.normalise_axes(axis, x.ndim)
+    axes = build.normalise_axes(tuple(axis) if isinstance(axis, list) else axis, x.ndim)
     return x[tuple(slice(None, None, -1 if k in axes else 1) for k in range(x.ndim))]
 
 

@@ -51,6 +51,7 @@ def take(
         raise ParameterError("take writes into no out=: its result is lazy")
     if axis is None:
         array, axis = array.reshape(-1), 0
+    array = array if array.ndim else array.reshape(1)  # as NumPy has it
     k = build.check_axis(axis, array.ndim)
     index = checked(_within(indices, array.shape[k], mode), array.shape[k], k)
     return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu)

@@ -39,6 +39,9 @@ _INT8_OF_BOOL = frozenset(
     ("floor_divide", "remainder", "power", "square", "left_shift", "right_shift")
 )
 
+# Functions of integers that NumPy divides in float64, or has not.
+_OF_DOUBLES = frozenset(("divide", "erf", "erfc", "gammaln", "sigmoid"))
+
 
 _EXACT: Final = 2**53  # up to it integers are doubles
 
@@ -92,7 +95,7 @@ def _common(op: str, rule: str, kinds: tuple[str | type[Scalar], ...]) -> str:
     if common == "bool" and op in _INT8_OF_BOOL:
         common = "int8"
     if rule == "float" and not dtypes.is_float(common):
-        return "float64"
+        return "float64" if op in _OF_DOUBLES else dtypes.holding(*kinds)
     accepted = _ACCEPTS.get(rule)
     if accepted and common not in accepted:
         raise DTypeError(f"{op} takes {', '.join(accepted)}; got {common}")
@@ -190,10 +193,10 @@ def power(base: Expr, scalar: Scalar | np.generic) -> Expr:
     if isinstance(scalar, np.generic):
         base = cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
     exponent: Scalar = scalar.item() if isinstance(scalar, np.generic) else scalar
-    if isinstance(exponent, float) and exponent == 0.5:
-        return elementwise("sqrt", [base])
     if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
         base = cast(base, "float64")
+    if isinstance(exponent, float) and exponent == 0.5:
+        return elementwise("sqrt", [base])
     if exponent < 0 and not dtypes.is_float(base.dtype):
         raise ParameterError("integers to negative integer powers are not allowed")
     if not abs(exponent) <= 64 or exponent != int(exponent):
@@ -242,7 +245,7 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """``axis`` (None: all) as sorted axes; `AxisError` for one out of range or given twice."""
     if axis is None:
         return tuple(range(ndim))
-    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    listed = axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(sorted(check_axis(a, ndim) for a in listed))
     if len(set(axes)) < len(axes):
         raise AxisError(f"an axis is given twice in {axis}")

@@ -13,10 +13,9 @@
              | Expr                                     another expression's elements, in C order
              | StageResult(shape, dtype)                in a plan: what one of its stages gives
 
-A view is a leaf. Of a source it changes the offset and strides; of a `Map` it is a leaf whose
-source is that map, so that nothing is copied however often a map is read, and in however many
-ways. The plan decides whether the map is made once, or again where it is read (`plan/cuts.py`).
-Nothing is ever changed; what is made most often is not frozen, which would take four times as long.
+A view is a leaf: of a source with other strides, of a `Map` with the map as its source, which is
+never copied. The plan decides whether it is made once, or again where it is read (`plan/cuts.py`).
+Nodes are never changed; those made most often are not frozen: it would take four times as long.
 """
 
 from __future__ import annotations

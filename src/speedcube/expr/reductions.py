@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisError, ParameterError, ShapeError
+from ..errors import AxisTypeError, ParameterError, ParameterTypeError, ShapeError
 from . import views
 from .build import cast, check_axis, normalise_axes
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
@@ -21,9 +21,9 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
     of_nothing = _OF_NOTHING.get(op)
     op = _EXTREME.get(op, op)
+    if op.startswith("arg") and isinstance(axis, (tuple, list)):
+        raise AxisTypeError(f"{op} takes one axis or None, not {axis}")
     axes = normalise_axes(axis, len(arg.shape))
-    if op.startswith("arg") and axis is not None and len(axes) != 1:
-        raise AxisError(f"{op} takes one axis or None, not {axis}")
     if ddof:
         ddof = checked_ddof(ddof)
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
@@ -46,7 +46,8 @@ def checked_ddof(ddof: float) -> float:
     """``ddof``, or `ParameterError`."""
     number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
     if not (number and 0 <= ddof < np.inf):
-        raise ParameterError(f"ddof must be 0 or more, and finite, not {ddof!r}")
+        kind = ParameterError if number else ParameterTypeError
+        raise kind(f"ddof must be 0 or more, and finite, not {ddof!r}")
     return float(ddof)
 
 

@@ -244,3 +244,37 @@ def test_a_result_is_an_array_of_its_own(call: str) -> None:
     result = eval(call.strip(), {"np": np, "sc": sc, "x": x})
     result += 1
     assert (x.tolist(), result.tolist()) == ([1, 2, 3, 4], [2, 3, 4, 5])
+
+
+# Found by random programs (tests/fuzz) ------------------------------------------------------------
+
+
+def test_what_a_mask_selected_keeps_what_the_array_had() -> None:
+    for change in (lambda x: x.fill(7), lambda x: x.__setitem__(slice(None), 7)):
+        x = sc.asarray([1.0, -2.0, 3.0])
+        low, above = x[x < 0], sc.extract(x > 0, x)
+        change(x)
+        assert low.tolist() == [-2.0]
+        assert above.tolist() == [1.0, 3.0]
+
+
+def test_arrays_of_no_axes_are_numbers_in_place() -> None:
+    total = sc.asarray([1, 2, 3]).sum()
+    kept = total
+    total += 0.5
+    assert (total.item(), kept.item()) == (6.5, 6)
+    x = sc.asarray([True, False])
+    for k in range(2):
+        x[k] += k
+    assert x.tolist() == [True, True]
+    whole = sc.asarray([1, 2, 3])
+    whole[1] += 0.75
+    assert whole.tolist() == [1, 2, 3]
+
+
+def test_in_place_another_dtype_is_refused_before_another_shape() -> None:
+    x = sc.ones(3, dtype=bool)
+    with pytest.raises(TypeError):
+        x += sc.ones((4, 3), dtype="int64")
+    with pytest.raises(ValueError, match="keeps the shape"):
+        x |= sc.ones((4, 3), dtype=bool)

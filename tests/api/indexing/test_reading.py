@@ -165,3 +165,16 @@ def test_sums_of_a_selection_are_those_of_its_elements(data: Any, shape: tuple[i
             np.testing.assert_array_equal(lazy, put_together)
     if a[mask].size:
         assert float(x[mask].mean()) == pytest.approx(a[mask].mean())
+
+
+def test_numbers_are_taken_and_repeated_as_lines_of_one() -> None:
+    for name, args in (("take", ([0, -1, 0], -1)), ("repeat", (3, 0)), ("repeat", (2,))):
+        ours = getattr(sc, name)(sc.asarray(5), *args)
+        assert ours.tolist() == getattr(np, name)(np.asarray(5), *args).tolist()
+    with pytest.raises(np.exceptions.AxisError):
+        sc.take(sc.asarray(5), [0], axis=1)
+
+
+def test_lazy_numbers_of_repeats_are_computed() -> None:
+    times = sc.asarray([0, 1, 2]) + 1
+    assert sc.repeat(sc.arange(3), times).tolist() == [0, 1, 1, 2, 2, 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from ...errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
@@ -56,7 +55,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     >>> sc.diff([1, 2, 4, 7]).compute()
     array([1, 2, 3])
     """
-    times = operator.index(n)
+    times = build.check_integer("n", n)
     array = array_of(a)
     if times == 0:
         return array
@@ -174,8 +173,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([1. , 1.5, 2.5, 3. ])
     """
     array = array_of(f)
-    axes = [axis] if isinstance(axis, int) else range(array.ndim) if axis is None else axis
-    order = [build.check_axis(k, array.ndim) for k in axes]
+    axes = range(array.ndim) if axis is None else axis
+    several = axes if isinstance(axes, (tuple, list, range)) else (axes,)
+    order = [build.check_axis(k, array.ndim) for k in several]
     if len(set(order)) < len(order):
         raise AxisError(f"an axis is given twice in {axis}")
     if edge_order not in (1, 2):

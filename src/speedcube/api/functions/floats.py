@@ -18,13 +18,20 @@ def floats(x: Any) -> Array:
     return array if dtypes.is_float(array._expr.dtype) else array.astype("float64")
 
 
+def held(x: Any) -> Array:
+    """``x`` as floats: integers and bool as the least floats that hold them, as NumPy's ufuncs."""
+    array = array_of(x)
+    name = array._expr.dtype
+    return array if dtypes.is_float(name) else array.astype(dtypes.holding(name))
+
+
 def together(x: Any, y: Any, as_floats: bool = False) -> tuple[Array, Array]:
     """Two operands in their common dtype, Python's numbers in that of the other."""
     pair = [one if isinstance(one, (bool, int, float)) else array_of(one) for one in (x, y)]
     names = [one._expr.dtype if isinstance(one, Array) else one for one in pair]
     common = dtypes.promote(*names)
     if as_floats and not dtypes.is_float(common):
-        common = "float64"
+        common = dtypes.holding(*(name if isinstance(name, str) else type(name) for name in names))
     first, second = (array_of(one).astype(common) for one in pair)
     return first, second
 
@@ -45,11 +52,11 @@ def magnitude(x: Any) -> Array:
 
 
 def _fabs(x: Any) -> Array:
-    return magnitude(floats(x))
+    return magnitude(held(x))
 
 
 def _scaled(x: Any, factor: float) -> Array:
-    return elementwise("multiply", floats(x), factor)
+    return elementwise("multiply", held(x), factor)
 
 
 def _extremum(op: str, pairwise: str) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...errors import ParameterError, ParameterTypeError, ShapeError
+from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..joining import concatenate, stack
 from ..namespace.padding import pad
@@ -145,9 +146,9 @@ def polyder(p: Any, m: int = 1) -> Array:
     array([3, 2, 1])
     """
     line = _line(p)
-    if int(m) < 0:
+    if build.check_integer("m", m) < 0:
         raise ParameterError(f"polyder: m is how often, 0 or more, not {m}")
-    for _ in range(int(m)):
+    for _ in range(build.check_integer("m", m)):
         count = len(line)
         line = line[:-1] * asarray(np.arange(count - 1, 0, -1))
     return line
@@ -176,10 +177,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     >>> sc.polyint([6.0, 2.0, 1.0]).compute()
     array([2., 1., 1., 0.])
     """
-    line, times = _line(p), int(m)
+    line, times = _line(p), build.check_integer("m", m)
     if times < 0:
         raise ParameterError(f"polyint: m is how often, 0 or more, not {m}")
-    given = np.zeros(max(times, 1)) if k is None else np.atleast_1d(np.asarray(k, float))
+    given = np.zeros(max(times, 1)) if k is None else np.atleast_1d(np.asarray(array_of(k) * 1.0))
     constants = np.full(times, given[0]) if len(given) == 1 and times > 1 else given
     if len(constants) < times:
         raise ParameterError(f"polyint: {times} constants are needed, and k has {len(constants)}")

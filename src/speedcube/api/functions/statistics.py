@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ShapeError
+from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..dot import vecdot
@@ -170,8 +170,8 @@ def cov(
     """
     x = _variables("cov", m, y, rowvar, dtype)
     taken = (0 if bias else 1) if ddof is None else ddof
-    if int(taken) != taken:
-        raise ParameterError(f"cov: ddof must be an integer, not {ddof!r}")
+    if not isinstance(taken, (int, float, np.number)) or not np.rint(taken) == taken:
+        raise ParameterTypeError(f"cov: ddof must be an integer, not {ddof!r}")
     weight = _observed(x.shape[1], fweights, aweights)
     if weight is None:
         means, divisor = x.mean(1, keepdims=True), array_of(float(x.shape[1] - taken))
@@ -191,7 +191,7 @@ def cov(
 
 def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
     """Variables times observations, as floats."""
-    given = [array_of(one) for one in (m, y) if one is not None]
+    given = [array_of(m), *(() if y is None else (array_of(y),))]
     if any(one.ndim > 2 for one in given):
         raise ParameterError(f"{name} takes arrays of at most two axes")
     name_of = "float64" if dtype is None else dtypes.check(dtype)

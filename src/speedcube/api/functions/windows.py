@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...errors import ParameterError
+import numpy as np
+
+from ...errors import ParameterError, ParameterTypeError
 from ..array import Array, array_of, elementwise
 from ..creation import ones
 from ..namespace.ranges import arange
@@ -93,7 +95,9 @@ def _window(name: str, rule: Callable[[Array, int], Array], line: str, value: st
 
 def _made(name: str, count: Any, rule: Callable[[Array, int], Array]) -> Array:
     """The weights at -(M - 1), -(M - 3) ... M - 1."""
-    if isinstance(count, bool) or int(count) != count:
+    if not isinstance(count, (int, float, np.integer, np.floating)):
+        raise ParameterTypeError(f"{name} takes a whole number of weights, not {count!r}")
+    if isinstance(count, bool) or not math.isfinite(count) or int(count) != count:
         raise ParameterError(f"{name} takes a whole number of weights, not {count!r}")
     size = int(count)
     if size <= 1:

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ... import dtypes
 from ...errors import DTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..joining import stack
 from ..namespace.axes import moveaxis
-from .floats import copied_sign, either, floats, magnitude, together
+from .floats import copied_sign, either, held, magnitude, together
 from .ufuncs import binary, documented, unary
 
 # Places of the fraction, and the exponent of the least number above 0.
@@ -63,7 +62,7 @@ def modf(x: Any, /) -> tuple[Array, Array]:
     >>> fraction.compute()
     array([ 0.5 , -0.25])
     """
-    array = floats(x)
+    array = held(x)
     whole = elementwise("trunc", array)
     rest = either(elementwise("isinf", array), 0.0, array - whole)
     return copied_sign(rest, array), whole
@@ -83,8 +82,9 @@ def _scaled(array: Array, exponent: Array) -> Array:
 
 
 def _ldexp(x: Any, exponent: Any) -> Array:
-    array, by = floats(x), array_of(exponent)
-    if not dtypes.is_integer(by._expr.dtype) and by.dtype != bool:
+    by = array_of(exponent)
+    array = held(x)
+    if not np.can_cast(by.dtype, np.int64):
         raise DTypeError(f"ldexp takes integers for exponents; got {by.dtype}")
     return _scaled(array.astype("float64"), by).astype(array.dtype)
 
@@ -109,7 +109,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     >>> number.compute(), exponent.compute()
     (array([ 0.75, -0.5 ]), array([ 3, -1], dtype=int32))
     """
-    array = floats(x)
+    array = held(x)
     fraction, exponent = _apart(array.astype("float64"))
     return fraction.astype(array.dtype), exponent.astype("int32")
 
@@ -141,7 +141,7 @@ def _ulp(array: Array) -> tuple[Array, Array]:
 
 
 def _spacing(x: Any) -> Array:
-    array = floats(x)
+    array = held(x)
     largest = float(np.finfo(array._expr.dtype).max)
     unit, halved = _ulp(array)
     if array.dtype == "float16":  # NumPy's looks up from every number, and has no sign
@@ -227,6 +227,7 @@ def cross(
     """
     first, second = array_of(a), array_of(b)
     if axis is not None:
+        axis = build.check_integer("axis", axis)
         axisa = axisb = axisc = axis
     if not first.ndim or not second.ndim:
         raise ShapeError("cross takes arrays of one axis or more")

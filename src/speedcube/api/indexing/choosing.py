@@ -78,7 +78,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     >>> sc.choose([1, 0, 1], [[1, 2, 3], [10, 20, 30]]).tolist()
     [10, 2, 30]
     """
-    several = [array_of(one) for one in choices]
+    several = [array_of(one) for one in _listed("choose", choices)]
     index = array_of(a)
     if index.dtype.kind == "b":
         index = index.astype("int64")
@@ -138,7 +138,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     >>> sc.select([x < 2, x > 3], [x, x * 10], -1).tolist()
     [0, 1, -1, -1, 40, 50]
     """
-    conditions = [array_of(one) for one in condlist]
+    conditions = [array_of(one) for one in _listed("select", condlist)]
+    choicelist = _listed("select", choicelist)
     if len(conditions) != len(choicelist):
         raise ParameterError(
             f"select takes as many conditions as choices, not {len(conditions)} and "
@@ -158,3 +159,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         chosen = chosen_by(condition, choice, chosen)
     return chosen
+
+
+def _listed(name: str, several: Any) -> list[Any]:
+    """What a list of arrays, or an array of them, has."""
+    try:
+        return list(several)
+    except TypeError as err:
+        raise ParameterTypeError(f"{name} takes a list of arrays, not {several!r}") from err

@@ -45,20 +45,25 @@ def setitem(self: A, item: Any, value: Any) -> None:
 
 
 def in_place(op: str) -> Callable[[Any, Any], Any]:
-    """The method of ``x op= value``: the same array, for all of its names, with other elements."""
+    """The method of ``x op= value``: the same array, for all of its names, with other elements.
+
+    Of an array without axes it is another one, of any dtype, as of NumPy's scalars.
+    """
 
     def method(self: Any, other: Any) -> Any:
         if not is_operand(other):
             return NotImplemented
         result = self._elementwise(op, self, other)
-        if result.shape != self.shape:
-            raise ShapeError(
-                f"{op} in place keeps the shape {self.shape}, and the result has {result.shape}"
-            )
+        if not self.shape:
+            return result
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 f"{op} in place keeps the dtype {self.dtype}, and the result has {result.dtype}: "
                 f"x = x.astype('{result.dtype}') first, or give the result a name of its own"
+            )
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"{op} in place keeps the shape {self.shape}, and the result has {result.shape}"
             )
         self._rebind(result.astype(self.dtype))
         return self

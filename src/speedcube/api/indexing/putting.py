@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
@@ -157,7 +158,7 @@ def copyto(dst: Array, src: Any, casting: Any = "same_kind", where: Any = True) 
     kind: Any = np.min_scalar_type(src) if plain else array_of(src).dtype
     if isinstance(src, int) and not isinstance(src, bool) and dst.dtype.kind in "iu":
         kind = dst.dtype  # a Python integer is of any integer dtype that holds it
-    if not np.can_cast(kind, dst.dtype, casting):
+    if not dtypes.castable(kind, dst.dtype, casting):
         raise DTypeError(
             f"copyto cannot cast {kind} to {dst.dtype} by casting={casting!r}; casting='unsafe' "
             "does"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ def check_powers(base: Any, exponent: Any) -> None:
 
 
 def _is_of_integers(value: Any) -> bool:
-    dtype = value._expr.dtype if isinstance(value, Collection) else np.asarray(value).dtype
-    return np.dtype(dtype).kind in "iu"
+    if isinstance(value, Collection):
+        return np.dtype(value._expr.dtype).kind in "iu"
+    with suppress(ValueError):  # a ragged list, which is refused later
+        return np.asarray(value).dtype.kind in "iu"
+    return False
 
 
 def _below_zero(exponent: Any) -> bool:
@@ -34,5 +38,7 @@ def _below_zero(exponent: Any) -> bool:
         if exponent._expr.dtype[0] != "i" or not isinstance(source, Stored) or source.on_device:
             return False
         exponent = source.buffer
-    known = np.asarray(exponent)
-    return known.dtype.kind == "i" and bool((known < 0).any())
+    with suppress(ValueError):
+        known = np.asarray(exponent)
+        return known.dtype.kind == "i" and bool((known < 0).any())
+    return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...errors import AxisError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
@@ -173,7 +175,8 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     >>> sc.permute_dims(sc.ones((2, 3, 4)), (1, 0, 2)).shape
     (3, 2, 4)
     """
-    return array_of(a).transpose(axes if axes is None else tuple(axes))
+    several = isinstance(axes, (tuple, list, np.ndarray))
+    return array_of(a).transpose(tuple(axes) if several else axes)
 
 
 transpose = permute_dims

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError, UnsupportedError
+from ...errors import ParameterTypeError, ShapeError, UnsupportedError
 from ...expr import build
 from ...interop.chunks import eye_grid
 from ..array import Array, array_of
@@ -61,7 +61,7 @@ def eye(
     gpu = made("eye", order, device, like)
     shape = build.check_shape((N, N if M is None else M))
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise ParameterError(f"k, the diagonal, must be an integer, not {k!r}")
+        raise ParameterTypeError(f"k, the diagonal, must be an integer, not {k!r}")
     on_diagonal = coordinate(shape, 1) - coordinate(shape, 0) == k
     expr = on_diagonal.astype(float if dtype is None else dtype)._expr
     return Array(expr, gpu=gpu, hint=eye_grid(chunks, shape, expr.dtype))

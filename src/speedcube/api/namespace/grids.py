@@ -168,7 +168,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     """
     lines = []
     for one in args:
-        known = one if isinstance(one, Array) else np.asarray(one)
+        known = one if isinstance(one, Array) else np.asarray(array_of(one))
         if known.ndim != 1:
             raise ShapeError(f"ix_ takes sequences of one axis, not of {known.ndim}")
         if not isinstance(known, Array) and not known.size:

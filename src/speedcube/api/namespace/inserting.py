@@ -12,7 +12,6 @@ from ...errors import (
     MemoryLimitError,
     ParameterError,
     ShapeError,
-    UnsupportedError,
 )
 from ...expr import build
 from ..array import Array, array_of
@@ -149,13 +148,11 @@ def _one(index: Any, extent: int, axis: int) -> slice:
 
 def _known(name: str, value: Any) -> Any:
     """Indices as NumPy takes them: a slice, or an array of integers or bool in memory."""
-    if isinstance(value, Array):
-        raise UnsupportedError(
-            f"{name} takes indices that are known: how many there are is a size (indices.compute())"
-        )
     if isinstance(value, slice):
         return value
-    known = np.asarray(value)
+    known = np.asarray(value)  # those that are lazy are computed: how many there are is a size
+    if name == "insert" and known.ndim > 1:
+        raise ParameterError(f"insert takes indices of one axis, not of {known.ndim}")
     return known.astype(np.intp) if not known.size and known is not value else known
 
 

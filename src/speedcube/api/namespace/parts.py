@@ -226,8 +226,7 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     array = array_of(a)
     if axis is None:
         return array.size
-    chosen = axis if isinstance(axis, tuple) else (axis,)
-    return math.prod(array.shape[build.check_axis(one, array.ndim)] for one in chosen)
+    return math.prod(array.shape[k] for k in build.normalise_axes(axis, array.ndim))
 
 
 def isrealobj(x: Any) -> bool:

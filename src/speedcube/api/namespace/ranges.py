@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError
+from ...errors import ParameterError, ParameterTypeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..creation import coordinate, full, made
@@ -106,7 +106,8 @@ def _finite(name: str, *values: Any) -> None:
     for value in values:
         kinds = (int, float, np.integer, np.floating, np.bool)
         if not isinstance(value, kinds) or not math.isfinite(value):
-            raise ParameterError(f"{name} takes finite numbers, not {value!r}")
+            kind = ParameterError if isinstance(value, kinds) else ParameterTypeError
+            raise kind(f"{name} takes finite numbers, not {value!r}")
 
 
 def linspace(

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...errors import (
     AxisError,
+    AxisTypeError,
     MemoryLimitError,
     ParameterError,
     ParameterTypeError,
-    UnsupportedError,
 )
 from ...expr import build
 from ...expr.piecewise.build import rolled
@@ -93,7 +93,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     a : array
         The values.
     repeats : int, or sequence of int
-        How often: one number, or one for each.
+        How often: one number, or one for each. Those that are lazy are computed at once.
     axis : int, optional
         Along which axis; all elements in C order where it is left out.
 
@@ -115,11 +115,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     array = array_of(a)
     if axis is None:
         array, axis = array.reshape(-1), 0
+    array = array if array.ndim else array.reshape(1)  # as NumPy has it
     k = build.check_axis(axis, array.ndim)
     if isinstance(repeats, Array):
-        raise UnsupportedError(
-            "repeat takes integers that are known: their sum is the length (repeats.compute())"
-        )
+        repeats = np.asarray(repeats)  # their sum is the length
     counts = _integers("repeats", repeats)
     if any(n < 0 for n in counts):
         raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")
@@ -221,8 +220,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
            [1, 3]])
     """
     array = array_of(m)
-    if len(axes) != 2:
-        raise AxisError(f"rot90 takes two axes, not {axes!r}")
+    if not isinstance(axes, (tuple, list, np.ndarray)) or len(axes) != 2:
+        raise AxisTypeError(f"rot90 takes two axes, not {axes!r}")
     first, second = (build.check_axis(one, array.ndim) for one in axes)
     if first == second:
         raise AxisError(f"rot90 takes two different axes, not {axes!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError, UnsupportedError
+from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
 
@@ -54,12 +54,16 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 
 def _cuts(value: Any) -> int | list[int]:
-    if isinstance(value, Array):
-        raise UnsupportedError("the places of cuts must be known: indices.compute()")
     try:
         return operator.index(value)
     except TypeError:
-        return [operator.index(one) for one in np.asarray(value).tolist()]
+        several = np.asarray(value).tolist()
+    try:
+        return [operator.index(one) for one in several]
+    except TypeError as err:
+        raise ParameterTypeError(
+            f"cuts are a number of pieces, or the places between them, not {value!r}"
+        ) from err
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:

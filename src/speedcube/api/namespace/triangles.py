@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MemoryLimitError, ShapeError, ShapeTypeError
+from ...errors import MemoryLimitError, ParameterTypeError, ShapeError, ShapeTypeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..creation import coordinate, full
@@ -126,6 +126,8 @@ def _with_axes(name: str, m: Any) -> tuple[Array, tuple[int, ...]]:
 def _made(numpys: Callable[..., Any], n: int, k: int, m: int | None) -> tuple[Array, ...]:
     try:
         return tuple(asarray(index) for index in numpys(n, k, m))
+    except (TypeError, ValueError) as err:
+        raise ParameterTypeError(f"{numpys.__name__} takes integers: {err}") from err
     except MemoryError as err:
         raise MemoryLimitError(
             f"{numpys.__name__}: {n} x {n if m is None else m} are too many for memory; "
