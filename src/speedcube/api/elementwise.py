@@ -94,6 +94,9 @@ def round(a: Any, /, decimals: int = 0, out: Any = None) -> Array:
     return array_of(a).round(decimals, out)
 
 
+around = round
+
+
 def _table(text: str) -> dict[str, tuple[str, str, str]]:
     """Operation, line and example of each name of a table."""
     lines = text.strip().splitlines()

@@ -138,6 +138,50 @@ def _sinc(x: Any) -> Array:
     return elementwise("divide", elementwise("sin", angle), angle)
 
 
+def isnull(values: Any) -> Array:
+    """Whether it is NaN, of any dtype: Dask's name, as pandas has it.
+
+    Parameters
+    ----------
+    values : array_like
+        Any shape; integers and bool are never.
+
+    Returns
+    -------
+    Array
+        Of bool.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.isnull([1.0, float("nan")]).compute()
+    array([False,  True])
+    """
+    return elementwise("isnan", array_of(values))
+
+
+def notnull(values: Any) -> Array:
+    """Whether it is not NaN, of any dtype: Dask's name, as pandas has it.
+
+    Parameters
+    ----------
+    values : array_like
+        Any shape; integers and bool always are not.
+
+    Returns
+    -------
+    Array
+        Of bool.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.notnull([1.0, float("nan")]).compute()
+    array([ True, False])
+    """
+    return elementwise("logical_not", isnull(values))
+
+
 def _one(name: str, rule: Any, line: str, example: str) -> Any:
     return unary(name, rule, documented(line, 1, f"sc.{name}({example}"))
 
