@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError, ShapeError
+from ...errors import ParameterError, ParameterZeroError, ShapeError
 from ...expr import build
+from ...expr.nodes import Stored
 from ..array import Array, array_of, elementwise
 from ..methods.keywords import axis_of, put
 from ..shapes import broadcast_to
@@ -67,12 +68,15 @@ def average(
     Returns
     -------
     Array, or a tuple of two
-        The average, and the sum of weights. Weights that sum to 0 give NaN, where NumPy refuses.
+        The average, and the sum of weights. It is NaN where weights that are still to be computed
+        sum to 0.
 
     Raises
     ------
     ShapeError
         Where weights do not fit.
+    ParameterZeroError
+        Where weights that are in memory sum to 0; it is a ZeroDivisionError.
 
     Examples
     --------
@@ -92,8 +96,16 @@ def average(
         weight = weight.astype("float64")
     product = elementwise("multiply", array, weight)
     scale = weight.sum(axis, product.dtype, keepdims=keepdims)
+    if _in_memory(weights) and scale.size and not bool(scale.all()):
+        raise ParameterZeroError("average: weights sum to 0, so that there is nothing to divide by")
     mean = elementwise("divide", product.sum(axis, keepdims=keepdims), scale)
     return (mean, scale) if returned else mean
+
+
+def _in_memory(weights: Any) -> bool:
+    return not isinstance(weights, Array) or isinstance(
+        getattr(weights._expr, "source", None), Stored
+    )
 
 
 def _weights(array: Array, weights: Any, axis: Any) -> Array:
