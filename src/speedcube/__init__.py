@@ -25,6 +25,7 @@ from .api.elementwise import (
     arctan,
     arctan2,
     arctanh,
+    around,
     asin,
     asinh,
     atan,
@@ -101,14 +102,17 @@ from .api.functions.comparing import (
     allclose,
     array_equal,
     array_equiv,
+    asarray_chkfinite,
     isclose,
     iscomplex,
     isreal,
     nan_to_num,
     real_if_close,
 )
+from .api.functions.covariances import corrcoef, cov
 from .api.functions.differences import diff, ediff1d, gradient, trapezoid
 from .api.functions.extremes import nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmin
+from .api.functions.fitting import poly, polydiv, polyfit, trim_zeros
 from .api.functions.floats import (
     copysign,
     deg2rad,
@@ -121,9 +125,11 @@ from .api.functions.floats import (
     fmod,
     heaviside,
     isneginf,
+    isnull,
     isposinf,
     logaddexp,
     logaddexp2,
+    notnull,
     rad2deg,
     radians,
     reciprocal,
@@ -132,13 +138,33 @@ from .api.functions.floats import (
 from .api.functions.nans import nanmean, nanprod, nanstd, nansum, nanvar
 from .api.functions.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from .api.functions.signals import convolve, correlate, interp, unwrap
-from .api.functions.statistics import average, corrcoef, cov, ptp
+from .api.functions.statistics import average, moment, ptp
+from .api.functions.walks import (
+    apply_along_axis,
+    apply_over_axes,
+    fromiter,
+    iterable,
+    piecewise,
+    vectorize,
+)
 from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from .api.functions.words import cross, divmod, frexp, ldexp, modf, nextafter, spacing
 from .api.indexing.choosing import choose, select, where
+from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
+from .api.indexing.own_memory import may_share_memory, shares_memory
 from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
-from .api.joining import append, column_stack, concat, concatenate, dstack, hstack, stack, vstack
+from .api.joining import (
+    append,
+    column_stack,
+    concat,
+    concatenate,
+    dstack,
+    hstack,
+    row_stack,
+    stack,
+    vstack,
+)
 from .api.missing.messages import missing_name as _missing_name
 from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
@@ -183,6 +209,8 @@ __all__ = [
     "amin",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arccos",
     "arccosh",
     "arcsin",
@@ -193,10 +221,12 @@ __all__ = [
     "argmax",
     "argmin",
     "argwhere",
+    "around",
     "array",
     "array_equal",
     "array_equiv",
     "asarray",
+    "asarray_chkfinite",
     "asin",
     "asinh",
     "atan",
@@ -271,6 +301,7 @@ __all__ = [
     "from_dask_array",
     "from_dlpack",
     "from_npy",
+    "fromiter",
     "full",
     "gammaln",
     "gradient",
@@ -290,8 +321,10 @@ __all__ = [
     "isinf",
     "isnan",
     "isneginf",
+    "isnull",
     "isposinf",
     "isreal",
+    "iterable",
     "kaiser",
     "ladder",
     "ldexp",
@@ -308,14 +341,17 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "mask_indices",
     "matmul",
     "max",
     "maximum",
+    "may_share_memory",
     "mean",
     "min",
     "minimum",
     "mod",
     "modf",
+    "moment",
     "multiply",
     "nan_to_num",
     "nanargmax",
@@ -333,13 +369,18 @@ __all__ = [
     "nextafter",
     "nonzero",
     "not_equal",
+    "notnull",
     "on",
     "ones",
     "packbits",
     "persist",
+    "piecewise",
     "place",
+    "poly",
     "polyadd",
     "polyder",
+    "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -356,6 +397,7 @@ __all__ = [
     "radians",
     "random",
     "ravel",
+    "ravel_multi_index",
     "real_if_close",
     "reciprocal",
     "remainder",
@@ -363,7 +405,9 @@ __all__ = [
     "right_shift",
     "rint",
     "round",
+    "row_stack",
     "select",
+    "shares_memory",
     "sigmoid",
     "sign",
     "signbit",
@@ -383,14 +427,17 @@ __all__ = [
     "tan",
     "tanh",
     "trapezoid",
+    "trim_zeros",
     "true_divide",
     "trunc",
     "unpackbits",
+    "unravel_index",
     "unwrap",
     "vander",
     "var",
     "vdot",
     "vecdot",
+    "vectorize",
     "vstack",
     "where",
     "zeros",

@@ -10,7 +10,8 @@
     ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
     ├── MissingError        (AttributeError)   a name that NumPy's object has and ours cannot
     ├── ParameterError      (ValueError)       a parameter outside its domain
-    │   └── ParameterTypeError (also TypeError)  a parameter that is not of a type it can have
+    │   ├── ParameterTypeError (also TypeError)  a parameter that is not of a type it can have
+    │   └── ParameterZeroError (also ZeroDivisionError)  weights that sum to 0
     ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
     ├── RungError           (RuntimeError)     a rung that this machine lacks
     ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
@@ -81,6 +82,10 @@ class UnsupportedError(SpeedcubeError, TypeError):
 
 class ParameterError(SpeedcubeError, ValueError):
     """A parameter outside its domain."""
+
+
+class ParameterZeroError(ParameterError, ZeroDivisionError):
+    """Weights that sum to 0, for which NumPy raises ZeroDivisionError."""
 
 
 class ParameterTypeError(ParameterError, TypeError):

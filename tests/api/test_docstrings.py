@@ -13,10 +13,13 @@ import pytest
 
 import speedcube as sc
 
-# What NumPy's functions take, and ours do not: where a result is written, and how NumPy computes.
-NUMPYS: set[str] = {"out", "where", "casting", "order", "dtype", "subok", "signature", "like"}
-NUMPYS |= {"axes", "axis", "keepdims", "kwargs"}  # of its products and of clip
-OURS: Final = {"sinc": ["out"]}  # by place, as all functions of each element have it
+# What some of NumPy's functions take, and ours do not: matrices have their products later.
+LACKING: Final = {
+    "matmul": ["out", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok"],
+    "vecdot": ["out", "axes", "keepdims", "casting", "order", "dtype", "subok"],
+}
+# The keywords of clip's minimum and maximum, which NumPy hands on without a name.
+OF_UFUNCS: Final = ["where", "casting", "order", "dtype", "subok"]
 # Names that are no functions of ours: NumPy's own classes and numbers, modules, objects.
 NO_FUNCTIONS: Final = (type, np.dtype, float, type(None), type(np))
 
@@ -75,16 +78,26 @@ def test_a_docstring_has_numpydocs_sections(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, _ in functions() if hasattr(np, n)])
 def test_a_signature_is_numpys(name: str) -> None:
-    """The names of NumPy's parameters in NumPy's order; what we have besides is by name only."""
-    ours = list(inspect.signature(getattr(sc, name)).parameters.values())
-    numpys = list(inspect.signature(getattr(np, name)).parameters.values())
-    known = {one.name: one for one in ours}
-    missing = [one.name for one in numpys if one.name not in known]
-    assert set(missing) <= NUMPYS
+    """NumPy's parameters in NumPy's order, by place and by name; ours besides are by name only.
+
+    The Array API has some by place alone that NumPy has by name, too; ufuncs choose their kernel by
+    ``signature``, and ours have one.
+    """
+    ours = inspect.signature(getattr(sc, name)).parameters
+    numpys = inspect.signature(getattr(np, name)).parameters
+    lacking = {"signature", *LACKING.get(name, ())}
+    if name == "clip":
+        lacking.add("kwargs")
+        assert set(OF_UFUNCS) <= set(ours)
+    assert set(numpys) - set(ours) <= lacking
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    theirs = [one.name for one in numpys if one.kind in by_place and one.name in known]
-    placed = [one.name for one in ours if one.kind in by_place]
-    assert placed == theirs + OURS.get(name, [])
-    for one in numpys:
-        if one.name in known and one.default is inspect.Parameter.empty:
-            assert known[one.name].default is inspect.Parameter.empty
+    placed, theirs = (
+        [one.name for one in known.values() if one.kind in by_place and one.name not in lacking]
+        for known in (ours, numpys)
+    )
+    assert placed == theirs
+    for one in numpys.values():
+        if one.name in ours:
+            assert ours[one.name].kind == one.kind
+            required = one.default is inspect.Parameter.empty
+            assert not required or ours[one.name].default is inspect.Parameter.empty

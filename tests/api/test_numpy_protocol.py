@@ -146,7 +146,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "norm": (lambda: np.linalg.norm(X), r"numpy\.linalg\.norm has no twin.*" + WAY_OUT),
     "to Dask": (lambda: np.histogram(X), r"give it to Dask \(x\.to_dask_array\(\)\)"),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), "out= takes an array of ours"),
-    "casting": (lambda: np.add(X, 1, casting="no"), r"numpy\.add .* takes no casting="),
+    "signature": (
+        lambda: np.add(X, 1, signature="dd->d"),
+        r"numpy\.add .* takes no signature=",
+    ),
     "ufunc": (lambda: np.gcd(X, 1), r"numpy\.gcd has no twin.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),

@@ -8,6 +8,7 @@ from ..errors import ShapeError
 from ..expr import build, reductions
 from ..interop.chunks import reduced
 from .array import Array, array_of, elementwise
+from .methods.keywords import put
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
@@ -50,13 +51,15 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     return Array(reductions.dot(product._expr, -1), gpu=product._gpu, hint=grid)
 
 
-def dot(a: Any, b: Any) -> Array:
+def dot(a: Any, b: Any, out: Any = None) -> Array:
     """Multiply two vectors: their dot product, an exact sum rounded once.
 
     Parameters
     ----------
     a, b : array
         Two vectors; or a number and an array, which is multiplied by it.
+    out : Array, optional
+        Takes the result.
 
     Returns
     -------
@@ -75,8 +78,8 @@ def dot(a: Any, b: Any) -> Array:
     """
     x, y = array_of(a), array_of(b)
     if not x.shape or not y.shape:
-        return elementwise("multiply", a, b)
-    return _of_vectors("dot", x, y)
+        return put(out, elementwise("multiply", a, b), "dot")
+    return put(out, _of_vectors("dot", x, y), "dot")
 
 
 def vdot(a: Any, b: Any, /) -> Array:

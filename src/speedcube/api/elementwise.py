@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ParameterError
 from .array import Array, array_of, elementwise
 from .functions.table import OF_ONE, OF_TWO
-from .functions.ufuncs import binary, documented, unary
+from .functions.ufuncs import binary, documented, told, unary
 
 
 def where(condition: Any, x: Any, y: Any) -> Array:
@@ -19,13 +19,17 @@ def where(condition: Any, x: Any, y: Any) -> Array:
 
 def clip(
     a: Any,
-    /,
     a_min: Any = None,
     a_max: Any = None,
     out: Any = None,
     *,
     min: Any = None,
     max: Any = None,
+    where: Any = True,
+    casting: Any = "same_kind",
+    order: Any = "K",
+    dtype: Any = None,
+    subok: bool = True,
 ) -> Array:
     """Elements held between two limits.
 
@@ -40,6 +44,8 @@ def clip(
         Takes the result.
     min, max : array_like, optional
         The Array API's words for `a_min` and `a_max`.
+    where, casting, order, dtype, subok : optional
+        As in `minimum`.
 
     Returns
     -------
@@ -60,10 +66,18 @@ def clip(
     for word, one, other in (("min", a_min, min), ("max", a_max, max)):
         if one is not None and other is not None:
             raise ParameterError(f"clip: a_{word} and {word} are one thing: give one of them")
-    return array_of(a).clip(min if a_min is None else a_min, max if a_max is None else a_max, out)
+    low, high = min if a_min is None else a_min, max if a_max is None else a_max
+    keywords = (where, casting, order, dtype)
+    if where is True and keywords[1:] == ("same_kind", "K", None):
+        return array_of(a).clip(low, high, out)
+
+    def held(x: Any, *limits: Any) -> Array:
+        return array_of(x).clip(*limits)
+
+    return told("clip", held, (a, low, high), out, *keywords)
 
 
-def round(a: Any, /, decimals: int = 0, out: Any = None) -> Array:
+def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """The nearest number of so many decimals, ties to even.
 
     As NumPy does: multiplied by a power of ten, rounded, divided by it; so the last decimal may be
@@ -92,6 +106,9 @@ def round(a: Any, /, decimals: int = 0, out: Any = None) -> Array:
     array([ 20,  20, -20])
     """
     return array_of(a).round(decimals, out)
+
+
+around = round
 
 
 def _table(text: str) -> dict[str, tuple[str, str, str]]:

@@ -173,6 +173,9 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return concatenate([_of_axes(one, 2) for one in several], 0, dtype=dtype, casting=casting)
 
 
+row_stack = vstack
+
+
 def dstack(tup: Any) -> Array:
     """Put arrays behind each other: along the third axis; a vector is a row.
 

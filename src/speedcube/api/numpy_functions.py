@@ -15,28 +15,35 @@ from .array import Array
 from .functions import (
     bits,
     comparing,
+    covariances,
     differences,
     extremes,
+    fitting,
     floats,
     nans,
     polynomials,
     signals,
     statistics,
+    walks,
     windows,
     words,
 )
-from .indexing import choosing, putting, searching
+from .indexing import choosing, flat, own_memory, putting, searching
 from .methods.numpy_protocol import register
 
 # Modules whose functions have NumPy's names and arguments.
 _TOPICS: Final = (
-    *(bits, comparing, differences, extremes, floats, nans),
+    *(bits, comparing, covariances, differences, extremes, fitting, floats, nans),
     *(polynomials, signals, statistics, windows, words),
 )
 
 
 def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
     return dot.vecdot(x1, x2, axis=axis)
+
+
+def _shares(a: Any, b: Any, max_work: int = 0) -> bool:
+    return own_memory.may_share_memory(a, b)
 
 
 register(
@@ -78,6 +85,14 @@ register(
             for name, function in vars(topic).items()
             if getattr(function, "__module__", "").startswith(functions.__name__)
             and callable(getattr(np, name, None))
+        },
+        np.may_share_memory: _shares,
+        np.ravel_multi_index: flat.ravel_multi_index,
+        np.shares_memory: _shares,
+        np.unravel_index: flat.unravel_index,
+        **{
+            getattr(np, name): getattr(walks, name)
+            for name in ("apply_along_axis", "apply_over_axes", "piecewise")
         },
         np.append: joining.append,
         np.round: elementwise.round,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,79 @@ def test_an_axis_error_travels() -> None:
         np.sum(X, axis=5)
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "other", None])
+@pytest.mark.parametrize("dtype", [None, "int32", "float32", "float64"])
+@pytest.mark.parametrize("ufunc", [np.add, np.sqrt, np.less, np.divmod])
+def test_casting_is_numpys(ufunc: Any, dtype: Any, casting: Any) -> None:
+    count = ufunc.nin
+    for kinds in (("float32", "float64"), ("int64", "int64"), ("float64", "float64")):
+        if dtype == "int32" and ufunc in (np.sqrt, np.less):
+            continue  # whose errors and whose common dtype are others
+        given = [np.arange(1, 4).astype(kind) for kind in kinds][:count]
+        keywords = {"casting": casting, "dtype": bool if ufunc is np.less else dtype}
+        wanted: Any = None
+        with suppress(TypeError, ValueError):
+            wanted = ufunc(*given, **keywords)
+        if wanted is None:
+            with pytest.raises((TypeError, ValueError)):
+                ufunc(*map(sc.asarray, given), **keywords)
+            continue
+        ours = ufunc(*map(sc.asarray, given), **keywords)
+        for one, theirs in zip(np.atleast_1d(ours), np.atleast_1d(wanted), strict=True):
+            np.testing.assert_array_equal(np.asarray(one), theirs, str((kinds, keywords)))
+
+
+def test_casting_rules_what_out_takes() -> None:
+    whole = sc.zeros((3, 4), "int32")
+    with pytest.raises(TypeError, match="same_kind does not cast to int32"):
+        np.sqrt(X, out=whole)
+    assert np.sqrt(X, out=whole, casting="unsafe") is whole
+    np.testing.assert_array_equal(whole.compute(), np.sqrt(N).astype("int32"))
+    narrow = sc.zeros((3, 4), "float32")
+    with pytest.raises(TypeError, match="rule safe"):
+        np.add(X, 1, out=narrow, casting="safe")
+
+
+def test_two_results_are_written_into_two_arrays() -> None:
+    first, second = sc.zeros((3, 4)), sc.zeros((3, 4))
+    assert np.divmod(X, 5, out=(first, second))[1] is second
+    np.testing.assert_array_equal(first.compute(), N // 5)
+    np.testing.assert_array_equal(second.compute(), N % 5)
+    whole = np.modf(X / 4, where=MASK)[1]
+    np.testing.assert_array_equal(whole.compute(), np.where(MASK, np.trunc(N / 4), 0))
+    fraction, exponent = np.frexp(X, out=(None, sc.zeros((3, 4), "int64")))
+    np.testing.assert_array_equal(np.ldexp(fraction, exponent).compute(), N)
+    with pytest.raises(ValueError, match="tuple of two arrays"):
+        sc.modf(X, first)
+
+
+def test_clip_takes_what_minimum_takes() -> None:
+    out, numpys = sc.full((3, 4), 7.0), np.full((3, 4), 7.0)
+    np.clip(X, 2, 5, out=out, where=sc.asarray(MASK))
+    np.testing.assert_array_equal(out.compute(), np.clip(N, 2, 5, out=numpys, where=MASK))
+    assert sc.clip(X, 1, 3, dtype="float32").dtype == np.float32
+    with pytest.raises(TypeError):
+        sc.clip(X, 1, 3, dtype="float32", casting="safe")
+    assert sc.clip(a=X, min=3).compute().min() == 3
+
+
+def test_a_line_of_nothing_but_nan_has_no_place() -> None:
+    values = np.array([[1.0, np.nan], [np.nan, np.nan]])
+    for name in ("nanargmin", "nanargmax"):
+        places = getattr(sc, name)(values, axis=1)
+        for ask in (places.compute, places.persist, places.tolist, lambda: np.asarray(places)):  # noqa: B023
+            with pytest.raises(ValueError, match=f"{name}: .*nothing but NaN"):
+                ask()
+        assert getattr(np, name)(sc.asarray(values)).compute() == 0
+        assert getattr(sc, name)(values[:1], axis=1).tolist() == [0]
+
+
+def test_weights_that_sum_to_zero_are_refused_where_they_are_known() -> None:
+    for weights, axis in (([1, -1, 0, 0], 1), ([[0.0] * 4] * 3, 0)):
+        for kind in (np.asarray, sc.asarray):
+            with pytest.raises(ZeroDivisionError):
+                np.average(kind(N), axis=axis, weights=kind(weights))
+    lazy = sc.average(X, axis=1, weights=sc.arange(4) * 0)
+    assert np.isnan(lazy.compute()).all()

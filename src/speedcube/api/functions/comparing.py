@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...errors import ShapeError
+from ...errors import ParameterError, ShapeError
 from ...expr import views
 from ...expr.nodes import const
 from ..array import Array, array_of, elementwise
+from ..devices import checked_order
 from .floats import either, floats, is_of_floats, magnitude
 
 
@@ -217,50 +217,6 @@ def iscomplex(x: Any) -> Array:
     return array._view(const(False, "bool", array.shape), array._grid)
 
 
-def isrealobj(x: Any) -> bool:
-    """Whether the dtype has no imaginary part: True of what becomes an array here.
-
-    Parameters
-    ----------
-    x : array_like
-        Any shape.
-
-    Returns
-    -------
-    bool
-        True, or an error of `asarray`.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.isrealobj([1.0])
-    True
-    """
-    return dtypes.check(array_of(x).dtype) in dtypes.ALL
-
-
-def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype has an imaginary part: False of what becomes an array here.
-
-    Parameters
-    ----------
-    x : array_like
-        Any shape.
-
-    Returns
-    -------
-    bool
-        False, or an error of `asarray`.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.iscomplexobj([1.0])
-    False
-    """
-    return not isrealobj(x)
-
-
 def real_if_close(a: Any, tol: float = 100) -> Array:
     """The real parts where imaginary ones are small: of numbers here, the numbers themselves.
 
@@ -283,3 +239,38 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
     array([1., 2.])
     """
     return array_of(a)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
+    """`asarray` of what has no NaN and no infinity: that is computed at once.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    dtype : dtype, optional
+        Of the result.
+    order : {"C", "F", "A", "K"}, optional
+        NumPy's word for the layout in memory; it decides no value.
+
+    Returns
+    -------
+    Array
+        The values.
+
+    Raises
+    ------
+    ParameterError
+        Where one is NaN or infinite.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.asarray_chkfinite([1.0, 2.0]).compute()
+    array([1., 2.])
+    """
+    checked_order("asarray_chkfinite", order)
+    array = array_of(a) if dtype is None else array_of(a).astype(dtype)
+    if is_of_floats(array) and not bool(elementwise("isfinite", array).all()):
+        raise ParameterError("asarray_chkfinite: the array holds NaN or infinities")
+    return array

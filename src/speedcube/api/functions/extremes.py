@@ -5,9 +5,40 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...errors import ParameterError
 from ..array import Array, array_of, elementwise
 from ..methods.keywords import put
 from .floats import either, is_of_floats
+
+
+class Found(Array):
+    """Places, of which -1 is none: refused by what asks for values."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, places: Array, function: str) -> None:
+        super().__init__(places._expr, gpu=places._gpu, hint=places._grid)
+        self._function = function
+
+    def compute(self, *args: Any, **keywords: Any) -> Any:
+        """The values, or `ParameterError`, a ValueError."""
+        plain: Any = super()
+        return self._checked(plain.compute(*args, **keywords))
+
+    def persist(self, *args: Any, **keywords: Any) -> Any:
+        """The same array with its values in memory."""
+        plain: Any = super()
+        held: Array = plain.persist(*args, **keywords)
+        self._checked(held.compute())
+        return held
+
+    def _checked(self, values: Any) -> Any:
+        if (values < 0).any():
+            raise ParameterError(
+                f"{self._function}: a line has nothing but NaN, so that no place is its extreme; "
+                "speedcube.where(speedcube.isnan(x), value, x) gives it one"
+            )
+        return values
 
 
 def without_nan(array: Array, value: float) -> Array:
@@ -96,7 +127,8 @@ def nanmax(
 def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The place of the first least element that is no NaN.
 
-    NumPy refuses a line of nothing but NaN; here it has the place -1, for nothing is computed yet.
+    A line of nothing but NaN has none: a ValueError where the places are computed. In a larger
+    expression such a place is -1.
 
     Parameters
     ----------
@@ -126,7 +158,8 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The place of the first greatest element that is no NaN.
 
-    NumPy refuses a line of nothing but NaN; here it has the place -1, for nothing is computed yet.
+    A line of nothing but NaN has none: a ValueError where the places are computed. In a larger
+    expression such a place is -1.
 
     Parameters
     ----------
@@ -227,4 +260,5 @@ def _place(op: str, a: Any, neutral: float, axis: Any, keepdims: bool) -> Array:
     place: Array = getattr(known, op)(axis, keepdims=keepdims)
     if known is array:
         return place
-    return either(elementwise("isnan", array).all(axis, keepdims=keepdims), -1, place)
+    place = either(elementwise("isnan", array).all(axis, keepdims=keepdims), -1, place)
+    return Found(place, f"nan{op}")

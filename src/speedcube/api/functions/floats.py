@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ... import dtypes
 from ..array import Array, array_of, elementwise
-from .ufuncs import binary, documented, unary
+from .ufuncs import binary, documented, plain, unary
 
 _LOG2_E: Final = 1.4426950408889634
 
@@ -145,8 +145,56 @@ def _sinc(x: Any) -> Array:
     return elementwise("divide", elementwise("sin", angle), angle)
 
 
+def isnull(values: Any) -> Array:
+    """Whether it is NaN, of any dtype: Dask's name, as pandas has it.
+
+    Parameters
+    ----------
+    values : array_like
+        Any shape; integers and bool are never.
+
+    Returns
+    -------
+    Array
+        Of bool.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.isnull([1.0, float("nan")]).compute()
+    array([False,  True])
+    """
+    return elementwise("isnan", array_of(values))
+
+
+def notnull(values: Any) -> Array:
+    """Whether it is not NaN, of any dtype: Dask's name, as pandas has it.
+
+    Parameters
+    ----------
+    values : array_like
+        Any shape; integers and bool always are not.
+
+    Returns
+    -------
+    Array
+        Of bool.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.notnull([1.0, float("nan")]).compute()
+    array([ True, False])
+    """
+    return elementwise("logical_not", isnull(values))
+
+
 def _one(name: str, rule: Any, line: str, example: str) -> Any:
     return unary(name, rule, documented(line, 1, f"sc.{name}({example}"))
+
+
+def _alone(name: str, rule: Any, takes_out: bool, line: str, example: str) -> Any:
+    return plain(name, rule, line, f"sc.{name}({example}", takes_out)
 
 
 def _two(name: str, rule: Any, line: str, example: str) -> Any:
@@ -174,20 +222,20 @@ reciprocal = _one(
     "reciprocal", _reciprocal, "``1 / x``, of integers truncated to an integer.",
     "[2.0, -4.0]) -> array([ 0.5 , -0.25])",
 )  # fmt: skip
-isposinf = _one(
-    "isposinf", _isposinf, "Whether it is plus infinity.",
+isposinf = _alone(
+    "isposinf", _isposinf, True, "Whether it is plus infinity.",
     '[1.0, float("inf"), -float("inf")]) -> array([False,  True, False])',
 )  # fmt: skip
-isneginf = _one(
-    "isneginf", _isneginf, "Whether it is minus infinity.",
+isneginf = _alone(
+    "isneginf", _isneginf, True, "Whether it is minus infinity.",
     '[1.0, float("inf"), -float("inf")]) -> array([False, False,  True])',
 )  # fmt: skip
-fix = _one(
-    "fix", _fix, "The whole number next to `x` on the side of 0.",
+fix = _alone(
+    "fix", _fix, True, "The whole number next to `x` on the side of 0.",
     "[2.7, -2.7]) -> array([ 2., -2.])",
 )  # fmt: skip
-sinc = _one(
-    "sinc", _sinc, "``sin(pi * x) / (pi * x)``, 1 at 0.",
+sinc = _alone(
+    "sinc", _sinc, False, "``sin(pi * x) / (pi * x)``, 1 at 0.",
     "[0.0, 0.5]) -> array([1.        , 0.63661977])",
 )  # fmt: skip
 fmin = _two(

@@ -17,7 +17,8 @@ from .floats import floats
 from .signals import convolve
 
 
-def _line(p: Any) -> Array:
+def line(p: Any) -> Array:
+    """Coefficients along one axis; a number is one of them."""
     array = array_of(p)
     return array.reshape(1) if not array.ndim else array
 
@@ -43,11 +44,11 @@ def polyval(p: Any, x: Any) -> Array:
     >>> sc.polyval([3, 0, 1], [0, 5]).compute()
     array([ 1, 76])
     """
-    array, line = array_of(x), _line(p)
+    array, coefficients = array_of(x), line(p)
     truth = array.dtype == bool
     value = elementwise("logical_and" if truth else "multiply", array, False if truth else 0)
-    for k in range(len(line)):
-        value = elementwise("add", elementwise("multiply", value, array), line[k])
+    for k in range(len(coefficients)):
+        value = elementwise("add", elementwise("multiply", value, array), coefficients[k])
     return value
 
 
@@ -97,7 +98,7 @@ def polysub(a1: Any, a2: Any) -> Array:
 
 def _level(*polynomials: Any) -> list[Array]:
     """Polynomials with zeros in front, so that they are as long as the longest."""
-    lines = [_line(one) for one in polynomials]
+    lines = [line(one) for one in polynomials]
     longest = max(map(len, lines))
     return [pad(one, (longest - len(one), 0)) if len(one) < longest else one for one in lines]
 
@@ -121,7 +122,7 @@ def polymul(a1: Any, a2: Any) -> Array:
     >>> sc.polymul([1, 2], [9, 5, 4]).compute()
     array([ 9, 23, 14,  8])
     """
-    return convolve(_line(a1), _line(a2))
+    return convolve(line(a1), line(a2))
 
 
 def polyder(p: Any, m: int = 1) -> Array:
@@ -145,13 +146,13 @@ def polyder(p: Any, m: int = 1) -> Array:
     >>> sc.polyder([1, 1, 1, 1]).compute()
     array([3, 2, 1])
     """
-    line = _line(p)
-    if build.check_integer("m", m) < 0:
+    left = line(p)
+    times = build.check_integer("m", m)
+    if times < 0:
         raise ParameterError(f"polyder: m is how often, 0 or more, not {m}")
-    for _ in range(build.check_integer("m", m)):
-        count = len(line)
-        line = line[:-1] * asarray(np.arange(count - 1, 0, -1))
-    return line
+    for _ in range(times):
+        left = left[:-1] * asarray(np.arange(len(left) - 1, 0, -1))
+    return left
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
@@ -177,7 +178,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     >>> sc.polyint([6.0, 2.0, 1.0]).compute()
     array([2., 1., 1., 0.])
     """
-    line, times = _line(p), build.check_integer("m", m)
+    grown, times = line(p), build.check_integer("m", m)
     if times < 0:
         raise ParameterError(f"polyint: m is how often, 0 or more, not {m}")
     given = np.zeros(max(times, 1)) if k is None else np.atleast_1d(np.asarray(array_of(k) * 1.0))
@@ -185,9 +186,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     if len(constants) < times:
         raise ParameterError(f"polyint: {times} constants are needed, and k has {len(constants)}")
     for place in range(times):
-        divided = floats(line) / asarray(np.arange(len(line), 0, -1, dtype=float))
-        line = concatenate([divided, asarray(constants[place : place + 1]).astype(divided.dtype)])
-    return line
+        divided = floats(grown) / asarray(np.arange(len(grown), 0, -1, dtype=float))
+        last = asarray(constants[place : place + 1]).astype(divided.dtype)
+        grown = concatenate([divided, last])
+    return grown
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
@@ -228,9 +230,9 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     count = len(array) if N is None else int(N)
     if count < 0:
         raise ParameterError(f"vander: N is 0 or more, not {count}")
-    line = array.astype(dtypes.promote(array._expr.dtype, "int64"))
-    powers = [elementwise("add", elementwise("multiply", line, 0), 1).astype(line.dtype)]
+    bases = array.astype(dtypes.promote(array._expr.dtype, "int64"))
+    powers = [elementwise("add", elementwise("multiply", bases, 0), 1).astype(bases.dtype)]
     while len(powers) < count:
-        powers.append(elementwise("multiply", powers[-1], line))
+        powers.append(elementwise("multiply", powers[-1], bases))
     columns = powers[:count] if increasing else powers[:count][::-1]
-    return stack(columns, 1) if columns else line.reshape(-1, 1)[:, :0]
+    return stack(columns, 1) if columns else bases.reshape(-1, 1)[:, :0]

@@ -1,4 +1,4 @@
-"""Spans, weighted means, covariances and correlations."""
+"""Spans, weighted means and moments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
+from ...errors import ParameterError, ParameterZeroError, ShapeError
 from ...expr import build
+from ...expr.nodes import Stored
 from ..array import Array, array_of, elementwise
-from ..dot import vecdot
-from ..joining import concatenate
 from ..methods.keywords import axis_of, put
 from ..shapes import broadcast_to
 from .floats import floats
@@ -69,12 +68,15 @@ def average(
     Returns
     -------
     Array, or a tuple of two
-        The average, and the sum of weights. Weights that sum to 0 give NaN, where NumPy refuses.
+        The average, and the sum of weights. It is NaN where weights that are still to be computed
+        sum to 0.
 
     Raises
     ------
     ShapeError
         Where weights do not fit.
+    ParameterZeroError
+        Where weights that are in memory sum to 0; it is a ZeroDivisionError.
 
     Examples
     --------
@@ -94,8 +96,16 @@ def average(
         weight = weight.astype("float64")
     product = elementwise("multiply", array, weight)
     scale = weight.sum(axis, product.dtype, keepdims=keepdims)
+    if _in_memory(weights) and scale.size and not bool(scale.all()):
+        raise ParameterZeroError("average: weights sum to 0, so that there is nothing to divide by")
     mean = elementwise("divide", product.sum(axis, keepdims=keepdims), scale)
     return (mean, scale) if returned else mean
+
+
+def _in_memory(weights: Any) -> bool:
+    return not isinstance(weights, Array) or isinstance(
+        getattr(weights._expr, "source", None), Stored
+    )
 
 
 def _weights(array: Array, weights: Any, axis: Any) -> Array:
@@ -121,138 +131,58 @@ def _weights(array: Array, weights: Any, axis: Any) -> Array:
     return broadcast_to(lines, array.shape)
 
 
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
+def moment(
+    a: Any,
+    order: int,
+    axis: Any = None,
     dtype: Any = None,
+    keepdims: bool = False,
+    ddof: float = 0,
+    out: Any = None,
 ) -> Array:
-    """The covariances of variables: exact sums of the rounded products of deviations from means.
+    """The mean of a power of the deviations from the mean: Dask's name.
 
     Parameters
     ----------
-    m : array_like
-        Observations of one variable, or variables times observations.
-    y : array_like, optional
-        More variables.
-    rowvar : bool
-        Whether a row is a variable; else a column.
-    bias : bool
-        Whether the divisor is the count, else one less.
-    ddof : int, optional
-        What is taken off the count, instead of `bias`.
-    fweights, aweights : array_like, optional
-        How often an observation counts, and its weight.
+    a : array_like
+        Any shape.
+    order : int
+        The power: 2 gives the variance.
+    axis : int or tuple of int, optional
+        What is folded; all axes by default.
     dtype : dtype, optional
-        Of the result.
+        Of the result, one of floats.
+    keepdims : bool
+        Whether folded axes stay, with size one.
+    ddof : float
+        What is taken off the count.
+    out : Array, optional
+        Takes the result.
 
     Returns
     -------
     Array
-        A matrix; a number for one variable.
+        Exact sums of the powers of rounded deviations; 1 and 0 for the powers 0 and 1.
 
     Raises
     ------
     ParameterError
-        Where an argument has more axes than it may, or a weight does not fit.
+        For a power below 0, or a fraction.
 
     Examples
     --------
     >>> import speedcube as sc
-    >>> sc.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).compute()
-    array([[ 1., -1.],
-           [-1.,  1.]])
+    >>> sc.moment([1.0, 2.0, 6.0], 3).compute()
+    np.float64(6.0)
     """
-    x = _variables("cov", m, y, rowvar, dtype)
-    taken = (0 if bias else 1) if ddof is None else ddof
-    if not isinstance(taken, (int, float, np.number)) or not np.rint(taken) == taken:
-        raise ParameterTypeError(f"cov: ddof must be an integer, not {ddof!r}")
-    weight = _observed(x.shape[1], fweights, aweights)
-    if weight is None:
-        means, divisor = x.mean(1, keepdims=True), array_of(float(x.shape[1] - taken))
-    else:
-        total = weight.sum()
-        means = elementwise("divide", vecdot(x, weight), total)[:, None]
-        divisor = total - taken if aweights is None or not taken else (
-            total - taken * (weight * floats(aweights)).sum() / total
-        )  # fmt: skip
-    apart = x - means
-    weighted = apart if weight is None else apart * weight
-    products = elementwise("multiply", apart[:, None], weighted[None, :]).sum(-1)
-    held = elementwise("maximum", divisor.astype(products.dtype), 0.0)
-    result = elementwise("divide", products, held)
-    return result.reshape(()) if result.size == 1 else result
-
-
-def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
-    """Variables times observations, as floats."""
-    given = [array_of(m), *(() if y is None else (array_of(y),))]
-    if any(one.ndim > 2 for one in given):
-        raise ParameterError(f"{name} takes arrays of at most two axes")
-    name_of = "float64" if dtype is None else dtypes.check(dtype)
-    if not dtypes.is_float(name_of):
-        raise DTypeError(f"{name} has no dtype {name_of}: covariances are fractions")
-    rows = []
-    for k, one in enumerate(given):
-        turned = one.T if one.ndim == 2 and not rowvar and (k or one.shape[0] != 1) else one
-        rows.append((turned if turned.ndim == 2 else turned.reshape(1, -1)).astype(name_of))
-    return concatenate(rows) if len(rows) > 1 else rows[0]
-
-
-def _observed(count: int, fweights: Any, aweights: Any) -> Array | None:
-    """What each observation counts; None where that is 1."""
-    weight: Array | None = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
-            continue
-        one = array_of(given)
-        if one.ndim > 1 or one.size != count:
-            kind = ParameterError if one.ndim > 1 else ShapeError
-            raise kind(f"cov: {name} of shape {one.shape} for {count} observations")
-        known = np.empty(0) if isinstance(given, Array) else np.asarray(given)
-        if name == "fweights" and (known != np.rint(known)).any():
-            raise DTypeError("cov: fweights are how often an observation counts: integers")
-        if (known < 0).any():
-            raise ParameterError(f"cov: {name} must not be negative")
-        weight = floats(one) if weight is None else weight * floats(one)
-    return weight
-
-
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
-    """The correlations of variables: `cov` over the roots of its diagonal, held in -1 .. 1.
-
-    Parameters
-    ----------
-    x : array_like
-        Observations of one variable, or variables times observations.
-    y : array_like, optional
-        More variables.
-    rowvar : bool
-        Whether a row is a variable; else a column.
-    dtype : dtype, optional
-        Of the result.
-
-    Returns
-    -------
-    Array
-        A matrix; a number for one variable.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.corrcoef([0.0, 1.0, 2.0], [2.0, 1.0, 0.0]).compute()
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-    matrix = cov(x, y, rowvar, dtype=dtype)
-    if not matrix.ndim:
-        return elementwise("divide", matrix, matrix)
-    count = len(matrix)
-    spread = elementwise("sqrt", matrix.reshape(-1)[:: count + 1])
-    scaled = elementwise("divide", elementwise("divide", matrix, spread[:, None]), spread[None])
-    return scaled.clip(-1, 1)
+    if not isinstance(order, (int, np.integer)) or order < 0:
+        raise ParameterError(f"moment: order must be a whole number, 0 or more, not {order!r}")
+    array = floats(a) if dtype is None else floats(a).astype(dtype)
+    means = array.mean(axis, keepdims=True)
+    powers: Array = elementwise("subtract", array, means) ** int(order)
+    count = array.size // max(means.size, 1)
+    return put(
+        out,
+        elementwise("divide", powers.sum(axis, keepdims=keepdims), float(count - ddof)),
+        "moment",
+    )

@@ -1,94 +1,236 @@
-"""How a function that works element by element takes NumPy's keywords: ``out where dtype``."""
+"""How a function that works element by element takes NumPy's keywords: ``out where dtype``..."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError
+from ...errors import DTypeError, ParameterError
 from ..array import Array, array_of, elementwise
+from ..devices import checked_order
 from ..methods.keywords import converted, put
 
+Rule: TypeAlias = Callable[..., Array]
+
 _KEYWORDS: Final = """\
-    out : Array, optional
+    out : {out}, optional
         Takes the result: it has its values from now on, and keeps its shape and dtype.
     where : array_like of bool, optional
         Elements where it does not hold are those of `out`; without `out` they are 0.
+    casting : {{"no", "equiv", "safe", "same_kind", "unsafe"}}
+        How operands may be cast to `dtype`, and the result to that of `out`.
+    order : {{"C", "F", "A", "K"}}
+        NumPy's word for the layout in memory; it decides no value.
     dtype : dtype, optional
         What the operands are cast to before, and what is computed in.
+    subok : bool
+        NumPy's; it changes nothing here.
 """
 _OPERANDS: Final = {
     1: "    x : array_like\n        Any shape.\n",
     2: "    x1, x2 : array_like\n        Shapes that broadcast; dtypes combine as in NumPy.\n",
 }
+_OF_TWO: Final = _KEYWORDS.format(out="tuple of two Arrays")
+_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
-def documented(line: str, operands: int, example: str) -> str:
+def documented(line: str, operands: int, example: str, keywords: str | None = None) -> str:
     """The docstring of a function of so many ``operands``: ``example`` is a call and its value."""
     call, _, value = example.partition(" -> ")
+    told = _KEYWORDS.format(out="Array") if keywords is None else keywords
+    returns = "Array\n        Lazy, one value for each element."
+    return _docstring(line, operands, told, returns, f"    >>> {call}.compute()\n    {value}\n")
+
+
+def _docstring(line: str, operands: int, keywords: str, returns: str, example: str) -> str:
     return (
-        f"{line}\n\n    Parameters\n    ----------\n{_OPERANDS[operands]}{_KEYWORDS}\n"
-        "    Returns\n    -------\n    Array\n        Lazy, one value for each element.\n\n"
+        f"{line}\n\n    Parameters\n    ----------\n{_OPERANDS[operands]}{keywords}\n"
+        f"    Returns\n    -------\n    {returns}\n\n"
         "    Raises\n    ------\n    DTypeError\n        For a dtype that it does not take.\n"
         "    ShapeError\n        Where shapes do not broadcast, or do not fit `out`.\n\n"
-        f"    Examples\n    --------\n    >>> import speedcube as sc\n    >>> {call}.compute()\n"
-        f"    {value}\n    "
+        f"    Examples\n    --------\n    >>> import speedcube as sc\n{example}    "
     )
 
 
 def unary(name: str, rule: Callable[[Any], Array], doc: str) -> Callable[..., Array]:
     """``rule`` as a function ``name`` of one operand and NumPy's keywords."""
 
-    def function(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) -> Array:
-        if out is None and where is True and dtype is None:
+    def function(
+        x: Any,
+        /,
+        out: Any = None,
+        *,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: bool = True,
+    ) -> Array:
+        if out is None and where is True and dtype is None and casting == "same_kind":
+            checked_order(name, order)
             return rule(x)
-        return _chosen(name, lambda: rule(*_cast(name, [x], dtype)), out, where, dtype)
+        return told(name, rule, (x,), out, where, casting, order, dtype)
 
-    return _named(function, name, doc)
+    return named(function, name, doc)
 
 
 def binary(name: str, rule: Callable[[Any, Any], Array], doc: str) -> Callable[..., Array]:
     """``rule`` as a function ``name`` of two operands and NumPy's keywords."""
 
     def function(
-        x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = None,
+        *,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: bool = True,
     ) -> Array:
-        if out is None and where is True and dtype is None:
+        if out is None and where is True and dtype is None and casting == "same_kind":
+            checked_order(name, order)
             return rule(x1, x2)
-        return _chosen(name, lambda: rule(*_cast(name, [x1, x2], dtype)), out, where, dtype)
+        return told(name, rule, (x1, x2), out, where, casting, order, dtype)
 
-    return _named(function, name, doc)
+    return named(function, name, doc)
 
 
-def _named(function: Callable[..., Array], name: str, doc: str) -> Callable[..., Array]:
+def pair_of_one(
+    name: str, rules: tuple[Rule, Rule], line: str, returns: str, example: str
+) -> Callable[..., tuple[Array, Array]]:
+    """``rules`` as a function ``name`` of one operand that gives two arrays."""
+
+    def function(
+        x: Any,
+        /,
+        out: Any = (None, None),
+        *,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: bool = True,
+    ) -> tuple[Array, Array]:
+        return _twice(name, rules, (x,), out, (where, casting, order, dtype))
+
+    return named(function, name, _docstring(line, 1, _OF_TWO, returns, example))
+
+
+def pair_of_two(
+    name: str, rules: tuple[Rule, Rule], line: str, returns: str, example: str
+) -> Callable[..., tuple[Array, Array]]:
+    """The same of two operands."""
+
+    def function(
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = (None, None),
+        *,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: bool = True,
+    ) -> tuple[Array, Array]:
+        return _twice(name, rules, (x1, x2), out, (where, casting, order, dtype))
+
+    return named(function, name, _docstring(line, 2, _OF_TWO, returns, example))
+
+
+def _twice(
+    name: str,
+    rules: tuple[Rule, Rule],
+    operands: tuple[Any, ...],
+    out: Any,
+    keywords: tuple[Any, Any, Any, Any],
+) -> tuple[Array, Array]:
+    outs = (None, None) if out is None else out
+    if not isinstance(outs, tuple) or len(outs) != 2:
+        raise ParameterError(f"{name}: out= takes a tuple of two arrays, not {out!r}")
+    first, second = (told(name, rules[k], operands, outs[k], *keywords) for k in (0, 1))
+    return first, second
+
+
+def plain(name: str, rule: Rule, line: str, example: str, takes_out: bool) -> Rule:
+    """``rule`` as a function of one operand, which is no ufunc of NumPy's; some take ``out``."""
+    keywords = "    out : Array, optional\n        Takes the result.\n" if takes_out else ""
+    doc = documented(line, 1, example, keywords)
+
+    def alone(x: Any) -> Array:
+        return rule(x)
+
+    def into(x: Any, out: Any = None) -> Array:
+        return put(out, rule(x), name, spread=True)
+
+    return named(into if takes_out else alone, name, doc)
+
+
+def named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    """``function`` as if it had been written with this name and docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
 
 
-def _cast(name: str, operands: list[Any], dtype: Any) -> list[Any]:
-    wanted = None if dtype is None else dtypes.check(dtype)
-    if wanted in (None, "bool"):  # bool is the dtype of comparisons, whose operands have theirs
-        return operands
-    numbers = (bool, int, float)
-    return [
-        one if isinstance(one, numbers) else converted(name, array_of(one), str(wanted))
-        for one in operands
-    ]
-
-
-def _chosen(name: str, result_of: Callable[[], Array], out: Any, where: Any, dtype: Any) -> Array:
-    result = result_of()
+def told(
+    name: str,
+    rule: Callable[..., Array],
+    operands: tuple[Any, ...],
+    out: Any,
+    where: Any,
+    casting: Any,
+    order: Any,
+    dtype: Any,
+) -> Array:
+    """``rule`` of ``operands`` with NumPy's keywords."""
+    checked_order(name, order)
+    if casting not in _CASTINGS:
+        raise ParameterError(f"{name}: casting must be one of {', '.join(_CASTINGS)}: {casting!r}")
+    result = rule(*_cast(name, operands, dtype, casting))
+    if casting in ("no", "equiv"):
+        _check_uncast(name, operands, result, casting)
     if dtype is not None and result.dtype != dtypes.check(dtype):
         raise DTypeError(
             f"{name} has no result of dtype {dtypes.check(dtype)}: of these operands it is "
             f"{result.dtype}; leave dtype= out, or convert with .astype()"
         )
+    return _chosen(name, result, out, where, casting)
+
+
+def _cast(name: str, operands: tuple[Any, ...], dtype: Any, casting: str) -> tuple[Any, ...]:
+    wanted = None if dtype is None else dtypes.check(dtype)
+    if wanted in (None, "bool"):  # bool is the dtype of comparisons, whose operands have theirs
+        return operands
+    numbers = (bool, int, float, type(None))  # None: no limit of clip
+    return tuple(
+        one if isinstance(one, numbers) else converted(name, array_of(one), str(wanted), casting)
+        for one in operands
+    )
+
+
+def _check_uncast(name: str, operands: tuple[Any, ...], result: Array, casting: str) -> None:
+    """Refuse operands that are cast to a common dtype, or integers that become floats."""
+    names = {str(np.asarray(one).dtype) if isinstance(one, np.ndarray) else one._expr.dtype
+             for one in operands if isinstance(one, (Array, np.ndarray))}  # fmt: skip
+    floats = dtypes.is_float(result._expr.dtype)
+    if len(names) > 1 or any(floats and not dtypes.is_float(one) for one in names):
+        raise DTypeError(
+            f"{name} of {' and '.join(sorted(names))} casts them, which casting={casting!r} does "
+            "not allow; convert with .astype(), or leave casting= out"
+        )
+
+
+def _chosen(name: str, result: Array, out: Any, where: Any, casting: str) -> Array:
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if where is not True:
         otherwise = out if isinstance(out, Array) else False if result.dtype == bool else 0
         chosen = elementwise("where", array_of(where).astype(bool), result, otherwise)
         result = chosen if out is not None else chosen.astype(result.dtype)
-    return put(out, result, name, spread=True)
+    return put(out, result, name, spread=True, casting=casting)

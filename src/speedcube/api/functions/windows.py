@@ -52,7 +52,7 @@ def _series(x: Array, coefficients: tuple[float, ...]) -> Array:
     return result
 
 
-def i0(x: Any, /) -> Array:
+def i0(x: Any) -> Array:
     """The modified Bessel function of the first kind and order 0, by NumPy's series.
 
     Parameters

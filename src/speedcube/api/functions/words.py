@@ -13,59 +13,45 @@ from ..array import Array, array_of, elementwise
 from ..joining import stack
 from ..namespace.axes import moveaxis
 from .floats import copied_sign, either, held, magnitude, together
-from .ufuncs import binary, documented, unary
+from .ufuncs import binary, documented, pair_of_one, pair_of_two, unary
 
 # Places of the fraction, and the exponent of the least number above 0.
 _PLACES: Final = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
-    """The floor of the quotient, and what it leaves: ``x1 // x2`` and ``x1 % x2``.
-
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Shapes that broadcast.
-
-    Returns
-    -------
-    tuple of two Arrays
-        Both exact where the quotient is no more than its dtype holds.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> quotient, rest = sc.divmod([7, -7], 4)
-    >>> rest.compute()
-    array([3, 1])
-    """
-    return elementwise("floor_divide", x1, x2), elementwise("remainder", x1, x2)
+def _quotient(x: Any, y: Any) -> Array:
+    return elementwise("floor_divide", x, y)
 
 
-def modf(x: Any, /) -> tuple[Array, Array]:
-    """The fraction and the whole part, both with the sign of `x`, exact.
+def _rest(x: Any, y: Any) -> Array:
+    return elementwise("remainder", x, y)
 
-    Parameters
-    ----------
-    x : array_like
-        Any shape.
 
-    Returns
-    -------
-    tuple of two Arrays
-        Of floats.
+def _whole_part(x: Any) -> Array:
+    return elementwise("trunc", held(x))
 
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> fraction, whole = sc.modf([2.5, -1.25])
-    >>> fraction.compute()
-    array([ 0.5 , -0.25])
-    """
+
+def _fraction(x: Any) -> Array:
     array = held(x)
-    whole = elementwise("trunc", array)
-    rest = either(elementwise("isinf", array), 0.0, array - whole)
-    return copied_sign(rest, array), whole
+    rest = either(elementwise("isinf", array), 0.0, array - _whole_part(array))
+    return copied_sign(rest, array)
+
+
+divmod = pair_of_two(
+    "divmod",
+    (_quotient, _rest),
+    "The floor of the quotient, and what it leaves: ``x1 // x2`` and ``x1 % x2``.",
+    "tuple of two Arrays\n        Exact where the quotient is no more than its dtype holds.",
+    "    >>> quotient, rest = sc.divmod([7, -7], 4)\n    >>> rest.compute()\n    array([3, 1])\n",
+)
+modf = pair_of_one(
+    "modf",
+    (_fraction, _whole_part),
+    "The fraction and the whole part, both with the sign of `x`, exact.",
+    "tuple of two Arrays\n        Of floats.",
+    "    >>> fraction, whole = sc.modf([2.5, -1.25])\n    >>> fraction.compute()\n"
+    "    array([ 0.5 , -0.25])\n",
+)
 
 
 def _scaled(array: Array, exponent: Array) -> Array:
@@ -89,29 +75,24 @@ def _ldexp(x: Any, exponent: Any) -> Array:
     return _scaled(array.astype("float64"), by).astype(array.dtype)
 
 
-def frexp(x: Any, /) -> tuple[Array, Array]:
-    """A number from 0.5 up to 1 and an exponent of two whose product is `x`, exact.
-
-    Parameters
-    ----------
-    x : array_like
-        Any shape.
-
-    Returns
-    -------
-    tuple of two Arrays
-        The numbers, with the sign of `x`; the exponents, int32.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> number, exponent = sc.frexp([6.0, -0.25])
-    >>> number.compute(), exponent.compute()
-    (array([ 0.75, -0.5 ]), array([ 3, -1], dtype=int32))
-    """
+def _mantissa(x: Any) -> Array:
     array = held(x)
-    fraction, exponent = _apart(array.astype("float64"))
-    return fraction.astype(array.dtype), exponent.astype("int32")
+    return _apart(array.astype("float64"))[0].astype(array.dtype)
+
+
+def _exponent(x: Any) -> Array:
+    return _apart(held(x).astype("float64"))[1].astype("int32")
+
+
+frexp = pair_of_one(
+    "frexp",
+    (_mantissa, _exponent),
+    "A number from 0.5 up to 1 and an exponent of two whose product is `x`, exact.",
+    "tuple of two Arrays\n        The numbers, with the sign of `x`; the exponents, int32.",
+    "    >>> number, exponent = sc.frexp([6.0, -0.25])\n"
+    "    >>> number.compute(), exponent.compute()\n"
+    "    (array([ 0.75, -0.5 ]), array([ 3, -1], dtype=int32))\n",
+)
 
 
 def _apart(array: Array) -> tuple[Array, Array]:

@@ -60,3 +60,55 @@ def own_memory(array: Array) -> Any:
         return None
     memory = array._expr.source.buffer  # type: ignore[union-attr]
     return memory if getattr(memory.flags, "writeable", True) else None  # CuPy's always are
+
+
+def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
+    """Whether writing into one array could change the other: only where they are one object.
+
+    Parameters
+    ----------
+    a, b : array
+        Arrays of ours, which are no views of others' memory; two of NumPy's are NumPy's to answer.
+    max_work : int
+        NumPy's; it changes nothing here.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> x = sc.ones(3)
+    >>> sc.may_share_memory(x, x[1:]), sc.may_share_memory(x, x)
+    (False, True)
+    """
+    if isinstance(a, Array) or isinstance(b, Array):
+        return a is b and a.size > 0
+    return np.may_share_memory(a, b, max_work)
+
+
+def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
+    """Whether writing into one array changes the other: only where they are one object.
+
+    Parameters
+    ----------
+    a, b : array
+        Arrays of ours, which are no views of others' memory; two of NumPy's are NumPy's to answer.
+    max_work : int
+        NumPy's; it changes nothing here.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> x = sc.ones(3)
+    >>> sc.shares_memory(x, x[1:]), sc.shares_memory(x, x)
+    (False, True)
+    """
+    if isinstance(a, Array) or isinstance(b, Array):
+        return may_share_memory(a, b)
+    return np.shares_memory(a, b, max_work)

@@ -52,16 +52,19 @@ def checked(index: Any, extent: int, axis: int) -> Array:
         raise DTypeError(f"indices must be integers, not {index.dtype}")
     if not index.size:
         return index.astype("int64")
-    low, high = _ends(index, extent)
+    low, high = ends(index, -extent, extent)
     _check(low, high, extent, axis)
     places = index.astype("int64")
     return places if low >= 0 else where(places < 0, places + extent, places)
 
 
-def _ends(index: Array, extent: int) -> tuple[int, int]:
-    """What ``index`` lies between: what is known of it, or, where that does not do, as computed."""
+def ends(index: Array, least: int, extent: int) -> tuple[int, int]:
+    """What ``index`` lies between: what is known of it, or, where that does not do, as computed.
+
+    What is known does where all of it is from ``least`` up to ``extent``.
+    """
     bounds = analyse(index._expr)
-    if bounds.known and -extent <= bounds.low and bounds.high < extent:
+    if bounds.known and least <= bounds.low and bounds.high < extent:
         return int(bounds.low), int(bounds.high)
     ends: list[Expr] = [
         reductions.reduction(op, index._expr, None, False, index._expr.dtype)

@@ -53,7 +53,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     a._rebind(a._view(flat.reshape(a.shape)._expr, a._grid))
 
 
-def putmask(a: Array, mask: Any, values: Any) -> None:
+def putmask(a: Array, /, mask: Any, values: Any) -> None:
     """``a.flat[k] = values[k]`` where ``mask`` is true, ``values`` repeated where too short.
 
     Parameters

@@ -9,6 +9,7 @@ from ...expr import build
 from ..array import Array, array_of
 from ..creation import full
 from ..joining import stack
+from ..methods.keywords import put
 from ..take import take
 from .places import mask_of
 from .selection import Selection
@@ -117,7 +118,7 @@ def extract(condition: Any, arr: Any) -> Array:
     return _selected(mask, array, 0)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
     """Slices of ``a`` along ``axis`` where ``condition`` is true.
 
     Parameters
@@ -127,6 +128,8 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     a : array_like
     axis : int, optional
         None: the elements of ``a`` in C order.
+    out : Array, optional
+        Takes the result.
 
     Returns
     -------
@@ -147,8 +150,8 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     if mask.ndim != 1:
         raise ParameterError(f"compress takes a condition of one axis, not of {mask.ndim}")
     if axis is None:
-        return _selected(mask, array.reshape(-1), 0)
-    return _selected(mask, array, build.check_axis(axis, array.ndim))
+        return put(out, _selected(mask, array.reshape(-1), 0), "compress")
+    return put(out, _selected(mask, array, build.check_axis(axis, array.ndim)), "compress")
 
 
 def _selected(mask: Array, array: Array, axis: int) -> Array:

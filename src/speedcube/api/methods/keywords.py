@@ -11,10 +11,10 @@ from ...expr import build, views
 from .lazy import A, Lazy
 
 
-def put(out: Any, result: A, name: str, spread: bool = False) -> A:
+def put(out: Any, result: A, name: str, spread: bool = False, casting: Any = "same_kind") -> A:
     """``result``, or ``out`` as an array of its values from now on.
 
-    NumPy's rules: ``out`` keeps its shape and its dtype, to which values are cast as "same_kind"
+    NumPy's rules: ``out`` keeps its shape and its dtype, to which values are cast as ``casting``
     allows. ``spread``: ``result`` is broadcast to it.
     """
     if out is None:
@@ -32,24 +32,24 @@ def put(out: Any, result: A, name: str, spread: bool = False) -> A:
         expr = views.broadcast_to(expr, shape)
     if expr.shape != shape:
         raise ShapeError(f"{name}: out= has shape {shape}, the result {expr.shape}; give it that")
-    _same_kind(f"{name}: the result", expr.dtype, dtype, "out=")
+    _check_cast(f"{name}: the result", expr.dtype, dtype, "out=", casting)
     grid = result._grid if expr.shape == result._expr.shape else None
     target._rebind(result._view(build.cast(expr, dtype), grid))
     kept: A = target
     return kept
 
 
-def _same_kind(what: str, dtype: str, wanted: str, where: str) -> None:
-    if not np.can_cast(dtype, wanted, "same_kind"):
+def _check_cast(what: str, dtype: str, wanted: str, where: str, casting: Any) -> None:
+    if not np.can_cast(dtype, wanted, casting):
         raise DTypeError(
-            f"{what} is {dtype}, which NumPy's rule same_kind does not cast to {wanted} of "
+            f"{what} is {dtype}, which NumPy's rule {casting} does not cast to {wanted} of "
             f"{where}; convert it with .astype({wanted!r})"
         )
 
 
-def converted(name: str, array: A, dtype: str) -> A:
+def converted(name: str, array: A, dtype: str, casting: Any = "same_kind") -> A:
     """An operand as the ``dtype=`` of its operation."""
-    _same_kind(f"{name}: an operand", array._expr.dtype, dtype, "dtype=")
+    _check_cast(f"{name}: an operand", array._expr.dtype, dtype, "dtype=", casting)
     return array._view(build.cast(array._expr, dtype), array._grid)
 
 

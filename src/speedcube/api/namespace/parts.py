@@ -8,6 +8,7 @@ from typing import Any
 from ...expr import build
 from ...expr.nodes import const
 from ..array import Array, array_of
+from ..functions.ufuncs import documented, unary
 from ..sources import asarray
 
 
@@ -54,28 +55,20 @@ def imag(val: Any) -> Array:
     return array._view(const(0, array._expr.dtype, array.shape), array._grid)
 
 
-def conj(x: Any, /) -> Array:
-    """Return the complex conjugate: the numbers themselves, for there are no complex dtypes.
-
-    Parameters
-    ----------
-    x : array
-        The values; NumPy gives int8 for bool.
-
-    Returns
-    -------
-    Array
-        The same numbers.
-
-    Examples
-    --------
-    >>> sc.conj(sc.asarray([1.0, 2.0])).compute()
-    array([1., 2.])
-    """
+def _conj(x: Any) -> Array:
     array = array_of(x)
     return array.astype("int8" if array.dtype.kind == "b" else array.dtype)
 
 
+conj = unary(
+    "conj",
+    _conj,
+    documented(
+        "The complex conjugate: the numbers themselves, for there are no complex dtypes.",
+        1,
+        "sc.conj([1.0, 2.0]) -> array([1., 2.])",
+    ),
+)
 conjugate = conj
 
 

@@ -54,11 +54,6 @@ def _meshgrid(xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return grids.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
 
 
-def _no_sharing(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Arrays that are computed when they are asked for share no memory with others."""
-    return a is b
-
-
 register(
     {
         **{
@@ -74,8 +69,6 @@ register(
             )
         },
         np.conjugate: parts.conj,
-        np.may_share_memory: _no_sharing,
         np.meshgrid: _meshgrid,
-        np.shares_memory: _no_sharing,
     }
 )

@@ -1,0 +1,155 @@
+"""Covariances and correlations of variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
+from ..array import Array, array_of, elementwise
+from ..dot import vecdot
+from ..joining import concatenate
+from .floats import floats
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Array:
+    """The covariances of variables: exact sums of the rounded products of deviations from means.
+
+    Parameters
+    ----------
+    m : array_like
+        Observations of one variable, or variables times observations.
+    y : array_like, optional
+        More variables.
+    rowvar : bool
+        Whether a row is a variable; else a column.
+    bias : bool
+        Whether the divisor is the count, else one less.
+    ddof : int, optional
+        What is taken off the count, instead of `bias`.
+    fweights, aweights : array_like, optional
+        How often an observation counts, and its weight.
+    dtype : dtype, optional
+        Of the result.
+
+    Returns
+    -------
+    Array
+        A matrix; a number for one variable.
+
+    Raises
+    ------
+    ParameterError
+        Where an argument has more axes than it may, or a weight does not fit.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).compute()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    x = _variables("cov", m, y, rowvar, dtype)
+    taken = (0 if bias else 1) if ddof is None else ddof
+    if not isinstance(taken, (int, float, np.number)) or not np.rint(taken) == taken:
+        raise ParameterTypeError(f"cov: ddof must be an integer, not {ddof!r}")
+    weight = _observed(x.shape[1], fweights, aweights)
+    means, divisor = _centre(x, weight, aweights, taken)
+    apart = x - means
+    weighted = apart if weight is None else apart * weight
+    products = elementwise("multiply", apart[:, None], weighted[None, :]).sum(-1)
+    held = elementwise("maximum", divisor.astype(products.dtype), 0.0)
+    result = elementwise("divide", products, held)
+    return result.reshape(()) if result.size == 1 else result
+
+
+def _centre(x: Array, weight: Array | None, aweights: Any, taken: float) -> tuple[Array, Array]:
+    """The means of variables, and what the sums of products are divided by."""
+    if weight is None:
+        return x.mean(1, keepdims=True), array_of(float(x.shape[1] - taken))
+    total = weight.sum()
+    means = elementwise("divide", vecdot(x, weight), total)[:, None]
+    if aweights is None or not taken:
+        return means, total - taken
+    return means, total - taken * (weight * floats(aweights)).sum() / total
+
+
+def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
+    """Variables times observations, as floats."""
+    given = [array_of(m), *(() if y is None else (array_of(y),))]
+    if any(one.ndim > 2 for one in given):
+        raise ParameterError(f"{name} takes arrays of at most two axes")
+    name_of = "float64" if dtype is None else dtypes.check(dtype)
+    if not dtypes.is_float(name_of):
+        raise DTypeError(f"{name} has no dtype {name_of}: covariances are fractions")
+    rows = []
+    for k, one in enumerate(given):
+        turned = one.T if one.ndim == 2 and not rowvar and (k or one.shape[0] != 1) else one
+        rows.append((turned if turned.ndim == 2 else turned.reshape(1, -1)).astype(name_of))
+    return concatenate(rows) if len(rows) > 1 else rows[0]
+
+
+def _observed(count: int, fweights: Any, aweights: Any) -> Array | None:
+    """What each observation counts; None where that is 1."""
+    weight: Array | None = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        one = array_of(given)
+        if one.ndim > 1 or one.size != count:
+            kind = ParameterError if one.ndim > 1 else ShapeError
+            raise kind(f"cov: {name} of shape {one.shape} for {count} observations")
+        known = np.empty(0) if isinstance(given, Array) else np.asarray(given)
+        if name == "fweights" and (known != np.rint(known)).any():
+            raise DTypeError("cov: fweights are how often an observation counts: integers")
+        if (known < 0).any():
+            raise ParameterError(f"cov: {name} must not be negative")
+        weight = floats(one) if weight is None else weight * floats(one)
+    return weight
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
+    """The correlations of variables: `cov` over the roots of its diagonal, held in -1 .. 1.
+
+    Parameters
+    ----------
+    x : array_like
+        Observations of one variable, or variables times observations.
+    y : array_like, optional
+        More variables.
+    rowvar : bool
+        Whether a row is a variable; else a column.
+    dtype : dtype, optional
+        Of the result.
+
+    Returns
+    -------
+    Array
+        A matrix; a number for one variable.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.corrcoef([0.0, 1.0, 2.0], [2.0, 1.0, 0.0]).compute()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    matrix = cov(x, y, rowvar, dtype=dtype)
+    if not matrix.ndim:
+        return elementwise("divide", matrix, matrix)
+    count = len(matrix)
+    spread = elementwise("sqrt", matrix.reshape(-1)[:: count + 1])
+    scaled = elementwise("divide", elementwise("divide", matrix, spread[:, None]), spread[None])
+    return scaled.clip(-1, 1)
