@@ -18,6 +18,7 @@ from ..expr.nodes import (
     Reduced,
     Scanned,
     Staged,
+    Through,
     StageResult,
     c_strides,
     walk,
@@ -103,6 +104,8 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
     stage_of = {id(s.result): k for k, s in enumerate(plan.stages)}
     kernels = kernels_of(stage)
     whole = [part.root for _, part in kernels] if len(kernels) > 1 else [stage.root]
+    if isinstance(stage.source, Through):
+        whole = list(stage.source.args)
     roots = [one for root in whole for one in (factors(root) if stage.op == "dot" else (root,))]
     nodes = {id(node): node for root in roots for node in walk(root)}
     for node in nodes.values():
@@ -113,7 +116,9 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
         else:
             name = _short(show(node, 2))
             yield Step(number, name, laws.BITS, f"{node.op}: {laws.OPERATIONS[node.op]}")
-    if stage.source is not None:
+    if isinstance(stage.source, Through):
+        yield Step(number, stage.source.op, *laws.THROUGH[stage.source.op])
+    elif stage.source is not None:
         law, how = _reduction(stage, stage.source)
         yield Step(number, f"{stage.op} over axes {stage.source.axes}", law, how)
 

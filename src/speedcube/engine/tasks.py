@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Reduced, Scanned
+from ..expr.nodes import Reduced, Scanned, Through
 from ..plan.passes import Pass
 from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
@@ -19,6 +19,7 @@ from .boxes import Stop
 from .finished import along
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
+from .ordering.run import placed, run_through
 from .pieces.moves import moved
 from .pieces.records import merged_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
@@ -105,7 +106,7 @@ class Worker:
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
         if hasattr(results, "__cuda_array_interface__"):
-            return  # where they were to be
+            return
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
         elif not np.may_share_memory(results, share):
@@ -230,6 +231,8 @@ def run_joined(
     inputs = inputs_of(needs, arrays)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
+    elif isinstance(stage.source, Through):
+        return placed(run_through(stage, inputs, worker.device, worker.stop, worker.store), out)
     elif isinstance(stage.source, Scanned):
         worker.scan(stage, part, out, inputs, {})
     elif stage.join == "one" and out.device is None:

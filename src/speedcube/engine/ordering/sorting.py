@@ -1,0 +1,153 @@
+"""Sorted elements and their places: NumPy's sort of each thread's share of the values.
+
+The law is by value, NaN last, then by position. NumPy's quick sorts leave equal elements in any
+order. Of values that matters only where -0 and 0 meet, which are written again as they came. Places
+of equal elements are put in order after the sort, where there are few; else the sort is a stable one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ...expr.ordering import one_nan
+from ...expr.through import Through
+from .stream import Array, Stream
+
+_LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
+_SAMPLE: Final = 1 << 12  # elements by which the values of one line are dealt out to threads
+_LONG: Final = 1 << 19  # elements of a line that is sorted by several threads
+_FEW: Final = 8  # one in so many may have an equal neighbour
+
+
+def values_sorted(source: Through, streams: list[Stream]) -> Array:
+    """The lines of the elements, sorted."""
+    stream, line = streams[0], source.arg.shape[-1]
+    values = stream.whole()
+    if not values.size:
+        return values
+    lines = values.reshape(-1, line)
+    if len(lines) == 1 and line >= _LONG and stream.threads > 1:
+        _one_line(stream, values)
+    else:
+        stream.each(lambda span: _sort(lines[span[0] : span[1]]), _runs(stream, len(lines), line))
+    return values
+
+
+def _runs(stream: Stream, lines: int, line: int) -> list[tuple[int, int]]:
+    """Lines to be sorted in one call: a share of a thread at most, and no more than are cached."""
+    step = max(1, min(-(-lines // stream.threads), _LINES // line))
+    return [(first, min(lines, first + step)) for first in range(0, lines, step)]
+
+
+def _sort(lines: Array) -> None:
+    """Sort each of ``lines``, in place."""
+    zeros = _mixed_zeros(lines)
+    lines.sort(axis=-1)
+    if lines.dtype.kind == "f":
+        last = lines[:, -1]
+        if np.isnan(last).any():
+            one_nan(lines)
+    for number, own in zeros:
+        line = lines[number]
+        first = int(np.searchsorted(line, 0.0))
+        line[first : first + len(own)] = own
+
+
+def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
+    """Of lines with zeros of both signs, all zeros as they come."""
+    if lines.dtype.kind != "f":
+        return []
+    negative = (lines == 0) & np.signbit(lines)
+    if not negative.any():
+        return []
+    numbers = np.flatnonzero(negative.any(axis=-1)).tolist()
+    return [(k, lines[k][lines[k] == 0]) for k in numbers]
+
+
+def _one_line(stream: Stream, values: Array) -> None:
+    """Sort ``values``: each thread those between two of a sample's, into their place."""
+    masks, ends = _dealt(stream, values)
+    shares = stream.each(lambda mask: _sorted_share(values, mask), masks)
+    del masks
+    for share, start in zip(shares, ends, strict=True):
+        values[start : start + len(share)] = share
+
+
+def _sorted_share(values: Array, mask: Array) -> Array:
+    share = values[mask]
+    _sort(share.reshape(1, -1))
+    return share
+
+
+def _dealt(stream: Stream, values: Array) -> tuple[list[Array], list[int]]:
+    """For each thread which of ``values`` it takes, and how many the threads before it take."""
+    step = max(1, len(values) // _SAMPLE)
+    sample = np.sort(values[::step])
+    cuts = [sample[len(sample) * k // stream.threads] for k in range(1, stream.threads)]
+
+    def below(cut: Array) -> Array:
+        return np.less(values, cut)  # of NaN never: the last thread takes those
+
+    under = stream.each(below, cuts)
+    masks = [one if not k else one & ~under[k - 1] for k, one in enumerate(under)]
+    masks.append(~under[-1])
+    counts = [int(np.count_nonzero(mask)) for mask in masks]
+    return masks, [sum(counts[:k]) for k in range(len(counts))]
+
+
+def places_sorted(source: Through, streams: list[Stream]) -> Array:
+    """For each line, the places of its elements in their order."""
+    stream, line = streams[0], source.arg.shape[-1]
+    values = stream.held()
+    places = np.empty(values.size, np.int64)
+    if not values.size:
+        return places
+    lines, out = values.reshape(-1, line), places.reshape(-1, line)
+    if len(lines) == 1 and line >= _LONG and stream.threads > 1:
+        _places_of_one(stream, values, places)
+        return places
+
+    def run(span: tuple[int, int]) -> None:
+        for k in range(*span):
+            out[k] = _places(lines[k])
+
+    stream.each(run, _runs(stream, len(lines), line))
+    return places
+
+
+def _places_of_one(stream: Stream, values: Array, places: Array) -> None:
+    masks, ends = _dealt(stream, values)
+
+    def share(mask: Array) -> Array:
+        own = np.flatnonzero(mask)
+        return own[_places(values[own])]
+
+    for found, start in zip(stream.each(share, masks), ends, strict=True):
+        places[start : start + len(found)] = found
+
+
+def _places(line: Array) -> Array:
+    """The places of the elements of ``line`` in their order."""
+    if line.dtype.itemsize <= 2 or len(line) < 64:
+        return np.argsort(line, kind="stable")
+    order = np.argsort(line)
+    values = line[order]
+    equal = values[1:] == values[:-1]
+    if np.count_nonzero(equal) * _FEW > len(line):
+        return np.argsort(line, kind="stable")
+    _by_place(order, equal)
+    if line.dtype.kind == "f" and np.isnan(values[-1]):
+        order[int(np.searchsorted(values, np.nan)) :].sort()
+    return order
+
+
+def _by_place(order: Array, equal: Array) -> None:
+    """Put the places in ``order`` whose elements are ``equal`` to the one before into order."""
+    joined = np.flatnonzero(equal)
+    if not len(joined):
+        return
+    members = np.union1d(joined, joined + 1)
+    run = np.cumsum(np.concatenate([[True], ~equal[members[1:] - 1]]))
+    order[members] = order[members][np.lexsort((order[members], run))]
