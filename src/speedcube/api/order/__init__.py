@@ -1,0 +1,1 @@
+"""Functions that need elements in their order, or counted: sorting, quantiles, sets, histograms."""
