@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...errors import AxisError, DTypeError, ParameterError
+from ...errors import AxisError, ParameterError
 from ...expr import build, gather, ordering
 from ..array import Array, array_of, elementwise
 from ..functions.floats import is_of_floats
@@ -72,7 +72,12 @@ def before(x: Any, y: Any) -> Array:
     return elementwise("logical_or", less, elementwise("logical_and", number, y != y))
 
 
-def refuse_complex(array: Array) -> None:
-    """There are none; what NumPy says of bool is said here."""
-    if array.dtype == bool:
-        raise DTypeError("bool has no differences to interpolate with: .astype('uint8')")
+def counts_of(index: Array, length: int) -> Array:
+    """How often each number below ``length`` is in ``index``, which has 0 to ``length``, int64."""
+    return Array(ordering.counts("count", [index._expr], length, "int64"), gpu=index._gpu)
+
+
+def sums_of(index: Array, weights: Array, length: int) -> Array:
+    """The exact sum of the ``weights``, float64, of each number below ``length`` in ``index``."""
+    args = [index._expr, weights._expr]
+    return Array(ordering.counts("weigh", args, length, "float64"), gpu=index._gpu)
