@@ -17,9 +17,8 @@ from ..expr.nodes import (
     Random,
     Reduced,
     Scanned,
-    Staged,
-    Through,
     StageResult,
+    Through,
     c_strides,
     walk,
 )
@@ -141,7 +140,7 @@ def _is_whole(leaf: Leaf) -> bool:
     return straight or (still and isinstance(leaf.source, Const))
 
 
-def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
+def _reduction(stage: Stage, source: Reduced | Scanned) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
     if not is_float and (source.op == "sum" or stage.is_scan):
         return laws.WRAPPING

@@ -148,10 +148,7 @@ class Worker:
         return flat.reshape(shape)
 
     def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Any:
-        """The part's results, by a kernel that finishes them; by records where it could not.
-
-        None if all of them should be made by records.
-        """
+        """The part's results, by a kernel that finishes them; None: by records, all of them."""
         assert isinstance(stage.source, Reduced)
         if self.device is not None:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
@@ -229,10 +226,10 @@ def run_joined(
 ) -> Any:
     """Task: a part whose results are its own; gives the destination if there is no other part."""
     inputs = inputs_of(needs, arrays)
+    if isinstance(stage.source, Through):
+        return placed(run_through(stage, inputs, worker.device, worker.stop, worker.store), out)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
-    elif isinstance(stage.source, Through):
-        return placed(run_through(stage, inputs, worker.device, worker.stop, worker.store), out)
     elif isinstance(stage.source, Scanned):
         worker.scan(stage, part, out, inputs, {})
     elif stage.join == "one" and out.device is None:

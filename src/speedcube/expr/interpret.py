@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import dtypes
 from ..ops import OPS, SAMPLERS
-from . import ordering, samplers, scans
+from . import samplers, scans
 from .graph import below, memories
 from .nodes import (
     Const,
@@ -33,6 +33,7 @@ from .nodes import (
     Through,
 )
 from .reductions import factors
+from .through import ordering
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]

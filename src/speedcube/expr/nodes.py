@@ -31,7 +31,7 @@ import numpy as np
 from .. import dtypes
 from ..errors import ShapeError
 from .span import laid_out, spanned
-from .through import Through
+from .through.node import Through as Through
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -179,8 +179,8 @@ class Piece:
 class Piecewise:
     """An array that is another expression in each of several boxes; its elements are in C order.
 
-    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: the name,
-    the arrays that it takes, and its other arguments as text.
+    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: name,
+    arrays that it takes, other arguments as text.
     """
 
     shape: Shape

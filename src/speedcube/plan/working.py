@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import dtypes
-from ..expr.through import Through
+from ..expr.through.node import Through
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BLOCK_BYTES: Final = 1 << 21  # of lines that a thread holds at a time, but one line at least

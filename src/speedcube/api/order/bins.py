@@ -202,7 +202,9 @@ def _automatic(a: Array, rule: str, range: Any, first: Any, last: Any) -> int:
     """How many bins ``rule`` takes for what lies between the ends."""
     line = a.reshape(-1)
     if rule == "stone":  # it tries hundreds of histograms: NumPy's, of what lies in memory
-        return len(np.histogram_bin_edges(line.compute(), rule, (first, last) if range else None)) - 1
+        return (
+            len(np.histogram_bin_edges(line.compute(), rule, (first, last) if range else None)) - 1
+        )
     if range is not None:
         line = line[(line >= _number(first)) & (line <= _number(last))]
     if not line.size:

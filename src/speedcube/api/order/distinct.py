@@ -47,7 +47,7 @@ class UniqueInverse(NamedTuple):
 
 
 def values_of(array: Array, equal_nan: bool = True) -> Values:
-    """The distinct elements of ``array``, sorted, in memory; of -0 and 0 the one that comes first."""
+    """The distinct elements of ``array``, sorted, in memory; of -0 and 0 the first."""
     line = array.reshape(-1)
     if not line.size:
         return np.empty(0, array.dtype)
@@ -73,9 +73,12 @@ def line_sorted(line: Array) -> Values:
 
 def _counted(line: Array, low: int, length: int) -> Values:
     """Distinct integers from ``low`` on, of which there are ``length`` at most."""
-    index = (line.astype("int64") - low) if line.dtype != np.uint64 else (line - low).astype("int64")
-    present = np.flatnonzero(counts_of(index, length).compute())
-    return (present.astype(line.dtype) + line.dtype.type(low)).astype(line.dtype)
+    index = (
+        (line.astype("int64") - low) if line.dtype != np.uint64 else (line - low).astype("int64")
+    )
+    present = np.flatnonzero(counts_of(index.astype("int64"), length).compute())
+    found: Values = present.astype(line.dtype) + line.dtype.type(low)
+    return found
 
 
 def _starts(values: Values, equal_nan: bool) -> NDArray[np.bool_]:
@@ -139,8 +142,8 @@ def unique(
     array = array_of(ar)
     if axis is not None:
         axis = build.check_axis(axis, array.ndim)
-        options = return_index, return_inverse, return_counts
-        found = np.unique(array.compute(), *options, axis, equal_nan=equal_nan)
+        options: Any = (return_index, return_inverse, return_counts, axis)
+        found: Any = np.unique(array.compute(), *options, equal_nan=equal_nan)
         return tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found)
     if not (return_index or return_inverse or return_counts):
         return asarray(values_of(array, equal_nan))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...errors import AxisError, ParameterError
-from ...expr import build, gather, ordering
+from ...expr import build, gather
+from ...expr.through import ordering
 from ..array import Array, array_of, elementwise
 from ..functions.floats import is_of_floats
 

@@ -123,7 +123,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     side = "left" if right else "right"
     if rises:
         return searchsorted(edges, x, side)
-    return len(edges) - searchsorted(edges[::-1], x, side)
+    fallen: Array = len(edges) - searchsorted(edges[::-1], x, side)
+    return fallen
 
 
 def isin(

@@ -12,15 +12,11 @@ from ..functions.floats import either, is_of_floats
 from ..methods.keywords import put
 from .lines import order_statistics
 from .quantiles import check_method, folded, of_lines, probabilities, spread
-from .without_nan import (
-    check_weights,
-    nan_medians,
-    nan_quantiles,
-    weighted_quantiles,
-)
+from .skipping import nan_quantiles
+from .weighted import check_weights, weighted_quantiles
 
 
-def _medians(lines: Array) -> Array:
+def medians_of(lines: Array) -> Array:
     count = lines.shape[-1]
     if not count:
         return either(True, np.nan, lines.sum(axis=-1).astype("float64"))
@@ -31,7 +27,7 @@ def _medians(lines: Array) -> Array:
     return either(elementwise("isnan", values[..., -1]), np.nan, result) if floats else result
 
 
-def _quantiles(
+def quantiles_of(
     name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any
 ) -> Array:
     skips_nan, scale = name.startswith("nan"), 100 if name.endswith("percentile") else 1
@@ -85,7 +81,7 @@ def median(
     """
     array = array_of(a)
     lines, axes = folded(array, axis)
-    return put(out, spread(_medians(lines), array.ndim, axes, keepdims), "median")
+    return put(out, spread(medians_of(lines), array.ndim, axes, keepdims), "median")
 
 
 def quantile(
@@ -139,7 +135,7 @@ def quantile(
     >>> float(sc.quantile([[10, 7, 4], [3, 2, 1]], 0.25))
     2.25
     """
-    return _quantiles("quantile", a, q, axis, out, method, keepdims, weights)
+    return quantiles_of("quantile", a, q, axis, out, method, keepdims, weights)
 
 
 def percentile(
@@ -193,149 +189,4 @@ def percentile(
     >>> float(sc.percentile([[10, 7, 4], [3, 2, 1]], 25))
     2.25
     """
-    return _quantiles("percentile", a, q, axis, out, method, keepdims, weights)
-
-
-def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Array:
-    """The median of what is no NaN; of nothing, NaN.
-
-    Of all elements together those that are no NaN are counted when this is called, in one pass.
-
-    Parameters
-    ----------
-    a : array_like
-        Any shape.
-    axis : int or tuple of int, optional
-        What is folded; all axes by default.
-    out : Array, optional
-        Takes the result.
-    overwrite_input : bool
-        Decides nothing: nothing is overwritten.
-    keepdims : bool
-        Whether folded axes stay, with size one.
-
-    Returns
-    -------
-    Array
-        Lazy; integers give float64.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.nanmedian([[1.0, float("nan")], [3.0, 4.0]], axis=1).tolist()
-    [1.0, 3.5]
-    """
-    array = array_of(a)
-    lines, axes = folded(array, axis)
-    result = nan_medians(lines) if is_of_floats(lines) and lines.shape[-1] else _medians(lines)
-    return put(out, spread(result, array.ndim, axes, keepdims), "nanmedian")
-
-
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """The quantiles `q` of each line, of what is no NaN in it.
-
-    Of all elements together those that are no NaN are counted when this is called, in one pass.
-
-    Parameters
-    ----------
-    a : array_like
-        Any shape.
-    q : number or array_like of numbers
-        Probabilities, 0 to 1: its axes are the first of the result.
-    axis : int or tuple of int, optional
-        What is folded; all axes by default.
-    out : Array, optional
-        Takes the result.
-    overwrite_input : bool
-        Decides nothing: nothing is overwritten.
-    method : str
-        One of NumPy's thirteen.
-    keepdims : bool
-        Whether folded axes stay, with size one.
-    weights : array_like, optional
-        Of the shape of `a`, or of its folded axes, with `method="inverted_cdf"`: sums of them are
-        exact. They are looked at when this is called.
-
-    Returns
-    -------
-    Array
-        Lazy.
-
-    Raises
-    ------
-    ParameterError
-        For `q` out of range, another method, and weights below 0.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> float(sc.nanquantile([1.0, float("nan"), 2.0, 3.0], 0.25))
-    1.5
-    """
-    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, weights)
-
-
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """The percentiles `q` of each line, of what is no NaN in it.
-
-    Of all elements together those that are no NaN are counted when this is called, in one pass.
-
-    Parameters
-    ----------
-    a : array_like
-        Any shape.
-    q : number or array_like of numbers
-        Percentages, 0 to 100: its axes are the first of the result.
-    axis : int or tuple of int, optional
-        What is folded; all axes by default.
-    out : Array, optional
-        Takes the result.
-    overwrite_input : bool
-        Decides nothing: nothing is overwritten.
-    method : str
-        One of NumPy's thirteen.
-    keepdims : bool
-        Whether folded axes stay, with size one.
-    weights : array_like, optional
-        Of the shape of `a`, or of its folded axes, with `method="inverted_cdf"`: sums of them are
-        exact. They are looked at when this is called.
-
-    Returns
-    -------
-    Array
-        Lazy.
-
-    Raises
-    ------
-    ParameterError
-        For `q` out of range, another method, and weights below 0.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> float(sc.nanpercentile([1.0, float("nan"), 2.0, 3.0], 25))
-    1.5
-    """
-    return _quantiles("nanpercentile", a, q, axis, out, method, keepdims, weights)
+    return quantiles_of("percentile", a, q, axis, out, method, keepdims, weights)

@@ -1,4 +1,4 @@
-"""Medians and quantiles: elements by their place in the order, and what lies between two of them."""
+"""Quantiles: elements by their place in the order, and what lies between two of them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ def probabilities(q: Any, scale: int) -> np.ndarray[Any, Any]:
         raise ParameterError(f"{name} must be in the range [0, {scale}]")
     if values.ndim > 2:
         raise ParameterError("q must be a scalar or 1d")
-    return values
+    found: np.ndarray[Any, Any] = values
+    return found
 
 
 def check_method(method: Any) -> None:

@@ -1,21 +1,21 @@
-"""What a worker does to sort, select or count: a function for each operation of `expr.ordering`."""
+"""What a worker does to sort, select or count: a function for each operation of `Through`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...expr.through import Through
+from ...expr.through.node import Through
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..results import Destination
 from .counting import counted
+from .elements import Array, Elements, Inputs, Store, elements_of
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
-from .stream import Array, Inputs, Store, Stream, streams_of
 from .weighing import weighed
 
-_RUN: Final[dict[str, Callable[[Through, list[Stream]], Array]]] = {
+_RUN: Final[dict[str, Callable[[Through, list[Elements]], Array]]] = {
     "sort": values_sorted,
     "argsort": places_sorted,
     "order_statistics": selected,
@@ -32,8 +32,8 @@ def run_through(
     assert isinstance(source, Through)
     root = stage.root
     args = Through(source.op, root, source.shape, source.dtype).args
-    streams = streams_of(args, inputs, device, stop, store, stage.threads)
-    return _RUN[source.op](source, streams).reshape(source.shape)
+    given = elements_of(args, inputs, device, stop, store, stage.threads)
+    return _RUN[source.op](source, given).reshape(source.shape)
 
 
 def placed(result: Array, out: Destination) -> Any:

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.ordering import one_nan
-from ...expr.through import Through
+from ...expr.through.node import Through
+from ...expr.through.ordering import one_nan
 from ...plan.working import BLOCK_BYTES, COLLECTED
-from .keys import Range, full_range, key_of, place_by_keys
-from .stream import Array, Stream
+from .elements import Array, Elements
+from .keys import KeyRange, full_range, key_of, place_by_keys
 
 SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
 _RUN: Final = 256  # neighbours of a sample
@@ -27,37 +27,37 @@ _RUNS: Final = 1 << 10
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
 
-def selected(source: Through, streams: list[Stream]) -> Array:
+def selected(source: Through, given: list[Elements]) -> Array:
     """The elements of each line that have the places of the options when it is sorted."""
-    stream, line = streams[0], source.arg.shape[-1]
+    elements, line = given[0], source.arg.shape[-1]
     places = tuple(source.options)
-    if stream.size == line and line > SHORT:
-        return _of_one(stream, places)
-    return _of_lines(stream, places, line)
+    if elements.size == line and line > SHORT:
+        return _of_one(elements, places)
+    return _of_lines(elements, places, line)
 
 
 # Short lines -------------------------------------------------------------------------------------
 
 
-def _of_lines(stream: Stream, places: tuple[int, ...], line: int) -> Array:
-    out = np.empty((stream.size // line if line else 0, len(places)), stream.dtype)
-    lines = max(1, BLOCK_BYTES // max(1, line * stream.dtype.itemsize))
+def _of_lines(elements: Elements, places: tuple[int, ...], line: int) -> Array:
+    out = np.empty((elements.size // line if line else 0, len(places)), elements.dtype)
+    lines = max(1, BLOCK_BYTES // max(1, line * elements.dtype.itemsize))
     distinct = sorted(set(places))
 
     def run(span: tuple[int, int]) -> None:
-        memory = np.empty(lines * line, stream.dtype)
+        memory = np.empty(lines * line, elements.dtype)
         for first in range(span[0] // line, span[1] // line, lines):
             count = min(lines, span[1] // line - first)
             block = memory[: count * line]
-            stream.fill(block, first * line)
+            elements.fill(block, first * line)
             out[first : first + count] = _picked(block.reshape(count, line), distinct, places)
 
-    stream.each(run, stream.spans(line))
+    elements.each(run, elements.spans(line))
     return out
 
 
 def _picked(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
-    """The elements of the lines of ``block``, which is overwritten, at ``places`` of their order."""
+    """What has ``places`` in the order of each line of ``block``, which is overwritten."""
     negative = block.dtype.kind == "f" and bool(np.any((block == 0) & np.signbit(block)))
     if negative:
         block.sort(axis=-1, kind="stable")
@@ -88,51 +88,51 @@ class _Found:
     kept: list[Array] | None = field(default_factory=list)  # those inside; None: too many
 
 
-def _of_one(stream: Stream, places: tuple[int, ...]) -> Array:
-    brackets = _brackets(_sample(stream), sorted(set(places)), stream.size)
+def _of_one(elements: Elements, places: tuple[int, ...]) -> Array:
+    brackets = _brackets(_sample(elements), sorted(set(places)), elements.size)
     values: dict[int, Array] = {}
-    for bracket, parts in zip(brackets, _counted(stream, brackets), strict=True):
-        values |= _looked_up(stream, bracket, parts)
-    return np.array([values[place] for place in places], stream.dtype)
+    for bracket, parts in zip(brackets, _counted(elements, brackets), strict=True):
+        values |= _looked_up(elements, bracket, parts)
+    return np.array([values[place] for place in places], elements.dtype)
 
 
-def _looked_up(stream: Stream, bracket: _Bracket, parts: list[_Found]) -> dict[int, Array]:
+def _looked_up(elements: Elements, bracket: _Bracket, parts: list[_Found]) -> dict[int, Array]:
     """The elements of the places of ``bracket``."""
     known = sum(p.reach + p.under - p.inside for p in parts)  # those that are no NaN
     below = known - sum(p.reach for p in parts)
     end = below + sum(p.inside for p in parts)
-    values = {p: np.asarray(np.nan, stream.dtype) for p in bracket.places if p >= known}
+    values = {p: np.asarray(np.nan, elements.dtype) for p in bracket.places if p >= known}
     hits = [p for p in bracket.places if below <= p < end]
-    around = full_range(stream.dtype)
+    around = full_range(elements.dtype)
     if all(part.kept is not None for part in parts):
-        kept = np.concatenate([stream.none, *(b for part in parts for b in part.kept or ())])
+        kept = np.concatenate([elements.none, *(b for part in parts for b in part.kept or ())])
         ranks = [p - below for p in hits]
         if hits:
             picked = _picked(kept.reshape(1, -1), sorted(set(ranks)), ranks)[0]
             values |= dict(zip(hits, picked, strict=True))
     elif hits:
-        around = Range(key_of(bracket.low), key_of(bracket.high), below)
+        around = KeyRange(key_of(bracket.low), key_of(bracket.high), below)
     for place in bracket.places:
         if place not in values:
-            inside = around if place in hits else full_range(stream.dtype)
-            values[place] = place_by_keys(stream, place, inside)
+            inside = around if place in hits else full_range(elements.dtype)
+            values[place] = place_by_keys(elements, place, inside)
     return values
 
 
-def _sample(stream: Stream) -> Array:
+def _sample(elements: Elements) -> Array:
     """Runs of neighbours at places that a hash gives: a row for each."""
-    count = min(_RUNS, max(64, stream.size >> 16))
+    count = min(_RUNS, max(64, elements.size >> 16))
     with np.errstate(over="ignore"):
         mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     share = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    starts = np.sort((share * (stream.size - _RUN)).astype(np.int64))
-    table = np.empty((count, _RUN), stream.dtype)
+    starts = np.sort((share * (elements.size - _RUN)).astype(np.int64))
+    table = np.empty((count, _RUN), elements.dtype)
 
     def fill(span: tuple[int, int]) -> None:
         for row in range(*span):
-            stream.fill(table[row], int(starts[row]))
+            elements.fill(table[row], int(starts[row]))
 
-    stream.each(fill, [(k, min(k + 64, count)) for k in range(0, count, 64)])
+    elements.each(fill, [(k, min(k + 64, count)) for k in range(0, count, 64)])
     return table
 
 
@@ -169,17 +169,17 @@ def _ends(dtype: Any) -> tuple[Any, Any]:
     return dtype.type(known.min), dtype.type(known.max)
 
 
-def _counted(stream: Stream, brackets: list[_Bracket]) -> list[list[_Found]]:
+def _counted(elements: Elements, brackets: list[_Bracket]) -> list[list[_Found]]:
     """For each bracket what each thread found of it, in the order of the elements."""
 
     def count(span: tuple[int, int]) -> list[_Found]:
         found = [_Found() for _ in brackets]
-        for block in stream.blocks(*span):
+        for block in elements.blocks(*span):
             for bracket, one in zip(brackets, found, strict=True):
                 _take(one, bracket, block)
         return found
 
-    each = stream.each(count, stream.spans())
+    each = elements.each(count, elements.spans())
     return [[thread[k] for thread in each] for k in range(len(brackets))]
 
 

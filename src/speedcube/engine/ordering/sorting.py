@@ -1,8 +1,8 @@
 """Sorted elements and their places: NumPy's sort of each thread's share of the values.
 
 The law is by value, NaN last, then by position. NumPy's quick sorts leave equal elements in any
-order. Of values that matters only where -0 and 0 meet, which are written again as they came. Places
-of equal elements are put in order after the sort, where there are few; else the sort is a stable one.
+order. Of values that matters only where -0 and 0 meet, which are written again as they came.
+Places of equal elements are put in order after the sort, where there are few; else it is stable.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from ...expr.ordering import one_nan
-from ...expr.through import Through
-from .stream import Array, Stream
+from ...expr.through.node import Through
+from ...expr.through.ordering import one_nan
+from .elements import Array, Elements
 
 _LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
 _SAMPLE: Final = 1 << 12  # elements by which the values of one line are dealt out to threads
@@ -21,23 +21,25 @@ _LONG: Final = 1 << 19  # elements of a line that is sorted by several threads
 _FEW: Final = 8  # one in so many may have an equal neighbour
 
 
-def values_sorted(source: Through, streams: list[Stream]) -> Array:
+def values_sorted(source: Through, given: list[Elements]) -> Array:
     """The lines of the elements, sorted."""
-    stream, line = streams[0], source.arg.shape[-1]
-    values = stream.whole()
+    elements, line = given[0], source.arg.shape[-1]
+    values = elements.whole()
     if not values.size:
         return values
     lines = values.reshape(-1, line)
-    if len(lines) == 1 and line >= _LONG and stream.threads > 1:
-        _one_line(stream, values)
+    if len(lines) == 1 and line >= _LONG and elements.threads > 1:
+        _one_line(elements, values)
     else:
-        stream.each(lambda span: _sort(lines[span[0] : span[1]]), _runs(stream, len(lines), line))
+        elements.each(
+            lambda span: _sort(lines[span[0] : span[1]]), _runs(elements, len(lines), line)
+        )
     return values
 
 
-def _runs(stream: Stream, lines: int, line: int) -> list[tuple[int, int]]:
+def _runs(elements: Elements, lines: int, line: int) -> list[tuple[int, int]]:
     """Lines to be sorted in one call: a share of a thread at most, and no more than are cached."""
-    step = max(1, min(-(-lines // stream.threads), _LINES // line))
+    step = max(1, min(-(-lines // elements.threads), _LINES // line))
     return [(first, min(lines, first + step)) for first in range(0, lines, step)]
 
 
@@ -66,10 +68,10 @@ def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
     return [(k, lines[k][lines[k] == 0]) for k in numbers]
 
 
-def _one_line(stream: Stream, values: Array) -> None:
+def _one_line(elements: Elements, values: Array) -> None:
     """Sort ``values``: each thread those between two of a sample's, into their place."""
-    masks, ends = _dealt(stream, values)
-    shares = stream.each(lambda mask: _sorted_share(values, mask), masks)
+    masks, ends = _dealt(elements, values)
+    shares = elements.each(lambda mask: _sorted_share(values, mask), masks)
     del masks
     for share, start in zip(shares, ends, strict=True):
         values[start : start + len(share)] = share
@@ -81,50 +83,50 @@ def _sorted_share(values: Array, mask: Array) -> Array:
     return share
 
 
-def _dealt(stream: Stream, values: Array) -> tuple[list[Array], list[int]]:
+def _dealt(elements: Elements, values: Array) -> tuple[list[Array], list[int]]:
     """For each thread which of ``values`` it takes, and how many the threads before it take."""
     step = max(1, len(values) // _SAMPLE)
     sample = np.sort(values[::step])
-    cuts = [sample[len(sample) * k // stream.threads] for k in range(1, stream.threads)]
+    cuts = [sample[len(sample) * k // elements.threads] for k in range(1, elements.threads)]
 
     def below(cut: Array) -> Array:
         return np.less(values, cut)  # of NaN never: the last thread takes those
 
-    under = stream.each(below, cuts)
+    under = elements.each(below, cuts)
     masks = [one if not k else one & ~under[k - 1] for k, one in enumerate(under)]
     masks.append(~under[-1])
     counts = [int(np.count_nonzero(mask)) for mask in masks]
     return masks, [sum(counts[:k]) for k in range(len(counts))]
 
 
-def places_sorted(source: Through, streams: list[Stream]) -> Array:
+def places_sorted(source: Through, given: list[Elements]) -> Array:
     """For each line, the places of its elements in their order."""
-    stream, line = streams[0], source.arg.shape[-1]
-    values = stream.held()
+    elements, line = given[0], source.arg.shape[-1]
+    values = elements.held()
     places = np.empty(values.size, np.int64)
     if not values.size:
         return places
     lines, out = values.reshape(-1, line), places.reshape(-1, line)
-    if len(lines) == 1 and line >= _LONG and stream.threads > 1:
-        _places_of_one(stream, values, places)
+    if len(lines) == 1 and line >= _LONG and elements.threads > 1:
+        _places_of_one(elements, values, places)
         return places
 
     def run(span: tuple[int, int]) -> None:
         for k in range(*span):
             out[k] = _places(lines[k])
 
-    stream.each(run, _runs(stream, len(lines), line))
+    elements.each(run, _runs(elements, len(lines), line))
     return places
 
 
-def _places_of_one(stream: Stream, values: Array, places: Array) -> None:
-    masks, ends = _dealt(stream, values)
+def _places_of_one(elements: Elements, values: Array, places: Array) -> None:
+    masks, ends = _dealt(elements, values)
 
     def share(mask: Array) -> Array:
         own = np.flatnonzero(mask)
         return own[_places(values[own])]
 
-    for found, start in zip(stream.each(share, masks), ends, strict=True):
+    for found, start in zip(elements.each(share, masks), ends, strict=True):
         places[start : start + len(found)] = found
 
 

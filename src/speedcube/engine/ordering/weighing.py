@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from ...expr.through import Through
-from .stream import BLOCK, Array, Stream
+from ...expr.through.node import Through
+from .elements import BLOCK, Array, Elements
 
 _BITS: Final = 36  # of a piece: with those of a block's count, 53 hold the sum
 _CARRY: Final = 1 << 10  # blocks between two carries: 63 bits hold what they add
@@ -87,10 +87,10 @@ class _Sums:
         return max(self.top - _BITS * level, _LEAST)
 
 
-def weighed(source: Through, streams: list[Stream]) -> Array:
+def weighed(source: Through, given: list[Elements]) -> Array:
     """The exact sum of the weights of each number below the length, rounded once."""
-    index, weights = streams
-    length, spans = source.options[0], streams[0].spans()
+    index, weights = given
+    length, spans = source.options[0], given[0].spans()
     step = max(BLOCK, 4 * length)
     top = max(weights.each(lambda span: _top(weights, span), spans), default=0)
 
@@ -108,7 +108,7 @@ def weighed(source: Through, streams: list[Stream]) -> Array:
     return _rounded(index.each(sums_of, spans), length)
 
 
-def _top(weights: Stream, span: tuple[int, int]) -> int:
+def _top(weights: Elements, span: tuple[int, int]) -> int:
     """An exponent that all finite weights of ``span`` are below."""
     most = 0.0
     for block in weights.blocks(*span):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -36,7 +37,7 @@ _SHARE: Final = 1 << 16  # elements below which a second thread costs more than 
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class Elements:
     """The elements of ``root`` in C order. ``device``: the GPU that computes them, else the CPU."""
 
     root: Expr
@@ -123,7 +124,7 @@ class Stream:
         lines = self.size // max(line, 1)
         pieces = max(1, min(self.threads, lines, self.size // _SHARE))
         ends = [lines * k // pieces * line for k in range(pieces + 1)]
-        return list(zip(ends[:-1], ends[1:], strict=True))
+        return list(pairwise(ends))
 
     def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """``function`` of all ``items``, on threads where there are several."""
@@ -137,21 +138,21 @@ class Stream:
                 raise
 
 
-def streams_of(
+def elements_of(
     args: Sequence[Expr], inputs: Inputs, device: int | None, stop: Stop, store: Store, threads: int
-) -> list[Stream]:
+) -> list[Elements]:
     """A stream for each of ``args``; what is no one kernel is put into memory first."""
     found = []
     for root in args:
-        one = Stream(root, inputs, device, stop, store, threads if device is None else 1)
+        one = Elements(root, inputs, device, stop, store, threads if device is None else 1)
         if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
             one = _kept(one)
         found.append(one)
     return found
 
 
-def _kept(one: Stream) -> Stream:
+def _kept(one: Elements) -> Elements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
     leaf = Leaf(result, (one.size,), 0, (1,))
-    return Stream(leaf, {id(result): values}, None, one.stop, one.store, one.threads)
+    return Elements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from . import views
-from .nodes import Expr, Leaf, Map, Shape, Through, whole
+from .. import views
+from ..nodes import Expr, Leaf, Map, Shape, Through, whole
 
 Array: TypeAlias = NDArray[Any]
 

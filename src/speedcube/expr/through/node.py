@@ -1,4 +1,4 @@
-"""What is made of all elements of an array at once: sorted, selected or counted."""
+"""The node of what is made of all elements of an array at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .nodes import Expr
+    from ..nodes import Expr
 
 
 @dataclass(frozen=True, eq=False)
