@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ParameterError, ShapeError
+from ... import dtypes
+from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
 from ..sources import asarray
@@ -39,7 +40,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     ParameterError
         For a negative element.
     DTypeError
-        For elements that are no integers, and uint64.
+        For elements that are no integers.
 
     Examples
     --------
@@ -52,8 +53,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ShapeError(f"bincount takes one axis, not {index.ndim}: .ravel() makes one")
     if not index.size and not isinstance(x, (Array, np.ndarray)):
         index = index.astype("int64")  # a list of nothing
-    if not np.can_cast(index.dtype, np.int64, "safe"):
-        raise DTypeError(f"bincount counts integers; {index.dtype} does not cast to int64 safely")
+    if dtypes.is_float(index._expr.dtype):
+        raise DTypeError(f"bincount counts integers, and {index.dtype} are none")
     least = build.check_integer("minlength", minlength)
     if least < 0:
         raise ParameterError("'minlength' must not be negative")
@@ -62,6 +63,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         low, high = (int(one) for one in compute(index.min(), index.max()))
         if low < 0:
             raise ParameterError(f"'list' argument must have no negative elements: there is {low}")
+        if high >= 2**48:
+            raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
         length = max(least, high + 1)
     places = index.astype("int64")
     if weights is None:

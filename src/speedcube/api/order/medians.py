@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
+from ...errors import AxisError
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..methods.keywords import put
@@ -40,7 +40,7 @@ def quantiles_of(
         heavy, _ = folded(check_weights(array, axis, weights, method), axis)
         result = weighted_quantiles(lines, heavy, chances, skips_nan)
     elif not lines.shape[-1] and not skips_nan:
-        raise ShapeError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
+        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
     elif skips_nan and is_of_floats(lines):
         result = nan_quantiles(lines, chances, weak, method)
     else:

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from ...expr.through.node import Through
-from .elements import BLOCK, Array, Elements
+from .elements import BLOCK, AllElements, Array
 
 _TOGETHER: Final = 4  # times as many elements as counts are counted in one call
 
 
-def counted(source: Through, given: list[Elements]) -> Array:
+def counted(source: Through, given: list[AllElements]) -> Array:
     """How many elements each number below the length is; the length itself is not counted."""
     elements, (length, *_) = given[0], source.options
 
@@ -27,7 +27,7 @@ def counted(source: Through, given: list[Elements]) -> Array:
     return np.asarray(sum(parts[1:], start=parts[0]))
 
 
-def _blocks(elements: Elements, span: tuple[int, int], length: int) -> Iterator[Array]:
+def _blocks(elements: AllElements, span: tuple[int, int], length: int) -> Iterator[Array]:
     """The elements of ``span``, enough at a time to be worth an array of counts."""
     start, stop = span
     step = max(BLOCK, _TOGETHER * length)

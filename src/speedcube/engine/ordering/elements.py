@@ -37,7 +37,7 @@ _SHARE: Final = 1 << 16  # elements below which a second thread costs more than 
 
 
 @dataclass(frozen=True, eq=False)
-class Elements:
+class AllElements:
     """The elements of ``root`` in C order. ``device``: the GPU that computes them, else the CPU."""
 
     root: Expr
@@ -140,19 +140,19 @@ class Elements:
 
 def elements_of(
     args: Sequence[Expr], inputs: Inputs, device: int | None, stop: Stop, store: Store, threads: int
-) -> list[Elements]:
+) -> list[AllElements]:
     """A stream for each of ``args``; what is no one kernel is put into memory first."""
     found = []
     for root in args:
-        one = Elements(root, inputs, device, stop, store, threads if device is None else 1)
+        one = AllElements(root, inputs, device, stop, store, threads if device is None else 1)
         if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
             one = _kept(one)
         found.append(one)
     return found
 
 
-def _kept(one: Elements) -> Elements:
+def _kept(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
     leaf = Leaf(result, (one.size,), 0, (1,))
-    return Elements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)
+    return AllElements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)

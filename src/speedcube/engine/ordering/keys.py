@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...plan.working import COLLECTED
-from .elements import Array, Elements
+from .elements import AllElements, Array
 
 _PARTS: Final = 16  # bits
 
@@ -64,7 +64,7 @@ def value_of(key: int, dtype: Any) -> Any:
     return bits.view(dtype)[0]
 
 
-def place_by_keys(elements: Elements, place: int, within: KeyRange) -> Any:
+def place_by_keys(elements: AllElements, place: int, within: KeyRange) -> Any:
     """The element of ``place`` in the order, whose key is ``within`` a range."""
     dtype = elements.dtype
     while within.low < within.high:
@@ -90,7 +90,7 @@ def _inside(block: Array, within: KeyRange) -> tuple[Array, Array]:
     return keys, (keys >= word(within.low)) & (keys <= word(within.high))
 
 
-def _counts(elements: Elements, within: KeyRange, shift: int) -> Array:
+def _counts(elements: AllElements, within: KeyRange, shift: int) -> Array:
     parts = ((within.high - within.low) >> shift) + 1
 
     def count(span: tuple[int, int]) -> Array:
@@ -106,7 +106,7 @@ def _counts(elements: Elements, within: KeyRange, shift: int) -> Array:
     return np.asarray(sum(elements.each(count, elements.spans())))
 
 
-def _kept(elements: Elements, within: KeyRange) -> Array:
+def _kept(elements: AllElements, within: KeyRange) -> Array:
     def keep(span: tuple[int, int]) -> list[Array]:
         return [block[_inside(block, within)[1]] for block in elements.blocks(*span)]
 
@@ -114,7 +114,7 @@ def _kept(elements: Elements, within: KeyRange) -> Array:
     return np.concatenate([block for blocks in each for block in blocks])
 
 
-def zero_at(elements: Elements, rank: int) -> Any:
+def zero_at(elements: AllElements, rank: int) -> Any:
     """The zero that comes after ``rank`` others, with its sign."""
     for block in elements.blocks(0, elements.size):
         zeros = block[block == 0]

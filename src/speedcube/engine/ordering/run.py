@@ -10,12 +10,12 @@ from ...plan.stages import Stage
 from ..boxes import Stop
 from ..results import Destination
 from .counting import counted
-from .elements import Array, Elements, Inputs, Store, elements_of
+from .elements import AllElements, Array, Inputs, Store, elements_of
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
 
-_RUN: Final[dict[str, Callable[[Through, list[Elements]], Array]]] = {
+_RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "sort": values_sorted,
     "argsort": places_sorted,
     "order_statistics": selected,

@@ -18,7 +18,7 @@ import numpy as np
 from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
 from ...plan.working import BLOCK_BYTES, COLLECTED
-from .elements import Array, Elements
+from .elements import AllElements, Array
 from .keys import KeyRange, full_range, key_of, place_by_keys
 
 SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
@@ -27,7 +27,7 @@ _RUNS: Final = 1 << 10
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
 
-def selected(source: Through, given: list[Elements]) -> Array:
+def selected(source: Through, given: list[AllElements]) -> Array:
     """The elements of each line that have the places of the options when it is sorted."""
     elements, line = given[0], source.arg.shape[-1]
     places = tuple(source.options)
@@ -39,7 +39,7 @@ def selected(source: Through, given: list[Elements]) -> Array:
 # Short lines -------------------------------------------------------------------------------------
 
 
-def _of_lines(elements: Elements, places: tuple[int, ...], line: int) -> Array:
+def _of_lines(elements: AllElements, places: tuple[int, ...], line: int) -> Array:
     out = np.empty((elements.size // line if line else 0, len(places)), elements.dtype)
     lines = max(1, BLOCK_BYTES // max(1, line * elements.dtype.itemsize))
     distinct = sorted(set(places))
@@ -88,7 +88,7 @@ class _Found:
     kept: list[Array] | None = field(default_factory=list)  # those inside; None: too many
 
 
-def _of_one(elements: Elements, places: tuple[int, ...]) -> Array:
+def _of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
     brackets = _brackets(_sample(elements), sorted(set(places)), elements.size)
     values: dict[int, Array] = {}
     for bracket, parts in zip(brackets, _counted(elements, brackets), strict=True):
@@ -96,7 +96,7 @@ def _of_one(elements: Elements, places: tuple[int, ...]) -> Array:
     return np.array([values[place] for place in places], elements.dtype)
 
 
-def _looked_up(elements: Elements, bracket: _Bracket, parts: list[_Found]) -> dict[int, Array]:
+def _looked_up(elements: AllElements, bracket: _Bracket, parts: list[_Found]) -> dict[int, Array]:
     """The elements of the places of ``bracket``."""
     known = sum(p.reach + p.under - p.inside for p in parts)  # those that are no NaN
     below = known - sum(p.reach for p in parts)
@@ -119,7 +119,7 @@ def _looked_up(elements: Elements, bracket: _Bracket, parts: list[_Found]) -> di
     return values
 
 
-def _sample(elements: Elements) -> Array:
+def _sample(elements: AllElements) -> Array:
     """Runs of neighbours at places that a hash gives: a row for each."""
     count = min(_RUNS, max(64, elements.size >> 16))
     with np.errstate(over="ignore"):
@@ -169,7 +169,7 @@ def _ends(dtype: Any) -> tuple[Any, Any]:
     return dtype.type(known.min), dtype.type(known.max)
 
 
-def _counted(elements: Elements, brackets: list[_Bracket]) -> list[list[_Found]]:
+def _counted(elements: AllElements, brackets: list[_Bracket]) -> list[list[_Found]]:
     """For each bracket what each thread found of it, in the order of the elements."""
 
     def count(span: tuple[int, int]) -> list[_Found]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
-from .elements import Array, Elements
+from .elements import AllElements, Array
 
 _LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
 _SAMPLE: Final = 1 << 12  # elements by which the values of one line are dealt out to threads
@@ -21,7 +21,7 @@ _LONG: Final = 1 << 19  # elements of a line that is sorted by several threads
 _FEW: Final = 8  # one in so many may have an equal neighbour
 
 
-def values_sorted(source: Through, given: list[Elements]) -> Array:
+def values_sorted(source: Through, given: list[AllElements]) -> Array:
     """The lines of the elements, sorted."""
     elements, line = given[0], source.arg.shape[-1]
     values = elements.whole()
@@ -37,7 +37,7 @@ def values_sorted(source: Through, given: list[Elements]) -> Array:
     return values
 
 
-def _runs(elements: Elements, lines: int, line: int) -> list[tuple[int, int]]:
+def _runs(elements: AllElements, lines: int, line: int) -> list[tuple[int, int]]:
     """Lines to be sorted in one call: a share of a thread at most, and no more than are cached."""
     step = max(1, min(-(-lines // elements.threads), _LINES // line))
     return [(first, min(lines, first + step)) for first in range(0, lines, step)]
@@ -45,6 +45,8 @@ def _runs(elements: Elements, lines: int, line: int) -> list[tuple[int, int]]:
 
 def _sort(lines: Array) -> None:
     """Sort each of ``lines``, in place."""
+    if not lines.size:
+        return
     zeros = _mixed_zeros(lines)
     lines.sort(axis=-1)
     if lines.dtype.kind == "f":
@@ -68,7 +70,7 @@ def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
     return [(k, lines[k][lines[k] == 0]) for k in numbers]
 
 
-def _one_line(elements: Elements, values: Array) -> None:
+def _one_line(elements: AllElements, values: Array) -> None:
     """Sort ``values``: each thread those between two of a sample's, into their place."""
     masks, ends = _dealt(elements, values)
     shares = elements.each(lambda mask: _sorted_share(values, mask), masks)
@@ -83,7 +85,7 @@ def _sorted_share(values: Array, mask: Array) -> Array:
     return share
 
 
-def _dealt(elements: Elements, values: Array) -> tuple[list[Array], list[int]]:
+def _dealt(elements: AllElements, values: Array) -> tuple[list[Array], list[int]]:
     """For each thread which of ``values`` it takes, and how many the threads before it take."""
     step = max(1, len(values) // _SAMPLE)
     sample = np.sort(values[::step])
@@ -99,7 +101,7 @@ def _dealt(elements: Elements, values: Array) -> tuple[list[Array], list[int]]:
     return masks, [sum(counts[:k]) for k in range(len(counts))]
 
 
-def places_sorted(source: Through, given: list[Elements]) -> Array:
+def places_sorted(source: Through, given: list[AllElements]) -> Array:
     """For each line, the places of its elements in their order."""
     elements, line = given[0], source.arg.shape[-1]
     values = elements.held()
@@ -119,7 +121,7 @@ def places_sorted(source: Through, given: list[Elements]) -> Array:
     return places
 
 
-def _places_of_one(elements: Elements, values: Array, places: Array) -> None:
+def _places_of_one(elements: AllElements, values: Array, places: Array) -> None:
     masks, ends = _dealt(elements, values)
 
     def share(mask: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from ...expr.through.node import Through
-from .elements import BLOCK, Array, Elements
+from .elements import BLOCK, AllElements, Array
 
 _BITS: Final = 36  # of a piece: with those of a block's count, 53 hold the sum
 _CARRY: Final = 1 << 10  # blocks between two carries: 63 bits hold what they add
@@ -87,7 +87,7 @@ class _Sums:
         return max(self.top - _BITS * level, _LEAST)
 
 
-def weighed(source: Through, given: list[Elements]) -> Array:
+def weighed(source: Through, given: list[AllElements]) -> Array:
     """The exact sum of the weights of each number below the length, rounded once."""
     index, weights = given
     length, spans = source.options[0], given[0].spans()
@@ -108,7 +108,7 @@ def weighed(source: Through, given: list[Elements]) -> Array:
     return _rounded(index.each(sums_of, spans), length)
 
 
-def _top(weights: Elements, span: tuple[int, int]) -> int:
+def _top(weights: AllElements, span: tuple[int, int]) -> int:
     """An exponent that all finite weights of ``span`` are below."""
     most = 0.0
     for block in weights.blocks(*span):
