@@ -125,20 +125,6 @@ def test_all_rungs_and_the_interpreter_agree(name: str) -> None:
         _same(np.asarray(made.compute()), np.asarray(one))
 
 
-@pytest.mark.cluster
-def test_a_cluster_agrees() -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        for name, make in PROGRAMS.items():
-            made = make()
-            assert np.array_equal(made.compute(on=client), made.compute(on="core")), name
-
-
 def test_what_is_drawn_and_selected_takes_no_memory() -> None:
     x = sc.random.default_rng(1).normal(size=10**10)
     assert sc.median(x).plan().peak_bytes < 2**30

@@ -66,9 +66,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         if high >= 2**48:
             raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
         length = max(least, high + 1)
-    places = index.astype("int64")
     if weights is None:
-        return counts_of(places, length)
+        return counts_of(index.astype("uint8") if index.dtype == bool else index, length)
+    places = index.astype("int64")
     heavy = array_of(weights)
     if heavy.shape != index.shape:
         raise ShapeError("The weights and list don't have the same length.")

@@ -61,13 +61,17 @@ def _sort(lines: Array) -> None:
 
 def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
     """Of lines with zeros of both signs, all zeros as they come."""
-    if lines.dtype.kind != "f":
+    if not has_negative_zero(lines):
         return []
     negative = (lines == 0) & np.signbit(lines)
-    if not negative.any():
-        return []
     numbers = np.flatnonzero(negative.any(axis=-1)).tolist()
     return [(k, lines[k][lines[k] == 0]) for k in numbers]
+
+
+def has_negative_zero(values: Array) -> bool:
+    """Whether -0.0 is among ``values``: its bits are the least integer."""
+    word = np.dtype(f"int{8 * values.dtype.itemsize}")
+    return values.dtype.kind == "f" and bool(values.view(word).min() == np.iinfo(word).min)
 
 
 def _one_line(elements: AllElements, values: Array) -> None:

@@ -63,7 +63,8 @@ def _order_statistics(x: Array, places: Shape) -> Array:
 
 def _count(index: Array, options: Shape) -> Array:
     flat = index.reshape(-1)
-    return np.bincount(flat[(flat >= 0) & (flat < options[0])], minlength=options[0])
+    inside = flat[(flat >= 0) & (flat < options[0])]
+    return np.bincount(inside.astype(np.int64), minlength=options[0])
 
 
 def _weigh(index: Array, weights: Array, options: Shape) -> Array:
