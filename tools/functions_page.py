@@ -47,10 +47,32 @@ unique_values unstack var vecdot where zeros zeros_like
 
 SCANS: Final = "cumsum cumprod cumulative_sum cumulative_prod prod"
 AT_ONCE: Final = """
-apply_along_axis argwhere asarray_chkfinite compute flatnonzero fromiter ladder mask_indices nonzero
-persist polydiv polyfit tril_indices tril_indices_from trim_zeros triu_indices triu_indices_from
-vectorize
+apply_along_axis argwhere asarray_chkfinite compute flatnonzero fromiter histogram_bin_edges
+intersect1d ladder mask_indices nonzero persist polydiv polyfit setdiff1d setxor1d tril_indices
+tril_indices_from trim_zeros triu_indices triu_indices_from union1d unique unique_all unique_counts
+unique_inverse unique_values vectorize
 """
+THROUGH: Final = {
+    **dict.fromkeys(
+        ["sort", "unique", "unique_values", "union1d", "intersect1d", "setdiff1d", "setxor1d"],
+        "sort",
+    ),
+    **dict.fromkeys(["argsort", "lexsort", "argtopk", "argpartition", "unique_all"], "argsort"),
+    **dict.fromkeys(
+        [
+            "median",
+            "percentile",
+            "quantile",
+            "nanmedian",
+            "nanpercentile",
+            "nanquantile",
+            "topk",
+            "partition",
+        ],
+        "order_statistics",
+    ),
+    **dict.fromkeys(["bincount", "histogram", "histogram2d", "histogramdd"], "count"),
+}
 THROUGH_DASK: Final = "from_dask_array"
 VIEWS: Final = """
 array_split asanyarray ascontiguousarray asarray atleast_1d atleast_2d atleast_3d broadcast_arrays
@@ -118,6 +140,8 @@ def row(name: str, owners: list[str]) -> Row:
 
 def how(name: str) -> str:
     """In which way a name that is there is computed."""
+    if name in THROUGH and name not in AT_ONCE.split():
+        return "a stage"
     for word, names in (("scan", SCANS), ("computes at once", AT_ONCE), ("Dask", THROUGH_DASK)):
         if name in names.split():
             return {"Dask": "through Dask"}.get(word, word)
@@ -132,7 +156,8 @@ def law(name: str) -> str:
     known = LAW_OF.get(name, ALIASES.get(name, name))
     if known in laws.OPERATIONS:
         return laws.OPERATIONS[known]
-    for pairs in (laws.REDUCTIONS, laws.SCANS):
+    known = THROUGH.get(name, known)
+    for pairs in (laws.REDUCTIONS, laws.SCANS, laws.THROUGH):
         if known in pairs:
             return pairs[known][1]
     for names, text in (
@@ -158,7 +183,16 @@ def versions() -> str:
 
 def page(table_of: list[Row]) -> str:
     counts = Counter(one.how for one in table_of)
-    words = ("fused", "scan", "through Dask", "computes at once", "a name", "refused", "later")
+    words = (
+        "fused",
+        "scan",
+        "a stage",
+        "through Dask",
+        "computes at once",
+        "a name",
+        "refused",
+        "later",
+    )
     lines = [
         "# Functions",
         "",
@@ -185,6 +219,7 @@ def page(table_of: list[Row]) -> str:
 MEANINGS: Final = {
     "fused": "lazy; part of the kernel that reads it, or a reduction with a kernel of its own",
     "scan": "lazy; elements are taken in their order by a kernel of its own",
+    "a stage": "lazy; a stage of its own takes all elements: sorts, selects or counts them",
     "through Dask": "lazy; Dask computes it",
     "computes at once": "values are computed when it is called",
     "a name": "a dtype, a number, or what tells of arrays",

@@ -170,6 +170,8 @@ from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
 from .api.namespace.names import __array_api_version__ as __array_api_version__
 from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
+from .api.order import *  # noqa: F403  (its own list of names)
+from .api.order import __all__ as _ordering
 from .api.reductions import (
     all,
     amax,
@@ -443,6 +445,7 @@ __all__ = [
     "zeros",
 ]
 __all__ += _names
+__all__ += _ordering
 __all__.sort()
 
 

@@ -14,7 +14,7 @@ import dask.threaded
 from dask.callbacks import Callback
 
 from ..errors import ParameterError, RungError
-from ..expr.nodes import Expr, Leaf, Map, Reduced, Scanned, StageResult
+from ..expr.nodes import STAGED, Expr, Leaf, Map, StageResult
 from ..expr.space import TILE
 from ..kernel.cuda.compile import source as cuda_source
 from ..kernel.llvm.compile import source as llvm_source
@@ -82,7 +82,7 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
 
 def _visited(root: Expr) -> Expr:
     """The expression whose elements are computed."""
-    if isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned)):
+    if isinstance(root, Leaf) and isinstance(root.source, STAGED):
         return root.source.arg
     return root
 

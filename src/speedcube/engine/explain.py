@@ -17,8 +17,8 @@ from ..expr.nodes import (
     Random,
     Reduced,
     Scanned,
-    Staged,
     StageResult,
+    Through,
     c_strides,
     walk,
 )
@@ -103,6 +103,8 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
     stage_of = {id(s.result): k for k, s in enumerate(plan.stages)}
     kernels = kernels_of(stage)
     whole = [part.root for _, part in kernels] if len(kernels) > 1 else [stage.root]
+    if isinstance(stage.source, Through):
+        whole = list(stage.source.args)
     roots = [one for root in whole for one in (factors(root) if stage.op == "dot" else (root,))]
     nodes = {id(node): node for root in roots for node in walk(root)}
     for node in nodes.values():
@@ -113,7 +115,9 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
         else:
             name = _short(show(node, 2))
             yield Step(number, name, laws.BITS, f"{node.op}: {laws.OPERATIONS[node.op]}")
-    if stage.source is not None:
+    if isinstance(stage.source, Through):
+        yield Step(number, stage.source.op, *laws.THROUGH[stage.source.op])
+    elif stage.source is not None:
         law, how = _reduction(stage, stage.source)
         yield Step(number, f"{stage.op} over axes {stage.source.axes}", law, how)
 
@@ -136,7 +140,7 @@ def _is_whole(leaf: Leaf) -> bool:
     return straight or (still and isinstance(leaf.source, Const))
 
 
-def _reduction(stage: Stage, source: Staged) -> tuple[str, str]:
+def _reduction(stage: Stage, source: Reduced | Scanned) -> tuple[str, str]:
     is_float = dtypes.is_float(source.arg.dtype)
     if not is_float and (source.op == "sum" or stage.is_scan):
         return laws.WRAPPING

@@ -70,6 +70,15 @@ SCANS: Final[dict[str, tuple[str, str]]] = {
     ),
     "cumprod": (BITS, f"what is before each 1024th: {_TREE}; then one by one; in float64"),
 }
+_BY_VALUE: Final = "by value, NaN last, then by position: whoever compares which"
+# And of what is made of all elements of an array.
+THROUGH: Final[dict[str, tuple[str, str]]] = {
+    "sort": (BITS, f"{_BY_VALUE}; -0 and 0 are equal, and NaN is NumPy's"),
+    "argsort": (BITS, _BY_VALUE),
+    "order_statistics": (BITS, f"the elements that have these places when sorted: {_BY_VALUE}"),
+    "count": (BITS, "integers are counted: in any order"),
+    "weigh": (EXACT, "the exact sum of the weights of each, rounded once"),
+}
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.
 BINS: Final[dict[str, str]] = {

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Reduced, Scanned
+from ..expr.nodes import Reduced, Scanned, Through
 from ..plan.passes import Pass
 from ..plan.regions import folds_across, regions_of
 from ..plan.stages import Part, Stage
@@ -19,6 +19,7 @@ from .boxes import Stop
 from .finished import along
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
+from .ordering.run import placed, run_through
 from .pieces.moves import moved
 from .pieces.records import merged_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
@@ -105,7 +106,7 @@ class Worker:
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
         if hasattr(results, "__cuda_array_interface__"):
-            return  # where they were to be
+            return
         if hasattr(share, "__cuda_array_interface__"):
             share.set(results)
         elif not np.may_share_memory(results, share):
@@ -147,10 +148,7 @@ class Worker:
         return flat.reshape(shape)
 
     def finished(self, stage: Stage, part: Part, many: Prepared, inputs: Inputs, out: Any) -> Any:
-        """The part's results, by a kernel that finishes them; by records where it could not.
-
-        None if all of them should be made by records.
-        """
+        """The part's results, by a kernel that finishes them; None: by records, all of them."""
         assert isinstance(stage.source, Reduced)
         if self.device is not None:
             share = finished_gpu.FinishedPart(many, inputs, self.device, out)
@@ -228,6 +226,8 @@ def run_joined(
 ) -> Any:
     """Task: a part whose results are its own; gives the destination if there is no other part."""
     inputs = inputs_of(needs, arrays)
+    if isinstance(stage.source, Through):
+        return placed(run_through(stage, inputs, worker.device, worker.stop, worker.store), out)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
     elif isinstance(stage.source, Scanned):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .nodes import Leaf, Map, Node, Piecewise, Reduced, Scanned
+from .nodes import STAGED, Leaf, Map, Node, Piecewise
 
 
 def below(*roots: Node) -> list[Node]:
@@ -43,7 +43,7 @@ def children(node: Node) -> tuple[Node, ...]:
         return node.args
     if isinstance(node, Leaf):
         source = node.source
-        return (source,) if isinstance(source, (Map, Leaf, Reduced, Scanned, Piecewise)) else ()
+        return (source,) if isinstance(source, (Map, Leaf, Piecewise, *STAGED)) else ()
     if isinstance(node, Piecewise):
         return tuple(piece.expr for piece in node.pieces)
     return (node.arg,)

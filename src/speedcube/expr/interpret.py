@@ -30,8 +30,10 @@ from .nodes import (
     Reduced,
     Source,
     Stored,
+    Through,
 )
 from .reductions import factors
+from .through import ordering
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
@@ -56,12 +58,16 @@ def interpret(root: Expr, draw: Draw) -> Array:
         if isinstance(node, Leaf):
             if id(node) not in gathers:
                 done[id(node)] = _leaf(node, done, draw)
+        elif isinstance(node, Map) and node.op == "several":
+            pass  # what reads it takes its arguments
         elif isinstance(node, Map):
             done[id(node)] = _map(node, done, draw)
         elif isinstance(node, Reduced):
             done[id(node)] = _reduction(node, done, draw)
         elif isinstance(node, Piecewise):
             done[id(node)] = _piecewise(node, done)
+        elif isinstance(node, Through):
+            done[id(node)] = ordering.made(node, [done[id(arg)] for arg in node.args])
         else:
             done[id(node)] = scans.scanned(node, done[id(node.arg)])
     return done[id(root)]

@@ -1,4 +1,4 @@
-"""The expression: two kinds of node over nine kinds of source, and a tenth in plans.
+"""The expression: two kinds of node over ten kinds of source, and one more in plans.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
@@ -9,6 +9,7 @@
              | Deferred(collection)                     an array another library will hand over
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
              | Scanned(op, arg, lines, dtype)           running sums or products, the same
+             | Through(op, arg, shape, dtype, options)  sorted, selected or counted, the same
              | Piecewise(shape, dtype, pieces)          another expression in each of several boxes
              | Expr                                     another expression's elements, in C order
              | StageResult(shape, dtype)                in a plan: what one of its stages gives
@@ -25,13 +26,14 @@ import operator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from .. import dtypes
 from ..errors import ShapeError
 from .span import laid_out, spanned
+from .through.node import Through as Through
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -65,7 +67,7 @@ class Random:
 class Stored:
     """A flat array in memory: anything whose elements are ``buffer.flat[position]``.
 
-    ``buffer`` is one-dimensional; it is read when computed, so later writes are seen.
+    ``buffer`` has one axis; it is read when computed, so later writes are seen.
     """
 
     buffer: Any
@@ -86,8 +88,8 @@ class Stored:
         return hasattr(type(self.buffer), "__cuda_array_interface__")
 
 
-def _stored(span: Any, start: int, kind: str, shape: Shape, strides: Any, dtype: str) -> Stored:
-    return Stored(laid_out(span, start, kind, shape, strides), dtype)
+def _stored(span: Any, start: int, kind: str, shape: Shape, steps: Any, dtype: str) -> Stored:
+    return Stored(laid_out(span, start, kind, shape, steps), dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +181,8 @@ class Piece:
 class Piecewise:
     """An array that is another expression in each of several boxes; its elements are in C order.
 
-    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: the
-    function's name, the arrays that it takes, and its other arguments as text.
+    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: name,
+    arrays that it takes, other arguments as text.
     """
 
     shape: Shape
@@ -198,7 +200,8 @@ class StageResult:
 
 
 # What is computed to memory by a stage of its own, where something else reads it.
-Staged: TypeAlias = Reduced | Scanned
+Staged: TypeAlias = Reduced | Scanned | Through
+STAGED: Final = (Reduced, Scanned, Through)
 
 
 @dataclass(eq=False)
@@ -223,7 +226,7 @@ class Map:
     """``op`` (a row of `ops.OPS` or `ops.SAMPLERS`) element by element, or a ``gather``.
 
     Arguments have this shape already. A gather's are an index, a `memory` leaf, and the first and
-    the last index there is: element i is what the source has at the index's element i.
+    last index: element i is what the source has at the index's element i.
     """
 
     op: str
@@ -234,7 +237,6 @@ class Map:
 
 Expr: TypeAlias = Leaf | Map
 Node: TypeAlias = Expr | Staged | Piecewise
-# What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
 Read: TypeAlias = Const | Position | Random | Stored | Deferred | StageResult
 Source: TypeAlias = Read | Staged | Piecewise | Expr
 
@@ -254,8 +256,7 @@ def countable(shape: Shape) -> Shape:
 
 def whole(source: Source, shape: Shape) -> Leaf:
     """``source`` with positions counted in C order over ``shape``."""
-    countable(shape)
-    return Leaf(source, shape, 0, c_strides(shape))
+    return Leaf(source, countable(shape), 0, c_strides(shape))
 
 
 def memory(source: Source, shape: Shape) -> Leaf:
@@ -279,7 +280,7 @@ def is_whole(leaf: Leaf) -> bool:
 
 
 def leaves(root: Expr) -> list[Leaf]:
-    """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
+    """The distinct leaves of ``root``, depth first."""
     return [node for node in walk(root) if isinstance(node, Leaf)]
 
 

@@ -18,6 +18,7 @@ from .nodes import (
     Source,
     StageResult,
     Stored,
+    Through,
     leaves,
 )
 from .push import in_place
@@ -88,6 +89,9 @@ def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str]
         inner = show(source.arg, depth - 1) if depth else "..."
         axis = "" if source.lines == len(source.arg.shape) else f"axis={source.axis}"
         return f"{inner}.{source.op}({axis})"
+    if isinstance(source, Through):
+        inner = show(source.arg, depth - 1) if depth else "..."
+        return f"{source.op}({inner})"
     if isinstance(source, Piecewise):
         name, args, options = source.call
         texts = [show(arg, depth - 1) for arg in args[:_PIECES]] if depth else ["..."]

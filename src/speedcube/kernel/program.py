@@ -262,3 +262,10 @@ class Scan:
     odd: bool = False
     columns: bool = False
     read: str = ""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A kernel that counts how often numbers come which lie in memory one by one, as ``dtype``."""
+
+    dtype: str

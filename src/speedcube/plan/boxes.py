@@ -3,7 +3,7 @@
 A program is looked through from its results to its sources, before it is cut. What reads an array
 needs a box of it: an interval of each axis. Where that is clearly less than the whole (`PART`), the
 array is replaced by its box, and what reads it is moved along. Lines of scans and what a reduction
-folds stay whole, and so do pieces and what gathers read.
+folds stay whole, and so do pieces, what is sorted or counted, and what gathers read.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any, Final, TypeAlias
 
 from ..expr.graph import below, memories
 from ..expr.nodes import (
+    STAGED,
     Expr,
     Leaf,
     Map,
     Node,
     Piecewise,
-    Reduced,
     Scanned,
     Shape,
     Staged,
+    Through,
     c_strides,
     whole,
 )
@@ -109,7 +110,7 @@ class _Needed:
         """Settle the box of ``node``, and add those of what it reads."""
         if isinstance(node, Leaf):
             source: Any = node.source
-            is_node = isinstance(source, (Map, Leaf, Reduced, Scanned, Piecewise))
+            is_node = isinstance(source, (Map, Leaf, Piecewise, *STAGED))
             if is_node and id(source) not in self.entire:
                 self.add(source, self._read(node, source))
             return
@@ -132,7 +133,7 @@ class _Needed:
         if isinstance(node, Scanned):
             line = (0, node.shape[node.axis])
             box = self.boxes[id(node)] = (*box[: node.axis], line, *box[node.axis + 1 :])
-        if isinstance(node, Piecewise) or not size:
+        if isinstance(node, (Piecewise, Through)) or not size:
             box = self.boxes[id(node)] = _all_of(node.shape)
         elif box != _all_of(node.shape):
             self.parts.add(id(node))
@@ -155,6 +156,8 @@ class _Needed:
 def box_of_arg(node: Staged, box: Box) -> Box:
     """The box of a reduction's or scan's argument that ``box`` of its results needs."""
     axes, shape = node.axes, node.arg.shape
+    if isinstance(node, Through):
+        return _all_of(shape)
     if isinstance(node, Scanned):
         kept = iter((*box[: node.axis], *box[node.axis + 1 :]))
     else:

@@ -16,14 +16,13 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.nodes import (
+    STAGED,
     Expr,
     Leaf,
     Map,
     Node,
     Piece,
     Piecewise,
-    Reduced,
-    Scanned,
     Staged,
     StageResult,
     walk,
@@ -86,7 +85,7 @@ class _Cutter:
 
     def result(self, target: Node) -> StageResult:
         """What gives ``target``, a root."""
-        if isinstance(target, (Reduced, Scanned)):
+        if isinstance(target, STAGED):
             return self.results[id(target)]
         root = self.emitted[id(target)]
         made = all_of(root)
@@ -122,7 +121,7 @@ class _Cutter:
 
     def _leaf(self, leaf: Leaf) -> Expr:
         source = leaf.source
-        if isinstance(source, (Reduced, Scanned)):
+        if isinstance(source, STAGED):
             return self._of(self.results[id(source)], leaf)
         if not isinstance(source, (Map, Leaf, Piecewise)):
             return self.nodes.leaf(leaf, id(leaf) in self.gathers)

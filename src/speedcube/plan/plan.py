@@ -11,12 +11,13 @@ from typing import Protocol
 
 from .. import dtypes
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through
 from ..expr.show import reads
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
 from .stages import WORKER_OVERHEAD, Stage
+from .working import working_bytes
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class Plan:
     def _described(self, number: int, stage: Stage, one: Pass, first: int) -> list[str]:
         axes = stage.axes if stage.source is None else stage.source.axes
         what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
+        if isinstance(stage.source, Through):
+            what = stage.source.op
         why = f": {stage.why}" if len(self.stages) > 1 else ""
         visited = one.visited
         boxes = len(regions_of(stage, stage.parts[0]))
@@ -180,7 +183,9 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
     result = -(-stage.result_bytes // share)
     if _lies_apart(stage, resources):
         result += -(-stage.result_bytes // parts)
-    if isinstance(stage.source, Reduced) and stage.dtype == "float16":
+    if isinstance(stage.source, Through):
+        result += working_bytes(stage.source, 1 if not resources.shared else resources.workers)
+    elif isinstance(stage.source, Reduced) and stage.dtype == "float16":
         result *= 5  # float64 first
     elif stage.op == "prod":
         result *= 4  # block by block, then in a row, then a part of the whole

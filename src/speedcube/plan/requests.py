@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..expr.nodes import (
+    STAGED,
     Expr,
     Leaf,
     Map,
     Node,
     Piecewise,
-    Reduced,
-    Scanned,
     Staged,
     StageResult,
     is_whole,
@@ -41,8 +40,8 @@ class Cut:
 
 
 def own_source(root: Expr) -> Staged | None:
-    """The reduction or scan that ``root`` is, when it is one read whole and in order."""
-    if not (isinstance(root, Leaf) and isinstance(root.source, (Reduced, Scanned))):
+    """What stages make that ``root`` is, when it is one read whole and in order."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, STAGED)):
         return None
     return root.source if root.shape == root.source.shape and is_whole(root) else None
 

@@ -25,6 +25,7 @@ from ..expr.nodes import (
     Scanned,
     Staged,
     StageResult,
+    Through,
     c_strides,
 )
 from ..expr.piecewise.regions import leaves_within
@@ -59,6 +60,7 @@ class Stage:
     ends. A scan's parts that share a line begin at multiples of ``block`` elements of it.
     ``totals`` are stages that give each part's sum, where sums are exact in any order.
     ``result`` is what other stages read this one's by, ``why`` the reason that it is one.
+    ``threads``: how many the one task of a `Through` may use.
     """
 
     root: Expr
@@ -70,6 +72,7 @@ class Stage:
     totals: tuple[Stage, ...] = ()
     result: StageResult | None = None
     why: str = ""
+    threads: int = 1
 
     def folded(self, number: int) -> tuple[Stage, Part]:
         """What gives the record of a part that shares a line: its total, or the part itself."""
@@ -92,6 +95,8 @@ class Stage:
             shape, axes = self.root.shape, self.source.axes
             line = self.source.count + self.source.initial
             return (*shape[: axes[0]], line, *shape[axes[-1] + 1 :])
+        if isinstance(self.source, Through):
+            return self.source.shape
         return tuple(n for k, n in enumerate(self.root.shape) if k not in self.axes)
 
     @cached_property
@@ -123,6 +128,8 @@ def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
     """The stage that stores ``root``, or makes of it what ``source`` says, for ``workers``."""
     if isinstance(source, Scanned) or (source is not None and source.op == "prod"):
         return cut_scan(root, source, workers)
+    if isinstance(source, Through):
+        return Stage(root, source, (), (Part(root, (), None, 0, 0),), "one", threads=workers)
     axes = () if source is None else source.axes
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):

@@ -36,6 +36,34 @@ class Places:
         """`speedcube.put` into this array."""
         FUNCTIONS["put"](self, indices, values, mode)
 
+    def sort(
+        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
+        """Be sorted from now on: `speedcube.sort` of this array."""
+        self[...] = FUNCTIONS["sort"](self, axis, kind, order, stable=stable)
+
+    def argsort(
+        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
+        """`speedcube.argsort` of this array."""
+        return FUNCTIONS["argsort"](self, axis, kind, order, stable=stable)
+
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+    ) -> None:
+        """Be partitioned from now on: `speedcube.partition` of this array."""
+        self[...] = FUNCTIONS["partition"](self, kth, axis, kind, order)
+
+    def argpartition(
+        self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+    ) -> Any:
+        """`speedcube.argpartition` of this array."""
+        return FUNCTIONS["argpartition"](self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """`speedcube.searchsorted` in this array."""
+        return FUNCTIONS["searchsorted"](self, v, side, sorter)
+
     def fill(self, value: Any) -> None:
         """``value`` for every element from now on."""
         self[...] = value

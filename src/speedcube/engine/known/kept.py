@@ -21,14 +21,13 @@ import numpy as np
 from ... import dtypes
 from ...expr.graph import below, children
 from ...expr.nodes import (
+    STAGED,
     Deferred,
     Expr,
     Leaf,
     Map,
     Node,
     Piecewise,
-    Reduced,
-    Scanned,
     Source,
     Stored,
     is_whole,
@@ -94,7 +93,7 @@ class Kept:
         parts = {
             numbers[number]: whole(node, node.shape)
             for number, node in new.items()
-            if isinstance(node, (Reduced, Scanned)) and numbers[number] not in asked
+            if isinstance(node, STAGED) and numbers[number] not in asked
         }
         if sum(map(_bytes, parts.values())) <= self.limit:
             asked |= parts
@@ -203,7 +202,7 @@ def _place(buffer: Any) -> object:
 def _is_all(leaf: Leaf) -> bool:
     """Whether ``leaf`` is a reduction or a scan as it is."""
     source = leaf.source
-    staged = isinstance(source, (Reduced, Scanned)) and leaf.shape == source.shape
+    staged = isinstance(source, STAGED) and leaf.shape == source.shape
     return staged and is_whole(leaf)
 
 

@@ -26,11 +26,13 @@ from ...expr.nodes import (
     Reduced,
     Scanned,
     Source,
+    Staged,
     Stored,
+    Through,
 )
 
 MOST_NODES: Final = 1 << 14  # of a program that is remembered
-_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned, Piecewise))
+_NODES: Final = frozenset((Map, Leaf, Reduced, Scanned, Through, Piecewise))
 Key: TypeAlias = Hashable
 
 
@@ -161,7 +163,9 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
     return found
 
 
-def _staged(node: Reduced | Scanned, arg: int) -> Key:
+def _staged(node: Staged, arg: int) -> Key:
+    if isinstance(node, Through):
+        return "through", node.op, arg, node.shape, node.dtype, node.options
     if isinstance(node, Reduced):
         return node.op, arg, node.axes, node.keepdims, node.dtype, node.ddof
     return node.op, arg, node.dtype, node.lines, node.initial, node.odd, node.inner

@@ -12,14 +12,13 @@ from ... import dtypes
 from ...expr import space
 from ...expr.interpret import interpret, positions
 from ...expr.nodes import (
+    STAGED,
     Deferred,
     Expr,
     Leaf,
     Map,
     Piecewise,
     Random,
-    Reduced,
-    Scanned,
     Source,
     Stored,
     whole,
@@ -63,7 +62,7 @@ def _memory(source: Source) -> Array:
         return _around(np.asarray(source.buffer)).view(dtypes.stored(source.dtype))
     if isinstance(source, (Leaf, Map, Piecewise)):
         return _elements(source).view(dtypes.stored(source.dtype)).reshape(-1)
-    if isinstance(source, (Reduced, Scanned, Deferred)):
+    if isinstance(source, (*STAGED, Deferred)):
         values = interpret(whole(source, source.shape), draw)
         return values.view(dtypes.stored(source.dtype)).reshape(-1)
     return np.empty(0)

@@ -1,0 +1,171 @@
+"""How often: `bincount` and the histograms. Counts and sums of weights are exact, in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
+from ...expr import build
+from ..array import Array, array_of
+from ..sources import asarray
+from ..together import compute
+from .bins import Edges, binning, check_weights, numbers
+from .lines import counts_of, sums_of
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+    """How often each number from 0 on comes, or the exact sum of the weights of each.
+
+    The least and the greatest element are found when this is called: they decide the length.
+
+    Parameters
+    ----------
+    x : array_like
+        One axis of integers that are not negative.
+    weights : array_like, optional
+        As many as `x`: their sums are exact, rounded once.
+    minlength : int
+        How long the result is at least.
+
+    Returns
+    -------
+    Array
+        Lazy: int64; float64 of weights.
+
+    Raises
+    ------
+    ParameterError
+        For a negative element.
+    DTypeError
+        For elements that are no integers.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.bincount([0, 2, 2, 1, 2]).tolist()
+    [1, 1, 3]
+    """
+    index = array_of(x)
+    if index.ndim != 1:
+        raise ShapeError(f"bincount takes one axis, not {index.ndim}: .ravel() makes one")
+    if not index.size and not isinstance(x, (Array, np.ndarray)):
+        index = index.astype("int64")  # a list of nothing
+    if dtypes.is_float(index._expr.dtype):
+        raise DTypeError(f"bincount counts integers, and {index.dtype} are none")
+    least = build.check_integer("minlength", minlength)
+    if least < 0:
+        raise ParameterError("'minlength' must not be negative")
+    length = least
+    if index.size:
+        low, high = (int(one) for one in compute(index.min(), index.max()))
+        if low < 0:
+            raise ParameterError(f"'list' argument must have no negative elements: there is {low}")
+        if high >= 2**48:
+            raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
+        length = max(least, high + 1)
+    if weights is None:
+        return counts_of(index.astype("uint8") if index.dtype == bool else index, length)
+    places = index.astype("int64")
+    heavy = array_of(weights)
+    if heavy.shape != index.shape:
+        raise ShapeError("The weights and list don't have the same length.")
+    return sums_of(places, heavy.astype("float64"), length)
+
+
+def counted(index: Array, weights: Array | None, length: int) -> Array:
+    """Counts, or sums of weights in their dtype."""
+    if weights is None:
+        return counts_of(index, length)
+    sums = sums_of(index, weights.reshape(-1).astype("float64"), length)
+    return sums.astype(weights.dtype)
+
+
+def density_of(counts: Array, widths: list[Edges]) -> Array:
+    """``counts`` as a density over bins of these ``widths`` along each axis."""
+    total: Any = counts.sum()
+    result: Any = counts
+    for k, width in enumerate(widths):
+        shape = tuple(-1 if j == k else 1 for j in range(len(widths)))
+        result = result / array_of(width.reshape(shape))
+    dense: Array = result / total
+    return dense
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+    """The edges that `histogram` takes, computed as NumPy computes them, when this is called.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    bins : int, str or array_like
+        How many, NumPy's rule for that, or the edges themselves.
+    range : (number, number), optional
+        The first and the last edge; by default the least and the greatest element.
+    weights : array_like, optional
+        Of the shape of `a`; they decide nothing.
+
+    Returns
+    -------
+    Array
+        In memory.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.histogram_bin_edges([0, 1, 4], 2).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    array = numbers(a)
+    heavy = check_weights(array, weights)
+    return asarray(binning(array, bins, range, heavy is not None).edges)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Array, Array]:
+    """How many elements lie in each bin, or the exact sums of their weights, and the edges.
+
+    The counts are lazy. Without `range` one pass finds the ends when this is called. A bin holds
+    its lower edge, the last one both.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    bins : int, str or array_like
+        How many, NumPy's rule for that, or edges that rise.
+    range : (number, number), optional
+        The first and the last edge; by default the least and the greatest element.
+    density : bool, optional
+        Whether the counts are divided by the widths and by all of them.
+    weights : array_like, optional
+        Of the shape of `a`.
+
+    Returns
+    -------
+    tuple of Array
+        The counts (int64, or the dtype of the weights; float64 of densities) and the edges.
+
+    Raises
+    ------
+    ParameterError
+        For edges that fall, an infinite range, and less than one bin.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> counts, edges = sc.histogram([1, 2, 1, 4], bins=[0, 1, 2, 3])
+    >>> counts.tolist(), edges.tolist()
+    ([0, 2, 1], [0, 1, 2, 3])
+    """
+    array = numbers(a)
+    heavy = check_weights(array, weights)
+    known = binning(array, bins, range, heavy is not None)
+    counts = counted(known.index(array.reshape(-1)), heavy, known.count)
+    if density:
+        return density_of(counts, [np.diff(known.edges).astype(float)]), asarray(known.edges)
+    return counts, asarray(known.edges)

@@ -1,0 +1,84 @@
+"""The lines of an array, sorted, and the places of its elements in them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...errors import AxisError, ParameterError
+from ...expr import build, gather
+from ...expr.through import ordering
+from ..array import Array, array_of, elementwise
+from ..functions.floats import is_of_floats
+
+_KINDS: Final = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def line_of(name: str, a: Any, axis: int | None) -> tuple[Array, int]:
+    """``a`` and its axis along which lines lie; None: all elements are one line."""
+    array = array_of(a)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    if not array.ndim:
+        raise AxisError(f"{name} of a 0-d array: it has no axis {axis}; axis=None takes any shape")
+    return array, build.check_axis(axis, array.ndim)
+
+
+def check_kind(name: str, kind: Any, order: Any, kinds: tuple[Any, ...] = _KINDS) -> None:
+    """Refuse what NumPy refuses; which way a sort goes decides nothing here."""
+    if kind not in kinds:
+        raise ParameterError(f"{name} has the kinds {kinds[1:]}, not {kind!r}: all are stable here")
+    if order is not None:
+        raise ParameterError(f"{name}: order= names fields, and arrays here have none")
+
+
+def sorted_lines(array: Array, axis: int) -> Array:
+    """The lines of ``array`` along ``axis`` in order."""
+    return Array(ordering.of_lines("sort", array._expr, axis), gpu=array._gpu)
+
+
+def places_of(array: Array, axis: int) -> Array:
+    """Which element of its line comes first, second ..."""
+    return Array(ordering.of_lines("argsort", array._expr, axis), gpu=array._gpu)
+
+
+MOST_PLACES: Final = 64  # more are read from the sorted line
+
+
+def order_statistics(array: Array, places: tuple[int, ...]) -> Array:
+    """The elements of the lines along the last axis that have these ``places`` when sorted."""
+    last = array.ndim - 1
+    if len(places) > MOST_PLACES:
+        return taken(sorted_lines(array, last), array_of(list(places)), last)
+    if not places:
+        return array[..., :0]
+    return Array(ordering.of_lines("order_statistics", array._expr, last, places), gpu=array._gpu)
+
+
+def taken(array: Array, places: Array, axis: int) -> Array:
+    """``array`` at ``places`` along ``axis``, which are known to lie in it."""
+    return Array(gather.take(array._expr, places._expr, axis), gpu=array._gpu)
+
+
+def along(array: Array, places: Array, axis: int) -> Array:
+    """The lines of ``array`` each at its own ``places``, which are known to lie in it."""
+    return Array(gather.take_along(array._expr, places._expr, axis), gpu=array._gpu)
+
+
+def before(x: Any, y: Any) -> Array:
+    """Whether ``x`` is before ``y`` in the order: below it, or a number and it NaN."""
+    less = elementwise("less", x, y)
+    if not is_of_floats(array_of(y)):
+        return less
+    number = elementwise("logical_not", elementwise("isnan", x))
+    return elementwise("logical_or", less, elementwise("logical_and", number, y != y))
+
+
+def counts_of(index: Array, length: int) -> Array:
+    """How often each number below ``length`` is in ``index``, which has 0 to ``length``, int64."""
+    return Array(ordering.counts("count", [index._expr], length, "int64"), gpu=index._gpu)
+
+
+def sums_of(index: Array, weights: Array, length: int) -> Array:
+    """The exact sum of the ``weights``, float64, of each number below ``length`` in ``index``."""
+    args = [index._expr, weights._expr]
+    return Array(ordering.counts("weigh", args, length, "float64"), gpu=index._gpu)

@@ -1,0 +1,176 @@
+"""Where numbers belong in a sorted line, and whether they are in a set: binary search, lazily."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import DTypeError, ParameterError, ShapeError
+from ..array import Array, array_of, elementwise
+from ..creation import full
+from ..functions.floats import either, together
+from .lines import before, sorted_lines, taken
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+    """Where each element of `v` goes in the sorted line `a`: how many elements come before it.
+
+    NaN is after every number, as `sort` puts it.
+
+    Parameters
+    ----------
+    a : array_like
+        One axis, in order.
+    v : array_like
+        Any shape.
+    side : {'left', 'right'}
+        Before or behind equal elements.
+    sorter : array_like of int, optional
+        Places that sort `a`, as of `argsort`.
+
+    Returns
+    -------
+    Array
+        int64, lazy, in the shape of `v`.
+
+    Raises
+    ------
+    ParameterError
+        For another side.
+    ShapeError
+        Where `a` has not one axis.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.searchsorted([1, 2, 2, 5], [2, 6]).tolist()
+    [1, 4]
+    """
+    if side not in ("left", "right"):
+        raise ParameterError(f"side must be one of 'left' or 'right', not {side!r}")
+    line = array_of(a)
+    if line.ndim != 1:
+        raise ShapeError(f"searchsorted looks in a line of one axis, not of {line.ndim}")
+    if sorter is not None:
+        line = _ordered(line, sorter)
+    known, wanted = together(line, v)
+    return found(known, wanted, side)
+
+
+def _ordered(line: Array, sorter: Any) -> Array:
+    places = array_of(sorter)
+    if places.dtype.kind not in "iu":
+        raise DTypeError("sorter must only contain integers")
+    if places.shape != line.shape:
+        raise ShapeError(f"sorter.size must equal that of a, {line.size}, not {places.size}")
+    return taken(line, places.astype("int64"), 0)
+
+
+def found(line: Array, wanted: Array, side: str) -> Array:
+    """How many elements of ``line``, which is sorted, come before each of ``wanted``."""
+    count = line.shape[0]
+    place: Array = elementwise("multiply", wanted != wanted, 0).astype("int64")
+    step = 1 << max(count.bit_length() - 1, 0)
+    while step and count:
+        last = place + (step - 1)
+        there = taken(line, last.clip(0, count - 1), 0)
+        if side == "left":
+            passed = before(there, wanted)
+        else:
+            passed = elementwise("logical_not", before(wanted, there))
+        if count & (count + 1):  # else every place that is looked at is there
+            passed = elementwise("logical_and", passed, last < count)
+        place = either(passed, last + 1, place)
+        step >>= 1
+    return place
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+    """The bin that each element is in: 0 below the first edge, their number behind the last.
+
+    Parameters
+    ----------
+    x : array_like
+        Any shape.
+    bins : array_like
+        One axis of edges that rise or fall. They are looked at when this is called.
+    right : bool
+        Whether bins hold their upper edge, not their lower one.
+
+    Returns
+    -------
+    Array
+        int64, lazy, in the shape of `x`.
+
+    Raises
+    ------
+    ParameterError
+        For edges that neither rise nor fall.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
+    [1, 4, 3]
+    """
+    edges = np.asarray(bins.compute() if isinstance(bins, Array) else bins)
+    if edges.ndim != 1:
+        raise ShapeError("bins must have one axis")
+    rises = bool((edges[:-1] <= edges[1:]).all())
+    if not rises and not bool((edges[:-1] >= edges[1:]).all()):
+        raise ParameterError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if rises:
+        return searchsorted(edges, x, side)
+    fallen: Array = len(edges) - searchsorted(edges[::-1], x, side)
+    return fallen
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Array:
+    """Whether each element is one of `test_elements`.
+
+    Parameters
+    ----------
+    element : array_like
+        Any shape.
+    test_elements : array_like
+        Any shape; they are sorted in memory.
+    assume_unique : bool
+        Decides nothing.
+    invert : bool
+        Whether it is none of them.
+    kind : {None, 'sort', 'table'}
+        Decides nothing.
+
+    Returns
+    -------
+    Array
+        bool, lazy, in the shape of `element`.
+
+    Raises
+    ------
+    ParameterError
+        For another kind.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.isin([[0, 2], [4, 6]], [2, 4, 5]).tolist()
+    [[False, True], [True, False]]
+    """
+    if kind not in (None, "sort", "table"):
+        raise ParameterError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
+    wanted, tests = together(element, array_of(test_elements).reshape(-1))
+    if not tests.size:
+        return full(wanted.shape, bool(invert))
+    line = sorted_lines(tests, 0)
+    place = found(line, wanted, "left").clip(0, line.shape[0] - 1)
+    return elementwise("not_equal" if invert else "equal", taken(line, place, 0), wanted)

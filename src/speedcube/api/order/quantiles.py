@@ -1,0 +1,183 @@
+"""Quantiles: elements by their place in the order, and what lies between two of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import DTypeError, ParameterError
+from ...expr import build
+from ..array import Array, array_of, elementwise
+from ..functions.floats import either, is_of_floats
+from ..joining import stack
+from .lines import order_statistics
+
+# What NumPy calls a virtual index: where among n sorted elements the quantile q lies.
+# Each takes n and q, numbers or arrays, and the functions floor, ceil, rint for them.
+
+
+def _of(alpha: float, beta: float) -> Callable[[Any, Any, Any], Any]:
+    return lambda n, q, _: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+METHODS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+    "inverted_cdf": lambda n, q, _: n * q - 1,
+    "averaged_inverted_cdf": lambda n, q, _: n * q - 1,
+    "closest_observation": lambda n, q, _: n * q - 1 - 0.5,
+    "interpolated_inverted_cdf": _of(0, 1),
+    "hazen": _of(0.5, 0.5),
+    "weibull": _of(0, 0),
+    "linear": lambda n, q, _: (n - 1) * q,
+    "median_unbiased": _of(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _of(3 / 8.0, 3 / 8.0),
+    "lower": lambda n, q, xp: xp.floor((n - 1) * q),
+    "higher": lambda n, q, xp: xp.ceil((n - 1) * q),
+    "midpoint": lambda n, q, xp: 0.5 * (xp.floor((n - 1) * q) + xp.ceil((n - 1) * q)),
+    "nearest": lambda n, q, xp: xp.rint((n - 1) * q),
+}
+WHOLE: Final = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+
+
+class Lazily:
+    """The functions of `METHODS` for arrays that are lazy."""
+
+    @staticmethod
+    def floor(x: Any) -> Array:
+        return elementwise("floor", x)
+
+    @staticmethod
+    def ceil(x: Any) -> Array:
+        return elementwise("ceil", x)
+
+    @staticmethod
+    def rint(x: Any) -> Array:
+        return elementwise("rint", x)
+
+    @staticmethod
+    def where(condition: Any, x: Any, y: Any) -> Array:
+        return elementwise("where", condition, x, y)
+
+
+def neighbours(method: str, n: Any, q: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """The places before and behind the quantile ``q`` of ``n`` elements, and how far it is between.
+
+    Places are floats, within ``0 .. n - 1``. ``xp`` is NumPy, or `Lazily` for lazy ``n``.
+    """
+    virtual = METHODS[method](n, q, xp)
+    if method in ("inverted_cdf", "closest_observation"):
+        floor = xp.floor(virtual)
+        stays = virtual - floor == 0
+        if method == "closest_observation":
+            stays = stays & (floor % 2 == 1)
+        virtual = xp.where(stays, floor, floor + 1)
+        virtual = xp.where(virtual < 0, 0 * virtual, virtual)
+    above, below = virtual >= n - 1, virtual < 0
+    floor = xp.floor(virtual)
+    last = 0 * virtual + (n - 1)
+    previous = xp.where(above, last, xp.where(below, 0 * virtual, floor))
+    following = xp.where(above, last, xp.where(below, 0 * virtual, floor + 1))
+    # NumPy counts the last element as place -1 there.
+    gamma = virtual - xp.where(above, 0 * virtual - 1, previous)
+    if method == "averaged_inverted_cdf":
+        gamma = xp.where(gamma == 0, 0 * gamma + 0.5, 0 * gamma + 1)
+    elif method == "midpoint":
+        gamma = xp.where(virtual % 1 == 0, 0 * gamma, 0 * gamma + 0.5)
+    if xp is np:
+        gamma = gamma.astype(virtual.dtype)
+    return previous, following, gamma
+
+
+def between(low: Array, high: Array, gamma: Any, rest: Any, is_far: Any) -> Array:
+    """What lies ``gamma`` of the way from ``low`` to ``high``, with NumPy's operations.
+
+    ``rest`` is 1 less ``gamma``; ``is_far`` whether it is nearer to ``high``.
+    """
+    step = elementwise("subtract", high, low)
+    if is_far is not True:
+        near = elementwise("add", low, elementwise("multiply", step, gamma))
+        if is_far is False:
+            return near
+    far = elementwise("subtract", high, elementwise("multiply", step, rest))
+    return far if is_far is True else either(is_far, far, near)
+
+
+def folded(array: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
+    """``array`` with the axes of ``axis`` as one line, which is last; and which they are."""
+    axes = build.normalise_axes(axis, array.ndim)
+    kept = [k for k in range(array.ndim) if k not in axes]
+    turned = array.transpose((*kept, *axes)) if array.ndim else array
+    line = math.prod(array.shape[k] for k in axes)
+    return turned.reshape((*(array.shape[k] for k in kept), line)), axes
+
+
+def spread(result: Array, ndim: int, axes: tuple[int, ...], keepdims: bool, lead: int = 0) -> Array:
+    """``result`` with the axes that were folded, of size one, after ``lead`` axes of quantiles."""
+    if not keepdims:
+        return result
+    kept = iter(result.shape[lead:])
+    shape = (1 if k in axes else next(kept) for k in range(ndim))
+    return result.reshape((*result.shape[:lead], *shape))
+
+
+def probabilities(q: Any, scale: int) -> np.ndarray[Any, Any]:
+    """``q`` as probabilities; of percentages (``scale`` 100), too."""
+    if isinstance(q, Array):
+        q = q.compute()
+    values = np.asanyarray(q) if scale == 1 else np.true_divide(q, scale, out=...)
+    if values.dtype.kind not in "biuf":
+        raise DTypeError(f"quantiles are numbers, not {values.dtype}")
+    if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):
+        name = "Quantiles" if scale == 1 else "Percentiles"
+        raise ParameterError(f"{name} must be in the range [0, {scale}]")
+    if values.ndim > 2:
+        raise ParameterError("q must be a scalar or 1d")
+    found: np.ndarray[Any, Any] = values
+    return found
+
+
+def check_method(method: Any) -> None:
+    """Raise `ParameterError` for a method that is none."""
+    if method not in METHODS:
+        raise ParameterError(f"{method!r} is not a valid method. Use one of: {', '.join(METHODS)}")
+
+
+def of_lines(lines: Array, count: int, q: Any, weak: bool, method: str, checked: bool) -> Array:
+    """The quantiles ``q`` of the first ``count`` elements of each sorted line, an axis in front.
+
+    ``weak``: a Python number, which decides no dtype. ``checked``: a NaN in a line makes NaN.
+    """
+    floats = is_of_floats(lines)
+    whole = method in WHOLE or (method == "linear" and q.dtype.kind in "biu")
+    if lines.dtype == bool and not whole:
+        raise DTypeError("bool has no differences to interpolate with: .astype('uint8') first")
+    flat = q.reshape(-1)
+    previous, following, gamma = neighbours(method, count, flat, np)
+    wanted = np.concatenate([previous, following, [count - 1] if floats else []]).astype(np.int64)
+    distinct, number = np.unique(wanted, return_inverse=True)
+    values = order_statistics(lines, tuple(distinct.tolist()))
+    found = []
+    for k in range(len(flat)):
+        low = values[..., int(number[k])]
+        if whole:
+            one = low
+        else:
+            weight = float(gamma[k]) if weak else gamma[k]
+            high = values[..., int(number[len(flat) + k])]
+            one = between(low, high, weight, 1 - weight, bool(weight >= 0.5))
+        if floats and checked:
+            last = values[..., int(number[-1])]
+            one = either(elementwise("isnan", last), np.nan, one)
+        found.append(one)
+    return joined(found, lines, q)
+
+
+def joined(found: list[Array], lines: Array, q: Any) -> Array:
+    """A result for each of ``q``, which has its axes in front."""
+    if not q.ndim:
+        return found[0]
+    if not found:
+        return array_of(np.empty((*q.shape, *lines.shape[:-1]))).astype(lines.dtype)
+    return stack(found).reshape((*q.shape, *lines.shape[:-1]))

@@ -1,0 +1,123 @@
+"""Sets of numbers: what two arrays have together, in common, or one of them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, array_of
+from ..functions.floats import together
+from ..sources import asarray
+from .distinct import Values, values_of
+
+
+def _both(ar1: Any, ar2: Any, assume_unique: bool = False) -> tuple[Values, Values]:
+    """Two sets in their common dtype, as they are where they ``assume_unique``."""
+    x, y = together(array_of(ar1), array_of(ar2))
+    if assume_unique:
+        return x.reshape(-1).compute(), y.reshape(-1).compute()
+    return values_of(x), values_of(y)
+
+
+def union1d(ar1: Any, ar2: Any) -> Array:
+    """The distinct elements of two arrays together, in order. They are found when this is called.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Any shapes.
+
+    Returns
+    -------
+    Array
+        One axis, in memory.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.union1d([3, 1], [2, 3]).tolist()
+    [1, 2, 3]
+    """
+    return asarray(np.union1d(*_both(ar1, ar2)))
+
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The distinct elements that two arrays have in common, in order, found when this is called.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Any shapes.
+    assume_unique : bool
+        Whether no element of an array comes twice.
+    return_indices : bool
+        Whether the position of the first of each in both arrays is given, too.
+
+    Returns
+    -------
+    Array, or a tuple of three
+        One axis, in memory.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.intersect1d([3, 1, 2], [2, 3, 3]).tolist()
+    [2, 3]
+    """
+    if return_indices:
+        x, y = together(array_of(ar1), array_of(ar2))
+        found = np.intersect1d(x.compute(), y.compute(), assume_unique, True)
+        return tuple(map(asarray, found))
+    return asarray(np.intersect1d(*_both(ar1, ar2, assume_unique), assume_unique=True))
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """The distinct elements of one array that another has not, in order, found when this is called.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Any shapes.
+    assume_unique : bool
+        Whether no element of an array comes twice; then the order is that of `ar1`.
+
+    Returns
+    -------
+    Array
+        One axis, in memory.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.setdiff1d([3, 1, 2, 1], [2]).tolist()
+    [1, 3]
+    """
+    dtype = array_of(ar1).dtype
+    return asarray(np.setdiff1d(*_both(ar1, ar2, assume_unique), assume_unique=True).astype(dtype))
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """The distinct elements that just one of two arrays has, in order, found when this is called.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Any shapes.
+    assume_unique : bool
+        Whether no element of an array comes twice.
+
+    Returns
+    -------
+    Array
+        One axis, in memory.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.setxor1d([3, 1, 2], [2, 4]).tolist()
+    [1, 3, 4]
+    """
+    return asarray(np.setxor1d(*_both(ar1, ar2, assume_unique), assume_unique=True))

@@ -1,0 +1,126 @@
+"""NumPy's functions that sort: stable, NaN last, -0 and 0 equal, the same bits everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import AxisError, ParameterTypeError, ShapeError
+from ...expr import build
+from ..array import Array, array_of
+from .lines import along, check_kind, line_of, places_of, sorted_lines
+
+
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Array:
+    """The elements in order, along an axis.
+
+    By value, NaN last, then by position: so -0 and 0, which are equal, stay as they came.
+
+    Parameters
+    ----------
+    a : array_like
+        One axis or more.
+    axis : int or None
+        None: all elements as one line.
+    kind, stable : optional
+        Every sort is stable: they decide nothing.
+    order : None
+        There are no fields.
+
+    Returns
+    -------
+    Array
+        Lazy, in the shape of `a`; it is made in memory, whole.
+
+    Raises
+    ------
+    AxisError
+        Of a 0-d array.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.sort([[3, 1, 2], [0, 5, 4]]).tolist()
+    [[1, 2, 3], [0, 4, 5]]
+    """
+    check_kind("sort", kind, order)
+    array, axis = line_of("sort", a, axis)
+    return sorted_lines(array, axis)
+
+
+def argsort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Array:
+    """Which element comes first, second ... along an axis: the places that sort it.
+
+    By value, NaN last, then by position, as NumPy's `kind="stable"`.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int or None
+        None: all elements as one line.
+    kind, stable : optional
+        Every sort is stable: they decide nothing.
+    order : None
+        There are no fields.
+
+    Returns
+    -------
+    Array
+        int64, lazy, in the shape of `a`.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.argsort([3, 1, 2]).tolist()
+    [1, 2, 0]
+    """
+    check_kind("argsort", kind, order)
+    array = array_of(a)
+    if not array.ndim and axis in (None, 0, -1):
+        array = array.reshape(1)
+    array, axis = line_of("argsort", array, axis)
+    return places_of(array, axis)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """The places that sort by several keys: by the last one, where that is equal by the one before.
+
+    Parameters
+    ----------
+    keys : sequence of array_like, or array_like
+        Of one shape; the first axis of an array counts keys.
+    axis : int
+        Along which to sort.
+
+    Returns
+    -------
+    Array
+        int64, in the shape of a key.
+
+    Raises
+    ------
+    ShapeError
+        For keys of several shapes.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.lexsort(([9, 4, 0, 4], [1, 5, 1, 4])).tolist()
+    [2, 0, 3, 1]
+    """
+    each = [array_of(key) for key in keys]
+    if not each:
+        raise ParameterTypeError("lexsort takes one key or more")
+    if any(key.shape != each[0].shape for key in each):
+        raise ShapeError(f"lexsort takes keys of one shape, not {[key.shape for key in each]}")
+    if not each[0].ndim:
+        raise AxisError("lexsort takes keys of one axis or more")
+    k = build.check_axis(axis, each[0].ndim)
+    order = places_of(each[0], k)
+    for key in each[1:]:
+        order = along(order, places_of(along(key, order, k), k), k)
+    return order

@@ -1,0 +1,158 @@
+"""The elements of an array, whole in memory or block after block, for who takes all of them.
+
+They can be made again: what is read twice is computed twice, and kept by nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import dtypes
+from ...expr.nodes import Expr, Leaf, StageResult, is_whole
+from ...expr.piecewise.regions import pieced
+from ...plan.stages import Part, Stage, cut_stage
+from .. import cpu, gpu
+from ..boxes import Stop
+from ..prepare import prepare
+from ..results import Destination
+from ..scans.matrices import straight
+
+Array: TypeAlias = NDArray[Any]
+Inputs: TypeAlias = Mapping[int, Array]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Store: TypeAlias = Callable[[Stage, Part, Destination, Inputs], None]
+
+BLOCK: Final = 1 << 15  # elements of a block, about: what two or three arrays of it take is cached
+_SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
+
+
+@dataclass(frozen=True, eq=False)
+class AllElements:
+    """The elements of ``root`` in C order. ``device``: the GPU that computes them, else the CPU."""
+
+    root: Expr
+    inputs: Inputs
+    device: int | None
+    stop: Stop
+    store: Store
+    threads: int
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.root.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.root.dtype)
+
+    @property
+    def none(self) -> Array:
+        """No element."""
+        return np.empty(0, self.dtype)
+
+    @cached_property
+    def memory(self) -> Array | None:
+        """All elements, flat, where they lie so in host memory: to be read only."""
+        root = self.root
+        if isinstance(root, Leaf) and id(root.source) in self.inputs and is_whole(root):
+            array: Any = self.inputs[id(root.source)]
+            flat = array.get() if hasattr(type(array), "__cuda_array_interface__") else array
+            return np.ascontiguousarray(flat).reshape(-1)[: self.size]
+        return straight(root, root.dtype) if self.size else None
+
+    def whole(self) -> Array:
+        """All elements, flat, in memory of their own."""
+        if self.memory is not None:
+            return self.memory.copy()
+        out = Destination(self.root.shape, self.root.dtype)
+        stage = cut_stage(self.root, None, (), (), self.threads)
+        self.each(lambda part: self.store(stage, part, out, self.inputs), stage.parts)
+        return np.asarray(out.take()).reshape(-1)
+
+    def held(self) -> Array:
+        """All elements, flat: to be read only."""
+        return self.whole() if self.memory is None else self.memory
+
+    @cached_property
+    def _part(self) -> tuple[Stage, Part]:
+        part = Part(self.root, (), None, 0, 0)
+        return Stage(self.root, None, (), (part,), "one"), part
+
+    def blocks(self, start: int, stop: int) -> Iterator[Array]:
+        """Elements ``[start, stop)``, block after block; each is gone with the next."""
+        if self.memory is not None:
+            for first in range(start, stop, BLOCK):
+                if self.stop.is_set():
+                    return
+                yield self.memory[first : min(stop, first + BLOCK)]
+            return
+        stage, part = self._part
+        prepared = prepare(stage, part, None)
+        if self.device is None:
+            found = cpu.blocks(prepared, self.inputs, start, stop, self.stop)
+        else:
+            found = self._on_gpu(prepared, start, stop)
+        for block in found:
+            yield block.view(self.dtype)
+
+    def _on_gpu(self, prepared: Any, start: int, stop: int) -> Iterator[Array]:
+        import cupy
+
+        assert self.device is not None
+        with cupy.cuda.Device(self.device):
+            yield from gpu.blocks(prepared, self.inputs, start, stop, self.device, self.stop)
+
+    def fill(self, out: Array, start: int) -> None:
+        """The elements from ``start`` on into ``out``, flat."""
+        at = 0
+        for block in self.blocks(start, start + len(out)):
+            out[at : at + len(block)] = block
+            at += len(block)
+
+    def spans(self, line: int = 1) -> list[tuple[int, int]]:
+        """A share of the elements for each thread, in whole lines."""
+        lines = self.size // max(line, 1)
+        pieces = max(1, min(self.threads, lines, self.size // _SHARE))
+        ends = [lines * k // pieces * line for k in range(pieces + 1)]
+        return list(pairwise(ends))
+
+    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """``function`` of all ``items``, on threads where there are several."""
+        if len(items) < 2 or self.threads < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(min(self.threads, len(items))) as pool:
+            try:
+                return list(pool.map(function, items))
+            except BaseException:
+                self.stop.set()
+                raise
+
+
+def elements_of(
+    args: Sequence[Expr], inputs: Inputs, device: int | None, stop: Stop, store: Store, threads: int
+) -> list[AllElements]:
+    """A stream for each of ``args``; what is no one kernel is put into memory first."""
+    found = []
+    for root in args:
+        one = AllElements(root, inputs, device, stop, store, threads if device is None else 1)
+        if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
+            one = _kept(one)
+        found.append(one)
+    return found
+
+
+def _kept(one: AllElements) -> AllElements:
+    """``one`` whose elements lie in memory."""
+    values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
+    leaf = Leaf(result, (one.size,), 0, (1,))
+    return AllElements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)

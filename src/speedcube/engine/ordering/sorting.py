@@ -1,0 +1,161 @@
+"""Sorted elements and their places: NumPy's sort of each thread's share of the values.
+
+The law is by value, NaN last, then by position. NumPy's quick sorts leave equal elements in any
+order. Of values that matters only where -0 and 0 meet, which are written again as they came.
+Places of equal elements are put in order after the sort, where there are few; else it is stable.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ...expr.through.node import Through
+from ...expr.through.ordering import one_nan
+from .elements import AllElements, Array
+
+_LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
+_SAMPLE: Final = 1 << 12  # elements by which the values of one line are dealt out to threads
+_LONG: Final = 1 << 19  # elements of a line that is sorted by several threads
+_FEW: Final = 8  # one in so many may have an equal neighbour
+
+
+def values_sorted(source: Through, given: list[AllElements]) -> Array:
+    """The lines of the elements, sorted."""
+    elements, line = given[0], source.arg.shape[-1]
+    values = elements.whole()
+    if not values.size:
+        return values
+    lines = values.reshape(-1, line)
+    if len(lines) == 1 and line >= _LONG and elements.threads > 1:
+        _one_line(elements, values)
+    else:
+        elements.each(
+            lambda span: _sort(lines[span[0] : span[1]]), _runs(elements, len(lines), line)
+        )
+    return values
+
+
+def _runs(elements: AllElements, lines: int, line: int) -> list[tuple[int, int]]:
+    """Lines to be sorted in one call: a share of a thread at most, and no more than are cached."""
+    step = max(1, min(-(-lines // elements.threads), _LINES // line))
+    return [(first, min(lines, first + step)) for first in range(0, lines, step)]
+
+
+def _sort(lines: Array) -> None:
+    """Sort each of ``lines``, in place."""
+    if not lines.size:
+        return
+    zeros = _mixed_zeros(lines)
+    lines.sort(axis=-1)
+    if lines.dtype.kind == "f":
+        last = lines[:, -1]
+        if np.isnan(last).any():
+            one_nan(lines)
+    for number, own in zeros:
+        line = lines[number]
+        first = int(np.searchsorted(line, 0.0))
+        line[first : first + len(own)] = own
+
+
+def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:
+    """Of lines with zeros of both signs, all zeros as they come."""
+    if not has_negative_zero(lines):
+        return []
+    negative = (lines == 0) & np.signbit(lines)
+    numbers = np.flatnonzero(negative.any(axis=-1)).tolist()
+    return [(k, lines[k][lines[k] == 0]) for k in numbers]
+
+
+def has_negative_zero(values: Array) -> bool:
+    """Whether -0.0 is among ``values``: its bits are the least integer."""
+    word = np.dtype(f"int{8 * values.dtype.itemsize}")
+    return values.dtype.kind == "f" and bool(values.view(word).min() == np.iinfo(word).min)
+
+
+def _one_line(elements: AllElements, values: Array) -> None:
+    """Sort ``values``: each thread those between two of a sample's, into their place."""
+    masks, ends = _dealt(elements, values)
+    shares = elements.each(lambda mask: _sorted_share(values, mask), masks)
+    del masks
+    for share, start in zip(shares, ends, strict=True):
+        values[start : start + len(share)] = share
+
+
+def _sorted_share(values: Array, mask: Array) -> Array:
+    share = values[mask]
+    _sort(share.reshape(1, -1))
+    return share
+
+
+def _dealt(elements: AllElements, values: Array) -> tuple[list[Array], list[int]]:
+    """For each thread which of ``values`` it takes, and how many the threads before it take."""
+    step = max(1, len(values) // _SAMPLE)
+    sample = np.sort(values[::step])
+    cuts = [sample[len(sample) * k // elements.threads] for k in range(1, elements.threads)]
+
+    def below(cut: Array) -> Array:
+        return np.less(values, cut)  # of NaN never: the last thread takes those
+
+    under = elements.each(below, cuts)
+    masks = [one if not k else one & ~under[k - 1] for k, one in enumerate(under)]
+    masks.append(~under[-1])
+    counts = [int(np.count_nonzero(mask)) for mask in masks]
+    return masks, [sum(counts[:k]) for k in range(len(counts))]
+
+
+def places_sorted(source: Through, given: list[AllElements]) -> Array:
+    """For each line, the places of its elements in their order."""
+    elements, line = given[0], source.arg.shape[-1]
+    values = elements.held()
+    places = np.empty(values.size, np.int64)
+    if not values.size:
+        return places
+    lines, out = values.reshape(-1, line), places.reshape(-1, line)
+    if len(lines) == 1 and line >= _LONG and elements.threads > 1:
+        _places_of_one(elements, values, places)
+        return places
+
+    def run(span: tuple[int, int]) -> None:
+        for k in range(*span):
+            out[k] = _places(lines[k])
+
+    elements.each(run, _runs(elements, len(lines), line))
+    return places
+
+
+def _places_of_one(elements: AllElements, values: Array, places: Array) -> None:
+    masks, ends = _dealt(elements, values)
+
+    def share(mask: Array) -> Array:
+        own = np.flatnonzero(mask)
+        return own[_places(values[own])]
+
+    for found, start in zip(elements.each(share, masks), ends, strict=True):
+        places[start : start + len(found)] = found
+
+
+def _places(line: Array) -> Array:
+    """The places of the elements of ``line`` in their order."""
+    if line.dtype.itemsize <= 2 or len(line) < 64:
+        return np.argsort(line, kind="stable")
+    order = np.argsort(line)
+    values = line[order]
+    equal = values[1:] == values[:-1]
+    if np.count_nonzero(equal) * _FEW > len(line):
+        return np.argsort(line, kind="stable")
+    _by_place(order, equal)
+    if line.dtype.kind == "f" and np.isnan(values[-1]):
+        order[int(np.searchsorted(values, np.nan)) :].sort()
+    return order
+
+
+def _by_place(order: Array, equal: Array) -> None:
+    """Put the places in ``order`` whose elements are ``equal`` to the one before into order."""
+    joined = np.flatnonzero(equal)
+    if not len(joined):
+        return
+    members = np.union1d(joined, joined + 1)
+    run = np.cumsum(np.concatenate([[True], ~equal[members[1:] - 1]]))
+    order[members] = order[members][np.lexsort((order[members], run))]

@@ -1,0 +1,1 @@
+"""What is made of all elements of an array at once: sorted, selected or counted."""

@@ -1,0 +1,42 @@
+"""The node of what is made of all elements of an array at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..nodes import Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
+
+    Lines lie along the last axis of ``arg``. Several arrays of one shape are the arguments of a
+    "several". ``options`` are numbers: which places, how many counts.
+    """
+
+    op: str
+    arg: Expr
+    shape: tuple[int, ...]
+    dtype: str
+    options: tuple[Any, ...] = ()
+
+    @cached_property
+    def args(self) -> tuple[Expr, ...]:
+        """The arrays that it is made of."""
+        several = getattr(self.arg, "op", None) == "several"
+        return self.arg.args if several else (self.arg,)  # type: ignore[union-attr]
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of ``arg``, all of which are read."""
+        return tuple(range(len(self.arg.shape)))
+
+    @cached_property
+    def count(self) -> int:
+        """How many elements are read."""
+        return math.prod(self.arg.shape)

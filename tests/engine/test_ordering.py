@@ -1,0 +1,133 @@
+"""Long lines, sorted, selected and counted: adversaries, all rungs, what the plan promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine.ordering import keys, selecting
+from speedcube.expr.interpret import interpret
+from speedcube.kernel.lower.reference import draw
+
+SIZE: Final = 300_000
+_RNG = np.random.default_rng(8)
+
+
+def _nans(x: Any, share: float) -> Any:
+    return np.where(_RNG.random(SIZE) < share, np.nan, x)
+
+
+LINES: Final[dict[str, Any]] = {
+    "normals": _RNG.normal(size=SIZE),
+    "sorted": np.sort(_RNG.normal(size=SIZE)),
+    "falling": -np.sort(_RNG.normal(size=SIZE)),
+    "all equal": np.full(SIZE, 3.5),
+    "two values": np.where(_RNG.random(SIZE) < 0.5, 1.0, 2.0),
+    "few integers": _RNG.integers(0, 10, SIZE),
+    "wide integers": _RNG.integers(-(2**62), 2**62, SIZE),
+    "unsigned": _RNG.integers(0, 2**64, SIZE, dtype="uint64"),
+    "a low end": np.where(np.arange(SIZE) < SIZE // 2, 0, 2.0**-1074 * np.arange(SIZE)),
+    "one key for the leading bits": 1 + np.arange(SIZE)[::-1] * 2.0**-52,
+    "magnitudes": _RNG.normal(size=SIZE) * 10.0 ** _RNG.integers(-300, 300, SIZE),
+    "NaN": _nans(_RNG.normal(size=SIZE), 0.01),
+    "mostly NaN": _nans(_RNG.normal(size=SIZE), 0.9),
+    "NaN only": np.full(SIZE, np.nan),
+    "infinities": np.where(_RNG.random(SIZE) < 0.6, np.inf, -np.inf),
+    "zeros of both signs": np.where(_RNG.random(SIZE) < 0.5, 0.0, -0.0),
+    "float32": _RNG.normal(size=SIZE).astype("float32"),
+    "float16": _RNG.normal(size=SIZE).astype("float16"),
+    "a period": np.tile(_RNG.normal(size=64), SIZE // 64 + 1)[:SIZE],
+    "bool": _RNG.random(SIZE) < 0.3,
+    "bytes": _RNG.integers(-128, 128, SIZE).astype("int8"),
+}
+PLACES: Final = (0, 1, SIZE // 100, SIZE // 2 - 1, SIZE // 2, SIZE - 2, SIZE - 1)
+
+
+def _same(found: Any, wanted: Any) -> None:
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+    if wanted.dtype.kind == "f":
+        known = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(wanted)[known])
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_long_line(name: str) -> None:
+    x = LINES[name]
+    a = sc.asarray(x)
+    wanted = np.sort(x, kind="stable")
+    lazy = sc.where(sc.arange(SIZE) >= 0, a, a)  # no memory that can be read as it lies
+    for on, line in (("core", a), ("cores", lazy)):
+        _same(sc.topk(line, -2).compute(on=on), wanted[:2])
+        some = sc.api.order.lines.order_statistics(line, PLACES)  # type: ignore[attr-defined]
+        _same(some.compute(on=on), wanted[list(PLACES)])
+
+
+HARD: Final = "all equal,few integers,magnitudes,NaN,float32,zeros of both signs"
+
+
+@pytest.mark.parametrize("name", [*HARD.split(","), "one key for the leading bits"])
+def test_a_miss_costs_passes_and_no_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that says nothing, and no room for what lies between: keys are counted."""
+    x = LINES[name]
+    for module in (keys, selecting):
+        monkeypatch.setattr(module, "COLLECTED", 50)
+    wanted = np.sort(x, kind="stable")[list(PLACES)]
+    some = sc.api.order.lines.order_statistics  # type: ignore[attr-defined]
+    _same(some(sc.asarray(x), PLACES).compute(on="cores"), wanted)
+    _, high = selecting._ends(np.sort(x).dtype)
+    monkeypatch.setattr(selecting, "_brackets", lambda *_: [selecting._Bracket(high, high, PLACES)])
+    _same(some(sc.asarray(x), PLACES).compute(on="core"), wanted)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_long_sort_on_threads(name: str) -> None:
+    x = np.concatenate([LINES[name], LINES[name][::-1]])  # long enough for two
+    for on in ("core", "cores:2"):
+        _same(sc.sort(x).compute(on=on), np.sort(x, kind="stable"))
+        np.testing.assert_array_equal(sc.argsort(x).compute(on=on), np.argsort(x, kind="stable"))
+
+
+_X = _RNG.normal(size=(400, 300))
+PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
+    "sort": lambda: sc.sort(_drawn() * 2, axis=0),
+    "argsort": lambda: sc.argsort(sc.asarray(_X)),
+    "median": lambda: sc.median(_drawn()),
+    "median of rows": lambda: sc.median(sc.asarray(_X) + 1, axis=1),
+    "quantiles of columns": lambda: sc.quantile(_drawn(), [0.1, 0.9], axis=0),
+    "nanmedian of columns": lambda: sc.nanmedian(sc.asarray(_X), axis=0),
+    "histogram": lambda: sc.histogram(_drawn(), 50, (-3, 3))[0],
+    "weighted histogram": lambda: sc.histogram(_X, 50, (-3, 3), weights=_X)[0],
+    "searchsorted": lambda: sc.searchsorted(np.linspace(-2, 2, 30), _drawn()).sum(axis=0),
+    "pieces": lambda: sc.sort(sc.pad(_X, 1), axis=None)[5:-5],
+    "less the median": lambda: (sc.asarray(_X) - sc.median(_X, axis=0))[::2],
+    "above the median": lambda: (_drawn() > sc.median(_drawn())).sum(),
+    "partition": lambda: sc.partition(sc.asarray(_X), 7, axis=1),
+}
+
+
+def _drawn() -> Any:
+    return sc.random.default_rng(3).normal(size=(400, 300))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_rungs_and_the_interpreter_agree(name: str) -> None:
+    made = PROGRAMS[name]()
+    one = made.compute(on="core")
+    _same(np.asarray(made.compute(on="cores")), np.asarray(one))
+    _same(interpret(made._expr, draw), np.asarray(one))
+    assert made.explain().steps
+    with sc.cache("10MB"):
+        _same(np.asarray(made.compute()), np.asarray(one))
+
+
+def test_what_is_drawn_and_selected_takes_no_memory() -> None:
+    x = sc.random.default_rng(1).normal(size=10**10)
+    assert sc.median(x).plan().peak_bytes < 2**30
+    assert sc.histogram(x, 100, (-5, 5))[0].plan().peak_bytes < 2**30
+    with pytest.raises(sc.errors.MemoryLimitError):
+        sc.sort(sc.random.default_rng(1).normal(size=10**13)).plan()
