@@ -47,6 +47,9 @@ def cases(size: int, on: str) -> dict[str, tuple[list[Callable[[], sc.Array]], A
     def all_four(a: sc.Array, axis: int) -> list[Callable[[], sc.Array]]:
         return [*spread(a, axis), lambda: a.var(axis=axis, ddof=1), lambda: a.sum(axis=axis)]
 
+    def ends(a: sc.Array, axis: int) -> list[Callable[[], sc.Array]]:
+        return [lambda: a.min(axis=axis), lambda: a.max(axis=axis), lambda: a.sum(axis=axis)]
+
     wide, singles = x.reshape(1000, -1), y.reshape(1000, -1)
     return {
         "float64: sum, sum of squares, max, min, std": (five(x), f8),
@@ -59,6 +62,10 @@ def cases(size: int, on: str) -> dict[str, tuple[list[Callable[[], sc.Array]], A
         "a thousand rows: mean, std along each": (spread(wide, 1), f8.reshape(1000, -1)),
         "float32, a thousand rows: mean, std over them": (spread(singles, 0), f4.reshape(1000, -1)),
         "a thousand rows: mean, std, var, sum over them": (all_four(wide, 0), f8.reshape(1000, -1)),
+        "a thousand rows: min, max, sum over them": (ends(wide, 0), f8.reshape(1000, -1)),
+        "a thousand rows: min, max, sum along each": (ends(wide, 1), f8.reshape(1000, -1)),
+        "columns of 20: min, max, sum": (ends(table, 0), f8.reshape(-1, 20)),
+        "rows of 20: min, max, sum": (ends(table, 1), f8.reshape(-1, 20)),
         "columns of 20, standardised": ([lambda: _standardised(table)], f8.reshape(-1, 20)),
         "float64: x + 1, x * 2, sum": ([lambda: x + 1, lambda: x * 2, lambda: x.sum()], f8),
     }
@@ -74,6 +81,8 @@ def other(name: str, a: Any) -> Callable[[], Any]:
         return lambda: _standardised(a)
     if " of 20" in name or "thousand" in name:
         axis = 1 if "rows of" in name or "along" in name else 0
+        if "min" in name:
+            return lambda: (a.min(axis), a.max(axis), a.sum(axis))
         if "var" in name:
             return lambda: (a.mean(axis), a.std(axis), a.var(axis, ddof=1), a.sum(axis))
         return lambda: (a.mean(axis), a.std(axis))

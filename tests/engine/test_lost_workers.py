@@ -18,6 +18,7 @@ from dask._task_spec import TaskRef
 
 import speedcube as sc
 from speedcube.engine.clusters.fingerprint import expected
+from speedcube.engine.clusters.handing import TOPIC
 from speedcube.engine.clusters.plans import PlanCall
 from speedcube.engine.clusters.submission import Submission
 from speedcube.errors import ParameterError, WorkerError
@@ -118,6 +119,28 @@ def test_a_killed_worker_changes_nothing(client: Any, wanted: list[bytes]) -> No
 
 
 @pytest.mark.slow
+def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
+    """A long part hands its record over on the way: who runs it next begins behind that."""
+    x = sc.random.default_rng(1).gamma(2.5, size=90_000_000)
+    results: list[Any] = []
+    with _cluster(2) as connected:
+        pids = connected.run(os.getpid)
+        run = threading.Thread(target=lambda: results.append(x.sum().compute(on=connected)))
+        run.start()
+        while not (events := connected.get_events(TOPIC)):
+            time.sleep(0.02)
+        first = events[0][1]
+        os.kill(pids[first["worker"]], signal.SIGKILL)
+        run.join()
+        places: dict[bool, list[int]] = {True: [], False: []}
+        for _, one in connected.get_events(TOPIC):
+            if one["name"] == first["name"]:
+                places[one["worker"] == first["worker"]].append(one["position"])
+    assert results == [x.sum().compute(on="cores:2")]
+    assert places[False]
+    assert min(places[False]) > max(places[True]) > 0
+
+
 def test_twenty_killed_workers_change_nothing(wanted: list[bytes]) -> None:
     for round_ in range(4):
         with _cluster(WORKERS) as client:

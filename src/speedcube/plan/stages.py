@@ -151,6 +151,20 @@ def cut_stage(
     return _sliced(root, source, axes, extra, workers, axis, join)
 
 
+def cut_reduced(
+    root: Expr,
+    source: Staged | None,
+    axes: tuple[int, ...],
+    extra: tuple[Leaf, ...],
+    workers: int,
+) -> Stage:
+    """The same, cut along what is reduced, so that the records of all parts are of all results."""
+    if workers == 1 or math.prod(root.shape) < _SMALL:
+        return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "merge")
+    axis = max(axes, key=lambda k: root.shape[k])
+    return _sliced(root, source, axes, extra, workers, axis, "merge")
+
+
 def _sliced(
     root: Expr,
     source: Staged | None,
@@ -167,13 +181,13 @@ def _sliced(
     parts = []
     for start, stop in pairwise(bounds):
         item = (slice(None),) * axis + (slice(start, stop),)
-        cut = tuple(_leaf_at(leaf, item) for leaf in extra)
+        cut = tuple(leaf_at(leaf, item) for leaf in extra)
         sliced = push(root, views.indexed(root.shape, item))
         parts.append(Part(sliced, cut, axis, start, stop))
     return Stage(root, source, axes, tuple(parts), join)
 
 
-def _leaf_at(leaf: Leaf, item: tuple[slice, ...]) -> Leaf:
+def leaf_at(leaf: Leaf, item: tuple[slice, ...]) -> Leaf:
     """``leaf`` at ``item``: a leaf again."""
     view = views.index(leaf, item)
     assert isinstance(view, Leaf)

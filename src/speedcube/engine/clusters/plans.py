@@ -51,10 +51,14 @@ class PlanCall:
 
 @dataclass(frozen=True)
 class How:
-    """How parts run: on a GPU (None: where the worker has one), on how many threads (None: all)."""
+    """How parts run: on a GPU (None: where the worker has one), on how many threads (None: all).
+
+    ``hand_over``: long ones hand their record over; the names of their calls are no other's.
+    """
 
     gpu: bool | None = None
     threads: int | None = None
+    hand_over: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,7 @@ def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> I
     arrays = [ready[id(need)] for need in one.visited.needs]
     parts = [f"{names[0]}-part-{k}" for k in range(len(one.visited.parts))]
     for k, name in enumerate(parts):
-        sent = sent_pass(one, one.visited.parts[k])
+        sent = sent_pass(one, one.visited.parts[k], name if how.hand_over else "")
         yield PlanCall(name, k, run_pass, (sent, how.gpu, how.threads, *arrays))
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
         picked = [f"{part}-{k}" for part in parts]
@@ -142,13 +146,13 @@ def _kept_axis(stage: Stage, part: Part) -> int:
 def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:
     arrays = [ready[id(need)] for need in stage.needs]
     if stage.join == "one":
-        part = sent_part(stage, stage.parts[0])
+        part = sent_part(stage, stage.parts[0], key if how.hand_over else "")
         yield PlanCall(key, 0, run_part, (part, how.gpu, how.threads, *arrays))
         return
     sent = [sent_part(stage, part) for part in stage.parts]
     names = [f"{key}-part-{k}" for k in range(len(sent))]
     for k, name in enumerate(names):
-        fold = sent_part(*stage.folded(k))
+        fold = sent_part(*stage.folded(k), name if how.hand_over else "")
         yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
     parts = [TaskRef(name) for name in names]
     if stage.join == "carry":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...errors import WorkerError
 from ...expr.nodes import Map, Reduced, Staged, Through
 from ...plan.passes import Pass, together
-from ...plan.stages import Part, Stage, cut_stage, make_stage
+from ...plan.stages import Part, Stage, cut_reduced, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
 from ..ordering.run import run_through
@@ -29,6 +29,7 @@ from ..scans.shared import carries, shared_lines
 from ..several import Outcome, merged_records
 from ..tasks import Worker, merged
 from ..tasks import run_pass as run_shared
+from .handing import GPU, in_slices, slices_of
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
@@ -37,27 +38,31 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class SentPart:
-    """A part of a stage, on its own: what to compute and how its result joins others."""
+    """A part of a stage, on its own: what to compute and how its result joins others.
+
+    ``name``: by which it hands its record over while it is folded; none: it does not.
+    """
 
     part: Part
     source: Staged | None
     axes: tuple[int, ...]
     join: str
     block: int
+    name: str = ""
 
     def alone(self) -> Stage:
         """A stage that has this part only."""
         return Stage(self.part.root, self.source, self.axes, (self.part,), self.join, self.block)
 
 
-def sent_part(stage: Stage, part: Part) -> SentPart:
+def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
     """``part`` of ``stage`` as something that can be sent."""
     source = stage.source
     if isinstance(source, Reduced):
         source = replace(source, arg=part.root, keepdims=False)
     elif source is not None:
         source = replace(source, arg=part.root)
-    return SentPart(part, source, stage.axes, stage.join, stage.block)
+    return SentPart(part, source, stage.axes, stage.join, stage.block, name)
 
 
 def worker_threads() -> int:
@@ -148,9 +153,8 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     stop = worker.stop
     inputs = inputs_of(stage.needs, arrays)
     if sent.join == "merge" or stage.join == "merge":
-        records = _each(lambda part: worker.partial(stage, part, inputs), stage.parts, count, stop)
         assert isinstance(sent.source, Reduced)
-        whole = merge(sent.source.op, is_exact_sum(sent.source), records)
+        whole = _record(sent, sent.source, worker, count, inputs)
         if sent.join == "merge":
             return whole
         return values(sent.source, whole).reshape(stage.shape)
@@ -160,23 +164,49 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     return np.asarray(out.array())
 
 
+def _record(
+    sent: SentPart, source: Reduced, worker: Worker, count: int, inputs: Mapping[int, Array]
+) -> Array:
+    """The record of a part, folded on ``count`` threads."""
+
+    def merged_records_of(records: list[list[Array]]) -> list[Array]:
+        return [merge(source.op, is_exact_sum(source), [one for (one,) in records])]
+
+    def fold(part: Part) -> list[Array]:
+        stage = cut_reduced(part.root, source, sent.axes, part.extra, count)
+        records = _each(
+            lambda part: [worker.partial(stage, part, inputs)], stage.parts, count, worker.stop
+        )
+        return merged_records_of(records)
+
+    slices = slices_of(sent.part, sent.axes)
+    return in_slices(sent.name, slices, _at_once(worker, count), fold, merged_records_of)[0]
+
+
+def _at_once(worker: Worker, count: int) -> int:
+    """Slices that a worker of ``count`` threads takes at once."""
+    return count if worker.device is None else GPU
+
+
 @dataclass(frozen=True, eq=False)
 class SentPass:
     """A part of several stages that are made together: each alone, on the part's elements.
 
-    ``along``: they are made one after the other.
+    ``along``: they are made one after the other. ``name`` as of a `SentPart`.
     """
 
     stages: tuple[SentPart, ...]
     along: bool
+    name: str = ""
 
 
-def sent_pass(one: Pass, part: Part) -> SentPass:
+def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
     """``part`` of ``one`` as something that can be sent."""
     assert isinstance(part.root, Map)
     alone = [replace(part, root=part.root.args[place]) for place in one.places]
     stages = tuple(sent_part(s, p) for s, p in zip(one.stages, alone, strict=True))
-    return SentPass(stages, one.is_along)
+    folds = all(stage.source is not None for stage in one.stages)
+    return SentPass(stages, one.is_along, name if folds else "")
 
 
 def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any) -> Outcome:
@@ -195,13 +225,24 @@ def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any
     def run(part: Part) -> Outcome:
         return run_shared(worker, one, part, out, needs, *arrays)
 
-    outcomes = _each(run, one.visited.parts, count, worker.stop)
-    return tuple(
-        np.asarray(place.array())
-        if stage.source is None
-        else merged_records(stage, [outcome[k] for outcome in outcomes])
-        for k, (stage, place) in enumerate(zip(one.stages, out, strict=True))
-    )
+    def merged_outcomes(outcomes: list[Any]) -> list[Array]:
+        return [
+            np.asarray(place.array())
+            if stage.source is None
+            else merged_records(stage, [outcome[k] for outcome in outcomes])
+            for k, (stage, place) in enumerate(zip(one.stages, out, strict=True))
+        ]
+
+    if not sent.name:
+        return tuple(merged_outcomes(_each(run, one.visited.parts, count, worker.stop)))
+
+    def fold(part: Part) -> list[Array]:
+        parts = cut_reduced(part.root, None, one.visited.axes, (), count).parts
+        return merged_outcomes(_each(run, parts, count, worker.stop))
+
+    root = one.visited.root
+    slices = slices_of(Part(root, (), None, 0, 0), one.visited.axes)
+    return tuple(in_slices(sent.name, slices, _at_once(worker, count), fold, merged_outcomes))
 
 
 def picked_of(number: int, outcome: Outcome) -> Array:

@@ -156,7 +156,7 @@ def run_on(
     workers: Sequence[str],
 ) -> list[Any]:
     """The results of ``plan`` from ``client``'s ``workers``: one part on each."""
-    calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How())
+    calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How(hand_over=True))
     by_name = {call.name: call for call in calls.all}
     submission = Submission(client, by_name, calls.results, expected())
     watch = Watch(client)

@@ -30,6 +30,7 @@ from ...expr.nodes import (
 from ...expr.push import in_place
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
+from ..known.outline import NoOutlineError, outline_of
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
 # Of the constants that are arguments, what makes bytes of them.
@@ -83,7 +84,30 @@ def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Stru
         much = source is not None and not on_gpu and math.prod(inner.shape) > SMALL
         if not through or much or not is_short(inner, MOST_NODES):
             raise
-        return _structure(in_place(inner, MOST_NODES), source, on_gpu)
+        return _structure(_in_place(inner), source, on_gpu)
+
+
+# Outlines of expressions that are too long without views of maps; the oldest is forgotten. To find
+# that out takes as long as to plan them.
+_long: dict[Hashable, None] = {}
+_MOST_LONG: Final = 256
+
+
+def _in_place(root: Expr) -> Expr:
+    """``root`` without views of maps; `NotSmallError` where that is too long."""
+    try:
+        key = outline_of([root], 1 << 63).key
+    except NoOutlineError:
+        raise NotSmallError from None
+    if key in _long:
+        raise NotSmallError
+    placed = in_place(root, MOST_NODES)
+    if not is_short(placed, MOST_NODES):
+        _long[key] = None
+        if len(_long) > _MOST_LONG:
+            _long.pop(next(iter(_long)), None)
+        raise NotSmallError
+    return placed
 
 
 def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:

@@ -1,0 +1,117 @@
+"""Records that are handed over between the slices of a part: any of them can be gone on from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine.clusters import handing
+from speedcube.engine.clusters.remote import (
+    SentPass,
+    merge_parts,
+    run_part,
+    run_pass,
+    sent_part,
+    sent_pass,
+)
+from speedcube.plan.plan import Plan, Resources, make_plan
+
+WORKERS = 4
+
+
+def _plan(*arrays: sc.Array) -> Plan:
+    resources = Resources("workers", WORKERS, shared=False)
+    return make_plan([array._expr for array in arrays], resources, "", 1024)
+
+
+def _tall(dtype: str = "float64") -> sc.Array:
+    return sc.asarray((np.random.default_rng(3).normal(size=(40_000, 3)) * 9).astype(dtype))
+
+
+def _drawn() -> sc.Array:
+    return sc.random.default_rng(3).normal(size=(300, 400))
+
+
+FOLDS: dict[str, Callable[[], sc.Array]] = {
+    "sum": lambda: _tall().sum(axis=0),
+    "std": lambda: _tall("float32").std(axis=0),
+    "min": lambda: _tall("int16").min(axis=0),
+    "argmax": lambda: _tall().argmax(),
+    "drawn": lambda: _drawn().sum(),
+    "middle": lambda: _drawn().reshape(2, 30_000, 2).sum(axis=1),
+    "pieces": lambda: sc.pad(_drawn(), 3, constant_values=0.5).sum(),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", FOLDS)
+def test_a_worker_merges_the_records_of_all_results(name: str, threads: int) -> None:
+    """Whatever its threads are to the number of results: there may be fewer of those, or more."""
+    array = FOLDS[name]()
+    (stage,) = _plan(array).stages
+    records = [run_part(sent_part(stage, part), False, threads) for part in stage.parts]
+    assert stage.join == "merge"
+    found = merge_parts(stage.source, stage.shape, *records)  # type: ignore[arg-type]
+    assert_same_bits(found.reshape(array.shape)[()], array.compute(on="core"))
+
+
+class Scheduler:
+    """What a worker tells the scheduler, and is told by it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.left: list[tuple[int, Any]] = []
+        self.begin: tuple[int, Any] = (0, [])
+        patch.setattr(handing, "WORK", 80.0)
+        patch.setattr(handing, "_leave", lambda _, at, records: self.left.append((at, records)))
+        patch.setattr(handing, "_left", lambda _: self.begin)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_any_record_is_gone_on_from(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (stage,) = _plan(FOLDS[name]()).stages
+    part, source, shape = stage.parts[1], stage.source, stage.shape
+
+    def value(name: str, threads: int) -> Any:
+        record = run_part(sent_part(stage, part, name), False, threads)
+        return merge_parts(source, shape, record)  # type: ignore[arg-type]
+
+    wanted = value("", 1)
+    scheduler = Scheduler(monkeypatch)
+    for threads in (1, 3):
+        scheduler.begin = 0, []
+        assert_same_bits(value("mine", threads), wanted)
+    left = scheduler.left[:]
+    assert len(left) > 3
+    for scheduler.begin in left[:: len(left) // 3]:
+        scheduler.left.clear()
+        assert_same_bits(value("mine", 2), wanted)
+        assert all(at > scheduler.begin[0] for at, _ in scheduler.left)
+
+
+def test_the_records_of_several_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = _drawn()
+    (one,) = _plan(x.sum(), (x * x).max(), x.std()).passes
+    part = one.visited.parts[0]
+    wanted = run_pass(sent_pass(one, part), False, 1)
+    scheduler = Scheduler(monkeypatch)
+    sent = sent_pass(one, part, "mine")
+    for begin in ((0, []), None):
+        scheduler.begin = scheduler.left[2] if begin is None else begin
+        records = zip(one.stages, run_pass(sent, False, 2), wanted, strict=True)
+        for stage, *pair in records:
+            found, other = (merge_parts(stage.source, (), record) for record in pair)  # type: ignore[arg-type]
+            assert_same_bits(found, other)
+    assert len(scheduler.left) > 3
+
+
+def test_what_is_stored_is_not_handed_over() -> None:
+    x = _drawn()
+    (one,) = _plan(x.sum(), x + 1).passes
+    sent = sent_pass(one, one.visited.parts[0], "mine")
+    assert isinstance(sent, SentPass)
+    assert sent.name == ""
