@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import array_api_strict as strict
@@ -143,3 +144,14 @@ def test_special_values_are_numpys() -> None:
             np.testing.assert_allclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-14)
             zeros = wanted == 0
             np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(wanted[zeros]), name)
+
+
+def test_the_page_counts_what_is_there() -> None:
+    page = " ".join((Path(__file__).parents[3] / "docs/array-api.md").read_text().split())
+    names = {n for n in strict.__all__ if "flags" not in n.lower() and n != "Device"}
+    names = {n for n in names if not n.startswith("__")}
+    there = {n for n in names if hasattr(sc, n)}
+    assert f"{len(there)} of its {len(names)} names" in page
+    assert f"{len(CASES)} calls" in page
+    for name in names - there:
+        assert f"`{name}`" in page, name
