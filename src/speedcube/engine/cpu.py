@@ -204,14 +204,19 @@ def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop:
 
 
 def blocks(
-    prepared: Prepared, inputs: Mapping[int, Array], start: int, stop: int, until: Stop
+    prepared: Prepared,
+    inputs: Mapping[int, Array],
+    start: int,
+    stop: int,
+    until: Stop,
+    most: int = BLOCK,
 ) -> Iterator[Array]:
     """Elements ``[start, stop)`` of a stored part in C order; each block is gone with the next."""
     inner = prepared.tiling.inner
     dtype = np.dtype(prepared.program.element.output_type("x"))
-    memory = np.empty(BLOCK + 2 * inner + TILE, dtype)
+    memory = np.empty(most + 2 * inner + TILE, dtype)
     with calling(prepared, inputs) as call:
-        for first, last, box in span_boxes(prepared.loops, inner, start, stop, BLOCK):
+        for first, last, box in span_boxes(prepared.loops, inner, start, stop, most):
             if until.is_set():
                 return
             call(box, address_of(memory) - first * dtype.itemsize)

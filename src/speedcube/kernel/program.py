@@ -269,3 +269,10 @@ class Tally:
     """A kernel that counts how often numbers come which lie in memory one by one, as ``dtype``."""
 
     dtype: str
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """A kernel that counts numbers of ``dtype`` beside two bounds, and keeps those between."""
+
+    dtype: str

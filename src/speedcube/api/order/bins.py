@@ -124,8 +124,8 @@ def _even_index(x: Array, known: Binning) -> Array:
     edges = array_of(known.edges.astype(np.float64))
     width = float(last) - float(first)
     guess = (place - float(first)) * (count / width)
-    held = either(inside, guess, 0.0).clip(0.0, float(count - 1)).astype("int64")
-    held = held.clip(0, count - 1)
+    # A gather holds its indices within the edges: those of what lies outside count for nothing.
+    held = elementwise("minimum", either(inside, guess, 0.0).astype("int64"), count - 1)
     low, high = taken(edges, held, 0), taken(edges, held + 1, 0)
     lower = elementwise("less", place, low)
     higher = elementwise("logical_and", place >= high, held < count - 1)

@@ -16,6 +16,7 @@ from ...api.sources import asarray
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed
+from .orders import ORDERS
 from .programs import PROGRAMS
 from .reductions import DOTS, SUMS, reductions
 from .scans import scans
@@ -98,4 +99,5 @@ TABLE: Final[dict[str, Make]] = {
     **casts(),
     **DRAWS,
     **PROGRAMS,
+    **ORDERS,
 }

@@ -165,7 +165,7 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
 
 def _staged(node: Staged, arg: int) -> Key:
     if isinstance(node, Through):
-        return "through", node.op, arg, node.shape, node.dtype, node.options
+        return "through", node.op, arg, node.shape, node.dtype, node.options, node.axis
     if isinstance(node, Reduced):
         return node.op, arg, node.axes, node.keepdims, node.dtype, node.ddof
     return node.op, arg, node.dtype, node.lines, node.initial, node.odd, node.inner

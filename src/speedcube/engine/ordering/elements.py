@@ -32,7 +32,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Store: TypeAlias = Callable[[Stage, Part, Destination, Inputs], None]
 
-BLOCK: Final = 1 << 15  # elements of a block, about: what two or three arrays of it take is cached
+BLOCK: Final = 1 << 16  # elements of a block: worth a call, and few enough to stay cached
+_STRAIGHT: Final = 1 << 17  # and of one that is read where it lies
 _SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
 
 
@@ -91,15 +92,15 @@ class AllElements:
     def blocks(self, start: int, stop: int) -> Iterator[Array]:
         """Elements ``[start, stop)``, block after block; each is gone with the next."""
         if self.memory is not None:
-            for first in range(start, stop, BLOCK):
+            for first in range(start, stop, _STRAIGHT):
                 if self.stop.is_set():
                     return
-                yield self.memory[first : min(stop, first + BLOCK)]
+                yield self.memory[first : min(stop, first + _STRAIGHT)]
             return
         stage, part = self._part
         prepared = prepare(stage, part, None)
         if self.device is None:
-            found = cpu.blocks(prepared, self.inputs, start, stop, self.stop)
+            found = cpu.blocks(prepared, self.inputs, start, stop, self.stop, BLOCK)
         else:
             found = self._on_gpu(prepared, start, stop)
         for block in found:

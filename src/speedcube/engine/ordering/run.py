@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from ...expr.through.node import Through
 from ...plan.stages import Stage
 from ..boxes import Stop
@@ -33,7 +35,8 @@ def run_through(
     root = stage.root
     args = Through(source.op, root, source.shape, source.dtype).args
     given = elements_of(args, inputs, device, stop, store, stage.threads)
-    return _RUN[source.op](source, given).reshape(source.shape)
+    results = _RUN[source.op](source, given).reshape(source.lines_last)
+    return np.ascontiguousarray(np.moveaxis(results, -1, source.axis))
 
 
 def placed(result: Array, out: Destination) -> Any:

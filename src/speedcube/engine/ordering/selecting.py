@@ -19,12 +19,14 @@ from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
 from ...plan.working import BLOCK_BYTES, COLLECTED
 from .elements import AllElements, Array
+from .fixed import SIEVED, Bounds
 from .keys import KeyRange, full_range, key_of, place_by_keys
 from .sorting import has_negative_zero
 
 SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
-_RUN: Final = 256  # neighbours of a sample
-_RUNS: Final = 1 << 10
+# Neighbours of a sample, and how often at most. What is computed costs about as much for a tile.
+_READ: Final = 256, 1 << 10
+_COMPUTED: Final = 1 << 10, 1 << 8
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
 
@@ -81,6 +83,12 @@ class _Bracket:
     high: Array
     places: tuple[int, ...]
 
+    def sieve(self, block: Array) -> tuple[int, int, Array]:
+        """As `Bounds.sieve`, by NumPy."""
+        reach, under = block >= self.low, block <= self.high
+        counts = int(np.count_nonzero(reach)), int(np.count_nonzero(under))
+        return *counts, block[reach & under]
+
 
 @dataclass(eq=False)
 class _Found:
@@ -125,12 +133,13 @@ def _looked_up(elements: AllElements, bracket: _Bracket, parts: list[_Found]) ->
 
 def _sample(elements: AllElements) -> Array:
     """Runs of neighbours at places that a hash gives: a row for each."""
-    count = min(_RUNS, max(64, elements.size >> 16))
+    run, most = _COMPUTED if elements.memory is None else _READ
+    count = min(most, max(64, elements.size >> 16))
     with np.errstate(over="ignore"):
         mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     share = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    starts = np.sort((share * (elements.size - _RUN)).astype(np.int64))
-    table = np.empty((count, _RUN), elements.dtype)
+    starts = np.sort((share * (elements.size - run)).astype(np.int64))
+    table = np.empty((count, run), elements.dtype)
 
     def fill(span: tuple[int, int]) -> None:
         for row in range(*span):
@@ -175,28 +184,27 @@ def _ends(dtype: Any) -> tuple[Any, Any]:
 
 def _counted(elements: AllElements, brackets: list[_Bracket]) -> list[list[_Found]]:
     """For each bracket what each thread found of it, in the order of the elements."""
+    sieved = elements.dtype.name in SIEVED
 
     def count(span: tuple[int, int]) -> list[_Found]:
         found = [_Found() for _ in brackets]
+        bounds = [Bounds(elements.dtype.name, b.low, b.high) if sieved else b for b in brackets]
         for block in elements.blocks(*span):
-            for bracket, one in zip(brackets, found, strict=True):
-                _take(one, bracket, block)
+            for bracket, one, bound in zip(brackets, found, bounds, strict=True):
+                taken = bound.sieve(block)
+                _take(one, COLLECTED * len(bracket.places), *taken)
         return found
 
     each = elements.each(count, elements.spans())
     return [[thread[k] for thread in each] for k in range(len(brackets))]
 
 
-def _take(one: _Found, bracket: _Bracket, block: Array) -> None:
-    inside, under = block >= bracket.low, block <= bracket.high
-    one.reach += int(np.count_nonzero(inside))
-    one.under += int(np.count_nonzero(under))
-    inside &= under
-    count = int(np.count_nonzero(inside))
-    one.inside += count
-    if one.kept is None or not count:
-        return
-    if one.inside > COLLECTED * len(bracket.places):
+def _take(one: _Found, most: int, reach: int, under: int, inside: Array) -> None:
+    """Add what was found in a block; beyond ``most`` elements none are kept."""
+    one.reach += reach
+    one.under += under
+    one.inside += len(inside)
+    if one.inside > most:
         one.kept = None
-    else:
-        one.kept.append(block[inside])
+    elif one.kept is not None and len(inside):
+        one.kept.append(inside.copy())

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Through:
     """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
 
-    Lines lie along the last axis of ``arg``. Several arrays of one shape are the arguments of a
-    "several". ``options`` are numbers: which places, how many counts.
+    Lines lie along the last axis of ``arg``, and along ``axis`` of what is made. Several arrays of
+    one shape are the arguments of a "several". ``options``: which places, how many counts.
     """
 
     op: str
@@ -24,12 +24,21 @@ class Through:
     shape: tuple[int, ...]
     dtype: str
     options: tuple[Any, ...] = ()
+    axis: int = -1
 
     @cached_property
     def args(self) -> tuple[Expr, ...]:
         """The arrays that it is made of."""
         several = getattr(self.arg, "op", None) == "several"
         return self.arg.args if several else (self.arg,)  # type: ignore[union-attr]
+
+    @cached_property
+    def lines_last(self) -> tuple[int, ...]:
+        """The shape of what is made with lines along its last axis."""
+        if self.axis == -1:
+            return self.shape
+        axis = self.axis % len(self.shape)
+        return (*self.shape[:axis], *self.shape[axis + 1 :], self.shape[axis])
 
     @cached_property
     def axes(self) -> tuple[int, ...]:

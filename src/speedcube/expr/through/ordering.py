@@ -25,13 +25,10 @@ def of_lines(op: str, arg: Expr, axis: int, options: tuple[int, ...] = ()) -> Ex
     """
     last = len(arg.shape) - 1
     turned = views.transpose(arg, _axis_last(last, axis)) if axis != last else arg
-    shape = (*turned.shape[:-1], len(options)) if options else turned.shape
+    results = len(options) if options else arg.shape[axis]
+    shape = (*arg.shape[:axis], results, *arg.shape[axis + 1 :])
     dtype = "int64" if op == "argsort" else arg.dtype
-    made = whole(Through(op, turned, shape, dtype, options), shape)
-    if axis == last:
-        return made
-    order = _axis_last(last, axis)
-    return views.transpose(made, tuple(order.index(k) for k in range(last + 1)))
+    return whole(Through(op, turned, shape, dtype, options, axis - last - 1), shape)
 
 
 def _axis_last(last: int, axis: int) -> tuple[int, ...]:
@@ -46,7 +43,8 @@ def counts(op: str, args: Sequence[Expr], length: int, dtype: str) -> Leaf:
 
 def made(node: Through, args: Sequence[Array]) -> Array:
     """What ``node`` makes of ``args``."""
-    return np.asarray(MEANING[node.op](*args, *([node.options] if node.options else [])))
+    results = MEANING[node.op](*args, *([node.options] if node.options else []))
+    return np.moveaxis(results, -1, node.axis)
 
 
 def _sort(x: Array) -> Array:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import llvmlite.binding as llvm
 
@@ -18,7 +18,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Scan, Tally
+from ..program import Folded, Program, Scan, Sieve, Tally
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .loops import Loops, Nest
@@ -27,8 +27,11 @@ from .many.rows import RowLoops
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
 from .scans.emit import emit_scan
+from .sieve import emit_sieve
 from .simd import FEATURES
 from .tally import emit_tally
+
+Small: TypeAlias = Scan | Tally | Sieve  # kernels of fixed text, over elements in memory
 
 
 @dataclass(frozen=True)
@@ -173,12 +176,14 @@ def load_object(machine_code: bytes) -> NativeKernel:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program | Scan | Tally, target: str, style: Style) -> str:
+def source(program: Program | Small, target: str, style: Style) -> str:
     """The LLVM text of ``program``."""
     if isinstance(program, Scan):
         return emit_scan(program, style.lanes)
     if isinstance(program, Tally):
         return emit_tally(program)
+    if isinstance(program, Sieve):
+        return emit_sieve(program)
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),
@@ -189,21 +194,19 @@ def source(program: Program | Scan | Tally, target: str, style: Style) -> str:
     return loops(program, style.lanes, style.rolled, style.permuted).emit()
 
 
-def _key(program: Program | Scan | Tally, target: str, style: Style) -> bytes:
+def _key(program: Program | Small, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
     version = llvm.llvm_version_info
     return content_key("llvm", version, generator("llvm"), target, FEATURES[target], style, program)
 
 
-def is_stored(
-    program: Program | Scan | Tally, target: str, style: Style, store: KernelCache
-) -> bool:
+def is_stored(program: Program | Small, target: str, style: Style, store: KernelCache) -> bool:
     """Whether `load` may find it; this is not counted as a miss of the cache."""
     return store.holds(_key(program, target, style))
 
 
 def load(
-    program: Program | Scan | Tally, target: str, style: Style, store: KernelCache
+    program: Program | Small, target: str, style: Style, store: KernelCache
 ) -> NativeKernel | None:
     """The kernel from the cache, or None; an entry that cannot be loaded is removed.
 
@@ -220,9 +223,7 @@ def load(
     return None
 
 
-def build(
-    program: Program | Scan | Tally, target: str, style: Style, store: KernelCache
-) -> NativeKernel:
+def build(program: Program | Small, target: str, style: Style, store: KernelCache) -> NativeKernel:
     """The kernel, compiled and put into the cache."""
     machine_code = compile_object(source(program, target, style), target)
     if elf.fault(machine_code, elf.NATIVE) is None:  # else no process would take it from there

@@ -1,0 +1,100 @@
+"""Sorting, selecting and counting beside NumPy, on one core: CPU seconds, the least of runs in turn.
+
+A ratio is NumPy's time over ours: above 1 ours is the faster. `python bench/order.py [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import speedcube as sc
+
+SIZE: Final = 10_000_000
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=SIZE)
+INDEX = RNG.integers(0, 1000, SIZE)
+WEIGHTS = RNG.normal(size=SIZE)
+WIDE = RNG.normal(size=(100, 200_000))
+EDGES = np.linspace(-5, 5, 101)
+
+# What is done with NumPy or ours, and with which arrays.
+ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
+    "median": (lambda np_, x: np_.median(x), (X,)),
+    "three quantiles": (lambda np_, x: np_.quantile(x, [0.1, 0.5, 0.9]), (X,)),
+    "histogram, range": (lambda np_, x: np_.histogram(x, 100, (-5, 5))[0], (X,)),
+    "histogram": (lambda np_, x: np_.histogram(x, 100)[0], (X,)),
+    "histogram, uneven": (lambda np_, x: np_.histogram(x, EDGES**3)[0], (X,)),
+    "histogram2d": (
+        lambda np_, x, y: np_.histogram2d(x, y, 50, ((-5, 5), (-5, 5)))[0],
+        (X, WEIGHTS),
+    ),
+    "bincount": (lambda np_, i: np_.bincount(i), (INDEX,)),
+    "bincount, weights": (lambda np_, i, w: np_.bincount(i, w), (INDEX, WEIGHTS)),
+    "unique integers": (lambda np_, i: np_.unique(i), (INDEX,)),
+    "unique": (lambda np_, x: np_.unique(x), (X,)),
+    "sort": (lambda np_, x: np_.sort(x), (X,)),
+    "argsort": (lambda np_, x: np_.argsort(x), (X,)),
+    "sort, axis=0": (lambda np_, x: np_.sort(x, axis=0), (WIDE,)),
+    "median, axis=0": (lambda np_, x: np_.median(x, axis=0), (WIDE,)),
+    "median, axis=1": (lambda np_, x: np_.median(x, axis=1), (WIDE,)),
+    "quantile, axis=0": (lambda np_, x: np_.quantile(x, 0.9, axis=0), (WIDE,)),
+    "partition": (lambda np_, x: np_.partition(x, SIZE - 10), (X,)),
+    "searchsorted": (lambda np_, x: np_.searchsorted(EDGES, x).sum(), (X,)),
+    "isin": (lambda np_, i: np_.isin(i, [3, 7, 900]), (INDEX,)),
+}
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU seconds of one run."""
+    start = time.process_time()
+    made = work()
+    if isinstance(made, sc.Array):
+        made.compute()
+    return time.process_time() - start
+
+
+def compared(name: str, repeats: int) -> dict[str, float]:
+    """NumPy's seconds and ours of one row."""
+    work, arrays = ROWS[name]
+    own = [sc.asarray(array) for array in arrays]
+    runs = [
+        (seconds(lambda: work(np, *arrays)), seconds(lambda: work(sc, *own)))
+        for _ in range(repeats)
+    ]
+    numpys, ours = (min(one) for one in zip(*runs, strict=True))
+    return {"numpy": numpys, "speedcube": ours, "ratio": numpys / ours}
+
+
+def generated(repeats: int, count: int = 100_000_000) -> dict[str, float]:
+    """The median of normals that are drawn, beside their sum."""
+    x = sc.random.default_rng(1).normal(size=count)
+    runs = [(seconds(lambda: sc.median(x)), seconds(x.sum)) for _ in range(repeats)]
+    median, total = (min(one) for one in zip(*runs, strict=True))
+    return {"median": median, "sum": total, "ratio": median / total}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    found = {}
+    with sc.on("core"):
+        for name in ROWS:
+            found[name] = compared(name, options.repeats)
+            print(f"{name:20s} {found[name]['ratio']:6.2f}", flush=True)
+        found["median over sum, drawn"] = generated(options.repeats)
+        print(f"{'median / sum, drawn':20s} {found['median over sum, drawn']['ratio']:6.2f}")
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Elements in their order and counted: ties, zeros of both signs, NaN, weights."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...api.elementwise import rint, where
+from ...api.order import (
+    argsort,
+    bincount,
+    histogram,
+    median,
+    nanquantile,
+    partition,
+    quantile,
+    searchsorted,
+    sort,
+    unique,
+)
+from .sources import Make, rng, stored
+
+
+def _ties() -> Any:
+    """Few values, zeros of both signs and NaN among them."""
+    x = rng().normal(size=(40, 60))
+    return where(x > 1.5, float("nan"), rint(x))
+
+
+ORDERS: Final[dict[str, Make]] = {
+    "order-sort": lambda: sort(_ties(), axis=0),
+    "order-argsort": lambda: argsort(_ties()),
+    "order-sort-stored": lambda: sort(stored("float32", (50, 70)), axis=None),
+    "order-median": lambda: median(rng().normal(size=400_000)),
+    "order-quantiles": lambda: quantile(rng().normal(size=(60, 90)), [0.1, 0.75], axis=0),
+    "order-nanquantile": lambda: nanquantile(_ties(), 0.3, axis=1, method="hazen"),
+    "order-partition": lambda: partition(rng().integers(0, 50, 3000), 700),
+    "order-searchsorted": lambda: searchsorted(sort(rng().random(300)), rng().random((30, 40))),
+    "order-unique": lambda: unique(_ties()),
+    "order-histogram": lambda: histogram(rng().normal(size=50_000), 60, (-4, 4))[0],
+    "order-weights": lambda: bincount(
+        rng().integers(0, 300, 40_000), weights=rng().normal(size=40_000) ** 5
+    ),
+}

@@ -1,0 +1,69 @@
+"""The small kernels of fixed text that count and sieve elements in memory, for this machine."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...kernel.cache import kernel_cache
+from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
+from ...kernel.llvm.sieve import INSIDE, REACH, UNDER
+from ...kernel.llvm.sieve import WORDS as SIEVE_WORDS
+from ...kernel.llvm.simd import targets
+from ...kernel.llvm.tally import COPIES
+from ...kernel.llvm.tally import WORDS as TALLY_WORDS
+from ...kernel.program import Sieve, Tally
+from ..cpu import address_of
+from .elements import Array
+
+_NARROW = 1 << 13  # counts that are kept four times
+SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
+
+
+@lru_cache(maxsize=16)
+def _compiled(program: Tally | Sieve, target: str) -> NativeKernel:
+    key = (program, target, QUICK[target], kernel_cache())
+    return load(*key) or build(*key)
+
+
+class Counts:
+    """How often each number below ``length`` comes among blocks of elements; ``length``: others."""
+
+    def __init__(self, dtype: str, length: int) -> None:
+        self.kernel = _compiled(Tally("uint8" if dtype == "bool" else dtype), targets()[0])
+        copies = COPIES if length < _NARROW else 1
+        self.arrays = np.zeros((copies, length + 1), np.int64)
+        self.words = np.zeros(TALLY_WORDS, np.int64)
+        self.words[1:] = length, length + 1 if copies > 1 else 0
+
+    def add(self, block: Array) -> None:
+        """Count ``block``."""
+        self.words[0], state = len(block), self.arrays.ctypes.data
+        self.kernel.function(self.words.ctypes.data, address_of(block), state, state, state)
+
+    def total(self) -> Array:
+        return np.asarray(self.arrays.sum(axis=0))
+
+
+class Bounds:
+    """Two values that elements are held against, with room for those between."""
+
+    def __init__(self, dtype: str, low: Array, high: Array) -> None:
+        self.kernel = _compiled(Sieve(dtype), targets()[0])
+        self.words = np.zeros(SIEVE_WORDS, np.int64)
+        self.bounds = np.array([low, high], dtype)
+        self.kept = np.empty(0, dtype)
+
+    def sieve(self, block: Array) -> tuple[int, int, Array]:
+        """How many are not below, not above; and those between, which the next call overwrites."""
+        if len(self.kept) < len(block):
+            self.kept = np.empty(len(block), block.dtype)
+        self.words[0], out = len(block), self.kept.ctypes.data
+        bounds = self.bounds.ctypes.data
+        self.kernel.function(self.words.ctypes.data, address_of(block), bounds, bounds, out)
+        _, reach, under, inside = self.words.tolist()
+        return reach, under, self.kept[:inside]
+
+
+assert (REACH, UNDER, INSIDE) == (1, 2, 3)
