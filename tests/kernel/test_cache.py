@@ -230,7 +230,7 @@ def test_each_style_program_and_printer_has_its_own_entry(
 
 PACKAGE: Final = Path(cache.__file__).parents[1]
 # What the cache itself and messages are made of; how one array's memory is spanned.
-NO_PART: Final = {"__about__.py", "errors.py", "files.py", "shown.py", "expr/span.py"} | {
+NO_PART: Final = {"__about__.py", "errors.py", "files.py", "shown.py", "expr/sources/span.py"} | {
     f"kernel/{name}.py" for name in ("cache", "elf", "own_directory")
 }
 

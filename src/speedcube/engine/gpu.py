@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..expr.nodes import Stored
-from ..expr.span import spanned
+from ..expr.sources.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count

@@ -14,9 +14,12 @@
              | Expr                                     another expression's elements, in C order
              | StageResult(shape, dtype)                in a plan: what one of its stages gives
 
-A view is a leaf: of a source with other strides, of a `Map` with the map as its source, which is
-never copied. The plan decides whether it is made once, or again where it is read (`plan/cuts.py`).
-Nodes are never changed; those made most often are not frozen: it would take four times as long.
+A view is a leaf. Of a source it changes the offset and strides; of a `Map` it is a leaf whose
+source is that map, so that nothing is copied however often a map is read, and in however many
+ways. The plan decides whether the map is made once, or again where it is read (`plan/cuts.py`).
+
+Nodes are never changed. Those that are made most often are not frozen: that would take four times
+as long to make.
 """
 
 from __future__ import annotations
@@ -28,77 +31,15 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from .. import dtypes
 from ..errors import ShapeError
-from .span import laid_out, spanned
+from .sources.read import Const as Const
+from .sources.read import Deferred as Deferred
+from .sources.read import Position as Position
+from .sources.read import Random as Random
+from .sources.read import Shape as Shape
+from .sources.read import Stored as Stored
 from .through.node import Through as Through
-
-Shape: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Const:
-    """One value at every position."""
-
-    value: bool | int | float
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Position:
-    """The position itself: what aranges, coordinates and identities are made of."""
-
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True)
-class Random:
-    """Stream v1: ``distribution`` at a position, a pure function of (key, parameters, position)."""
-
-    distribution: str
-    key: int  # 64 bits
-    parameters: tuple[bool | int | float, ...]
-    dtype: str
-
-
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """A flat array in memory: anything whose elements are ``buffer.flat[position]``.
-
-    ``buffer`` has one axis; it is read when computed, so later writes are seen.
-    """
-
-    buffer: Any
-    dtype: str
-
-    def __reduce__(self) -> Any:
-        """Pickled with its layout: NumPy pickles what has gaps without them, and strides not."""
-        array = self.buffer
-        if not isinstance(array, np.ndarray) or array.flags.forc:
-            return Stored, (array, self.dtype)
-        layout = array.dtype.str, array.shape, array.strides
-        return _stored, (*spanned(array), *layout, self.dtype)
-
-    @cached_property
-    def on_device(self) -> bool:
-        """Whether the bytes live on a GPU."""
-        # Asked of the class: CuPy makes the interface anew for each array that is asked.
-        return hasattr(type(self.buffer), "__cuda_array_interface__")
-
-
-def _stored(span: Any, start: int, kind: str, shape: Shape, steps: Any, dtype: str) -> Stored:
-    return Stored(laid_out(span, start, kind, shape, steps), dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Deferred:
-    """Another library's lazy array (a Dask collection), computed to memory before it is read."""
-
-    collection: Any
-    dtype: str
-    shape: Shape
 
 
 @dataclass(eq=False)
@@ -181,8 +122,8 @@ class Piece:
 class Piecewise:
     """An array that is another expression in each of several boxes; its elements are in C order.
 
-    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: name,
-    arrays that it takes, other arguments as text.
+    The boxes of ``pieces`` are disjoint and cover ``shape``. ``call`` is what users wrote: the
+    function's name, the arrays that it takes, and its other arguments as text.
     """
 
     shape: Shape
@@ -226,7 +167,7 @@ class Map:
     """``op`` (a row of `ops.OPS` or `ops.SAMPLERS`) element by element, or a ``gather``.
 
     Arguments have this shape already. A gather's are an index, a `memory` leaf, and the first and
-    last index: element i is what the source has at the index's element i.
+    the last index there is: element i is what the source has at the index's element i.
     """
 
     op: str
@@ -237,6 +178,7 @@ class Map:
 
 Expr: TypeAlias = Leaf | Map
 Node: TypeAlias = Expr | Staged | Piecewise
+# What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
 Read: TypeAlias = Const | Position | Random | Stored | Deferred | StageResult
 Source: TypeAlias = Read | Staged | Piecewise | Expr
 
@@ -280,7 +222,7 @@ def is_whole(leaf: Leaf) -> bool:
 
 
 def leaves(root: Expr) -> list[Leaf]:
-    """The distinct leaves of ``root``, depth first."""
+    """The distinct leaves of ``root``, in the order a depth-first walk meets them."""
     return [node for node in walk(root) if isinstance(node, Leaf)]
 
 

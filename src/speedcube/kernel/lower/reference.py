@@ -24,7 +24,7 @@ from ...expr.nodes import (
     whole,
 )
 from ...expr.push import in_place
-from ...expr.span import spanned
+from ...expr.sources.span import spanned
 from ...philox import round_keys
 from ..evaluate import evaluate
 from ..math.streams import stream

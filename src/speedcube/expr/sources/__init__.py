@@ -1,0 +1,1 @@
+"""What leaves read that is no expression: `nodes` has them all."""
