@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator, ExitStack
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -175,9 +176,15 @@ def _on_gpu() -> Settings:
         "array.backend": cupy_backend.register(),
         "array_plugins": (*_plugins(), cupy_backend.plugin),
     }
-    if find_spec("cudf") and find_spec("dask_cudf"):
+    if _has_cudf():
         settings["dataframe.backend"] = "cudf"
     return settings
+
+
+@cache
+def _has_cudf() -> bool:
+    """Asked once: to look for a package takes longer than a small computation."""
+    return bool(find_spec("cudf") and find_spec("dask_cudf"))
 
 
 def _device(number: int) -> Any:
