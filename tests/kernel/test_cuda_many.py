@@ -176,6 +176,11 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         *both(single(hard(70)), "sum"),
         *both(single(hard(9)), "mean"),
     ],
+    "shares of bools": lambda: [
+        *both(normals(67, 37) > 0.5, "mean"),
+        (sc.asarray(normals(60, 80)) > 0).std(axis=1),
+        (sc.asarray(normals(60, 80)) > 0).mean(),
+    ],
     "images": lambda: [
         sc.asarray((normals(50, 70, 3) * 50).astype("uint8")).mean(axis=(0, 1)),
         sc.asarray(normals(40, 9, 11, 5)).sum(axis=(0, 2)),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator, ExitStack
 from contextvars import Token
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from threading import get_ident
 from typing import Any, Final, TypeAlias
@@ -195,9 +196,15 @@ def _plugins(*ours: Any) -> Settings:
 
 def _cupy() -> Settings:
     settings = {"array": {"backend": cupy_backend.register()}}
-    if find_spec("cudf") and find_spec("dask_cudf"):
+    if _has_cudf():
         settings["dataframe"] = {"backend": "cudf"}
     return settings
+
+
+@cache
+def _has_cudf() -> bool:
+    """Asked once: to look for a package takes longer than a small computation."""
+    return bool(find_spec("cudf") and find_spec("dask_cudf"))
 
 
 def _device(number: int) -> Any:

@@ -54,7 +54,8 @@ def content_key(*parts: object) -> bytes:
 # compares them with what the printers import. What makes the program (rules, functions, samplers)
 # is left out: the program is part of each key.
 _COMMON: Final = (
-    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/space ../philox builder folds ir legal program "
+    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/space ../philox builder "
+    "folds ir legal program "
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {

@@ -116,20 +116,21 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
     found = Outline()
     nodes, entries = found.nodes, list[Key]()
     places: dict[int, int] = {}
+    place_of = places.get
     stack: list[Any] = [*roots]
     while stack:
         node = stack[-1]  # it waits here for what it needs
         kind = type(node)
         entry: Key
         if kind is Map:
-            try:
-                entry = (node.op, node.dtype, *[places[id(arg)] for arg in node.args])
-            except KeyError:
+            there = [place_of(id(arg)) for arg in node.args]
+            if None in there:
                 stack += [arg for arg in node.args if id(arg) not in places]
                 continue
+            entry = (node.op, node.dtype, *there)
         elif kind is Leaf:
             source = node.source
-            what: Key = places.get(id(source))
+            what: Key = place_of(id(source))
             if what is None:
                 if type(source) in _NODES:
                     stack.append(source)
@@ -155,8 +156,8 @@ def outline_of(roots: Sequence[Node], memory: int) -> Outline:
             entries.append(entry)
             if len(nodes) > MOST_NODES:
                 raise NoOutlineError
-    sizes = {(node.shape, node.dtype) for node in nodes if type(node) is Map}
-    if any(math.prod(shape) * dtypes.itemsize(dtype) > memory for shape, dtype in sizes):
+    maps = {(id(node.shape), node.dtype): node for node in nodes if type(node) is Map}
+    if any(math.prod(n.shape) * dtypes.itemsize(n.dtype) > memory for n in maps.values()):
         raise NoOutlineError
     found.roots = tuple(places[id(root)] for root in roots)
     found.key = (found.roots, *entries)

@@ -74,7 +74,7 @@ def _step(space: Space, loop: int) -> int:
 
 def _certain(source: Reduced) -> bool:
     """Whether there is a certificate for the results of ``source``."""
-    if source.op not in OPS or source.count == 0 or source.arg.dtype == "bool":
+    if source.op not in OPS or source.count == 0:
         return False
     if source.op in ("var", "std"):
         freedom = source.count - source.ddof
