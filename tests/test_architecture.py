@@ -102,6 +102,7 @@ LAZY: Final = (
     "dask.distributed",
     "dask_cuda",
     "distributed",
+    "einops",
     "matplotlib",
     "mlflow",
     "optuna",

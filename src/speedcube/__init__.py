@@ -7,6 +7,7 @@ from typing import Any as _Any
 from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
+from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .api.array import Array

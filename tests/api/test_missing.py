@@ -51,7 +51,7 @@ def test_a_missing_function_says_what_there_is(name: str, said: str) -> None:
         ("flags", r"Array has no flags: arrays have no memory.*x\.compute\(\)"),
         ("tril", r"no method tril: speedcube\.tril\(x\) is a function"),
         ("summ", "Array has no summ; near it: sum"),
-        ("rechunk", r"it is Dask's: x\.to_dask_array\(\)"),
+        ("map_blocks", r"it is Dask's: x\.to_dask_array\(\)"),
         ("__cuda_array_interface__", "has no attribute '__cuda"),
     ],
 )

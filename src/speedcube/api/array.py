@@ -30,7 +30,7 @@ from .methods import (
 )
 from .methods.conversions import Values
 from .methods.dask_collection import Collection
-from .methods.operators import NUMBERS, Operators, is_operand
+from .methods.operators import NUMBERS, Operators
 from .methods.places import Places
 from .methods.powers import check_powers
 from .methods.repr import html, summary
@@ -148,6 +148,7 @@ class Array(Operators, Values, Places, Collection):
     reshape = shapes.reshape
     ravel = flatten = shapes.ravel
     squeeze = shapes.squeeze
+    rechunk = shapes.rechunk
     swapaxes = shapes.swapaxes
     diagonal = shapes.diagonal
     mT = property(standard.matrix_transpose)
@@ -246,7 +247,8 @@ class Array(Operators, Values, Places, Collection):
         """
         if isinstance(exponent, (bool, int, float, np.generic)):
             return self._view(build.power(self._expr, exponent), self._grid)
-        return elementwise("power", self, exponent) if is_operand(exponent) else NotImplemented
+        powers: Array = super().__pow__(exponent)
+        return powers
 
 
 def operand(value: Any) -> Array | bool | int | float:

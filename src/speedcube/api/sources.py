@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import DTypeError, MissingError, ParameterError, ShapeError, UnsafeFileError
-from ..expr.nodes import Deferred, Leaf, c_strides
+from ..errors import DTypeError, MissingError, ParameterError, UnsafeFileError
+from ..expr.nodes import Stored
 from .array import Array
 from .devices import checked_device, checked_like, checked_order
 from .joining import stack
-from .stored import leaf_of
+from .stored import deferred, is_dask_array, leaf_of
 
 
 def asarray(
@@ -36,7 +34,7 @@ def asarray(
     Parameters
     ----------
     a : array, number, or nested lists of them
-        The values: of NumPy, CuPy, of what speaks DLPack, of speedcube itself.
+        The values: of NumPy, CuPy, pandas, Dask, of what speaks DLPack, of speedcube itself.
     dtype : dtype, optional
         What they are converted to when they are read.
     order : {"C", "F", "A", "K"}, optional
@@ -85,6 +83,8 @@ def _read(value: Any, chunks: Any) -> Array:
     if isinstance(value, (list, tuple)) and _holds_lazy(value):
         return stack([_read(one, None) for one in value])
     leaf, gpu = leaf_of(value)
+    if chunks is None and is_dask_array(value):
+        chunks = value.chunks
     return Array(leaf, gpu=gpu, hint=chunks)
 
 
@@ -98,7 +98,7 @@ def _holds_lazy(value: Any) -> bool:
 
 def _copied(value: Any) -> Any:
     source = leaf_of(value)[0].source if not _holds_lazy(value) else None
-    return value if source is None else source.buffer.copy()  # type: ignore[union-attr]
+    return source.buffer.copy() if isinstance(source, Stored) else value  # Dask's have none yet
 
 
 def _needs_no_copy(value: Any, dtype: Any) -> None:
@@ -268,16 +268,7 @@ def from_dask_array(collection: Any) -> Array:
     >>> sc.from_dask_array(da.arange(4, chunks=2)).sum().compute()
     np.int64(6)
     """
-    is_dask = hasattr(collection, "__dask_graph__")
-    if not is_dask or not isinstance(getattr(collection, "chunks", None), tuple):
-        way = "compute it first, and use" if is_dask else "use"
+    if not is_dask_array(collection):
+        way = "compute it first, and use" if hasattr(collection, "__dask_graph__") else "use"
         raise DTypeError(f"{type(collection).__name__} is no Dask array; {way} speedcube.asarray")
-    name = dtypes.check(collection.dtype)
-    if any(math.isnan(n) for n in collection.shape):
-        raise ShapeError(
-            f"a Dask array of unknown shape {collection.shape}; call its "
-            "compute_chunk_sizes() first"
-        )
-    shape = tuple(int(n) for n in collection.shape)
-    source = Deferred(collection, name, shape)
-    return Array(Leaf(source, shape, 0, c_strides(shape)), hint=collection.chunks)
+    return Array(deferred(collection), hint=collection.chunks)

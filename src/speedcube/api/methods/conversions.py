@@ -37,6 +37,11 @@ class Values:
         """The values as nested lists of Python scalars; a scalar for 0-d."""
         return self.compute().tolist()
 
+    def view(self, dtype: Any = None) -> Any:
+        """The bytes of the values as numbers of another ``dtype``: computed now, NumPy's array."""
+        values = np.asarray(self.compute())
+        return values.view() if dtype is None else values.view(dtype)
+
     def __float__(self) -> float:
         return float(self._item())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NoReturn
@@ -12,13 +13,21 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...ops import ALIASES, OPS
 from .dask_collection import Collection
-from .operators import Operators
+from .operators import Operators, is_pandas
 
 _VALUES: Final = "compute it first (x.compute())"
 
 # Twins: NumPy's function to ours, which takes the first argument by position and the others by
 # NumPy's names.
 _TWINS: Final[dict[Any, Callable[..., Any]]] = {}
+
+# NumPy's functions that write values to a file or into a text: they take ours computed.
+_OF_VALUES: Final = frozenset(
+    (
+        *(np.save, np.savez, np.savez_compressed, np.savetxt),
+        *(np.array2string, np.array_repr, np.array_str),
+    )
+)
 
 
 def register(twins: dict[Any, Callable[..., Any]]) -> None:
@@ -34,28 +43,39 @@ def array_function(
     Raises `UnsupportedError` for a function or a keyword without a twin, unless another kind of
     array among the arguments may know it.
     """
+    if func in _OF_VALUES:
+        given = {name: _values(value) for name, value in kwargs.items()}
+        return func(*(_values(value) for value in args), **given)
     name = f"{func.__module__}.{func.__name__}"
     twin = _TWINS.get(func)
     listed = bool(args) and isinstance(args[0], list | tuple)  # arrays to be put together
-    foreign = any(not issubclass(one, (Collection, np.ndarray)) for one in types)
-    if foreign and (twin is None or listed):
+    others = [one for one in types if not issubclass(one, (Collection, np.ndarray))]
+    listed = listed and not all(hasattr(one, "__dask_graph__") for one in others)
+    if others and (twin is None or listed):
         return NotImplemented
     if twin is None:
         raise UnsupportedError(_no_twin(name, func))
     if "args" in _parameters(twin):  # which it hands on to a function
         return twin(*args, **kwargs)
-    first, *others = _arguments(func, args, kwargs)
-    several = [value for name, value in others if name == "varargs"]  # np.gradient's spacings
-    others = [one for one in others if one[0] != "varargs"]
+    first, *rest = _arguments(func, args, kwargs)
+    several = [value for name, value in rest if name == "varargs"]  # np.gradient's spacings
+    rest = [one for one in rest if one[0] != "varargs"]
     known = _parameters(twin)
-    for keyword, _ in others:
+    for keyword, _ in rest:
         if keyword not in known and "kwargs" not in known:
             options = ", ".join(known[1:]) or "no other argument"
             raise UnsupportedError(
                 f"{name} of a speedcube array takes {options}, not {keyword}=: leave it out, or "
                 f"{_VALUES}"
             )
-    return twin(first[1], *(several[0] if several else ()), **dict(others))
+    return twin(first[1], *(several[0] if several else ()), **dict(rest))
+
+
+def _values(argument: Any) -> Any:
+    """``argument``, computed where it is an array of ours, or a list with some."""
+    if isinstance(argument, list | tuple):
+        return type(argument)(map(_values, argument))
+    return np.asarray(argument) if isinstance(argument, Collection) else argument
 
 
 @cache
@@ -105,9 +125,16 @@ SCANS: Final = {"add": np.cumsum, "multiply": np.cumprod}
 
 def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What a ufunc's call or method gives: the method ``__array_ufunc__``."""
+    if any(map(is_pandas, inputs)):  # theirs have labels, which the result keeps
+        values = [np.asarray(one) if isinstance(one, Collection) else one for one in inputs]
+        return getattr(ufunc, method)(*values, **kwargs)
     name = ALIASES.get(ufunc.__name__, ufunc.__name__)
     if method == "__call__" and not kwargs and name in OPS:  # others' arrays are operands, too
-        return _TWINS[ufunc](*inputs)
+        twin = _TWINS.get(ufunc)
+        if twin is None and ufunc is getattr(sys.modules.get("scipy.special"), name, None):
+            return self._elementwise(name, *inputs)
+        if twin is not None:
+            return twin(*inputs)
     if any(map(_is_foreign, inputs)):
         return NotImplemented
     kwargs = {k: v for k, v in kwargs.items() if (k, v) not in (("order", "K"), ("subok", True))}

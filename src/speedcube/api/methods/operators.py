@@ -12,8 +12,11 @@ NUMBERS: Final = frozenset((bool, int, float))  # most of what is no array
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if type(other) not in NUMBERS and not is_operand(other):
-            return NotImplemented
+        if type(other) not in NUMBERS:
+            if is_pandas(other):
+                return _labelled(op, self, other, swapped)
+            if not is_operand(other):
+                return NotImplemented
         return self._elementwise(op, *((other, self) if swapped else (self, other)))
 
     return method
@@ -28,9 +31,23 @@ def _compared(op: str) -> Callable[[Any, Any], Any]:
         if other is None or isinstance(other, (str, bytes)):
             never = self._elementwise("logical_and", self, False)
             return never if op == "equal" else self._elementwise("logical_not", never)
+        if is_pandas(other):
+            return _labelled(op, self, other, False)
         return self._elementwise(op, self, other) if is_operand(other) else NotImplemented
 
     return method
+
+
+def is_pandas(value: Any) -> bool:
+    """Whether ``value`` is a Series, a DataFrame or an Index: an array with labels."""
+    return hasattr(value, "__pandas_priority__") and not isinstance(value, Operators)
+
+
+def _labelled(op: str, array: Any, other: Any, swapped: bool) -> Any:
+    """What pandas makes of the values of ``array`` and of ``other``, whose labels it keeps."""
+    values = np.asarray(array)
+    function = getattr(np, op)
+    return function(other, values) if swapped else function(values, other)
 
 
 def is_operand(value: Any) -> bool:
@@ -49,6 +66,11 @@ class Operators:
     """What can be added, compared and so on; `_elementwise` says how."""
 
     __slots__ = ()
+
+    @property
+    def __pandas_priority__(self: Any) -> int:
+        """Two axes come before a DataFrame, which else takes them for a list of rows."""
+        return 5000 if len(self.shape) == 2 else 0
 
     def _elementwise(self, op: str, *args: Any) -> Any:
         """``op``, a name of `ops.OPS`, of arrays and numbers."""

@@ -232,3 +232,37 @@ def diagonal(self: A, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A:
         raise AxisError(f"axis1 and axis2 are the same axis, {axis1} and {axis2}")
     expr = views.diagonal(self._expr, build.check_integer("offset", offset), first, second)
     return self._view(expr, None)
+
+
+def rechunk(
+    self: A,
+    chunks: Any = "auto",
+    threshold: int | None = None,
+    block_size_limit: int | None = None,
+    balance: bool = False,
+    method: str | None = None,
+) -> A:
+    """Return the array with another grid of chunks to show to Dask; no value depends on it.
+
+    Parameters
+    ----------
+    chunks : optional
+        As in `speedcube.asarray`; a dictionary names the axes whose chunks change.
+    threshold, block_size_limit, balance, method : optional
+        Dask's, for the way there; nothing is moved here.
+
+    Returns
+    -------
+    Array
+        The same elements.
+
+    Examples
+    --------
+    >>> sc.ones((4, 6)).rechunk((2, 3)).chunks
+    ((2, 2), (3, 3))
+    """
+    shape = self._expr.shape
+    if isinstance(chunks, dict):
+        named = {k % len(shape) if -len(shape) <= k < 0 else k: v for k, v in chunks.items()}
+        chunks = {**dict(enumerate(self._grid.chunks)), **named}
+    return self._view(self._expr, grids.grid_of(chunks, shape, self._expr.dtype))

@@ -63,11 +63,11 @@ LATER: Final[dict[str, str]] = {
 # Of NumPy's arrays: what ours have not.
 METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
-        base byteswap ctypes data flags flat getfield setfield setflags strides view""",
+        base byteswap ctypes data flags flat getfield setfield setflags strides""",
     "values are computed first: x.compute()": "dump dumps tobytes tofile tolist",
     "arrays keep their size: see speedcube.resize": "resize",
     "it is Dask's: x.to_dask_array()": """
-        blocks map_blocks map_overlap npartitions partitions rechunk store to_delayed to_hdf5
+        blocks map_blocks map_overlap npartitions partitions store to_delayed to_hdf5
         to_zarr visualize compute_chunk_sizes dask""",
 }
 

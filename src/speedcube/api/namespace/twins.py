@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..methods.dask_collection import Collection
 from ..methods.numpy_protocol import register
+from ..shapes import broadcast_to
 from . import (
     axes,
     broadcasting,
@@ -50,6 +52,18 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     return twin
 
 
+def _broadcast_arrays(arrays: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Ours and numbers as ours; None, text and objects, which matplotlib adds, as NumPy's."""
+    others = [None if isinstance(one, Collection) else np.asarray(one) for one in arrays]
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return tuple(
+        broadcast_to(one, shape)
+        if other is None or other.dtype.kind in "biuf"
+        else np.broadcast_to(other, shape)
+        for one, other in zip(arrays, others, strict=True)
+    )
+
+
 def _meshgrid(xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     return grids.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
 
@@ -65,9 +79,10 @@ register(
             getattr(np, function.__name__): _spread(function)
             for function in (
                 *(broadcasting.atleast_1d, broadcasting.atleast_2d, broadcasting.atleast_3d),
-                *(broadcasting.broadcast_arrays, types.common_type, types.result_type, grids.ix_),
+                *(types.common_type, types.result_type, grids.ix_),
             )
         },
+        np.broadcast_arrays: _broadcast_arrays,
         np.conjugate: parts.conj,
         np.meshgrid: _meshgrid,
     }
