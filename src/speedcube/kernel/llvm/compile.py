@@ -18,7 +18,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Scan, Sieve, Tally
+from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.nest import FoldedNest
 from .folded.rows import FoldedRows
@@ -31,8 +31,9 @@ from .scans.emit import emit_scan
 from .sieve import emit_sieve
 from .simd import FEATURES
 from .tally import emit_tally
+from .weigh import emit_weigh
 
-Small: TypeAlias = Scan | Tally | Sieve  # kernels of fixed text, over elements in memory
+Small: TypeAlias = Scan | Tally | Sieve | Weigh  # kernels of fixed text, over elements in memory
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_tally(program)
     if isinstance(program, Sieve):
         return emit_sieve(program)
+    if isinstance(program, Weigh):
+        return emit_weigh(program)
     many, folded = program.sink.many, program.sink.folded
     loops: type[Loops | ManyNest | FoldedNest] = Loops
     if many is not None:
