@@ -276,3 +276,10 @@ class Sieve:
     """A kernel that counts numbers of ``dtype`` beside two bounds, and keeps those between."""
 
     dtype: str
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """A kernel that adds up weights by number, exactly where three pieces hold each."""
+
+    kind: str = "double"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -235,6 +236,14 @@ def test_sums_of_weights_are_exact(scale: Any) -> None:
     exact = [math.fsum(weights[index == k]) for k in range(30)]
     for on in ("core", "cores"):
         equal(sc.bincount(index, weights).compute(on=on), np.array(exact))
+    if scale == "wide":  # more numbers than elements of a block
+        many = rng.integers(0, 70_000, 9000)
+        sums: dict[int, Any] = {}
+        for k, w in zip(many.tolist(), weights.tolist(), strict=False):
+            sums[k] = sums.get(k, 0) + Fraction(w)
+        far = np.zeros(70_000)
+        far[list(sums)] = [float(one) for one in sums.values()]
+        equal(sc.bincount(many, weights[:9000], 70_000).compute(), far)
     weights[:3] = np.inf, -np.inf, np.nan
     index[:3] = 1, 1, 2
     found = sc.bincount(index, weights, minlength=40).compute()

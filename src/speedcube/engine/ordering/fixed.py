@@ -13,7 +13,9 @@ from ...kernel.llvm.sieve import WORDS as SIEVE_WORDS
 from ...kernel.llvm.simd import targets
 from ...kernel.llvm.tally import COPIES
 from ...kernel.llvm.tally import WORDS as TALLY_WORDS
-from ...kernel.program import Sieve, Tally
+from ...kernel.llvm.weigh import LANES, LEFT, PIECES
+from ...kernel.llvm.weigh import WORDS as WEIGH_WORDS
+from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
@@ -22,7 +24,7 @@ SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 
 @lru_cache(maxsize=16)
-def _compiled(program: Tally | Sieve, target: str) -> NativeKernel:
+def _compiled(program: Tally | Sieve | Weigh, target: str) -> NativeKernel:
     key = (program, target, QUICK[target], kernel_cache())
     return load(*key) or build(*key)
 
@@ -64,6 +66,36 @@ class Bounds:
         self.kernel.function(self.words.ctypes.data, address_of(block), bounds, bounds, out)
         _, reach, under, inside = self.words.tolist()
         return reach, under, self.kept[:inside]
+
+
+class Pieces:
+    """Sums of weights by number, in pieces that are multiples of three units."""
+
+    BITS = 28  # of a piece; 2**24 of them are added without rounding
+    MOST = 1 << 24
+
+    def __init__(self, length: int, top: int) -> None:
+        self.kernel = _compiled(Weigh(), targets()[0])
+        self.words = np.zeros(WEIGH_WORDS, np.int64)
+        self.units = [top - self.BITS * (k + 1) for k in range(PIECES)]
+        self.fits = self.units[0] + 53 < 1023 and self.units[-1] > -1022
+        self.anchors = np.array([1.5 * 2.0 ** (u + 52) if self.fits else 0 for u in self.units])
+        self.sums = np.zeros((length + 1, LANES))
+        self.totals = np.zeros((PIECES, length + 1), np.int64)
+
+    def add(self, index: Array, weights: Array) -> bool:
+        """Add weights; False, and nothing is added, where they have more pieces."""
+        if not self.fits:
+            return False
+        self.words[0], sums = len(index), self.sums.ctypes.data
+        self.sums[:] = 0
+        addresses = address_of(index), self.anchors.ctypes.data, address_of(weights)
+        self.kernel.function(self.words.ctypes.data, *addresses, sums)
+        if self.words[LEFT]:
+            return False
+        for k, unit in enumerate(self.units):
+            self.totals[k] += np.ldexp(self.sums[:, k], -unit).astype(np.int64)
+        return True
 
 
 assert (REACH, UNDER, INSIDE) == (1, 2, 3)

@@ -7,6 +7,7 @@ pieces of a block without rounding; integers add the blocks. What is left is rou
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,8 +15,11 @@ import numpy as np
 
 from ...expr.through.node import Through
 from .elements import BLOCK, AllElements, Array
+from .fixed import Pieces
 
 _BITS: Final = 36  # of a piece: with those of a block's count, 53 hold the sum
+_EXACT: Final = 1 << 16  # weights of a block
+_READ: Final = 1 << 20  # of one that lies in memory
 _CARRY: Final = 1 << 10  # blocks between two carries: 63 bits hold what they add
 _LEAST: Final = -1074  # the exponent of the least double
 
@@ -27,10 +31,12 @@ class _Sums:
     length: int
     top: int  # all weights are below 2**top
     words: list[Array] = field(default_factory=list)
+    pieces: Pieces = field(init=False)  # of weights that are not too different, by a kernel
     special: Array | None = None  # (3, length): how many are NaN, inf, -inf
     blocks: int = 0
 
     def __post_init__(self) -> None:
+        self.pieces = Pieces(self.length, self.top)
         self.words = [self._zeros()]  # what is carried out of the first unit
 
     def _zeros(self) -> Array:
@@ -91,21 +97,40 @@ def weighed(source: Through, given: list[AllElements]) -> Array:
     """The exact sum of the weights of each number below the length, rounded once."""
     index, weights = given
     length, spans = source.options[0], given[0].spans()
-    step = max(BLOCK, 4 * length)
     top = max(weights.each(lambda span: _top(weights, span), spans), default=0)
 
     def sums_of(span: tuple[int, int]) -> _Sums:
         sums = _Sums(length, top)
-        numbers, values = np.empty(step, np.int64), np.empty(step, weights.dtype)
-        for first in range(*span, step):
-            count = min(step, span[1] - first)
-            index.fill(numbers[:count], first)
-            weights.fill(values[:count], first)
-            sums.add(numbers[:count], values[:count].astype(np.float64, copy=False))
+        for numbers, values in _pairs(index, weights, span, max(BLOCK, 4 * length)):
+            if not sums.pieces.add(numbers, values):
+                for first in range(0, len(numbers), _EXACT):
+                    few = slice(first, first + _EXACT)
+                    sums.add(numbers[few], values[few])
         sums.carry()
         return sums
 
     return _rounded(index.each(sums_of, spans), length)
+
+
+def _pairs(
+    index: AllElements, weights: AllElements, span: tuple[int, int], step: int
+) -> Iterator[tuple[Array, Array]]:
+    """Numbers and their weights, about ``step`` at a time; each pair is gone with the next."""
+    here = index.memory, weights.memory
+    if here[0] is not None and here[1] is not None and here[1].dtype == np.float64:
+        step = max(step, _READ)
+        for first in range(*span, step):
+            if index.stop.is_set():
+                return
+            some = slice(first, min(span[1], first + step))
+            yield here[0][some], here[1][some]
+        return
+    numbers, values = np.empty(step, np.int64), np.empty(step, weights.dtype)
+    for first in range(*span, step):
+        count = min(step, span[1] - first)
+        index.fill(numbers[:count], first)
+        weights.fill(values[:count], first)
+        yield numbers[:count], values[:count].astype(np.float64, copy=False)
 
 
 def _top(weights: AllElements, span: tuple[int, int]) -> int:
@@ -124,8 +149,11 @@ def _rounded(parts: list[_Sums], length: int) -> Array:
     """The sums of all ``parts``, rounded."""
     totals = [0] * length
     for part in parts:
-        for level, words in enumerate(part.words):
-            shift = part.unit(level) - _LEAST
+        units = [*map(part.unit, range(len(part.words))), *part.pieces.units]
+        for unit, words in zip(units, [*part.words, *part.pieces.totals], strict=True):
+            if not words.any():
+                continue
+            shift = unit - _LEAST
             for k in np.flatnonzero(words[:length]).tolist():
                 totals[k] += int(words[k]) << shift
     one = 1 << -_LEAST

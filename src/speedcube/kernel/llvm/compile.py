@@ -18,7 +18,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Scan, Sieve, Tally
+from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .loops import Loops, Nest
@@ -30,8 +30,9 @@ from .scans.emit import emit_scan
 from .sieve import emit_sieve
 from .simd import FEATURES
 from .tally import emit_tally
+from .weigh import emit_weigh
 
-Small: TypeAlias = Scan | Tally | Sieve  # kernels of fixed text, over elements in memory
+Small: TypeAlias = Scan | Tally | Sieve | Weigh  # kernels of fixed text, over elements in memory
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_tally(program)
     if isinstance(program, Sieve):
         return emit_sieve(program)
+    if isinstance(program, Weigh):
+        return emit_weigh(program)
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),
