@@ -2,38 +2,28 @@
 
 The sums of a tile of results lie in the L1 cache. Elements are taken several rows at a time, so
 that sums are loaded and stored once for all of them, and so many streams of memory are read at
-once. Units come from a few rows that are spread over all; where a total left its binade the tile
-is made once more, with units from all rows.
+once. Units come from the first rows; where a total left its binade the tile is made once more, with
+units from all rows, or such as grow (`blocks.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import TypeAlias
+from typing import Final
 
-from ...program import Program
 from ..elements import Tile
-from ..random import generate
-from .nest import ManyNest
+from .blocks import by_blocks
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, SETTLED, Taken
+from .sums import OUTSIDE, SPARE, Taken
+from .walk import ColumnWalk, rows_at_once
 
-# Takes the rows of a tile, the number of a vector's first element, and the lanes that count.
-Add: TypeAlias = Callable[[list[Tile], str, str | None], None]
-
-
-def rows_at_once(program: Program) -> int:
-    """Rows whose elements are taken together: fewer, where an element is much text."""
-    if any(leaf.stream is not None for leaf in program.leaves):
-        return 1  # whose values lie in one buffer a leaf
-    length = len(program.element.instrs)
-    return 8 if length <= 6 else 4 if length <= 16 else 1
+_IN_BLOCKS: Final = 4  # rows that are taken at once
 
 
-class ColumnLoops(ManyNest):
+class ColumnLoops(ColumnWalk):
     """Emits a kernel of results side by side."""
 
     def boxes(self) -> None:
@@ -112,12 +102,10 @@ class ColumnLoops(ManyNest):
 
     def exact(self, at: list[str], count: str) -> None:
         """The way whose results are certain but for ties, and made by records where not."""
-        t, word = self.text, self.elements.word
-        rows = word(3)
+        t, rows = self.text, self.elements.word(3)
         step = t.variable("i64", t.load("i64", t.at("%params", self.many.parameter + 4)), "step")
-        head, done = t.name("attempt"), t.name("taken")
-        begun = t.variable("i64", "0", "begun")
-        at_once = rows_at_once(self.program)
+        head, again, done = (t.name(name) for name in ("attempt", "again", "taken"))
+        begun, at_once = t.variable("i64", "0", "begun"), rows_at_once(self.program)
         t.line(f"br label %{head}")
         t.label(head)
         t.store("i64", "0", begun)
@@ -129,18 +117,47 @@ class ColumnLoops(ManyNest):
                 t.store("i64", str(at_once), begun)
         with t.when(t.op(f"icmp eq i64 {t.load('i64', begun)}, 0")):
             self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add, t.load("i64", begun), settle=True)
-        outside = self.outside(count)
-        again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
-        again = t.op(f"and i1 {again}, {outside}")
+
+        def check() -> None:
+            """Leave for another attempt, if there is one, where the units are too small."""
+            more = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
+            wrong, on = t.op(f"and i1 {more}, {self.outside(count)}"), t.name("on")
+            t.line(f"br i1 {wrong}, label %{again}, label %{on}")
+            t.label(on)
+
+        self.down(at, count, self.add, t.load("i64", begun), check)
+        check()
+        t.line(f"br label %{done}")
+        t.label(again)
         t.store("i64", "1", step)
-        t.line(f"br i1 {again}, label %{head}, label %{done}")
+        if at_once == 1 or self.many.sums > 1 or not self.many.fine:
+            t.line(f"br label %{head}")
+        else:
+            self.blocks(at, count)
+            t.line(f"br label %{done}")
         t.label(done)
         out = at[len(self.program.leaves)]
         drawn = any(leaf.stream is not None for leaf in self.program.leaves)
         look = None if drawn else partial(self.again, at)
         with t.loop(0, count, t.lanes) as j:
             self.give(out, j, count, look)
+
+    def blocks(self, at: list[str], count: str) -> None:
+        """All rows, with units that grow; fewer at once, which are less text."""
+        t, rows = self.text, self.elements.word(3)
+
+        def look(first: str, last: str) -> None:
+            with t.loop(first, last) as r:
+                self.look(at, count, r, "low")
+
+        def add(first: str, last: str) -> None:
+            whole = t.i64("and", last, -_IN_BLOCKS)
+            with t.loop(first, whole, _IN_BLOCKS) as r:
+                self.take(at, count, r, _IN_BLOCKS, self.add)
+            with t.loop(whole, last) as r:
+                self.take(at, count, r, 1, self.add)
+
+        by_blocks(self.sums, count, rows, look, add)
 
     def again(
         self, at: list[str], op: str, j: str, mask: str, value: str, certain: str
@@ -170,58 +187,30 @@ class ColumnLoops(ManyNest):
             value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
         return value, certain
 
-    def down(
-        self, at: list[str], count: str, add: Add, first: str = "0", settle: bool = False
-    ) -> None:
-        """Walk down all rows from ``first`` on, several at once; ``settle`` rests now and then."""
-        t, rows, at_once = self.text, self.elements.word(3), rows_at_once(self.program)
-        whole = t.i64("and", rows, -at_once)
-        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
-        if settled and settle:
-            with t.loop(first, whole, SETTLED) as begin:
-                end = t.minimum(t.i64("add", begin, SETTLED), whole)
-                with t.loop(begin, end, at_once) as r:
-                    self.take(at, count, r, at_once, add)
-                with t.loop(0, count, t.lanes) as j:
-                    for k in settled:
-                        self.sums.settle(k, j)
-        else:
-            with t.loop(first, whole, at_once) as r:
-                self.take(at, count, r, at_once, add)
-        while at_once > 1:
-            some = t.i64("and", rows, at_once // 2)
-            r = t.i64("and", rows, -at_once)
-            at_once //= 2
-            with t.when(t.op(f"icmp ne i64 {some}, 0")):
-                self.take(at, count, r, at_once, add)
-
-    def row(self, at: list[str], count: str, r: str) -> Tile:
-        """Row ``r`` of a tile, its random leaves generated."""
-        leaves = len(self.program.leaves)
-        bases = self.decompose(r, at, self.program.kept, self.program.reduced)
-        tile = Tile(count, bases[:leaves], ["0"] * leaves, at[leaves])
-        for k, leaf in enumerate(self.program.leaves):
-            if leaf.stream is not None:
-                generate(self.elements, k, tile)
-        return tile
-
     def probe(self, at: list[str], count: str, rows: str, step: str) -> None:
         """Units from the largest magnitudes of every ``step``-th row; nothing summed yet."""
         t, sums = self.text, self.sums
         with t.loop(0, count, t.lanes) as j:
             sums.store(0, "left", j, "zeroinitializer")
         with t.loop(0, rows, step) as r:
-
-            def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
-                sums.store(0, "left", j, sums.larger(sums.load(0, "left", j), outputs["x"]))
-
-            self.elements.element_loop(self.row(at, count, r), look)
+            self.look(at, count, r, "left")
         with t.loop(0, count, t.lanes) as j:
             for k, unit in enumerate(sums.units(sums.load(0, "left", j))):
                 for name, value in {"unit": unit, **sums.start(k, unit)}.items():
                     sums.store(k, name, j, value)
                 if self.many.settles(k):
                     sums.store(k, "low", j, "zeroinitializer")
+
+    def look(self, at: list[str], count: str, r: str, word: str) -> None:
+        """The largest magnitudes so far, row ``r`` among them, in each sum's ``word``."""
+        sums, kind = self.sums, self.d.word
+
+        def larger(outputs: dict[str, str], j: str, mask: str | None) -> None:
+            slot = sums.slot(0, word, j)
+            before = self.text.load(kind, slot, 8)
+            self.text.store(kind, sums.larger(before, outputs["x"]), slot, 8)
+
+        self.elements.element_loop(self.row(at, count, r), larger)
 
     def begin(self, at: list[str], count: str, rows: int) -> None:
         """The first ``rows`` rows, with units from their own largest magnitudes."""
@@ -233,7 +222,7 @@ class ColumnLoops(ManyNest):
             for outputs in each:
                 largest = sums.larger(largest, outputs["x"])
             taken = []
-            for k, unit in enumerate(sums.units(largest)):
+            for k, unit in enumerate(sums.units(largest, SPARE)):
                 sums.store(k, "unit", j, unit)
                 if self.many.settles(k):
                     sums.store(k, "low", j, "zeroinitializer")
@@ -242,19 +231,6 @@ class ColumnLoops(ManyNest):
             self.added(taken, each, j)
 
         self.take(at, count, "0", rows, add)
-
-    def take(self, at: list[str], count: str, first: str, rows: int, add: Add) -> None:
-        """Add the elements of ``rows`` rows, one after the other while sums are in registers."""
-        t = self.text
-        numbers = [first, *(t.i64("add", first, k) for k in range(1, rows))]
-        tiles = [self.row(at, count, r) for r in numbers]
-        whole = t.i64("and", count, -t.lanes)
-        with t.loop(0, whole, t.lanes) as j:
-            add(tiles, j, None)
-        rest = t.i64("sub", count, whole)
-        with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
-            mask = t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', rest)}")
-            add(tiles, whole, mask)
 
     def add(self, tiles: list[Tile], j: str, mask: str | None) -> None:
         sums, taken = self.sums, []
