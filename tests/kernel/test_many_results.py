@@ -440,3 +440,16 @@ def test_lanes_that_run_backwards(op: str) -> None:
             # Beside one that runs forwards they are gathered.
             mixed = getattr(sc.asarray(view) + plain, op)(axis=axis).compute(on="core")
             assert_same_bits(mixed, getattr(plain + plain, op)(axis=axis).compute(on="core"), axis)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_rows_that_begin_with_zeros_or_small_numbers(target: str, counted: Counted) -> None:
+    x = normals(6, 1500)
+    x[1, :255] = x[2, :1100] = x[3, 1:] = 0.0
+    x[4, :512] *= 1e-3
+    with simd.limited(target):
+        for op in OPS:
+            check(x, 1, op)
+        check(x[:, :600], 1, "sum")
+    assert counted.results == 30
+    assert counted.failed <= 10  # what begins with a tile of zeros
