@@ -86,6 +86,39 @@ def test_every_target(op: str, target: str) -> None:
         both(normals(50, 70, "float32") * np.float32(1e30), op)
 
 
+def growing(kind: str, count: int) -> np.ndarray:
+    """Columns whose later rows are larger than any unit of the first ones."""
+    rng = np.random.default_rng(count)
+    x = rng.standard_normal((count, 40))
+    if kind == "ever":
+        x *= 2.0 ** (np.arange(count)[:, None] * rng.integers(-2, 3, 40) % 900 - 300)
+    elif kind == "wide":
+        x *= 10.0 ** rng.integers(-20, 20, x.shape)
+    else:
+        x[count - 9 :] *= 1e60
+        x[:9, 1], x[count - 3, 2], x[-1, 3], x[-2, 4] = 0.0, np.inf, np.nan, 1e308
+        x[-(count // 2) :, 5] = -x[: count // 2, 5][::-1]  # cancels
+    return x
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("kind", ["ever", "wide", "late"])
+@pytest.mark.parametrize("count", [17, 130, 259, 900])
+def test_units_that_grow(kind: str, count: int, target: str, counted: Counted) -> None:
+    with simd.limited(target):
+        for op in ("sum", "mean"):
+            check(growing(kind, count), 0, op)
+    assert counted.results == 80
+    assert counted.failed <= 16  # infinities; of these data a few are near ties
+
+
+def test_units_that_grow_in_tall_columns(counted: Counted) -> None:
+    for kind in ("wide", "late"):
+        check(growing(kind, 9000)[:, :17], 0, "sum")  # fewer are made by records
+    assert counted.results == 34
+    assert counted.failed <= 3
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "bool"])
 @pytest.mark.parametrize("op", ["mean", "var", "std"])
 def test_integers(op: str, dtype: str) -> None:
@@ -407,3 +440,16 @@ def test_lanes_that_run_backwards(op: str) -> None:
             # Beside one that runs forwards they are gathered.
             mixed = getattr(sc.asarray(view) + plain, op)(axis=axis).compute(on="core")
             assert_same_bits(mixed, getattr(plain + plain, op)(axis=axis).compute(on="core"), axis)
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_rows_that_begin_with_zeros_or_small_numbers(target: str, counted: Counted) -> None:
+    x = normals(6, 1500)
+    x[1, :255] = x[2, :1100] = x[3, 1:] = 0.0
+    x[4, :512] *= 1e-3
+    with simd.limited(target):
+        for op in OPS:
+            check(x, 1, op)
+        check(x[:, :600], 1, "sum")
+    assert counted.results == 30
+    assert counted.failed <= 10  # what begins with a tile of zeros

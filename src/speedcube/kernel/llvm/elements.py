@@ -107,6 +107,20 @@ class Elements:
             below, beside = t.i64("mul", row, rows), t.i64("mul", step, AHEAD)
             self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {beside}")
 
+    def ask_for_next(self, tile: Tile, j: str, loop: int) -> None:
+        """Ask for what is read of leaves with the next step of outer loop ``loop``, from 1 on.
+
+        Where that lies before: else it comes by itself.
+        """
+        t = self.text
+        for k, leaf in enumerate(self.program.leaves):
+            if leaf.kind == "stored" and leaf.mode == "unit":
+                step = self.leaf_word(k, loop)
+                with t.when(t.op(f"icmp slt i64 {step}, 0")):
+                    place = t.i64("add", t.i64("add", tile.positions[k], step), j)
+                    bytes_ = t.i64("mul", place, _size(leaf))
+                    prefetch(t, self.pointer(k), t.lanes * _size(leaf), bytes_)
+
     def look_ahead_in_cache(self) -> None:
         """Where elements go straight from memory to memory: look ahead if all of them are near.
 

@@ -2,23 +2,21 @@
 
 The sums of a tile of results lie in the L1 cache. Elements are taken several rows at a time, so
 that sums are loaded and stored once for all of them, and so many streams of memory are read at
-once. Units come from a few rows that are spread over all; where a total left its binade the tile
-is made once more, with units from all rows.
+once. Units come from the first rows; where a total left its binade the tile is made once more, with
+units from all rows, or such as grow (`blocks.py`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property, partial
 
 from ...program import Program
 from ..elements import Tile
 from ..nests.columns import ColumnNest, Outputs
-from .nest import ManyNest
+from .adding import ColumnSums
 from .quick import Quick
 from .short import Short
-from .sums import OUTSIDE, Taken
 
 
 def rows_at_once(program: Program) -> int:
@@ -29,7 +27,7 @@ def rows_at_once(program: Program) -> int:
     return 8 if length <= 6 else 4 if length <= 16 else 1
 
 
-class ColumnLoops(ManyNest, ColumnNest):
+class ColumnLoops(ColumnSums):
     """Emits a kernel of results side by side."""
 
     @cached_property
@@ -123,12 +121,10 @@ class ColumnLoops(ManyNest, ColumnNest):
 
     def exact(self, at: list[str], count: str) -> None:
         """The way whose results are certain but for ties, and made by records where not."""
-        t, word = self.text, self.elements.word
-        rows = word(3)
+        t, rows = self.text, self.elements.word(3)
         step = t.variable("i64", self.step(), "step")
-        head, done = t.name("attempt"), t.name("taken")
-        begun = t.variable("i64", "0", "begun")
-        at_once = rows_at_once(self.program)
+        head, again, done = (t.name(name) for name in ("attempt", "again", "taken"))
+        begun, at_once = t.variable("i64", "0", "begun"), rows_at_once(self.program)
         t.line(f"br label %{head}")
         t.label(head)
         t.store("i64", "0", begun)
@@ -140,12 +136,25 @@ class ColumnLoops(ManyNest, ColumnNest):
                 t.store("i64", str(at_once), begun)
         with t.when(t.op(f"icmp eq i64 {t.load('i64', begun)}, 0")):
             self.probe(at, count, rows, t.load("i64", step))
-        self.down(at, count, self.add_exactly, at_once, self.settle, t.load("i64", begun))
-        outside = self.outside(count)
-        again = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
-        again = t.op(f"and i1 {again}, {outside}")
+
+        def check() -> None:
+            """Leave for another attempt, if there is one, where the units are too small."""
+            more = t.op(f"icmp sgt i64 {t.load('i64', step)}, 1")
+            wrong, on = t.op(f"and i1 {more}, {self.outside(count)}"), t.name("on")
+            t.line(f"br i1 {wrong}, label %{again}, label %{on}")
+            t.label(on)
+
+        first = t.load("i64", begun)
+        self.down(at, count, self.add_exactly, at_once, self.settle, first, check)
+        check()
+        t.line(f"br label %{done}")
+        t.label(again)
         t.store("i64", "1", step)
-        t.line(f"br i1 {again}, label %{head}, label %{done}")
+        if at_once == 1 or self.many.sums > 1 or not self.many.fine:
+            t.line(f"br label %{head}")
+        else:
+            self.blocks(at, count)
+            t.line(f"br label %{done}")
         t.label(done)
         self.results(at, count)
 
@@ -189,99 +198,9 @@ class ColumnLoops(ManyNest, ColumnNest):
             value, certain = d.choose(zero, d.constant(0.0), value), d.either(certain, zero)
         return value, certain
 
-    def lanes_below(self, count: str) -> str:
-        t = self.text
-        return t.op(f"icmp slt {self.d.word} {t.iota('0')}, {t.splat('i64', count)}")
-
-    @property
-    def settle(self) -> Callable[[str], None] | None:
-        """What puts the rests of results j, j + 1, ... aside, where there are such."""
-        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
-
-        def settle(j: str) -> None:
-            for k in settled:
-                self.sums.settle(k, j)
-
-        return settle if settled else None
-
-    def probe(self, at: list[str], count: str, rows: str, step: str) -> None:
-        """Units from the largest magnitudes of every ``step``-th row; nothing summed yet."""
-        t, sums = self.text, self.sums
-        with t.loop(0, count, t.lanes) as j:
-            sums.store(0, "left", j, "zeroinitializer")
-        with t.loop(0, rows, step) as r:
-
-            def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
-                sums.store(0, "left", j, sums.larger(sums.load(0, "left", j), outputs["x"]))
-
-            self.elements.element_loop(self.row(at, count, r), look)
-        with t.loop(0, count, t.lanes) as j:
-            for k, unit in enumerate(sums.units(sums.load(0, "left", j))):
-                for name, value in {"unit": unit, **sums.start(k, unit)}.items():
-                    sums.store(k, name, j, value)
-                if self.many.settles(k):
-                    sums.store(k, "low", j, "zeroinitializer")
-
-    def begin(self, at: list[str], count: str, rows: int) -> None:
-        """The first ``rows`` rows, with units from their own largest magnitudes."""
-        sums = self.sums
-
-        def add(elements: Iterable[Outputs], places: list[str], j: str, mask: str | None) -> None:
-            each = list(elements)
-            largest = "zeroinitializer"
-            for outputs in each:
-                largest = sums.larger(largest, outputs["x"])
-            taken = []
-            for k, unit in enumerate(sums.units(largest)):
-                sums.store(k, "unit", j, unit)
-                if self.many.settles(k):
-                    sums.store(k, "low", j, "zeroinitializer")
-                    sums.store(k, "deep", j, "zeroinitializer")
-                taken.append(sums.variables(unit, sums.start(k, unit)))
-            self.added(taken, each, j)
-
-        self.take(at, count, "0", rows, add)
-
     def add(self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None) -> None:
         """Add elements to the sums of results j, j + 1, ..., in the way that is tried first."""
         if self.quick is None:
             self.add_exactly(elements, places, j, mask)
         else:
             self.quick.add([outputs["x"] for outputs in elements], j)
-
-    def add_exactly(
-        self, elements: Iterable[Outputs], places: list[str], j: str, mask: str | None
-    ) -> None:
-        """The same in the way whose results are certain."""
-        sums, taken = self.sums, []
-        for k in range(self.many.sums):
-            words = {name: sums.load(k, name, j) for name in sums.taken(k)}
-            taken.append(sums.variables(sums.load(k, "unit", j), words))
-        self.added(taken, elements, j)
-
-    def added(self, taken: list[Taken], elements: Iterable[Outputs], j: str) -> None:
-        """Add elements, and keep the sums."""
-        t, sums = self.text, self.sums
-        for outputs in elements:
-            sums.add(taken, outputs["x"], outputs.get("error"))
-        for k, one in enumerate(taken):
-            places = [(name, place) for name, place in one.places() if name in sums.taken(k)]
-            values = {name: t.load(sums.kind(name), place) for name, place in places}
-            for name, value in values.items():
-                sums.store(k, name, j, value)
-
-    def outside(self, count: str) -> str:
-        """Whether a total left its binade that may not with a better unit (NaN stays NaN)."""
-        t, d, sums = self.text, self.d, self.sums
-        flags = t.variable(d.one, "zeroinitializer", "flags")
-        with t.loop(0, count, t.lanes) as j:
-            lanes = t.op(f"icmp slt {d.word} {t.iota(j)}, {t.splat('i64', count)}")
-            for k in range(self.many.sums):
-                unit = sums.load(k, "unit", j)
-                out = d.words("and", sums.load(k, "out", j), d.splat_bits(OUTSIDE))
-                wrong = t.op(f"icmp ne {d.word} {out}, zeroinitializer")
-                wrong = d.either(wrong, d.is_("eq", unit, d.constant(math.inf)))
-                total = sums.load(k, "total", j)
-                wrong = d.both(wrong, lanes, d.is_("eq", unit, unit), d.is_("eq", total, total))
-                t.store(d.one, d.either(t.load(d.one, flags), wrong), flags)
-        return self.any_lane(t.load(d.one, flags))

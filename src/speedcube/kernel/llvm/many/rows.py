@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from ....expr.space import TILE
-from ..elements import Tile
+from ..elements import Consume, Tile
 from ..nests.rows import RowNest
 from ..text import masked
 from .nest import ManyNest
 from .sums import SLOTS, TAKEN, Taken
 
 SHORT: Final = 12  # instructions of a body that may as well be run twice
+FIRST: Final = 256  # elements of a long row that its unit comes from
 _LOW: Final = (1 << 26) - 1  # of a count of steps: what is added as a double of its own
 
 
@@ -62,7 +63,7 @@ class RowLoops(ManyNest, RowNest):
         first = t.op(f"xor i1 {t.load('i1', begun)}, true")
         if again:
             with t.when(first):
-                self.elements.element_loop(tile, look)
+                self.some(tile, look, largest)
                 begin()
         else:
             self.elements.element_loop(tile, look)
@@ -85,6 +86,26 @@ class RowLoops(ManyNest, RowNest):
         else:
             with t.loop(0, tile.count, t.lanes) as j:
                 sums.add(held, t.load(d.double, self.waiting(j), 8))
+
+    def some(self, tile: Tile, look: Consume, largest: str) -> None:
+        """Look at the first elements of a tile, or at all of it: where they are few or zeros.
+
+        And where they do not lie side by side, for who looks at them brings them near. A long
+        row's unit has more room than what the others may be larger by, but for zeros.
+        """
+        t, leaves = self.text, self.program.leaves
+        beside = all(leaf.kind != "stored" or leaf.mode in ("unit", "splat") for leaf in leaves)
+        if not beside:
+            self.elements.element_loop(tile, look)
+            return
+        many = t.op(f"icmp sge i64 {tile.count}, {2 * FIRST}")
+        with t.when(many), t.loop(0, str(FIRST), t.lanes) as j:
+            if self.program.kept:
+                self.elements.ask_for_next(tile, j, self.program.kept)
+            look(self.elements.element(tile, j, None), j, None)
+        most = self.lanes("i64", "smax", t.load(self.d.word, largest))
+        with t.when(t.op(f"icmp eq i64 {most}, 0")):
+            self.elements.element_loop(tile, look)
 
     def held(self, unit: str, one: Taken) -> Taken:
         """The sums with their unit read."""

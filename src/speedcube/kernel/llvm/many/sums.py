@@ -30,8 +30,8 @@ LEAST_SQUARED, MOST_SQUARED = 623, 1400
 SLOTS = ("unit", "total", "rest", "deep", "left", "out", "low")
 TAKEN = SLOTS[1:6]
 _WORDS = ("left", "out")
-# Bits more that units of fine sums have, where they come from a few rows only: what other rows may
-# be larger by. A fine rest has what they lose.
+# Bits more that units of fine sums have where they come from the first rows: what others may be
+# larger by. A fine rest has what they lose.
 SPARE = 8
 assert len(SLOTS) == MANY_WORDS
 
@@ -76,9 +76,10 @@ class Sums:
 
     # Units ---------------------------------------------------------------------------------
 
-    def units(self, largest: str) -> list[str]:
+    def units(self, largest: str, spare: int = 0) -> list[str]:
         """The unit of each sum, for a vector of the bits of largest magnitudes.
 
+        Those of fine sums have room for ``spare`` bits more.
         NaN where that is NaN, for the result is; a unit that fails where it is out of range.
         """
         d, t = self.d, self.text
@@ -101,8 +102,8 @@ class Sums:
             if k:  # x * x is below 2**(2 * e + 2) where x is below 2**(e + 1)
                 held = d.words("sub", d.words("add", held, held), d.splat_bits(1022))
             biased = d.words("add", d.words("shl", held, d.splat_bits(52)), room)
-            if self.many.is_fine(k) and not self.many.rows:
-                biased = d.words("add", biased, d.splat_bits(SPARE << 52))
+            if spare and self.many.is_fine(k):
+                biased = d.words("add", biased, d.splat_bits(spare << 52))
             bits = self._choose(high, d.splat_bits(NO_UNIT), biased)
             units.append(d.of_bits(self._choose(nan, d.splat_bits(0x7FF8 << 48), bits)))
         return units
@@ -131,8 +132,12 @@ class Sums:
     def larger(self, largest: str, x: str) -> str:
         """The bits of the largest magnitude, ``x`` among them."""
         d = self.d
-        size = d.words("and", d.bits(x), d.splat_bits(SIZE))
-        return self.text.call(d.word, f"llvm.smax.v{self.text.lanes}i64", d.word, largest, size)
+        return self.greater(largest, d.words("and", d.bits(x), d.splat_bits(SIZE)))
+
+    def greater(self, a: str, b: str) -> str:
+        """The greater of two vectors of words."""
+        word = self.d.word
+        return self.text.call(word, f"llvm.smax.v{self.text.lanes}i64", word, a, b)
 
     # Adding --------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ..loops import Nest
 Outputs: TypeAlias = dict[str, str]
 Add: TypeAlias = Callable[[Iterable[Outputs], list[str], str, str | None], None]
 SETTLED: Final = 1 << 11  # rows after which what waits is put aside
+CHECKED: Final = 1 << 8  # rows after which it is seen whether units are too small
 
 
 class ColumnNest(Nest):
@@ -55,17 +56,25 @@ class ColumnNest(Nest):
         at_once: int,
         settle: Callable[[str], None] | None = None,
         first: str = "0",
+        check: Callable[[], None] | None = None,
     ) -> None:
-        """Walk down all rows from ``first``, several ``at_once``; ``settle`` now and then."""
+        """Walk down all rows from ``first``, several ``at_once``.
+
+        Now and then ``check`` is called, and ``settle`` for each vector of results.
+        """
         t, rows = self.text, self.elements.word(3)
         whole = t.i64("and", rows, -at_once)
-        if settle is not None:
-            with t.loop(first, whole, SETTLED) as begin:
-                end = t.minimum(t.i64("add", begin, SETTLED), whole)
+        if settle is not None or check is not None:
+            between = CHECKED if settle is None else SETTLED
+            with t.loop(first, whole, between) as begin:
+                end = t.minimum(t.i64("add", begin, between), whole)
                 with t.loop(begin, end, at_once) as r:
                     self.take(at, count, r, at_once, add)
-                with t.loop(0, count, t.lanes) as j:
-                    settle(j)
+                if check is not None:
+                    check()
+                if settle is not None:
+                    with t.loop(0, count, t.lanes) as j:
+                        settle(j)
         else:
             with t.loop(first, whole, at_once) as r:
                 self.take(at, count, r, at_once, add)
