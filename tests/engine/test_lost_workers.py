@@ -118,7 +118,6 @@ def test_a_killed_worker_changes_nothing(client: Any, wanted: list[bytes]) -> No
     _kills(client, wanted, [0.0, 0.05, 0.2, 0.4, 0.6], seed=1)
 
 
-@pytest.mark.slow
 def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
     """A long part hands its record over on the way: who runs it next begins behind that."""
     x = sc.random.default_rng(1).gamma(2.5, size=90_000_000)
@@ -141,6 +140,7 @@ def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
     assert min(places[False]) > max(places[True]) > 0
 
 
+@pytest.mark.slow
 def test_twenty_killed_workers_change_nothing(wanted: list[bytes]) -> None:
     for round_ in range(4):
         with _cluster(WORKERS) as client:
