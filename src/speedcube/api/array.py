@@ -49,7 +49,7 @@ class Array(Operators, Values, Places, Collection):
     __array_priority__ = 20.0
 
     def __init__(self, expr: Expr, *, gpu: bool = False, hint: Any = None) -> None:
-        super().__init__(expr)
+        self._expr, self._name = expr, None  # as Collection has it
         self._gpu = gpu  # made with a CuPy RandomState: prefers a GPU
         self._plans: Plans = {}
         self._writes = 0  # assignments since it was in memory

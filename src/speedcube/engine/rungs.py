@@ -23,6 +23,7 @@ from .clusters.client import client_for, names_file
 from .clusters.cuda_cluster import cuda_client
 from .clusters.roster import worker_addresses
 
+_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 
 
@@ -81,7 +82,7 @@ def is_name(on: Any) -> bool:
     """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
     if not isinstance(on, str):
         return False
-    return _NAME.match(on) is not None or ("://" not in on and not names_file(on))
+    return on in _KINDS or _NAME.match(on) is not None or ("://" not in on and not names_file(on))
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +128,6 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
 
 
 _ALIKE: Final = 0.75  # of 1, the least that is a slip of the pen
-_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 # What other libraries call them; a number after the name stays.
 _ALSO_CALLED: Final = {
     "cpu": "cores",
@@ -193,8 +193,9 @@ def resolve(
         return _named(on, "asked for with on=")
     if scheduler is not None:
         return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
-    if _current.get() is not None:
-        return _named(_current.get(), "the innermost sc.on")
+    inside = _current.get()
+    if inside is not None:
+        return _named(inside, "the innermost sc.on")
     client = active_client()
     if client is not None:
         return _client_rung(client, "the active Dask client")

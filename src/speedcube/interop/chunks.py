@@ -232,7 +232,11 @@ def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
 def joined(grids: Sequence[Grid]) -> Grid:
     """The grid of an element-wise operation: the cuts of all its arrays."""
     first = grids[0]
-    if not [grid for grid in grids if grid is not first]:
+    rule, arguments = first.rule, first.arguments
+    for grid in grids:
+        if grid is not first and (grid.sources or (grid.rule, grid.arguments) != (rule, arguments)):
+            break
+    else:  # the same, most often Dask's own for arrays of one shape
         return first
     return _derived(_joined, grids)
 

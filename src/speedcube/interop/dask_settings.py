@@ -20,7 +20,9 @@ class Changed:
         self._before: list[tuple[dict[str, Any], str, Any]] = []
         with dask_config.config_lock:
             for key, value in settings.items():
-                section, name = _place(key)
+                outer, _, last = key.rpartition(".")
+                section = _section(outer)
+                name = last if last in section else _written(last, section)
                 self._before.append((section, name, section.get(name, _MISSING)))
                 section[name] = value
 
@@ -33,29 +35,27 @@ class Changed:
                 section[name] = value
 
 
-def setting(key: str) -> Any:
-    """Dask's setting ``key``, None where there is none."""
-    section, name = _place(key)
-    return section.get(name)
+def setting(name: str) -> Any:
+    """Dask's setting ``name``, one outside of sections; None where there is none."""
+    return dask_config.config.get(_written(name, dask_config.config))
 
 
-def _place(key: str) -> tuple[dict[str, Any], str]:
-    """The section of Dask's settings that ``key`` is in, and its name there."""
+def _section(path: str) -> dict[str, Any]:
+    """The section ``path`` of Dask's settings; it is made where there is none."""
     section: dict[str, Any] = dask_config.config
-    *outer, last = _names(key)
-    for name in outer:
+    for name in path.split(".") if path else ():
         section = section.setdefault(_written(name, section), {})
-    return section, _written(last, section)
-
-
-@cache
-def _names(key: str) -> tuple[str, ...]:
-    return tuple(key.split("."))
+    return section
 
 
 def _written(name: str, section: Mapping[str, Any]) -> str:
     """``name`` as ``section`` has it: Dask takes hyphens and underscores for the same."""
     if name in section:
         return name
-    other = name.replace("_", "-") if "_" in name else name.replace("-", "_")
+    other = _other(name)
     return other if other in section else name
+
+
+@cache
+def _other(name: str) -> str:
+    return name.replace("_", "-") if "_" in name else name.replace("-", "_")

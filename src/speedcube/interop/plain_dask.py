@@ -142,12 +142,12 @@ def _entered_rung(where: str) -> Entered:
 
 
 def _core(rung: Rung) -> Settings:
-    return {"scheduler": "synchronous", **_on_cpu(), **_without_client()}
+    return {"scheduler": "synchronous", **_on_cpu()}
 
 
 def _cores(rung: Rung) -> Settings:
     threads = {"scheduler": "threads", "num_workers": rung.workers, "pool": None}
-    return {**threads, **_on_cpu(), **_without_client()}
+    return {**threads, **_on_cpu()}
 
 
 def _gpu(rung: Rung) -> Settings:
@@ -178,8 +178,8 @@ def _without_client() -> Settings:
 
 def _plugins() -> tuple[Any, ...]:
     """The array plugins of the user."""
-    plugins = setting("array_plugins") or ()
-    return tuple(one for one in plugins if one is not cupy_backend.plugin)
+    plugins = setting("array_plugins")
+    return tuple([one for one in plugins if one is not cupy_backend.plugin]) if plugins else ()
 
 
 def _on_cpu() -> Settings:
@@ -187,6 +187,7 @@ def _on_cpu() -> Settings:
         "array.backend": "numpy",
         "dataframe.backend": "pandas",
         "array_plugins": _plugins(),
+        **_without_client(),
     }
 
 

@@ -23,7 +23,7 @@ from ...philox import round_keys
 from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..boxes import Stop
-from ..cpu import Caller, Frame, address_of, frame_of, initial_records
+from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_address
 from ..results import room, values
 from ..tasks import Worker
 from .launch import OneLaunch
@@ -76,15 +76,14 @@ class OneCall(Caller):
         geometry, addresses, _, _ = self.arguments
         self.places = geometry, addresses, ctypes.addressof(self.parameters)
 
-    def run(self, slots: Slots, found: Structure, visits: int, out: int) -> None:
+    def run(self, slots: Slots, found: Structure, out: int) -> None:
         """Call the kernel for ``found``; what it makes goes to the address ``out``."""
         buffers, parameters = self.buffers, self.parameters
-        for k, number in enumerate(slots.data):
-            if number is not None:
-                leaf = found.data[number]
-                array: Any = leaf.source.buffer  # type: ignore[union-attr]
-                address = address_of(array)
-                buffers[k] = address + leaf.offset * array.itemsize if leaf.offset else address
+        for k, number in slots.data:
+            leaf = found.data[number]
+            array: Any = leaf.source.buffer  # type: ignore[union-attr]
+            address = address_of(array)
+            buffers[k] = address + leaf.offset * array.itemsize if leaf.offset else address
         if slots.constants:
             for place, constant in zip(slots.constants, found.constants, strict=True):
                 parameters[place] = word(constant.value, constant.dtype)
@@ -92,8 +91,10 @@ class OneCall(Caller):
             keys = round_keys(found.random[key].key)
             parameters[place : place + len(keys)] = keys
         if found.line:
-            self.geometry[5] = visits
-        self.call(visits, *self.places, out)
+            self.geometry[5] = found.size
+        frame = self.frame
+        self.kernel = kernel = frame.tiers.full or frame.tiers.kernel(found.size)
+        kernel.function(*self.places, scratch_address(frame.scratch_bytes), out)
 
 
 _known: dict[Hashable, Reusable | bool] = {}  # True: constants count; False: left to the planner
@@ -113,7 +114,7 @@ def value(root: Expr, rung: str = "core") -> Any:
         ready = _ready(found)
     except NotSmallError:
         return None
-    if ready is None or math.prod(found.root.shape) > ready.most[rung]:
+    if ready is None or found.size > ready.most[rung]:
         return None
     return _computed(ready, found, root)
 
@@ -137,28 +138,28 @@ def value_on_gpu(root: Expr, device: int, stays: bool) -> Any:
             call = ready.launches.pop()
         except IndexError:
             call = OneLaunch(ready.slots, device)
-        visits, source = math.prod(found.root.shape), found.source
+        source = found.source
         if source is None:
             result = cupy.empty(root.shape, root.dtype)
-            call.store(found, visits, result)
+            call.store(found, found.size, result)
             result = result if stays else result.get()[()]
         else:
-            record = call.fold(found, visits)
+            record = call.fold(found, found.size)
             result = values(source, record).reshape(root.shape)[()]
         ready.launches.append(call)
     return result
 
 
 def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
-    source, visits = found.source, math.prod(found.root.shape)
+    source = found.source
     if source is None:
         result = room(root.shape, root.dtype, ready.slots.order)
-        _call(ready, found, visits, address_of(result))
+        _call(ready, found, address_of(result))
         return result if root.shape else result[()]
     if ready.slots.several:
         return _several(ready.slots, found).reshape(root.shape)
     records = initial_records(ready.slots.prepared.program, 1)
-    _call(ready, found, visits, address_of(records))
+    _call(ready, found, address_of(records))
     return values(source, records).reshape(root.shape)[()]
 
 
@@ -174,12 +175,12 @@ def _several(slots: Slots, found: Structure) -> NDArray[Any]:
     return Worker(Stop()).reduced(stage, stage.parts[0], inputs, stage.shape)
 
 
-def _call(ready: Reusable, found: Structure, visits: int, out: int) -> None:
+def _call(ready: Reusable, found: Structure, out: int) -> None:
     try:
         call = ready.idle.pop()
     except IndexError:
         call = OneCall(ready)
-    call.run(ready.slots, found, visits, out)
+    call.run(ready.slots, found, out)
     ready.idle.append(call)
 
 

@@ -71,12 +71,11 @@ class OneLaunch:
     def _take(self, found: Structure, visits: int) -> int:
         """Take the data, numbers, keys and length of ``found``; the tiles of a row."""
         slots, launcher = self.slots, self.launcher
-        for k, number in enumerate(slots.data):
-            if number is not None:
-                leaf = found.data[number]
-                array: Any = leaf.source.buffer  # type: ignore[union-attr]
-                launcher.owners[k], address = to_device(array)
-                launcher.addresses[k] = np.uint64(address + leaf.offset * array.itemsize)
+        for k, number in slots.data:
+            leaf = found.data[number]
+            array: Any = leaf.source.buffer  # type: ignore[union-attr]
+            launcher.owners[k], address = to_device(array)
+            launcher.addresses[k] = np.uint64(address + leaf.offset * array.itemsize)
         for place, constant in zip(slots.constants or (), found.constants, strict=False):
             launcher.params[place : place + 1] = [np.uint64(word(constant.value, constant.dtype))]
         for place, number in slots.random:

@@ -32,8 +32,8 @@ from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
-# Of the constants that are arguments, how their bits are had.
-PACKED: Final = {"float64": "<d", "float32": "<f"}
+# Of the constants that are arguments, what makes bytes of them.
+PACKED: Final = {"float64": struct.Struct("<d").pack, "float32": struct.Struct("<f").pack}
 Key: TypeAlias = Hashable
 
 
@@ -49,12 +49,13 @@ class MapViewError(NotSmallError):
 class Structure:
     """``key``, and in the order of the nodes what it leaves out.
 
-    ``root`` is what is stored, or what ``source`` reduces. ``line``: all arrays lie in C order, so
-    that all axes are one loop, of any length.
+    ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
+    arrays lie in C order, so that all axes are one loop, of any length.
     """
 
     key: Key
     root: Expr
+    size: int
     source: Reduced | None
     line: bool
     data: list[Leaf]
@@ -107,7 +108,8 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
                 entry = _constant(from_, constants)
             else:
                 if isinstance(from_, Stored):
-                    _check_place(from_, on_gpu)
+                    if on_gpu or type(from_.buffer) is not np.ndarray:
+                        _check_place(from_, on_gpu)
                     entry = from_.dtype
                     data.append(node)
                 elif isinstance(from_, Random):
@@ -127,16 +129,18 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         return number
 
     visit(inner)
-    long = source is not None and len(source.axes) == len(shape) and size >= LONG_LINE
-    # The kernel that finishes them has the length among its parameters.
-    if source and long and source.op in ("var", "std", "dot") and not (random or on_gpu):
-        raise NotSmallError
-    over: Key = source and (source.op, source.dtype, source.ddof)
+    over: Key = None
+    if source is not None:
+        over = (source.op, source.dtype, source.ddof)
+        long = len(source.axes) == len(shape) and size >= LONG_LINE
+        # The kernel that finishes them has the length among its parameters.
+        if long and source.op in ("var", "std", "dot") and not (random or on_gpu):
+            raise NotSmallError
     if line:
         place: Key = bool(random) and size > SEGMENT
     else:
         place = (shape, source and source.axes, *strides)
-    return Structure((over, place, *nodes), inner, source, line, data, constants, random)
+    return Structure((over, place, *nodes), inner, size, source, line, data, constants, random)
 
 
 def _constant(constant: Const, constants: list[Const]) -> Key:
@@ -172,7 +176,7 @@ def word(value: Any, dtype: str) -> int:
     packed = PACKED.get(dtype)
     if packed is not None:
         try:
-            return int.from_bytes(struct.pack(packed, value), "little")
+            return int.from_bytes(packed(value), "little")
         except OverflowError:
             pass  # beyond float32: NumPy gives an infinity
     with np.errstate(over="ignore"):

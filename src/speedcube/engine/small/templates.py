@@ -33,17 +33,17 @@ _KEY: Final = 0x5CED_0B5E_6C4A_11E3
 class Slots:
     """A kernel of a structure, and where its arguments go.
 
-    ``data`` has for each leaf of the kernel the number of its array (None: it has none),
-    ``constants`` the parameter of each constant (None: their values count, and are in the kernel's
-    parameters already), ``random`` the first parameter of each key with the number of its source.
-    ``sources`` stand for the arrays in ``stage``, whose results are ``several``.
+    ``data`` has the kernel's leaves that are data, each with the number of its array, ``constants``
+    the parameter of each constant (None: their values count, and are in the kernel's parameters
+    already), ``random`` the first parameter of each key with the number of its source. ``sources``
+    stand for the arrays in ``stage``, whose results are ``several``.
     """
 
     stage: Stage
     sources: tuple[Source, ...]
     several: bool
     prepared: Prepared
-    data: tuple[int | None, ...]
+    data: tuple[tuple[int, int], ...]
     constants: tuple[int, ...] | None
     random: tuple[tuple[int, int], ...]
     order: tuple[int, ...] | None  # of the axes of what is stored, in memory; None: C order
@@ -60,12 +60,13 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     if several and found.random:
         raise NotSmallError
     numbers = {id(leaf): k for k, leaf in enumerate(data)}
-    order = tuple(numbers.get(id(leaf)) for leaf in prepared.space.leaves)
+    leaves = [(k, id(leaf)) for k, leaf in enumerate(prepared.space.leaves)]
+    arrays = tuple((k, numbers[leaf]) for k, leaf in leaves if leaf in numbers)
     sources = tuple(leaf.source for leaf in data)
     given = () if not found.constants else None if several else _constants(found, prepared, on_host)
     random = _random(found, prepared)
     lies = stage.order if on_host else None
-    return Slots(stage, sources, several, prepared, order, given, random, lies)
+    return Slots(stage, sources, several, prepared, arrays, given, random, lies)
 
 
 def _prepared(
