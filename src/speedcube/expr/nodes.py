@@ -16,7 +16,7 @@
 A view is a leaf. Of a source it changes the offset and strides; of a `Map` it is a leaf whose
 source is that map, so that nothing is copied however often a map is read, and in however many
 ways. The plan decides whether the map is made once, or again where it is read (`plan/cuts.py`).
-Nothing is ever changed. Frozen, leaves and maps would take four times as long to make.
+Nothing is ever changed. Frozen, what is made most often would take four times as long to make.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Deferred:
     shape: Shape
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Reduced:
     """A reduction of ``arg`` over ``axes``; its elements are in C order.
 

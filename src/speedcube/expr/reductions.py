@@ -12,17 +12,20 @@ from . import views
 from .build import cast, check_axis, normalise_axes
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
 
+_OF_NOTHING: Final = {"any": False, "all": True}
+_EXTREME: Final = {"any": "max", "all": "min"}
 _OF_SOMETHING: Final = ("min", "max", "argmin", "argmax")
 
 
 def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
     """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
-    of_nothing = {"any": False, "all": True}.get(op)
-    op = {"any": "max", "all": "min"}.get(op, op)
+    of_nothing = _OF_NOTHING.get(op)
+    op = _EXTREME.get(op, op)
     axes = normalise_axes(axis, len(arg.shape))
     if op.startswith("arg") and axis is not None and len(axes) != 1:
         raise AxisError(f"{op} takes one axis or None, not {axis}")
-    ddof = checked_ddof(ddof)
+    if ddof:
+        ddof = checked_ddof(ddof)
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
         if not dtypes.is_float(arg.dtype):

@@ -13,7 +13,7 @@ from contextvars import Token
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import get_ident
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import dask.local
 
@@ -24,7 +24,7 @@ from ..engine.rungs import Rung
 from . import cupy_backend
 from .dask_settings import Changed, setting
 
-Settings = dict[str, Any]
+Settings: TypeAlias = dict[str, Any]  # by section
 
 
 class Block(ContextDecorator):
@@ -105,7 +105,9 @@ class Entered:
 
     __slots__ = ("_others", "_settings", "_token")
 
-    def __init__(self, where: Any, settings: Settings, others: ExitStack | None = None) -> None:
+    def __init__(
+        self, where: Any, settings: tuple[Settings, ...], others: ExitStack | None = None
+    ) -> None:
         self._others = others
         self._settings = Changed(settings)
         self._token: Token[Any] = rungs.run_on(where)
@@ -125,7 +127,7 @@ def _entered_client(where: Any) -> Entered:
     with ExitStack() as stack:
         stack.enter_context(client.as_current())
         # The client itself, since its being current does not reach the threads of the block.
-        return Entered(where, {"scheduler": client}, stack.pop_all())
+        return Entered(where, ({"scheduler": client},), stack.pop_all())
 
 
 def _entered_rung(where: str) -> Entered:
@@ -141,25 +143,26 @@ def _entered_rung(where: str) -> Entered:
         return Entered(where, settings, stack.pop_all())
 
 
-def _core(rung: Rung) -> Settings:
-    return {"scheduler": "synchronous", **_on_cpu()}
+def _core(rung: Rung) -> tuple[Settings, ...]:
+    return _SYNCHRONOUS, _plugins(), _by_tasks()
 
 
-def _cores(rung: Rung) -> Settings:
+def _cores(rung: Rung) -> tuple[Settings, ...]:
     threads = {"scheduler": "threads", "num_workers": rung.workers, "pool": None}
-    return {**threads, **_on_cpu()}
+    return threads, _NUMPY, _plugins(), _by_tasks()
 
 
-def _gpu(rung: Rung) -> Settings:
+def _gpu(rung: Rung) -> tuple[Settings, ...]:
     scheduler = OneGpu(rung.name, rung.devices[0])
-    return {"scheduler": scheduler, **_on_gpu(), **_without_client()}
+    return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _by_tasks()
 
 
-def _gpus(rung: Rung) -> Settings:
-    return {"scheduler": LazyClient(rung.name, rung.devices), **_on_gpu(), **_BY_TASKS}
+def _gpus(rung: Rung) -> tuple[Settings, ...]:
+    scheduler = LazyClient(rung.name, rung.devices)
+    return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _BY_TASKS
 
 
-_SETTINGS: Final[dict[str, Callable[[Rung], Settings]]] = {
+_SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...]]]] = {
     "core": _core,
     "cores": _cores,
     "gpu": _gpu,
@@ -167,37 +170,33 @@ _SETTINGS: Final[dict[str, Callable[[Rung], Settings]]] = {
     "cuda-cluster": _gpus,
 }
 
+_NUMPY: Final = {"array": {"backend": "numpy"}, "dataframe": {"backend": "pandas"}}
+_SYNCHRONOUS: Final = {"scheduler": "synchronous", **_NUMPY}
 # How Dask moves data between chunks. Its other way, p2p, needs a distributed scheduler and NumPy.
-_BY_TASKS: Final = {"array.rechunk.method": "tasks", "dataframe.shuffle.method": "tasks"}
+_BY_TASKS: Final = {
+    "array": {"rechunk": {"method": "tasks"}},
+    "dataframe": {"shuffle": {"method": "tasks"}},
+}
 
 
-def _without_client() -> Settings:
+def _by_tasks() -> Settings:
     # With an active client Dask plans for p2p, whatever the scheduler.
     return _BY_TASKS if rungs.active_client() is not None else {}
 
 
-def _plugins() -> tuple[Any, ...]:
-    """The array plugins of the user."""
-    plugins = setting("array_plugins")
-    return tuple([one for one in plugins if one is not cupy_backend.plugin]) if plugins else ()
+def _plugins(*ours: Any) -> Settings:
+    """The array plugins of the user, and ``ours``."""
+    theirs = setting("array_plugins")
+    if not theirs:
+        return {"array_plugins": ours}
+    others = [one for one in theirs if one is not cupy_backend.plugin]
+    return {"array_plugins": (*others, *ours)}
 
 
-def _on_cpu() -> Settings:
-    return {
-        "array.backend": "numpy",
-        "dataframe.backend": "pandas",
-        "array_plugins": _plugins(),
-        **_without_client(),
-    }
-
-
-def _on_gpu() -> Settings:
-    settings = {
-        "array.backend": cupy_backend.register(),
-        "array_plugins": (*_plugins(), cupy_backend.plugin),
-    }
+def _cupy() -> Settings:
+    settings = {"array": {"backend": cupy_backend.register()}}
     if find_spec("cudf") and find_spec("dask_cudf"):
-        settings["dataframe.backend"] = "cudf"
+        settings["dataframe"] = {"backend": "cudf"}
     return settings
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...errors import DTypeError
 from ...expr import build, reductions
@@ -31,9 +29,10 @@ def as_dtype(array: A, dtype: str) -> A:
 
 def total_dtype(array: Lazy, dtype: Any) -> str:
     """The dtype of sums and products: integers become int64 or uint64."""
+    if dtype is not None:
+        return dtypes.check(dtype)
     own = array._expr.dtype
-    wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(np.dtype(own).kind, own)
-    return dtypes.check(dtype or wide)
+    return own if dtypes.is_float(own) else "uint64" if own in dtypes.UNSIGNED else "int64"
 
 
 def float_result(array: Lazy, op: str, dtype: Any) -> str:

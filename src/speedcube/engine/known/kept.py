@@ -232,9 +232,7 @@ def _own(value: Any, first: dict[int, bool], number: int) -> Any:
 _active: ContextVar[Kept | None] = ContextVar("kept", default=None)
 
 
-def active() -> Kept | None:
-    """What keeps values here; None outside of such a block."""
-    return _active.get()
+active = _active.get  # what keeps values here; None outside of such a block
 
 
 @contextmanager

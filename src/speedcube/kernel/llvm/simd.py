@@ -46,8 +46,12 @@ def runnable() -> tuple[str, ...]:
     return (*names, "plain")
 
 
+@cache
 def targets() -> tuple[str, ...]:
-    """The targets kernels are made for here, best first: `runnable`, from $SPEEDCUBE_SIMD on."""
+    """The targets kernels are made for here, best first: `runnable`, from $SPEEDCUBE_SIMD on.
+
+    The environment is asked once: small computations want to know each time.
+    """
     able, best = runnable(), os.environ.get(SIMD)
     if not best:
         return able
@@ -63,15 +67,19 @@ def targets() -> tuple[str, ...]:
 def limited(target: str | None) -> Iterator[None]:
     """Kernels are made for ``target`` inside (None: as always), in every thread."""
     before = os.environ.get(SIMD)
-    if target is not None:
-        os.environ[SIMD] = target
+    _limit(before if target is None else target)
     try:
         yield
     finally:
-        if before is not None:
-            os.environ[SIMD] = before
-        elif target is not None:
-            del os.environ[SIMD]
+        _limit(before)
+
+
+def _limit(target: str | None) -> None:
+    if target is not None:
+        os.environ[SIMD] = target
+    else:
+        os.environ.pop(SIMD, None)
+    targets.cache_clear()
 
 
 def has_fma() -> bool:
