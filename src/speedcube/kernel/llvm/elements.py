@@ -19,6 +19,10 @@ _SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end 
 COUNTED: Final = ("position", "unit")
 STREAMED: Final = ("stored", "unit")
 NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is stored may lie in L2
+# Bytes that are stored from which on no cache holds them until they are read: they go past it, and
+# the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14.
+FAR: Final = 1 << 24
+_LEAST_STORE: Final = 32  # bytes of a vector that does
 
 
 def _size(leaf: LeafCode) -> int:
@@ -59,9 +63,11 @@ class Elements:
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
         self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
         self.near = ""  # whether to look ahead; no name: always
-        self.looks = True  # in the loop that is written
+        self.far = ""  # whether stores go past the cache; no name: never
+        self.looks, self.passes = True, False  # in the loop that is written
         if program.streams:
             self.look_ahead_in_cache()
+            self.pass_the_cache()
 
     # Geometry ------------------------------------------------------------------------------
 
@@ -94,8 +100,24 @@ class Elements:
         sizes = {k: _size(leaf) for k, leaf in leaves if (leaf.kind, leaf.mode) == STREAMED}
         if sizes:
             self.data = {k: self.pointer(k) for k in sizes}
-            rows = t.i64("mul", t.i64("sub", self.word(1), self.word(0)), self.word(5))
-            self.near = t.op(f"icmp ule i64 {rows}, {NEAR // sum(sizes.values())}")
+            self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
+
+    def pass_the_cache(self) -> None:
+        """Where so many elements are stored that they would fill it, and vectors are long."""
+        t, size = self.text, self.stored_size()
+        if t.lanes * size >= _LEAST_STORE:
+            self.far = t.op(f"icmp uge i64 {self.elements()}, {FAR // size}")
+
+    def elements(self) -> str:
+        """How many elements there are in a call where all is in order."""
+        t = self.text
+        rows, steps = (t.i64("sub", self.word(k + 1), self.word(k)) for k in (0, 4))
+        return t.i64("mul", rows, steps)
+
+    def stored_size(self) -> int:
+        """Bytes of an element that is stored."""
+        sink = self.program.sink
+        return ALIGN["i8" if sink.dtype == "bool" else SCALAR[sink.dtype]]
 
     def pointer(self, index: int) -> str:
         if index in self.data:
@@ -174,17 +196,32 @@ class Elements:
         t, body = self.text, body or self.program.element
         whole = t.i64("and", tile.count, -t.lanes)
         near = t.op(f"select i1 {self.near}, i64 {whole}, i64 0", "i") if self.near else whole
-        with t.loop(0, near, t.lanes) as j:
+        # Loops of their own: instructions are what their speed depends on.
+        far = self.far_end(tile, whole) if self.far else "0"
+        if self.far:
+            self.looks, self.passes = False, True
+            with t.loop(0, far, t.lanes) as j:
+                consume(self.element(tile, j, None, body), j, None)
+            self.looks, self.passes = True, False
+        with t.loop(far, near, t.lanes) as j:
             consume(self.element(tile, j, None, body), j, None)
-        if self.near:  # a loop of its own: instructions are what its speed depends on
+        if self.near:
             self.looks = False
-            with t.loop(near, whole, t.lanes) as j:
+            with t.loop(t.maximum(far, near), whole, t.lanes) as j:
                 consume(self.element(tile, j, None, body), j, None)
         rest = t.i64("sub", tile.count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             lanes = t.iota("0")
             mask = t.op(f"icmp slt {t.vector('i64')} {lanes}, {t.splat('i64', rest)}")
             consume(self.element(tile, whole, mask, body), whole, mask)
+
+    def far_end(self, tile: Tile, whole: str) -> str:
+        """Where the elements end that are stored past the cache: vectors have to be aligned."""
+        t, size = self.text, self.stored_size()
+        address = t.op(f"ptrtoint ptr {t.at('%out', tile.out, f'[{size} x i8]')} to i64", "i")
+        beside = t.op(f"icmp eq i64 {t.i64('and', address, t.lanes * size - 1)}, 0")
+        passes = t.op(f"and i1 {self.far}, {beside}")
+        return t.op(f"select i1 {passes}, i64 {whole}, i64 0", "i")
 
     def element(
         self, tile: Tile, j: str, mask: str | None, body: Body | None = None

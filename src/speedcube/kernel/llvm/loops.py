@@ -87,6 +87,8 @@ class Loops(Nest):
             with t.loop(word(2), word(3)) as r:
                 self.tiles(self.decompose(r, bases, program.kept, program.reduced))
             self.sink.end()
+        if self.elements.far:  # other threads see what went past the cache
+            t.line("fence seq_cst")
         exact = any(sink.kind == "exact" for sink in program.sink.sinks)
         support = [LIMBS_ADD] if exact else []
         return function(t, ("geometry", "buffers", "params", "scratch", "out"), support)

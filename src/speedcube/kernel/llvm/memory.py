@@ -28,6 +28,13 @@ def masked_load(text: Text, scalar: str, pointer: str, mask: str) -> str:
     return text.op(f"call {v} @{name}({args})")
 
 
+def past_the_cache(text: Text, scalar: str, value: str, pointer: str) -> None:
+    """Store an aligned vector that is not read soon; a `fence` has to follow in the end."""
+    v, size = text.vector(scalar), text.lanes * ALIGN[scalar]
+    text.declares.add("!1 = !{i32 1}")
+    text.line(f"store {v} {value}, ptr {pointer}, align {size}, !nontemporal !1")
+
+
 def gather(text: Text, scalar: str, pointers: str, mask: str) -> str:
     """One element from each pointer; lanes outside ``mask`` are not read and give zero."""
     v, ones, p = text.vector(scalar), text.vector("i1"), text.vector("ptr")

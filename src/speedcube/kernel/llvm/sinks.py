@@ -10,7 +10,7 @@ from .elements import Elements, Tile
 from .exact_sum import LaneSum
 from .folds import fold_of
 from .hooks import LaneSink
-from .memory import ALIGN, masked_store, scatter
+from .memory import ALIGN, masked_store, past_the_cache, scatter
 from .text import SCALAR
 
 
@@ -36,7 +36,9 @@ class LaneStore(LaneSink):
             scalar = "i8"
         if self.sink.packed or (self.sink.unit_stride and not elements.program.table):
             pointer = t.at(self.out, t.i64("add", self.place, j), scalar)
-            if mask is None:
+            if elements.passes:
+                past_the_cache(t, scalar, value, pointer)
+            elif mask is None:
                 t.store(t.vector(scalar), value, pointer, ALIGN[scalar])
             else:
                 masked_store(t, scalar, value, pointer, mask)

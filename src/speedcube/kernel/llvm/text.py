@@ -86,6 +86,10 @@ class Text:
         less = self.op(f"icmp slt i64 {a}, {b}")
         return self.op(f"select i1 {less}, i64 {a}, i64 {b}", "i")
 
+    def maximum(self, a: str, b: str) -> str:
+        less = self.op(f"icmp slt i64 {a}, {b}")
+        return self.op(f"select i1 {less}, i64 {b}, i64 {a}", "i")
+
     def vector(self, scalar: str) -> str:
         return f"<{self.lanes} x {scalar}>"
 

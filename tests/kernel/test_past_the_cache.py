@@ -1,0 +1,51 @@
+"""Results that are larger than a cache are stored past it: the same elements, wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine.compute import source_of
+from speedcube.kernel.llvm import simd
+from speedcube.kernel.llvm.elements import FAR
+
+LENGTH: Final = FAR // 8 + 1003
+LINE: Final = np.random.default_rng(1).normal(size=LENGTH)
+CASES: Final[dict[str, Callable[[Any], Any]]] = {
+    "float64": lambda x: x + 1,
+    "shifted": lambda x: x[3:] * x[:-3],
+    "narrower": lambda x: x[1:].astype("float32"),
+    "in rows": lambda x: x[: 2000 * 1049].reshape(2000, 1049)[:, 1:] * 2,
+    "bool": lambda x: x > 0.5,
+}
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+def test_large_results(target: str) -> None:
+    with simd.limited(target):
+        for name, case in CASES.items():
+            expected = case(LINE)
+            for on in ("core", "cores:2"):
+                value = case(sc.asarray(LINE)).compute(on=on)
+                assert np.array_equal(value, expected), (name, on)
+
+
+def test_bytes() -> None:
+    data = np.random.default_rng(2).integers(0, 255, FAR + 77, dtype="uint8")
+    assert np.array_equal((sc.asarray(data)[5:] + 9).compute(on="core"), data[5:] + 9)
+
+
+def test_an_identity() -> None:
+    assert np.array_equal(sc.eye(1600).compute(on="core"), np.eye(1600))
+
+
+def test_which_stores_go_past_it() -> None:
+    x = sc.asarray(LINE)
+    text = source_of((x + 1)._expr, "cpu")
+    assert "!nontemporal" in text
+    assert "fence seq_cst" in text
+    assert "!nontemporal" not in source_of((x > 0.5)._expr, "cpu")  # eight bytes at a time
