@@ -1,0 +1,55 @@
+"""Dask's settings in a block: changed by section, and put back as they were."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import dask
+import pytest
+
+import speedcube as sc
+from speedcube.interop.dask_settings import Changed, setting
+
+
+def test_settings_are_changed_and_put_back() -> None:
+    before = deepcopy(dask.config.config)
+    changed = Changed([{"scheduler": "sync", "array": {"backend": "other"}}, {"num_workers": 3}])
+    assert dask.config.get("scheduler") == "sync"
+    assert dask.config.get("array.backend") == "other"
+    assert dask.config.get("array.rechunk.threshold") == before["array"]["rechunk"]["threshold"]
+    assert dask.config.get("num_workers") == 3
+    changed.undo()
+    assert dask.config.config == before
+
+
+def test_a_section_that_is_not_there() -> None:
+    sections = {"speedcube-test": {"one": {"two": 2}}}
+    changed = Changed([sections])
+    dask.config.set({"speedcube-test.one.two": 3})
+    assert sections == {"speedcube-test": {"one": {"two": 2}}}  # Dask has its own
+    changed.undo()
+    assert "speedcube-test" not in dask.config.config
+
+
+def test_names_with_hyphens() -> None:
+    with dask.config.set({"array-plugins": ["mine"]}):
+        assert setting("array_plugins") == ["mine"]
+        with sc.on("core"):
+            assert dask.config.get("array_plugins") == ("mine",)
+            assert "array_plugins" not in dask.config.config
+        assert dask.config.get("array-plugins") == ["mine"]
+
+
+def _changes_settings_and_fails() -> None:
+    block = sc.on("cores:2")
+    with block, sc.on("core"), block:
+        assert dask.config.get("num_workers") == 2
+        dask.config.set(scheduler="processes", **{"array.backend": "another"})
+        raise ZeroDivisionError
+
+
+def test_a_block_puts_back_what_was_changed_in_it_and_after_errors() -> None:
+    before = deepcopy(dask.config.config)
+    with pytest.raises(ZeroDivisionError):
+        _changes_settings_and_fails()
+    assert dask.config.config == before
