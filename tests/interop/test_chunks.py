@@ -336,6 +336,14 @@ def test_every_maker_checks(ask: Callable[[], Any]) -> None:
         ask()
 
 
+def test_arrays_with_the_same_grid_share_it() -> None:
+    x, y = (sc.asarray(np.zeros(10), chunks=np.array([4, 6])) for _ in range(2))
+    assert (x + y)._grid is x._grid
+    assert (x + y).chunks == ((4, 6),)
+    assert (x + sc.asarray(np.zeros(10), chunks=np.array([5, 5]))).chunks == ((4, 1, 5),)
+    assert (x + sc.zeros((3, 10), chunks=(2, 10))).chunks == ((2, 1), (4, 6))
+
+
 # to_dask_array ------------------------------------------------------------------------------------
 
 

@@ -87,6 +87,8 @@ def grid_of(hint: Any, shape: Shape, dtype: str) -> Grid:
         return hint
     if hint is None:
         return Grid(_normal, (), ("auto", shape, dtype))
+    if isinstance(hint, np.ndarray):
+        hint = hint.tolist()  # which can be compared
     wrong = _wrong(hint, shape)
     if wrong is not None:
         raise ParameterError(
@@ -116,8 +118,6 @@ def _squares(chunks: Chunks, shape: Shape, dtype: str) -> Chunks:
 
 def _wrong(hint: Any, shape: Shape) -> str | None:
     """Why ``hint`` is no grid of ``shape``, or None."""
-    if isinstance(hint, np.ndarray):
-        hint = hint.tolist()
     if isinstance(hint, dict):
         unknown = [k for k in hint if k not in range(len(shape))]
         if unknown:
