@@ -20,7 +20,8 @@ COUNTED: Final = ("position", "unit")
 STREAMED: Final = ("stored", "unit")
 NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is stored may lie in L2
 # Bytes that are stored from which on no cache holds them until they are read: they go past it, and
-# the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14.
+# the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14, but
+# 10 either way where the system gives fresh memory for each.
 FAR: Final = 1 << 24
 _LEAST_STORE: Final = 32  # bytes of a vector that does
 
