@@ -93,7 +93,7 @@ def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -
     memory = None if device is None else DeviceMemory(ready)
 
     def destination(stage: Stage) -> Destination:
-        stays = leave_on_gpu if id(stage.result) in asked else not stage.is_scan
+        stays = leave_on_gpu or id(stage.result) not in asked
         place = device if stays else None
         order = plan.order(stage) if device is None else None
         return Destination(stage.shape, stage.dtype, place, order)
