@@ -93,8 +93,8 @@ LAW_OF: Final = {
     "amax": "max", "amin": "min", "around": "rint", "bitwise_invert": "invert",
     "bitwise_left_shift": "left_shift", "bitwise_not": "invert",
     "bitwise_right_shift": "right_shift", "cumulative_prod": "cumprod",
-    "cumulative_sum": "cumsum", "isnull": "isnan", "matmul": "dot", "notnull": "isnan",
-    "round": "rint", "trace": "sum", "vdot": "dot",
+    "cumulative_sum": "cumsum", "isnull": "isnan", "lcm": "gcd", "matmul": "dot",
+    "notnull": "isnan", "round": "rint", "trace": "sum", "vdot": "dot",
     "vecdot": "dot",
 }  # fmt: skip
 

@@ -22,7 +22,8 @@ GROUPS: Final = {
         ushort""",
     "tells of an array or a dtype": """
         broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar
-        issubdtype min_scalar_type ndim promote_types result_type shape size""",
+        issubdtype iterable may_share_memory min_scalar_type ndim promote_types result_type shape
+        shares_memory size""",
     "a view, as others that are rows": """
         array_split asanyarray ascontiguousarray atleast_1d atleast_2d atleast_3d broadcast_arrays
         conj conjugate copy diagonal dsplit flipud from_dlpack hsplit imag matrix_transpose ravel
@@ -30,10 +31,13 @@ GROUPS: Final = {
     "indices and assignment: bench/indexing.py": """
         argwhere choose compress copyto extract fill_diagonal flatnonzero nonzero place put
         put_along_axis putmask select""",
+    "computed by NumPy, or by a Python function, at once": """
+        apply_along_axis apply_over_axes fromiter polydiv polyfit vectorize""",
     "made of others that are rows": """
-        concat diag_indices diag_indices_from diagflat empty empty_like fromfunction geomspace
-        identity indices ix_ kron logspace mgrid ogrid resize trace tri tril_indices
-        tril_indices_from triu_indices triu_indices_from""",
+        asarray_chkfinite concat diag_indices diag_indices_from diagflat empty empty_like
+        fromfunction geomspace identity indices ix_ kron logspace mask_indices mgrid ogrid
+        ravel_multi_index resize row_stack trace tri tril_indices tril_indices_from trim_zeros
+        triu_indices triu_indices_from unravel_index""",
 }
 # Public names that compute nothing, each with what it is.
 NO_OPERATIONS: Final = {
@@ -53,17 +57,17 @@ NO_OPERATIONS: Final = {
 # Names of rows in another spelling, and what is composed of operations that have rows:
 # bench/composed.py has the commonest of these beside NumPy.
 SPELLINGS: Final = """
-amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_left_shift bitwise_not
+amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh around bitwise_left_shift bitwise_not
 bitwise_right_shift mod true_divide
 """
 COMPOSED: Final = """
 allclose array_equal array_equiv average bartlett bitwise_count blackman convolve copysign
 corrcoef correlate cov cross deg2rad degrees diff divmod ediff1d fabs fix float_power fmax fmin
 fmod frexp gradient hamming hanning heaviside i0 interp isclose iscomplex iscomplexobj isneginf
-isposinf isreal isrealobj kaiser ldexp logaddexp logaddexp2 modf nan_to_num nanargmax nanargmin
-nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar nextafter packbits polyadd
-polyder polyint polymul polysub polyval ptp rad2deg radians real_if_close reciprocal sinc spacing
-trapezoid unpackbits unwrap vander
+isnull isposinf isreal isrealobj kaiser ldexp logaddexp logaddexp2 modf moment nan_to_num
+nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
+nextafter notnull packbits piecewise poly polyadd polyder polyint polymul polysub polyval ptp
+rad2deg radians real_if_close reciprocal sinc spacing trapezoid unpackbits unwrap vander
 """
 
 

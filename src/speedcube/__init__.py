@@ -149,7 +149,7 @@ from .api.functions.walks import (
     vectorize,
 )
 from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser
-from .api.functions.words import cross, divmod, frexp, ldexp, modf, nextafter, spacing
+from .api.functions.words import cross, divmod, frexp, gcd, lcm, ldexp, modf, nextafter, spacing
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
 from .api.indexing.own_memory import may_share_memory, shares_memory
@@ -307,6 +307,7 @@ __all__ = [
     "fromiter",
     "full",
     "gammaln",
+    "gcd",
     "gradient",
     "greater",
     "greater_equal",
@@ -330,6 +331,7 @@ __all__ = [
     "iterable",
     "kaiser",
     "ladder",
+    "lcm",
     "ldexp",
     "left_shift",
     "less",

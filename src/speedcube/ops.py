@@ -75,7 +75,7 @@ OPS: Final[dict[str, Op]] = {
         *_rows("any", 1, "absolute floor ceil trunc"),
         *_rows("bits", 2, "bitwise_and bitwise_or bitwise_xor"),
         *_rows("bits", 1, "invert"),
-        *_rows("integer", 2, "left_shift right_shift"),
+        *_rows("integer", 2, "left_shift right_shift gcd"),
         *_rows("compare", 2, "equal not_equal less less_equal greater greater_equal"),
         *_rows("logical", 2, "logical_and logical_or logical_xor"),
         *_rows("logical", 1, "logical_not"),

@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: np.add(X, 1, signature="dd->d"),
         r"numpy\.add .* takes no signature=",
     ),
-    "ufunc": (lambda: np.gcd(X, 1), r"numpy\.gcd has no twin.*" + WAY_OUT),
+    "ufunc": (lambda: np.isnat(X), r"numpy\.isnat has no twin.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
     "accumulate": (lambda: np.maximum.accumulate(X), r"numpy\.maximum\.accumulate has no twin"),

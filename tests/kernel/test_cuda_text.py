@@ -240,6 +240,8 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     "int32 arithmetic": lambda: _ints("int32") * _ints("int32") - 7,
     "uint8 wraps": lambda: _ints("uint8") * 3 - 200,
     "int16 division": lambda: _ints("int16") // 7 + _ints("int16") % -7,
+    "common divisors": lambda: sc.gcd(_ints("int64"), _ints("int64")[::-1]),
+    "common divisors of bytes": lambda: sc.gcd(_ints("uint8"), 6),
     "uint64 division": lambda: _ints("uint64") // 7 + _ints("uint64") % 5,
     "shifts": lambda: ((_ints("int64") << 3) ^ 0x55) >> 2,
     "bits": lambda: (_ints("uint32") & 0x3C) | ~_ints("uint32"),

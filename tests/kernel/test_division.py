@@ -115,3 +115,55 @@ def test_what_was_wrong() -> None:
     assert_same_bits((sc.asarray(single) % 0.3).compute(), single % np.float32(0.3))
     assert (sc.asarray([np.inf, -np.inf]) // 0).compute().tolist() == [np.inf, -np.inf]
     assert np.isnan((sc.asarray([np.inf]) // 2).compute()).all()
+
+
+# The greatest common divisor ----------------------------------------------------------------------
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+def whole(dtype: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random pairs, pairs of the least, 0 and the greatest, and the Fibonacci numbers, which take
+    Euclid's algorithm the longest."""
+    info = np.iinfo(dtype)
+    edges = np.array([info.min, info.min + 1, 0, 1, 2, info.max - 1, info.max], dtype)
+    longest = [1, 2]
+    while longest[-1] + longest[-2] <= info.max:
+        longest.append(longest[-1] + longest[-2])
+    p, q = (g.ravel() for g in np.meshgrid(edges, edges))
+    rng = np.random.default_rng(8)
+    drawn = rng.integers(info.min, info.max, (2, count), dtype, endpoint=True)
+    line = np.array(longest, dtype)
+    return np.concatenate([drawn[0], p, line[:-1]]), np.concatenate([drawn[1], q, line[1:]])
+
+
+def divisors(dtype: str) -> Body:
+    b = Builder()
+    b.output("x", division.gcd(b, b.input("leaf0", dtype), b.input("leaf1", dtype)))
+    return b.body()
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_common_divisors_on_every_target(dtype: str, target: str) -> None:
+    x, y = whole(dtype, 2_000)
+    values = run_body(divisors(dtype), {"leaf0": x, "leaf1": y}, target)
+    assert_same_bits(values, np.gcd(x, y))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_common_divisors_by_the_evaluator(dtype: str) -> None:
+    x, y = whole(dtype, 40)
+    values = evaluate(divisors(dtype), {"leaf0": x, "leaf1": y})["x"]
+    assert_same_bits(values, np.gcd(x, y))
+
+
+def test_common_divisors_and_multiples_are_numpys() -> None:
+    for dtype in INTEGERS:
+        x, y = whole(dtype, 100)
+        same = sc.lcm(sc.asarray(x), sc.asarray(y)).compute()
+        np.testing.assert_array_equal(same, np.lcm(x, y))
+        assert same.dtype == dtype
+    for refused in (1.5, True):
+        with pytest.raises(TypeError):
+            sc.gcd(refused, np.asarray(refused))

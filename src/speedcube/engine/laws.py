@@ -33,6 +33,7 @@ OPERATIONS: Final[dict[str, str]] = {
         "add subtract multiply divide square sqrt",
     ),
     **_rows("exact", "negative positive absolute sign floor ceil trunc rint minimum maximum where"),
+    **_rows("exact: Euclid's remainders", "gcd"),
     **_rows("exact, on bits", "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"),
     **_rows(
         "exact; integers that have no common dtype too",

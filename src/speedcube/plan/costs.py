@@ -32,7 +32,7 @@ GPU_TRAFFIC: Final = 3.0
 HEAVY: Final = 4
 MOST: Final = 256
 
-_SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gather"))
+_SLOW: Final = frozenset(("divide", "sqrt", "floor_divide", "remainder", "gcd", "gather"))
 
 
 def of_node(node: Expr) -> float:

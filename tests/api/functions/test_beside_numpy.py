@@ -44,7 +44,7 @@ np.divmod(x, y); np.modf(x); np.ldexp(x, 3); np.frexp(x); np.nextafter(x * 1.0, 
 np.spacing(x * 1.0); np.cross(x[..., :1].repeat(3, -1), x[..., -1:].repeat(3, -1))
 np.vander(x); np.polyadd(x, y)
 np.polyder(x.ravel()); np.fmax.reduce(x); np.bitwise_left_shift(x, 1)
-np.multiply.outer(x, y[..., :1])
+np.multiply.outer(x, y[..., :1]); np.gcd(x, y); np.lcm(x, y)
 """
 # Of few elements: a sum's order is seen in the last places only.
 ROUNDED: Final = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -150,6 +151,28 @@ def _nextafter(x: Any, y: Any) -> Array:
     return either(unknown, math.nan, moved).astype(name)
 
 
+def _lcm(x: Any, y: Any) -> Array:
+    a, b = together(x, y)
+    shared = elementwise("gcd", a, b)  # 0 of two zeros, and a quotient by it is 0
+    return elementwise("multiply", elementwise("floor_divide", magnitude(a), shared), magnitude(b))
+
+
+gcd = binary(
+    "gcd",
+    partial(elementwise, "gcd"),
+    documented(
+        "The greatest common divisor of integers, without a sign.", 2,
+        "sc.gcd([12, -18, 0], 8) -> array([4, 2, 8])",
+    ),
+)  # fmt: skip
+lcm = binary(
+    "lcm",
+    _lcm,
+    documented(
+        "The least common multiple of integers, without a sign; it wraps.", 2,
+        "sc.lcm([12, -18, 0], 8) -> array([24, 72,  0])",
+    ),
+)  # fmt: skip
 ldexp = binary(
     "ldexp",
     _ldexp,

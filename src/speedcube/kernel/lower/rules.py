@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ..builder import Builder, Value
 from ..math.bits import magnitude
-from ..math.division import floor_divide, remainder
+from ..math.division import floor_divide, gcd, remainder
 from ..math.elementary import ELEMENTARY
 from ..math.float16 import rounded
 
@@ -178,6 +178,7 @@ RULES: Final[dict[str, Rule]] = {
     "divide": _simple("div"),
     "floor_divide": floor_divide,
     "remainder": remainder,
+    "gcd": gcd,
     "minimum": _extremum("lt"),
     "maximum": _extremum("gt"),
     "sqrt": _simple("sqrt"),

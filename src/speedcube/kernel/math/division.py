@@ -13,6 +13,7 @@ from ... import dtypes
 from ..builder import Builder, Value
 from .bits import WORD, magnitude, sign_of
 
+_AT_ONCE: Final = 6  # steps of Euclid's algorithm
 _EASY: Final = {"float64": 2.0**50, "float32": 2.0**21}
 
 
@@ -48,6 +49,34 @@ def _integers(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
         adjust = b.select(r.compare("ne", zero), b.select(opposite, one, zero), zero)
         q, r = q - adjust, b.select(adjust.compare("ne", zero), r + y, r)
     return b.select(by_zero, zero, q), b.select(by_zero, zero, r)
+
+
+def gcd(b: Builder, x: Value, y: Value) -> Value:
+    """The greatest common divisor of integers by Euclid's algorithm, without a sign."""
+    word = "u" + x.type.removeprefix("u")
+    steps = 3 * 8 * dtypes.itemsize(word) // 2  # two Fibonacci numbers take 1.44 a bit
+    return _euclid(b, _size(b, x, word), _size(b, y, word), steps).bitcast(x.type)
+
+
+def _size(b: Builder, x: Value, word: str) -> Value:
+    if x.type == word:
+        return x
+    return b.select(x.compare("lt", b.const(0, x.type)), -x, x).bitcast(word)
+
+
+def _euclid(b: Builder, x: Value, y: Value, steps: int) -> Value:
+    """Some steps for all elements, and what is left for those that need it."""
+    zero, one = b.const(0, x.type), b.const(1, x.type)
+    for _ in range(min(steps, _AT_ONCE)):
+        done = y.compare("eq", zero)
+        x, y = b.select(done, x, y), b.emit("irem", x.type, x, b.select(done, one, y))
+    if steps <= _AT_ONCE:
+        return x
+
+    def rest(inner: Builder, x: Value, y: Value) -> Value:
+        return _euclid(inner, x, y, steps - _AT_ONCE)
+
+    return b.rare(y.compare("ne", zero), x, rest, x, y)
 
 
 def _easy(b: Builder, x: Value, y: Value) -> tuple[Value, Value, Value, Value]:
