@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import dask.local
 import dask.threaded
 from dask.callbacks import Callback
 
-from ..errors import ParameterError, RungError
+from ..errors import MemoryLimitError, ParameterError, RungError
 from ..expr.nodes import STAGED, Expr, Leaf, Map, StageResult
 from ..expr.space import TILE
 from ..kernel.cuda.compile import source as cuda_source
@@ -31,6 +31,7 @@ from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
+from .known import drawn
 from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
@@ -48,6 +49,8 @@ class ResultMemory(Enum):
     OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
 
 
+_KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
+
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
 # data in it would never be freed.
 Plans = dict[Any, Plan]
@@ -63,6 +66,10 @@ def plan_for(
     """The plan of ``root``, or of several together, on the rung that would run it."""
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    reading = drawn.reading_kept(roots) if rung.kind in _KEEPS else roots
+    if reading is not roots:
+        reason = f"{rung.reason}; drawn: kept, {drawn.held():,} bytes"
+        return _planned(reading, replace(rung, reason=reason), None), rung
     return _planned(roots, rung, known), rung
 
 
@@ -113,7 +120,7 @@ def compute(
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
         if value is not None:
             return value
-    return _values([root], rung, to, known)[0]
+    return _read_again([root], rung, to, known)[0]
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
@@ -128,6 +135,22 @@ def _at_once(rung: Rung, reduces: bool) -> int:
 def _in_one_launch() -> int:
     """The same of a GPU: Dask's callbacks hear of what is large."""
     return SMALL if SMALL < 0 or Callback.active else ONE_LAUNCH
+
+
+def _read_again(
+    roots: Sequence[Expr], rung: Rung, to: str | ResultMemory, known: Plans | None = None
+) -> list[Any]:
+    """The values of ``roots``, made of what is kept of drawn numbers where there is room for it."""
+    if rung.kind not in _KEEPS:
+        return _values(roots, rung, to, known)
+    reading = drawn.keeping_drawn(roots, lambda some: _values(some, rung, "numpy"))
+    if reading is not roots:
+        try:
+            return _values(reading, rung, to)
+        except MemoryLimitError:
+            reading = ()
+            drawn.drop()
+    return _values(roots, rung, to, known)
 
 
 def _values(
@@ -155,7 +178,7 @@ def compute_all(
     _check_place(to, rung)
 
     def values(some: Sequence[Expr]) -> list[Any]:
-        return _values(some, rung, to)
+        return _read_again(some, rung, to)
 
     kept = active()
     if kept is None or (rung.devices and to != "numpy"):

@@ -40,7 +40,9 @@ def _compared(op: str) -> Callable[[Any, Any], Any]:
 
 def is_pandas(value: Any) -> bool:
     """Whether ``value`` is a Series, a DataFrame or an Index: an array with labels."""
-    return hasattr(value, "__pandas_priority__") and not isinstance(value, Operators)
+    if isinstance(value, (Operators, np.ndarray)):  # as nearly always
+        return False
+    return hasattr(value, "__pandas_priority__")
 
 
 def _labelled(op: str, array: Any, other: Any, swapped: bool) -> Any:
