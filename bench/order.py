@@ -1,6 +1,6 @@
-"""Sorting, selecting and counting beside NumPy, on one core.
+"""Sorting, selecting and counting beside NumPy, on one core: CPU seconds, the least of runs.
 
-CPU seconds, the least of runs in turn. A ratio is NumPy's time over ours: above 1 ours is the faster. `python bench/order.py [--json FILE]`
+A ratio is NumPy's time over ours, above 1 ours is the faster. `python bench/order.py --json FILE`
 """
 
 from __future__ import annotations
