@@ -103,11 +103,10 @@ def _wrapped(value: float) -> int:
 
 
 def _finite(name: str, *values: Any) -> None:
-    for value in values:
-        kinds = (int, float, np.integer, np.floating, np.bool)
-        if not isinstance(value, kinds) or not math.isfinite(value):
-            kind = ParameterError if isinstance(value, kinds) else ParameterTypeError
-            raise kind(f"{name} takes finite numbers, not {value!r}")
+    for one in values:
+        number = isinstance(one, (int, float, np.integer, np.floating, np.bool))
+        if not number or not math.isfinite(one):
+            raise ParameterTypeError(f"{name} takes finite numbers, not {one!r}")
 
 
 def linspace(
