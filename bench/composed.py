@@ -30,6 +30,7 @@ ROWS: Final = (
     "np.correlate(z, p[:7])", "np.cov(wide)", "np.cov(few)", "np.corrcoef(few)",
     "np.average(y, axis=0, weights=w)", "np.ptp(y, axis=1)", "np.unwrap(z)", "np.packbits(y > 0)",
     "np.polyval(p[:6], z)", "np.add(y, y, where=y > 0)", "np.frexp(z)[0]", "np.nextafter(z, 0.0)",
+    "np.gcd(k, k[::-1])", "np.lcm(k, 60)", "np.piecewise(z, [z < 0, z > 1], [lambda v: -v, 1, 0])",
 )  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def data() -> dict[str, Any]:
         "x": x, "y": y, "z": rng.normal(size=2_000_000), "p": np.arange(100.0) / 10 - 5,
         "q": rng.normal(size=100), "long": np.sort(rng.normal(size=1000)),
         "wide": rng.normal(size=(40, 20_000)), "few": rng.normal(size=(3, 500_000)),
-        "w": rng.random(1000),
+        "w": rng.random(1000), "k": rng.integers(-(2**40), 2**40, 200_000),
     }  # fmt: skip
 
 
