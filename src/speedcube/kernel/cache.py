@@ -54,15 +54,17 @@ def content_key(*parts: object) -> bytes:
 # compares them with what the printers import. What makes the program (rules, functions, samplers)
 # is left out: the program is part of each key.
 _COMMON: Final = (
-    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/space ../philox builder "
-    "folds ir legal program "
+    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/space "
+    "../expr/through/node ../philox builder folds ir legal program "
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
     "llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds llvm/function llvm/hooks "
-    "llvm/loops llvm/many/columns llvm/many/doubles llvm/many/finish llvm/many/nest "
-    "llvm/many/quick llvm/many/rows llvm/many/short llvm/many/sums llvm/memory llvm/random "
+    "llvm/loops llvm/many/adding llvm/many/blocks llvm/many/columns llvm/many/doubles "
+    "llvm/many/finish llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short "
+    "llvm/many/sums llvm/memory llvm/nests/columns llvm/nests/rows llvm/nests/together "
+    "llvm/ordering/sieve llvm/ordering/tally llvm/ordering/weigh llvm/random "
     "llvm/scratch llvm/simd llvm/sinks llvm/text llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
     "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "

@@ -8,13 +8,13 @@ import numpy as np
 
 from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
-from ...kernel.llvm.sieve import INSIDE, REACH, UNDER
-from ...kernel.llvm.sieve import WORDS as SIEVE_WORDS
+from ...kernel.llvm.ordering.sieve import INSIDE, REACH, UNDER
+from ...kernel.llvm.ordering.sieve import WORDS as SIEVE_WORDS
+from ...kernel.llvm.ordering.tally import COPIES
+from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
+from ...kernel.llvm.ordering.weigh import LANES, LEFT, PIECES
+from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.llvm.tally import COPIES
-from ...kernel.llvm.tally import WORDS as TALLY_WORDS
-from ...kernel.llvm.weigh import LANES, LEFT, PIECES
-from ...kernel.llvm.weigh import WORDS as WEIGH_WORDS
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
@@ -48,7 +48,7 @@ class Counts:
         return np.asarray(self.arrays.sum(axis=0))
 
 
-class Bounds:
+class Sieving:
     """Two values that elements are held against, with room for those between."""
 
     def __init__(self, dtype: str, low: Array, high: Array) -> None:
@@ -68,7 +68,7 @@ class Bounds:
         return reach, under, self.kept[:inside]
 
 
-class Pieces:
+class Weighing:
     """Sums of weights by number, in pieces that are multiples of three units."""
 
     BITS = 28  # of a piece; 2**24 of them are added without rounding

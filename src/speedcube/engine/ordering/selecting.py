@@ -19,7 +19,7 @@ from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
 from ...plan.working import BLOCK_BYTES, COLLECTED
 from .elements import AllElements, Array
-from .fixed import SIEVED, Bounds
+from .fixed import SIEVED, Sieving
 from .keys import KeyRange, full_range, key_of, place_by_keys
 from .sorting import has_negative_zero
 
@@ -84,7 +84,7 @@ class _Bracket:
     places: tuple[int, ...]
 
     def sieve(self, block: Array) -> tuple[int, int, Array]:
-        """As `Bounds.sieve`, by NumPy."""
+        """As `Sieving.sieve`, by NumPy."""
         reach, under = block >= self.low, block <= self.high
         counts = int(np.count_nonzero(reach)), int(np.count_nonzero(under))
         return *counts, block[reach & under]
@@ -188,7 +188,7 @@ def _counted(elements: AllElements, brackets: list[_Bracket]) -> list[list[_Foun
 
     def count(span: tuple[int, int]) -> list[_Found]:
         found = [_Found() for _ in brackets]
-        bounds = [Bounds(elements.dtype.name, b.low, b.high) if sieved else b for b in brackets]
+        bounds = [Sieving(elements.dtype.name, b.low, b.high) if sieved else b for b in brackets]
         for block in elements.blocks(*span):
             for bracket, one, bound in zip(brackets, found, bounds, strict=True):
                 taken = bound.sieve(block)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...expr.through.node import Through
 from .elements import BLOCK, AllElements, Array
-from .fixed import Pieces
+from .fixed import Weighing
 
 _BITS: Final = 36  # of a piece: with those of a block's count, 53 hold the sum
 _EXACT: Final = 1 << 16  # weights of a block
@@ -31,12 +31,12 @@ class _Sums:
     length: int
     top: int  # all weights are below 2**top
     words: list[Array] = field(default_factory=list)
-    pieces: Pieces = field(init=False)  # of weights that are not too different, by a kernel
+    pieces: Weighing = field(init=False)  # of weights that are not too different, by a kernel
     special: Array | None = None  # (3, length): how many are NaN, inf, -inf
     blocks: int = 0
 
     def __post_init__(self) -> None:
-        self.pieces = Pieces(self.length, self.top)
+        self.pieces = Weighing(self.length, self.top)
         self.words = [self._zeros()]  # what is carried out of the first unit
 
     def _zeros(self) -> Array:

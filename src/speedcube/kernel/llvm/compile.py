@@ -26,11 +26,11 @@ from .many.columns import ColumnLoops
 from .many.rows import RowLoops
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
+from .ordering.sieve import emit_sieve
+from .ordering.tally import emit_tally
+from .ordering.weigh import emit_weigh
 from .scans.emit import emit_scan
-from .sieve import emit_sieve
 from .simd import FEATURES
-from .tally import emit_tally
-from .weigh import emit_weigh
 
 Small: TypeAlias = Scan | Tally | Sieve | Weigh  # kernels of fixed text, over elements in memory
 

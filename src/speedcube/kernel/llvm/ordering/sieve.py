@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ... import dtypes
-from ..program import Sieve
-from .function import function
-from .text import SCALAR, Text
+from .... import dtypes
+from ...program import Sieve
+from ..function import function
+from ..text import SCALAR, Text
 
 COUNT, REACH, UNDER, INSIDE = range(4)
 WORDS: Final = 4

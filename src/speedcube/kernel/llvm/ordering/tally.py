@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...dtypes import SIGNED
-from ..program import Tally
-from .function import function
-from .text import SCALAR, Text
+from ....dtypes import SIGNED
+from ...program import Tally
+from ..function import function
+from ..text import SCALAR, Text
 
 COPIES: Final = 4
 COUNT, LENGTH, STRIDE = range(3)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..program import Weigh
-from .function import function
-from .text import Text
+from ...program import Weigh
+from ..function import function
+from ..text import Text
 
 COUNT, LEFT = range(2)
 WORDS: Final = 2

@@ -1,0 +1,1 @@
+"""Kernels of fixed text that count and sieve elements in memory."""
