@@ -180,7 +180,7 @@ class _Foreign:
 
 def test_other_arrays_are_asked_first() -> None:
     assert np.concatenate([X, _Foreign()]) == "foreign concatenate"  # type: ignore[list-item,comparison-overlap]
-    assert np.gcd(X, _Foreign()) == "foreign gcd"  # type: ignore[call-overload]
+    assert np.lcm(X, _Foreign()) == "foreign lcm"  # type: ignore[call-overload]
 
 
 def test_numbers_of_one_element() -> None:
