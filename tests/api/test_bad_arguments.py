@@ -43,6 +43,8 @@ ELSEWHERE: Final = frozenset(
         *("finfo", "iinfo", "common_type", "fromfunction", "broadcast_shapes", "from_dlpack"),
         *("isscalar", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"),
         *("random", "empty", "empty_like", "select", "choose", "compress"),
+        *("apply_over_axes", "fromiter", "mask_indices", "piecewise"),  # which take functions
+        *("may_share_memory", "shares_memory"),
     )
 )
 NO_NUMBERS: Final[dict[str, Any]] = {
@@ -82,11 +84,12 @@ PARAMETERS: Final[dict[str, dict[str, Any]]] = {
 REASONS: Final[dict[str, tuple[str, ...]]] = {
     "another of the kinds that a wrong shape has": (
         *("average: weights shape", "take_along_axis: arr empty", "insert: values text"),
-        "resize: new_shape huge",
+        *("resize: new_shape huge", "histogram2d: x number", "histogram2d: y number"),
     ),
     "two mistakes at once: ours tells of the other": (
         *("packbits: axis 5", "packbits: axis -9", "cross: axis twice"),
-        *("unpackbits: axis 5", "unpackbits: axis -9"),
+        *("unpackbits: axis 5", "unpackbits: axis -9", "polydiv: u empty", "polydiv: u nothing"),
+        *("polydiv: v empty", "polydiv: v nothing"),
     ),
     "NumPy's have no where=; ours have it as all functions of elements": (
         *("isneginf: where shape", "isposinf: where shape", "fix: where shape"),
@@ -98,7 +101,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "a polynomial of one number": (
         *("polyder: p number", "polyint: p number", "polyval: p number"),
-        "polyder: p three axes",
+        *("polyder: p three axes", "poly: seq_of_zeros number"),
     ),
 }
 DIFFERENT: Final = frozenset(one for several in REASONS.values() for one in several)

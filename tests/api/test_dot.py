@@ -303,7 +303,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         DTypeError,
         "'complex128' is not supported",
     ),
-    "out": (lambda: np.dot(sc.ones(2), sc.ones(2), np.ones(())), UnsupportedError, "not out="),
+    "out": (
+        lambda: np.dot(sc.ones(2), sc.ones(2), np.ones(())),
+        UnsupportedError,
+        "out= takes an array of ours",
+    ),
     "axes": (
         lambda: np.vecdot(sc.ones(2), sc.ones(2), axes=[0, 0, ()]),
         UnsupportedError,

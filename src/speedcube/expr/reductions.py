@@ -24,7 +24,7 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     if op.startswith("arg") and isinstance(axis, (tuple, list)):
         raise AxisTypeError(f"{op} takes one axis or None, not {axis}")
     axes = normalise_axes(axis, len(arg.shape))
-    if ddof:
+    if ddof is None or ddof:
         ddof = checked_ddof(ddof)
     if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
         arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)

@@ -38,6 +38,10 @@ CALLS: Final[dict[str, str]] = {
         xp.repeat(x, 2)
         xp.repeat(x, 2, axis=-1); xp.repeat(x, xp.asarray([1, 2, 3]), axis=0); xp.reshape(x, (-1,))
         xp.reshape(x, x.shape); xp.reshape(x, (-1,), copy=True); xp.roll(x, k)
+        xp.unique_values(x); xp.unique_counts(x).values; xp.unique_counts(x).counts
+        xp.unique_inverse(x).values; xp.unique_inverse(x).inverse_indices
+        xp.unique_all(x).indices; xp.unique_all(x).inverse_indices; xp.unique_all(x).counts
+        xp.isin(x, y); xp.isin(x, 1)
         xp.roll(x, k, axis=0)
         xp.roll(x, (k, 1), axis=(0, -1)); xp.squeeze(xp.expand_dims(x, axis=0), axis=0)
         xp.squeeze(x[None, ..., None], axis=(0, -1)); xp.stack([x, x]); xp.stack((x, x), axis=-1)
@@ -65,6 +69,8 @@ CALLS: Final[dict[str, str]] = {
         xp.pow(x, xp.abs(y) % 3); x ** 2; x ** (xp.abs(y) % 4); int(xp.max(x))
         range(5)[xp.max(x) % 5]""",
     "numbers": """
+        xp.sort(x); xp.sort(x, axis=0); xp.sort(x, descending=True); xp.sort(x, stable=True)
+        xp.argsort(x); xp.argsort(x, axis=0); xp.argsort(x, axis=-1, descending=True)
         xp.abs(x); xp.add(x, y); xp.ceil(x); xp.floor(x); xp.trunc(x); xp.round(x); xp.conj(x)
         xp.subtract(x, y); xp.multiply(x, y); xp.negative(x); xp.positive(x); xp.square(x)
         xp.sign(x)
@@ -105,7 +111,8 @@ CALLS: Final[dict[str, str]] = {
         xp.std(x, axis=0, correction=1); xp.var(x, axis=-1, keepdims=True, correction=0.5)
         xp.var(x, axis=(0, 1)); xp.where(b, x, 0.5); xp.clip(x, 0.25, 0.75); xp.finfo(x.dtype).bits
         xp.finfo(x).eps; xp.finfo(x.dtype).smallest_normal; xp.floor_divide(x, y)
-        xp.remainder(x, y)""",
+        xp.remainder(x, y); xp.searchsorted(xp.sort(xp.reshape(x, (-1,))), xp.reshape(y, (-1,)))
+        xp.searchsorted(xp.sort(xp.reshape(x, (-1,))), xp.reshape(y, (-1,)), side="right")""",
     "none": """
         xp.arange(5); xp.arange(1, 7, 2); xp.arange(5.0); xp.arange(4, dtype=xp.uint8)
         xp.arange(5, 0, -2)
@@ -149,8 +156,4 @@ LATER: Final = {
     "fft": "transforms",
     "linalg": "products of matrices",
     "tensordot": "products of matrices",
-    **dict.fromkeys(("sort", "argsort", "searchsorted"), "sorting"),
-    **dict.fromkeys(
-        ("isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"), "sets"
-    ),
 }

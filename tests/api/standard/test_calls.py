@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,8 @@ import speedcube as sc
 from speedcube.errors import SpeedcubeError
 
 from .calls import CALLS, LATER
+
+strict = pytest.importorskip("array_api_strict")  # on a machine for GPU tests alone
 
 INTEGERS: Final = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 FLOATS: Final = ("float32", "float64")
@@ -133,7 +134,7 @@ def test_special_values_are_numpys() -> None:
     for dtype in FLOATS:
         v = np.array(line, dtype)
         x, y = (part.ravel() for part in np.meshgrid(v, v))
-        for name in sorted({*ones, *twos} - reductions - {"clip", "finfo"}):
+        for name in sorted({*ones, *twos} - reductions - {"clip", "finfo", "sort", "argsort"}):
             args = (v,) if name in ones else (x, y)
             with np.errstate(all="ignore"):
                 wanted = getattr(np, name)(*args)

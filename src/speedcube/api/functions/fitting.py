@@ -76,7 +76,10 @@ def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
     >>> quotient.compute(), rest.compute()
     (array([1.5 , 1.75]), array([0.25]))
     """
-    quotient, rest = np.polydiv(_values(u), _values(v))
+    dividend, divisor = (np.atleast_1d(_values(array_of(one))) for one in (u, v))
+    if dividend.ndim > 1 or divisor.ndim > 1:
+        raise ShapeError("polydiv takes coefficients along one axis")
+    quotient, rest = np.polydiv(dividend, divisor)
     return asarray(quotient), asarray(rest)
 
 

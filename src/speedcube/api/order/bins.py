@@ -90,7 +90,7 @@ def binning(a: Array, bins: Any, range: Any, weighted: bool) -> Binning:
         if count < 1:
             raise ParameterError("`bins` must be positive, when an integer")
         return _evenly(a, *ends_of(a, range), count)
-    edges = np.asarray(bins)
+    edges = np.asarray(array_of(bins))
     if edges.ndim != 1:
         raise ParameterError("`bins` must be 1d, when an array")
     if np.any(edges[:-1] > edges[1:]):

@@ -73,13 +73,17 @@ def _axes_of(sample: Any) -> list[Array]:
         return [points[:, k] for k in builtin_range(points.shape[1])]
     if isinstance(sample, (Array, np.ndarray)) and sample.ndim == 1:
         return [numbers(sample)]
-    first = list(sample)
+    if isinstance(sample, (Array, np.ndarray)) and sample.ndim > 2:
+        raise ParameterError(f"histogramdd takes a table of points, not {sample.ndim} axes")
+    first = list(sample) if np.iterable(sample) else [array_of(sample)]
     if (
         first
         and np.ndim(first[0])
         and not any(isinstance(one, (Array, np.ndarray)) for one in first)
     ):
-        points = numbers(np.asarray(sample))
+        points = numbers(array_of(sample))
+        if points.ndim != 2:
+            raise ParameterError(f"histogramdd takes a table of points, not {points.ndim} axes")
         return [points[:, k] for k in builtin_range(points.shape[1])]
     return [numbers(one) for one in first]
 
@@ -97,7 +101,7 @@ def _length(bins: Any) -> int | None:
 
 def _of_axis(line: Array, bins: Any, range: Any, axis: int) -> Binning:
     if np.ndim(bins):
-        edges = np.asarray(bins)
+        edges = np.asarray(array_of(bins))
         if edges.ndim != 1:
             raise ParameterError(f"`bins[{axis}]` must be a scalar or 1d array")
         if np.any(edges[:-1] > edges[1:]):

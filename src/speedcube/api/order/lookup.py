@@ -114,7 +114,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     >>> sc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
     [1, 4, 3]
     """
-    edges = np.asarray(bins.compute() if isinstance(bins, Array) else bins)
+    edges = np.asarray(array_of(bins))
     if edges.ndim != 1:
         raise ShapeError("bins must have one axis")
     rises = bool((edges[:-1] <= edges[1:]).all())

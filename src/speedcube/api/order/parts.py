@@ -14,7 +14,7 @@ from .lines import along, before, check_kind, line_of, order_statistics, places_
 
 def _places(kth: Any, extent: int) -> list[int]:
     """``kth`` of `partition` as places from 0 on."""
-    wanted = np.asarray(kth)
+    wanted = np.asarray(array_of(kth))
     if wanted.dtype.kind not in "iu" or wanted.ndim > 1:
         raise ParameterTypeError(f"kth must be an integer or a sequence of them, not {kth!r}")
     found = set()

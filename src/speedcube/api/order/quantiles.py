@@ -126,7 +126,11 @@ def probabilities(q: Any, scale: int) -> np.ndarray[Any, Any]:
     """``q`` as probabilities; of percentages (``scale`` 100), too."""
     if isinstance(q, Array):
         q = q.compute()
+    if not isinstance(q, (float, int)):
+        array_of(q)  # says what is wrong with what is no array of numbers
     values = np.asanyarray(q) if scale == 1 else np.true_divide(q, scale, out=...)
+    if not values.size and values.ndim > 1:
+        raise ParameterError("no quantiles in several axes: q must be a scalar or 1d")
     if values.dtype.kind not in "biuf":
         raise DTypeError(f"quantiles are numbers, not {values.dtype}")
     if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import AxisError, ParameterTypeError, ShapeError
 from ...expr import build
-from ..array import Array, array_of
+from ..array import Array, array_of, elementwise
+from ..shapes import flip
 from .lines import along, check_kind, line_of, places_of, sorted_lines
 
 
 def sort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> Array:
     """The elements in order, along an axis.
 
@@ -27,6 +35,8 @@ def sort(
         Every sort is stable: they decide nothing.
     order : None
         There are no fields.
+    descending : bool
+        Whether the largest comes first; NaN is before all then.
 
     Returns
     -------
@@ -46,11 +56,19 @@ def sort(
     """
     check_kind("sort", kind, order)
     array, axis = line_of("sort", a, axis)
+    if descending:  # backwards before, too, so that equal elements stay as they came
+        return flip(sorted_lines(flip(array, axis), axis), axis)
     return sorted_lines(array, axis)
 
 
 def argsort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> Array:
     """Which element comes first, second ... along an axis: the places that sort it.
 
@@ -66,6 +84,8 @@ def argsort(
         Every sort is stable: they decide nothing.
     order : None
         There are no fields.
+    descending : bool
+        Whether the largest comes first; NaN is before all then.
 
     Returns
     -------
@@ -83,6 +103,9 @@ def argsort(
     if not array.ndim and axis in (None, 0, -1):
         array = array.reshape(1)
     array, axis = line_of("argsort", array, axis)
+    if descending:
+        backwards: Array = flip(places_of(flip(array, axis), axis), axis)
+        return elementwise("subtract", array.shape[axis] - 1, backwards)
     return places_of(array, axis)
 
 
@@ -112,7 +135,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     >>> sc.lexsort(([9, 4, 0, 4], [1, 5, 1, 4])).tolist()
     [2, 0, 3, 1]
     """
-    each = [array_of(key) for key in keys]
+    each = [array_of(key) for key in keys] if isinstance(keys, Iterable) else []
     if not each:
         raise ParameterTypeError("lexsort takes one key or more")
     if any(key.shape != each[0].shape for key in each):
