@@ -52,7 +52,7 @@ OTHERS: Final[tuple[tuple[str, str, str, tuple[str, ...]], ...]] = (
     ("million", "int64", "normal", (
         "np.add(x, y)", "np.multiply(x, y)", "np.floor_divide(x, y)", "np.remainder(x, 7)",
         "np.bitwise_and(x, y)", "np.bitwise_or(x, y)", "np.bitwise_xor(x, y)",
-        "np.left_shift(x, 3)", "np.right_shift(x, 2)", "np.invert(x)",
+        "np.left_shift(x, 3)", "np.right_shift(x, 2)", "np.invert(x)", "np.gcd(x, y)",
     )),
     ("million", "int32", "normal", ("np.add(x, y)", "np.bitwise_invert(x)")),
     ("million", "bool", "half", (

@@ -70,10 +70,6 @@ nextafter notnull packbits piecewise poly polyadd polyder polyint polymul polysu
 rad2deg radians real_if_close reciprocal sinc spacing trapezoid unpackbits unwrap vander
 """
 
-# Operations that get their rows when all are measured again; bench/composed.py has them until then.
-UNMEASURED: Final = ("gcd",)
-
-
 # Sorting, selecting and counting: bench/order.py has their rows.
 ORDER: Final = """
 argpartition argsort argtopk bincount digitize histogram histogram2d histogram_bin_edges histogramdd

@@ -44,9 +44,7 @@ def test_every_public_operation_and_reduction_has_a_row() -> None:
     assert table.not_covered() == []
     assert set(table.NO_OPERATIONS) <= set(sc.__all__)
     named = {name for row in table.ROWS for name in re.findall(r"\.(\w+)", row.text)}
-    assert {name for name in OPS if name != "cast" and hasattr(sc, name)} - named == {
-        *table.UNMEASURED
-    }
+    assert {name for name in OPS if name != "cast" and hasattr(sc, name)} <= named
     for axis in ("()", "(axis=0)", "(axis=1)"):
         for name in ("sum", "mean", "var", "std", "max", "argmax", "any", "all", "prod"):
             assert f"x.{name}{axis}" in {row.text for row in table.ROWS}

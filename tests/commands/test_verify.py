@@ -38,6 +38,12 @@ def parsed(name: str) -> rungs.Rung:
 # The list ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/same-bits.md"])
+def test_the_pages_say_how_many_results_there_are(page: str) -> None:
+    text = (Path(__file__).parents[2] / page).read_text()
+    assert f"recomputes {len(TABLE)} results" in text
+
+
 @pytest.mark.parametrize("rung", ["core", "cores:2", "cores:3"])
 def test_every_result_has_the_committed_bits(rung: str) -> None:
     outcome = check(parsed(rung), read())
