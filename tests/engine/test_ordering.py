@@ -80,7 +80,9 @@ def test_a_miss_costs_passes_and_no_bits(name: str, monkeypatch: pytest.MonkeyPa
     some = sc.api.order.lines.order_statistics  # type: ignore[attr-defined]
     _same(some(sc.asarray(x), PLACES).compute(on="cores"), wanted)
     _, high = selecting._ends(np.sort(x).dtype)
-    monkeypatch.setattr(selecting, "_brackets", lambda *_: [selecting._Bracket(high, high, PLACES)])
+    monkeypatch.setattr(
+        selecting, "brackets_of", lambda *_: [selecting.Bracket(high, high, PLACES)]
+    )
     _same(some(sc.asarray(x), PLACES).compute(on="core"), wanted)
 
 

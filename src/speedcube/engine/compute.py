@@ -80,7 +80,12 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
         traffic = GPU_TRAFFIC if rung.devices else 1.0
         memory = machine.free_memory() // 4
         resources = Resources(
-            rung.name, rung.workers, memory=memory, traffic=traffic, gpu=bool(rung.devices)
+            rung.name,
+            rung.workers,
+            memory=memory,
+            traffic=traffic,
+            gpu=bool(rung.devices),
+            apart=rung.kind == "client",
         )
         known[key] = make_plan(roots, resources, rung.reason, TILE)
     check_memory(known[key], machine.free_memory())
@@ -282,7 +287,7 @@ def place_of_collections() -> Whereabouts:
 
 def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any, Any]:
     """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
-    resources = Resources("Dask", place.workers, shared=False)
+    resources = Resources("Dask", place.workers, shared=False, apart=True)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
     ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
     shapes = {name: root.shape for name, root in roots.items()}

@@ -18,10 +18,11 @@ from typing import Final
 
 from .. import dtypes
 from ..expr.analysis import analyse
-from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, walk
+from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, Through, walk
 from ..expr.piecewise.regions import leaves_within
 from . import costs
 from .requests import Request
+from .shares import shared_out
 from .stages import Stage, cut_stage, make_stage
 
 SINKS: Final = 12  # of a kernel: each takes registers
@@ -181,9 +182,9 @@ def _any_together(source: Reduced) -> bool:
     return source.count <= TALL or math.prod(source.shape) >= FEW
 
 
-def make_pass(requests: Sequence[Request], workers: int) -> Pass:
-    """The pass of ``requests`` for ``workers``."""
-    return together([_stage(one, workers) for one in requests], workers)
+def make_pass(requests: Sequence[Request], workers: int, apart: bool = False) -> Pass:
+    """The pass of ``requests`` for ``workers``; ``apart``: they have no memory in common."""
+    return together([_stage(one, workers, apart) for one in requests], workers)
 
 
 def together(stages: Sequence[Stage], workers: int) -> Pass:
@@ -199,6 +200,8 @@ def together(stages: Sequence[Stage], workers: int) -> Pass:
     return Pass(tuple(stages), cut_stage(root, None, axes, (), workers))
 
 
-def _stage(one: Request, workers: int) -> Stage:
+def _stage(one: Request, workers: int, apart: bool) -> Stage:
     stage = make_stage(one.root, one.source, workers)
+    if apart and isinstance(one.source, Through):
+        stage = shared_out(stage, workers)
     return replace(stage, result=one.result, why=one.why)

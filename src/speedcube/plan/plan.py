@@ -16,6 +16,7 @@ from ..expr.show import reads
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
+from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
 from .working import working_bytes
 
@@ -27,7 +28,7 @@ class Resources:
     ``shared``: workers write into one result array. ``memory``: bytes that a stage may keep for
     others; what is larger is computed again where it is read. ``traffic``: how dear its memory is
     beside its operations, a CPU's core being 1 (`costs.GPU_TRAFFIC`). ``gpu``: its kernels finish
-    any reductions of the same elements together.
+    any reductions of the same elements together. ``apart``: workers have no memory in common.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Resources:
     memory: int = KEPT
     traffic: float = 1.0
     gpu: bool = False
+    apart: bool = False
 
 
 class PrettyPrinter(Protocol):
@@ -106,6 +108,8 @@ class Plan:
         boxes = len(regions_of(stage, stage.parts[0]))
         each = f" of {_count(boxes, 'region')}" if boxes else ""
         how = f"{_count(len(visited.parts), 'part')}{each}, {visited.join}"
+        if visited.join == "exchange":
+            how += f" of {moved(visited):,} bytes between workers"
         if number > first:
             how = f"in one pass with stage {first}"
         line = f"  stage {number}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
@@ -124,7 +128,7 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
     roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
     made = cut(roots, resources.memory, resources.traffic)
     passes = tuple(
-        make_pass(requests, resources.workers)
+        make_pass(requests, resources.workers, resources.apart)
         for requests in passes_of(made.requests, made.results, resources.gpu)
     )
     visited = [one.visited for one in passes]
@@ -167,6 +171,8 @@ def _tasks(one: Pass) -> int:
     stage, parts = one.visited, len(one.visited.parts)
     if one.together is not None:
         return parts + len(one.stages)
+    if stage.join in ("rounds", "exchange"):
+        return tasks(stage)
     return {"one": parts, "carry": 2 * parts + 2}.get(stage.join, parts + 1)
 
 

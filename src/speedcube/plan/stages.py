@@ -57,7 +57,8 @@ class Stage:
     ``source`` is the reduction or scan that the stage computes, None where it stores ``root``.
     ``join`` says how parts come together: ``one`` part; ``concatenate`` along the cut axis;
     ``merge`` of records; ``carry``, where each part goes on where the one before it in its line
-    ends. A scan's parts that share a line begin at multiples of ``block`` elements of it.
+    ends; ``rounds`` and ``exchange`` (`shares`). A scan's parts that share a line begin at
+    multiples of ``block`` elements of it.
     ``totals`` are stages that give each part's sum, where sums are exact in any order.
     ``result`` is what other stages read this one's by, ``why`` the reason that it is one.
     ``threads``: how many the one task of a `Through` may use.
@@ -148,7 +149,7 @@ def cut_stage(
     axis, join = _cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")
-    return _sliced(root, source, axes, extra, workers, axis, join)
+    return sliced(root, source, axes, extra, workers, axis, join)
 
 
 def cut_reduced(
@@ -162,10 +163,10 @@ def cut_reduced(
     if workers == 1 or math.prod(root.shape) < _SMALL:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "merge")
     axis = max(axes, key=lambda k: root.shape[k])
-    return _sliced(root, source, axes, extra, workers, axis, "merge")
+    return sliced(root, source, axes, extra, workers, axis, "merge")
 
 
-def _sliced(
+def sliced(
     root: Expr,
     source: Staged | None,
     axes: tuple[int, ...],
@@ -214,7 +215,7 @@ def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
         kept = [k for k in range(len(root.shape)) if k not in source.axes]
         enough = (k for k in kept if root.shape[k] >= workers)
         between = next(enough, max(kept, key=lambda k: root.shape[k]))
-        return _sliced(root, source, axes, (), workers, between, "concatenate")
+        return sliced(root, source, axes, (), workers, between, "concatenate")
     block = _LEAST_BLOCK
     while block * _BLOCKS * pieces < length:
         block *= 2

@@ -9,11 +9,15 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
-from ...expr.nodes import Reduced, Scanned
+from ...expr.nodes import Reduced, Scanned, Through
 from ...plan.passes import Pass
 from ...plan.plan import Plan
+from ...plan.shares import result_axis, rounds
 from ...plan.stages import Part, Stage
+from ..ordering.exchange import cuts_of, put_together
+from ..ordering.rounds import asked
 from ..scans.shared import carries, merged_products, shared_lines
+from .asked.shares import answer_part, decided, picked_of, piece_of, sample_part, sort_part
 from .fingerprint import Fingerprint, guarded
 from .remote import (
     carry_part,
@@ -21,7 +25,6 @@ from .remote import (
     final_shape,
     join_parts,
     merge_parts,
-    picked_of,
     run_part,
     run_pass,
     sent_part,
@@ -139,6 +142,8 @@ def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> I
 
 def _kept_axis(stage: Stage, part: Part) -> int:
     """The axis of the result of ``stage`` along which ``part`` is cut (0 where there is one)."""
+    if isinstance(stage.source, Through) and part.axis is not None:
+        return result_axis(stage.source, part.axis)
     kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
     return 0 if part.axis is None else kept.index(part.axis)
 
@@ -148,6 +153,9 @@ def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[
     if stage.join == "one":
         part = sent_part(stage, stage.parts[0], key if how.hand_over else "")
         yield PlanCall(key, 0, run_part, (part, how.gpu, how.threads, *arrays))
+        return
+    if stage.join in ("rounds", "exchange"):
+        yield from (_rounds if stage.join == "rounds" else _exchange)(key, stage, arrays, how)
         return
     sent = [sent_part(stage, part) for part in stage.parts]
     names = [f"{key}-part-{k}" for k in range(len(sent))]
@@ -164,6 +172,41 @@ def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[
             yield PlanCall(str(parts[k].key), k, carry_part, arguments)
     function, first = _joining(stage)
     yield PlanCall(key, 0, function, (*first, *parts))
+
+
+def _rounds(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
+    """The calls of a stage whose workers are asked about their shares, round by round."""
+    assert isinstance(stage.source, Through)
+    sent, what = [sent_part(stage, part) for part in stage.parts], asked(stage.source)
+    last, question = rounds(stage.source) - 1, None
+    for number in range(last + 1):
+        answers = [f"{key}-{number}-part-{k}" for k in range(len(sent))]
+        for k, name in enumerate(answers):
+            arguments = (sent[k], how.gpu, how.threads, k, question, *arrays)
+            yield PlanCall(name, k, answer_part, arguments)
+        name = f"{key}-{number}" if number < last else key
+        yield PlanCall(name, 0, decided, (what, question, *map(TaskRef, answers)))
+        question = TaskRef(name)
+
+
+def _exchange(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
+    """The calls of a stage whose workers sort their shares and exchange pieces of them."""
+    sent, workers = [sent_part(stage, part) for part in stage.parts], range(len(stage.parts))
+    samples = [f"{key}-sample-{k}" for k in workers]
+    for k, name in enumerate(samples):
+        yield PlanCall(name, k, sample_part, (sent[k], how.gpu, how.threads, *arrays))
+    cuts = f"{key}-cuts"
+    yield PlanCall(cuts, 0, cuts_of, (len(sent), *map(TaskRef, samples)))
+    for k in workers:
+        arguments = (sent[k], how.gpu, how.threads, TaskRef(cuts), *arrays)
+        yield PlanCall(f"{key}-part-{k}", k, sort_part, arguments)
+        for to in workers:  # who puts it together fetches this piece, and no other
+            taken = (to, TaskRef(f"{key}-part-{k}"))
+            yield PlanCall(f"{key}-part-{k}-{to}", k, piece_of, taken)
+    for to in workers:
+        pieces = [TaskRef(f"{key}-part-{k}-{to}") for k in workers]
+        yield PlanCall(f"{key}-sorted-{to}", to, put_together, tuple(pieces))
+    yield PlanCall(key, 0, join_parts, (0, *(TaskRef(f"{key}-sorted-{to}") for to in workers)))
 
 
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:

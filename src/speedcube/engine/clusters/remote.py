@@ -60,6 +60,8 @@ def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
     source = stage.source
     if isinstance(source, Reduced):
         source = replace(source, arg=part.root, keepdims=False)
+    elif isinstance(source, Through) and stage.join == "concatenate":
+        source = source.of_lines(part.root)
     elif source is not None:
         source = replace(source, arg=part.root)
     return SentPart(part, source, stage.axes, stage.join, stage.block, name)
@@ -127,7 +129,7 @@ def _each(
     return results
 
 
-def _worker(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
+def worker_here(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
     """Threads to use, and what runs parts on them."""
     on_gpu = use_gpu() if gpu is None else gpu
     count = 1 if on_gpu else worker_threads() if threads is None else threads
@@ -139,7 +141,7 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
 
     ``gpu`` None: where the worker has one; ``threads`` None: as many as the worker has.
     """
-    count, worker = _worker(gpu, threads)
+    count, worker = worker_here(gpu, threads)
     if sent.block:
         stage = sent.alone()
         return worker.partial(stage, sent.part, inputs_of(stage.needs, arrays))
@@ -190,9 +192,9 @@ def _at_once(worker: Worker, count: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SentPass:
-    """A part of several stages that are made together: each alone, on the part's elements.
+    """A part of several stages, made together or (``along``) one after the other, on its elements.
 
-    ``along``: they are made one after the other. ``name`` as of a `SentPart`.
+    ``name`` as of a `SentPart`.
     """
 
     stages: tuple[SentPart, ...]
@@ -211,7 +213,7 @@ def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
 
 def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any) -> Outcome:
     """Task: what a part gives of each stage: its records, or the elements that it stores."""
-    count, worker = _worker(gpu, threads)
+    count, worker = worker_here(gpu, threads)
     one = together([sent_stage.alone() for sent_stage in sent.stages], count)
     needs = one.visited.needs
     if sent.along:
@@ -245,11 +247,6 @@ def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any
     return tuple(in_slices(sent.name, slices, _at_once(worker, count), fold, merged_outcomes))
 
 
-def picked_of(number: int, outcome: Outcome) -> Array:
-    """Task: what a part gave of one stage."""
-    return np.asarray(outcome[number])
-
-
 def _scan(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:
     """All of a scan's stage, on this worker's threads."""
     inputs, stop, parts = inputs_of(stage.needs, arrays), worker.stop, stage.parts
@@ -269,7 +266,7 @@ def carry_part(
     sent: SentPart, gpu: bool | None, threads: int | None, before: dict[int, Array], *arrays: Any
 ) -> Array:
     """Task: the results of a part of a scan that goes on where the parts before it end."""
-    stage, (_, worker) = sent.alone(), _worker(gpu, threads)
+    stage, (_, worker) = sent.alone(), worker_here(gpu, threads)
     results = np.empty(part_width(stage, sent.part), stage.dtype)
     inputs = inputs_of(stage.needs, arrays)
     scan = worker.ordered(stage, sent.part, inputs)

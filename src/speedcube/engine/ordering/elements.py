@@ -147,12 +147,12 @@ def elements_of(
     for root in args:
         one = AllElements(root, inputs, device, stop, store, threads if device is None else 1)
         if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
-            one = _kept(one)
+            one = in_memory(one)
         found.append(one)
     return found
 
 
-def _kept(one: AllElements) -> AllElements:
+def in_memory(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
     leaf = Leaf(result, (one.size,), 0, (1,))

@@ -7,14 +7,13 @@ however the data lie, four passes are enough for 64 bits, fewer where little is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from ...plan.shares import KEY_BITS
 from ...plan.working import COLLECTED
 from .elements import AllElements, Array
-
-_PARTS: Final = 16  # bits
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,19 @@ class KeyRange:
     low: int
     high: int
     below: int
+
+    @property
+    def shift(self) -> int:
+        """How many bits of the keys its parts do not tell apart."""
+        return max(0, (self.high - self.low).bit_length() - KEY_BITS)
+
+    def part_with(self, place: int, counts: Array) -> KeyRange:
+        """The part that has the element of ``place``; ``counts``: of the elements in each."""
+        ends = np.cumsum(counts) + self.below
+        part = int(np.searchsorted(ends, place, side="right"))
+        low = self.low + (part << self.shift)
+        high = min(self.high, low + (1 << self.shift) - 1)
+        return KeyRange(low, high, int(ends[part] - counts[part]))
 
 
 def full_range(dtype: Any) -> KeyRange:
@@ -68,14 +80,10 @@ def place_by_keys(elements: AllElements, place: int, within: KeyRange) -> Any:
     """The element of ``place`` in the order, whose key is ``within`` a range."""
     dtype = elements.dtype
     while within.low < within.high:
-        shift = max(0, (within.high - within.low).bit_length() - _PARTS)
-        counts = _counts(elements, within, shift)
-        ends = np.cumsum(counts) + within.below
-        part = int(np.searchsorted(ends, place, side="right"))
-        low = within.low + (part << shift)
-        high = min(within.high, low + (1 << shift) - 1)
-        within = KeyRange(low, high, int(ends[part] - counts[part]))
-        if shift and counts[part] <= COLLECTED:
+        whole, counts = within, counts_within(elements, within)
+        within = whole.part_with(place, counts)
+        inside = counts[(within.low - whole.low) >> whole.shift]
+        if whole.shift and inside <= COLLECTED:
             kept = _kept(elements, within)
             return np.sort(kept, kind="stable")[place - within.below]
     value = value_of(within.low, dtype)
@@ -90,7 +98,9 @@ def _inside(block: Array, within: KeyRange) -> tuple[Array, Array]:
     return keys, (keys >= word(within.low)) & (keys <= word(within.high))
 
 
-def _counts(elements: AllElements, within: KeyRange, shift: int) -> Array:
+def counts_within(elements: AllElements, within: KeyRange) -> Array:
+    """How many elements there are in each part of ``within``."""
+    shift = within.shift
     parts = ((within.high - within.low) >> shift) + 1
 
     def count(span: tuple[int, int]) -> Array:

@@ -25,7 +25,7 @@ from .sorting import has_negative_zero
 
 SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
 # Neighbours of a sample, and how often at most. What is computed costs about as much for a tile.
-_READ: Final = 256, 1 << 10
+READ: Final = 256, 1 << 10
 _COMPUTED: Final = 1 << 10, 1 << 8
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
@@ -53,13 +53,13 @@ def _of_lines(elements: AllElements, places: tuple[int, ...], line: int) -> Arra
             count = min(lines, span[1] // line - first)
             block = memory[: count * line]
             elements.fill(block, first * line)
-            out[first : first + count] = _picked(block.reshape(count, line), distinct, places)
+            out[first : first + count] = _placed(block.reshape(count, line), distinct, places)
 
     elements.each(run, elements.spans(line))
     return out
 
 
-def _picked(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
+def _placed(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
     """What has ``places`` in the order of each line of ``block``, which is overwritten."""
     if has_negative_zero(block):
         block.sort(axis=-1, kind="stable")
@@ -76,7 +76,7 @@ def _picked(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
 
 
 @dataclass(frozen=True)
-class _Bracket:
+class Bracket:
     """Values from ``low`` to ``high``, where the elements of ``places`` are likely to be."""
 
     low: Array
@@ -91,7 +91,7 @@ class _Bracket:
 
 
 @dataclass(eq=False)
-class _Found:
+class Sieved:
     """What a thread found of a bracket: how many are not below it, not above it, and in it."""
 
     reach: int = 0
@@ -101,39 +101,47 @@ class _Found:
 
 
 def _of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
-    brackets = _brackets(_sample(elements), sorted(set(places)), elements.size)
+    brackets = brackets_of(sample_of(elements), sorted(set(places)), elements.size)
     values: dict[int, Array] = {}
-    for bracket, parts in zip(brackets, _counted(elements, brackets), strict=True):
+    for bracket, parts in zip(brackets, counted_in(elements, brackets), strict=True):
         values |= _looked_up(elements, bracket, parts)
     return np.array([values[place] for place in places], elements.dtype)
 
 
-def _looked_up(elements: AllElements, bracket: _Bracket, parts: list[_Found]) -> dict[int, Array]:
+def _looked_up(elements: AllElements, bracket: Bracket, parts: list[Sieved]) -> dict[int, Array]:
     """The elements of the places of ``bracket``."""
-    known = sum(p.reach + p.under - p.inside for p in parts)  # those that are no NaN
-    below = known - sum(p.reach for p in parts)
-    end = below + sum(p.inside for p in parts)
-    values = {p: np.asarray(np.nan, elements.dtype) for p in bracket.places if p >= known}
-    hits = [p for p in bracket.places if below <= p < end]
-    around = full_range(elements.dtype)
-    if all(part.kept is not None for part in parts):
-        kept = np.concatenate([elements.none, *(b for part in parts for b in part.kept or ())])
-        ranks = [p - below for p in hits]
-        if hits:
-            picked = _picked(kept.reshape(1, -1), sorted(set(ranks)), ranks)[0]
-            values |= dict(zip(hits, picked, strict=True))
-    elif hits:
-        around = KeyRange(key_of(bracket.low), key_of(bracket.high), below)
-    for place in bracket.places:
-        if place not in values:
-            inside = around if place in hits else full_range(elements.dtype)
-            values[place] = place_by_keys(elements, place, inside)
+    values, around = known_of(bracket, parts, elements.dtype)
+    for place, within in around.items():
+        values[place] = place_by_keys(elements, place, within)
     return values
 
 
-def _sample(elements: AllElements) -> Array:
-    """Runs of neighbours at places that a hash gives: a row for each."""
-    run, most = _COMPUTED if elements.memory is None else _READ
+def known_of(
+    bracket: Bracket, parts: list[Sieved], dtype: Any
+) -> tuple[dict[int, Array], dict[int, KeyRange]]:
+    """The elements of the places of ``bracket``, and of those not found the range of their keys."""
+    known = sum(p.reach + p.under - p.inside for p in parts)  # those that are no NaN
+    below = known - sum(p.reach for p in parts)
+    end = below + sum(p.inside for p in parts)
+    values = {p: np.asarray(np.nan, dtype) for p in bracket.places if p >= known}
+    hits = [p for p in bracket.places if below <= p < end]
+    around = full_range(dtype)
+    if all(part.kept is not None for part in parts):
+        none = np.empty(0, dtype)
+        kept = np.concatenate([none, *(b for part in parts for b in part.kept or ())])
+        ranks = [p - below for p in hits]
+        if hits:
+            picked = _placed(kept.reshape(1, -1), sorted(set(ranks)), ranks)[0]
+            values |= dict(zip(hits, picked, strict=True))
+    elif hits:
+        around = KeyRange(key_of(bracket.low), key_of(bracket.high), below)
+    left = (place for place in bracket.places if place not in values)
+    return values, {place: around if place in hits else full_range(dtype) for place in left}
+
+
+def sample_of(elements: AllElements, runs: tuple[int, int] | None = None) -> Array:
+    """Runs of neighbours at places that a hash gives: a row for each. ``runs``: how long, many."""
+    run, most = runs or (_COMPUTED if elements.memory is None else READ)
     count = min(most, max(64, elements.size >> 16))
     with np.errstate(over="ignore"):
         mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -149,12 +157,12 @@ def _sample(elements: AllElements) -> Array:
     return table
 
 
-def _brackets(table: Array, places: list[int], size: int) -> list[_Bracket]:
+def brackets_of(table: Array, places: list[int], size: int) -> list[Bracket]:
     """Where the elements of ``places`` are, by a sample; places whose brackets meet share one."""
     line = np.sort(table.reshape(-1))
     known = int(np.count_nonzero(line == line))
     least, greatest = _ends(line.dtype)
-    found: list[_Bracket] = []
+    found: list[Bracket] = []
     for place in places:
         share = (place + 0.5) / size
         middle = min(int(share * len(line)), len(line) - 1)
@@ -166,9 +174,9 @@ def _brackets(table: Array, places: list[int], size: int) -> list[_Bracket]:
         high = line[middle + reach] if middle + reach < known else greatest
         if found and low <= found[-1].high:
             before = found[-1]
-            found[-1] = _Bracket(before.low, max(before.high, high), (*before.places, place))
+            found[-1] = Bracket(before.low, max(before.high, high), (*before.places, place))
         else:
-            found.append(_Bracket(low, high, (place,)))
+            found.append(Bracket(low, high, (place,)))
     return found
 
 
@@ -182,12 +190,12 @@ def _ends(dtype: Any) -> tuple[Any, Any]:
     return dtype.type(known.min), dtype.type(known.max)
 
 
-def _counted(elements: AllElements, brackets: list[_Bracket]) -> list[list[_Found]]:
+def counted_in(elements: AllElements, brackets: list[Bracket]) -> list[list[Sieved]]:
     """For each bracket what each thread found of it, in the order of the elements."""
     sieved = elements.dtype.name in SIEVED
 
-    def count(span: tuple[int, int]) -> list[_Found]:
-        found = [_Found() for _ in brackets]
+    def count(span: tuple[int, int]) -> list[Sieved]:
+        found = [Sieved() for _ in brackets]
         bounds = [Sieving(elements.dtype.name, b.low, b.high) if sieved else b for b in brackets]
         for block in elements.blocks(*span):
             for bracket, one, bound in zip(brackets, found, bounds, strict=True):
@@ -199,7 +207,7 @@ def _counted(elements: AllElements, brackets: list[_Bracket]) -> list[list[_Foun
     return [[thread[k] for thread in each] for k in range(len(brackets))]
 
 
-def _take(one: _Found, most: int, reach: int, under: int, inside: Array) -> None:
+def _take(one: Sieved, most: int, reach: int, under: int, inside: Array) -> None:
     """Add what was found in a block; beyond ``most`` elements none are kept."""
     one.reach += reach
     one.under += under

@@ -32,7 +32,7 @@ def values_sorted(source: Through, given: list[AllElements]) -> Array:
         _one_line(elements, values)
     else:
         elements.each(
-            lambda span: _sort(lines[span[0] : span[1]]), _runs(elements, len(lines), line)
+            lambda span: in_order(lines[span[0] : span[1]]), _runs(elements, len(lines), line)
         )
     return values
 
@@ -43,7 +43,7 @@ def _runs(elements: AllElements, lines: int, line: int) -> list[tuple[int, int]]
     return [(first, min(lines, first + step)) for first in range(0, lines, step)]
 
 
-def _sort(lines: Array) -> None:
+def in_order(lines: Array) -> None:
     """Sort each of ``lines``, in place."""
     if not lines.size:
         return
@@ -85,7 +85,7 @@ def _one_line(elements: AllElements, values: Array) -> None:
 
 def _sorted_share(values: Array, mask: Array) -> Array:
     share = values[mask]
-    _sort(share.reshape(1, -1))
+    in_order(share.reshape(1, -1))
     return share
 
 
@@ -119,7 +119,7 @@ def places_sorted(source: Through, given: list[AllElements]) -> Array:
 
     def run(span: tuple[int, int]) -> None:
         for k in range(*span):
-            out[k] = _places(lines[k])
+            out[k] = places_of(lines[k])
 
     elements.each(run, _runs(elements, len(lines), line))
     return places
@@ -130,13 +130,13 @@ def _places_of_one(elements: AllElements, values: Array, places: Array) -> None:
 
     def share(mask: Array) -> Array:
         own = np.flatnonzero(mask)
-        return own[_places(values[own])]
+        return own[places_of(values[own])]
 
     for found, start in zip(elements.each(share, masks), ends, strict=True):
         places[start : start + len(found)] = found
 
 
-def _places(line: Array) -> Array:
+def places_of(line: Array) -> Array:
     """The places of the elements of ``line`` in their order."""
     if line.dtype.itemsize <= 2 or len(line) < 64:
         return np.argsort(line, kind="stable")

@@ -24,8 +24,17 @@ _CARRY: Final = 1 << 10  # blocks between two carries: 63 bits hold what they ad
 _LEAST: Final = -1074  # the exponent of the least double
 
 
+@dataclass(frozen=True, eq=False)
+class WeighedParts:
+    """Sums as whole numbers of each of ``units``; ``special``: how many are NaN, inf, -inf."""
+
+    units: list[int]
+    words: list[Array]
+    special: Array | None
+
+
 @dataclass(eq=False)
-class _Sums:
+class WeighedSums:
     """The sums of one thread: for each unit, from the coarsest on, a whole number for each bin."""
 
     length: int
@@ -89,27 +98,42 @@ class _Sums:
         """By how many bits the unit of ``level`` is finer than the one before."""
         return self.unit(level - 1) - self.unit(level)
 
+    def portable(self) -> WeighedParts:
+        """The sums without what made them."""
+        units = [*map(self.unit, range(len(self.words))), *self.pieces.units]
+        return WeighedParts(units, [*self.words, *self.pieces.totals], self.special)
+
     def unit(self, level: int) -> int:
         return max(self.top - _BITS * level, _LEAST)
 
 
 def weighed(source: Through, given: list[AllElements]) -> Array:
     """The exact sum of the weights of each number below the length, rounded once."""
-    index, weights = given
-    length, spans = source.options[0], given[0].spans()
-    top = max(weights.each(lambda span: _top(weights, span), spans), default=0)
+    return rounded(sums_of(source, given, greatest(given)), source.options[0])
 
-    def sums_of(span: tuple[int, int]) -> _Sums:
-        sums = _Sums(length, top)
+
+def greatest(given: list[AllElements]) -> int:
+    """An exponent of two that is above all finite weights."""
+    weights = given[1]
+    return max(weights.each(lambda span: _top(weights, span), weights.spans()), default=0)
+
+
+def sums_of(source: Through, given: list[AllElements], top: int) -> list[WeighedParts]:
+    """The sums of each thread; all finite weights are below ``2**top``."""
+    index, weights = given
+    length = source.options[0]
+
+    def share(span: tuple[int, int]) -> WeighedParts:
+        sums = WeighedSums(length, top)
         for numbers, values in _pairs(index, weights, span, max(BLOCK, 4 * length)):
             if not sums.pieces.add(numbers, values):
                 for first in range(0, len(numbers), _EXACT):
                     few = slice(first, first + _EXACT)
                     sums.add(numbers[few], values[few])
         sums.carry()
-        return sums
+        return sums.portable()
 
-    return _rounded(index.each(sums_of, spans), length)
+    return index.each(share, index.spans())
 
 
 def _pairs(
@@ -145,12 +169,11 @@ def _top(weights: AllElements, span: tuple[int, int]) -> int:
     return math.frexp(most)[1] if most else 0
 
 
-def _rounded(parts: list[_Sums], length: int) -> Array:
+def rounded(parts: list[WeighedParts], length: int) -> Array:
     """The sums of all ``parts``, rounded."""
     totals = [0] * length
     for part in parts:
-        units = [*map(part.unit, range(len(part.words))), *part.pieces.units]
-        for unit, words in zip(units, [*part.words, *part.pieces.totals], strict=True):
+        for unit, words in zip(part.units, part.words, strict=True):
             if not words.any():
                 continue
             shift = unit - _LEAST

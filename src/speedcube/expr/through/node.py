@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,13 @@ class Through:
             return self.shape
         axis = self.axis % len(self.shape)
         return (*self.shape[:axis], *self.shape[axis + 1 :], self.shape[axis])
+
+    def of_lines(self, arg: Expr) -> Through:
+        """The same of the lines of ``arg``, some of these."""
+        lines = (*arg.shape[:-1], self.lines_last[-1])
+        axis = self.axis % len(lines)
+        shape = (*lines[:axis], lines[-1], *lines[axis:-1])
+        return replace(self, arg=arg, shape=shape)
 
     @cached_property
     def axes(self) -> tuple[int, ...]:

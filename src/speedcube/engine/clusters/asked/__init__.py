@@ -1,0 +1,1 @@
+"""Tasks that ask a worker about its share of something."""
