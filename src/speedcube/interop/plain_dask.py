@@ -37,7 +37,12 @@ class Block(ContextDecorator):
 
     def __enter__(self) -> None:
         where = self._where
-        entered = _entered_rung(where) if rungs.is_name(where) else _entered_client(where)
+        if type(where) is str and where == "core":  # as small computations do each time
+            entered = Entered(where, _core())
+        elif rungs.is_name(where):
+            entered = _entered_rung(where)
+        else:
+            entered = _entered_client(where)
         thread = get_ident()
         if thread in self._entered:
             self._entered[thread].append(entered)
@@ -148,7 +153,7 @@ def _entered_rung(where: str) -> Entered:
         return Entered(where, settings, stack.pop_all())
 
 
-def _core(rung: Rung) -> tuple[Settings, ...] | Plain:
+def _core(_: Any = None) -> tuple[Settings, ...] | Plain:
     plugins, tasks = _plugins(), _by_tasks()
     if plugins is _UNCHANGED and tasks is _UNCHANGED:  # as nearly always
         return _ONLY_SYNCHRONOUS
