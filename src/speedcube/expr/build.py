@@ -56,7 +56,7 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
             common, dtype = _dtypes(op, (a.dtype, type(b)))  # type: ignore[union-attr]
             if common == "float64":
                 shape = a.shape  # type: ignore[union-attr]
-                number = Leaf(Const(b, common), shape, 0, (0,) * len(shape))  # type: ignore
+                number = Leaf(Const(b, common), shape, 0, (0,) * len(shape))
                 return Map(op, (a, number), shape, dtype)  # type: ignore
     elif len(args) == 1 and type(args[0]) in _EXPRS:
         one: Expr = args[0]  # type: ignore[assignment]

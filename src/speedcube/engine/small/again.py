@@ -39,14 +39,15 @@ def flat_structure(root: Expr) -> Structure | None:
 
     ``line`` is not found out.
     """
-    inner, reduced = root, None
+    inner: Expr = root
+    reduced: Reduced | None = None
     if type(root) is Leaf:
-        reduced = root.source
-        if type(reduced) is not Reduced or root.offset or root.shape != reduced.shape:
+        source = root.source
+        if type(source) is not Reduced or root.offset or root.shape != source.shape:
             return None
         if root.strides != c_strides(root.shape):
             return None
-        inner = reduced.arg
+        inner, reduced = source.arg, source
     shape = inner.shape
     what: Hashable = None
     args: tuple[Expr, ...] = (inner,)
@@ -60,16 +61,16 @@ def flat_structure(root: Expr) -> Structure | None:
     for leaf in args:
         if type(leaf) is not Leaf:
             return None
-        source = leaf.source
-        if type(source) is Stored:
-            if type(source.buffer) is not np.ndarray:
+        read = leaf.source
+        if type(read) is Stored:
+            if type(read.buffer) is not np.ndarray:
                 return None
             data.append(leaf)
-        elif type(source) is Const and source.dtype in PACKED:
-            constants.append(source)
+        elif type(read) is Const and read.dtype in PACKED:
+            constants.append(read)
         else:
             return None
-        each += (source.dtype, leaf.strides)
+        each += (read.dtype, leaf.strides)
     if reduced is not None:
         what = (reduced.op, reduced.axes, reduced.dtype, reduced.ddof, what)
     key = (what, shape, len(constants), *each)
