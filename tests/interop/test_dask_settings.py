@@ -8,7 +8,7 @@ import dask
 import pytest
 
 import speedcube as sc
-from speedcube.interop.dask_settings import Changed, setting
+from speedcube.interop.dask_settings import Changed, Plain, setting
 
 
 def test_settings_are_changed_and_put_back() -> None:
@@ -29,6 +29,25 @@ def test_a_section_that_is_not_there() -> None:
     assert sections == {"speedcube-test": {"one": {"two": 2}}}  # Dask has its own
     changed.undo()
     assert "speedcube-test" not in dask.config.config
+
+
+def test_plain_settings_are_the_same_in_fewer_steps() -> None:
+    before = deepcopy(dask.config.config)
+    plain = Plain({"scheduler": "sync", "array": {"backend": "other"}})
+    changed = Changed(plain)
+    assert dask.config.get("scheduler") == "sync"
+    assert dask.config.get("array.backend") == "other"
+    changed.undo()
+    assert dask.config.config == before
+
+
+def test_plain_settings_of_a_section_that_is_not_there() -> None:
+    plain = Plain({"scheduler": "sync", "speedcube-test": {"one": "two"}})
+    before = deepcopy(dask.config.config)
+    changed = Changed(plain)
+    assert dask.config.get("speedcube-test.one") == "two"
+    changed.undo()
+    assert dask.config.config == before
 
 
 def test_names_with_hyphens() -> None:

@@ -160,6 +160,23 @@ def _views(x: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("op", ["max", "argmin", "sum", "std"])
+@pytest.mark.parametrize("rows", [511, 512, 1100])
+def test_rows_that_lie_one_before_the_other(op: str, rows: int) -> None:
+    """They are taken last row first, in batches of 512; results stay where they belong."""
+    stored = data("float64", (2, rows, 40))
+    for view in (stored[:, ::-1], stored[::-1, ::-1], stored[::-1], stored[:, ::-1, ::-1]):
+        ours = getattr(sc.asarray(view), op)(axis=2).compute(on="core")
+        copied = getattr(sc.asarray(view.copy()), op)(axis=2).compute(on="core")
+        assert_same_bits(ours, copied, op)
+        two = getattr(sc.asarray(view) + sc.asarray(stored), op)(axis=2)
+        assert_same_bits(
+            two.compute(on="core"),
+            getattr(sc.asarray(view + stored), op)(axis=2).compute(on="core"),
+            op,
+        )
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int16"])
 def test_views_and_axes(dtype: str) -> None:
     stored = data(dtype, (12, 9, 20))

@@ -280,6 +280,8 @@ def elementwise(op: str, *args: Any) -> Array:
         if number or (type(other) is Array and other._grid is first._grid):
             expr = build.elementwise(op, (first._expr, other if number else other._expr))
             return Array(expr, gpu=first._gpu or (not number and other._gpu), hint=first._grid)
+    elif type(first) is Array and len(args) == 1:
+        return Array(build.elementwise(op, (first._expr,)), gpu=first._gpu, hint=first._grid)
     operands: list[Expr | bool | int | float] = []
     known: list[grids.Grid] = []
     gpu = False

@@ -52,6 +52,15 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
         a, b = args
         if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:  # type: ignore[union-attr]
             return Map(op, (a, b), a.shape, _dtypes(op, (a.dtype, b.dtype))[1])  # type: ignore
+        if type(a) in _EXPRS and (type(b) is float or (type(b) is int and abs(b) < _EXACT)):
+            common, dtype = _dtypes(op, (a.dtype, type(b)))  # type: ignore[union-attr]
+            if common == "float64":
+                shape = a.shape  # type: ignore[union-attr]
+                number = Leaf(Const(b, common), shape, 0, (0,) * len(shape))
+                return Map(op, (a, number), shape, dtype)  # type: ignore
+    elif len(args) == 1 and type(args[0]) in _EXPRS:
+        one: Expr = args[0]  # type: ignore[assignment]
+        return Map(op, (one,), one.shape, _dtypes(op, (one.dtype,))[1])
     select = op == "where"
     typed = args[1:] if select else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
@@ -56,14 +56,16 @@ class Reduced:
     keepdims: bool
     dtype: str
     ddof: float = 0.0
+    shape: Shape = field(init=False)  # asked for several times, of each that is made
 
-    @cached_property
-    def shape(self) -> Shape:
-        return tuple(
-            1 if k in self.axes else n
-            for k, n in enumerate(self.arg.shape)
-            if self.keepdims or k not in self.axes
-        )
+    def __post_init__(self) -> None:
+        shape, axes = self.arg.shape, self.axes
+        if self.keepdims:
+            self.shape = tuple([1 if k in axes else n for k, n in enumerate(shape)])
+        elif len(axes) == len(shape):
+            self.shape = ()
+        else:
+            self.shape = tuple([n for k, n in enumerate(shape) if k not in axes])
 
     @cached_property
     def count(self) -> int:

@@ -33,9 +33,10 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
         arg = cast(arg, dtype)  # as NumPy does: the elements first
     source = Reduced(op, arg, axes, keepdims, dtype, ddof)
-    if of_nothing is not None and source.count == 0:
+    nothing = 0 in arg.shape and source.count == 0
+    if of_nothing is not None and nothing:
         return const(of_nothing, "bool", source.shape)
-    if op in _OF_SOMETHING and source.count == 0:
+    if op in _OF_SOMETHING and nothing:
         raise ShapeError(
             f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
         )

@@ -11,26 +11,60 @@ from dask import config as dask_config
 _MISSING: Final = object()
 
 
+class Plain:
+    """Settings that are texts, at the top or in sections, taken apart once."""
+
+    __slots__ = ("paths", "settings")
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.settings = settings
+        self.paths: list[tuple[str | None, str, str]] = []
+        for key, value in settings.items():
+            inner = value if type(value) is dict else None
+            self.paths += [(None, key, value)] if inner is None else [
+                (key, name, text) for name, text in inner.items()
+            ]  # fmt: skip
+
+
 class Changed:
     """``settings``, by section, are Dask's from now on, until `undo`."""
 
     __slots__ = ("_before",)
 
-    def __init__(self, settings: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, settings: Iterable[Mapping[str, Any]] | Plain) -> None:
         self._before: list[tuple[dict[str, Any], str, Any]] = []
         with dask_config.config_lock:
-            for one in settings:
+            if type(settings) is Plain:
+                self._put_plain(settings)
+                return
+            for one in settings:  # type: ignore[union-attr]
                 self._put(dask_config.config, one)
 
+    def _put_plain(self, settings: Plain) -> None:
+        config, note = dask_config.config, self._before.append
+        for within, name, value in settings.paths:
+            section = config if within is None else config.get(within)
+            if type(section) is not dict:
+                self.undo()
+                self._before.clear()
+                self._put(config, settings.settings)
+                return
+            note((section, name, section.get(name, _MISSING)))
+            section[name] = value
+
     def _put(self, section: dict[str, Any], settings: Mapping[str, Any]) -> None:
+        note = self._before.append
         for key, value in settings.items():
-            name = key if key in section else _written(key, section)
+            name = key if key in section or key not in _OTHER else _written(key, section)
             before = section.get(name, _MISSING)
-            if type(value) is dict and type(before) is dict:
+            if type(value) is not dict:  # as nearly always
+                note((section, name, before))
+                section[name] = value
+            elif type(before) is dict:
                 self._put(before, value)
             else:
-                self._before.append((section, name, before))
-                section[name] = deepcopy(value) if type(value) is dict else value
+                note((section, name, before))
+                section[name] = deepcopy(value)
 
     def undo(self) -> None:
         """Put back what was there; what was changed in between goes with it."""
@@ -43,7 +77,8 @@ class Changed:
 
 def setting(name: str) -> Any:
     """Dask's setting ``name``, one outside of sections; None where there is none."""
-    return dask_config.config.get(_written(name, dask_config.config))
+    config = dask_config.config
+    return config.get(name if name in config else _written(name, config))
 
 
 def _written(name: str, section: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
 from ..engine.rungs import Rung
 from . import cupy_backend
-from .dask_settings import Changed, setting
+from .dask_settings import Changed, Plain, setting
 
 Settings: TypeAlias = dict[str, Any]  # by section
 
@@ -37,8 +37,17 @@ class Block(ContextDecorator):
 
     def __enter__(self) -> None:
         where = self._where
-        entered = _entered_rung(where) if rungs.is_name(where) else _entered_client(where)
-        self._entered.setdefault(get_ident(), []).append(entered)
+        if type(where) is str and where == "core":  # as small computations do each time
+            entered = Entered(where, _core())
+        elif rungs.is_name(where):
+            entered = _entered_rung(where)
+        else:
+            entered = _entered_client(where)
+        thread = get_ident()
+        if thread in self._entered:
+            self._entered[thread].append(entered)
+        else:
+            self._entered[thread] = [entered]
 
     def __exit__(self, *error: Any) -> None:
         self._entered[get_ident()].pop().leave(*error)
@@ -107,7 +116,7 @@ class Entered:
     __slots__ = ("_others", "_settings", "_token")
 
     def __init__(
-        self, where: Any, settings: tuple[Settings, ...], others: ExitStack | None = None
+        self, where: Any, settings: tuple[Settings, ...] | Plain, others: ExitStack | None = None
     ) -> None:
         self._others = others
         self._settings = Changed(settings)
@@ -144,8 +153,11 @@ def _entered_rung(where: str) -> Entered:
         return Entered(where, settings, stack.pop_all())
 
 
-def _core(rung: Rung) -> tuple[Settings, ...]:
-    return _SYNCHRONOUS, _plugins(), _by_tasks()
+def _core(_: Any = None) -> tuple[Settings, ...] | Plain:
+    plugins, tasks = _plugins(), _by_tasks()
+    if plugins is _UNCHANGED and tasks is _UNCHANGED:  # as nearly always
+        return _ONLY_SYNCHRONOUS
+    return _SYNCHRONOUS, plugins, tasks
 
 
 def _cores(rung: Rung) -> tuple[Settings, ...]:
@@ -163,7 +175,7 @@ def _gpus(rung: Rung) -> tuple[Settings, ...]:
     return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _BY_TASKS
 
 
-_SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...]]]] = {
+_SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...] | Plain]]] = {
     "core": _core,
     "cores": _cores,
     "gpu": _gpu,
@@ -173,6 +185,8 @@ _SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...]]]] = {
 
 _NUMPY: Final = {"array": {"backend": "numpy"}, "dataframe": {"backend": "pandas"}}
 _SYNCHRONOUS: Final = {"scheduler": "synchronous", **_NUMPY}
+_ONLY_SYNCHRONOUS: Final = Plain(_SYNCHRONOUS)
+_UNCHANGED: Final[Settings] = {}
 # How Dask moves data between chunks. Its other way, p2p, needs a distributed scheduler and NumPy.
 _BY_TASKS: Final = {
     "array": {"rechunk": {"method": "tasks"}},
@@ -182,14 +196,14 @@ _BY_TASKS: Final = {
 
 def _by_tasks() -> Settings:
     # With an active client Dask plans for p2p, whatever the scheduler.
-    return _BY_TASKS if rungs.active_client() is not None else {}
+    return _BY_TASKS if rungs.active_client() is not None else _UNCHANGED
 
 
 def _plugins(*ours: Any) -> Settings:
     """The array plugins of the user, and ``ours``."""
     theirs = setting("array_plugins")
     if not theirs:
-        return {"array_plugins": ours}
+        return {"array_plugins": ours} if ours else _UNCHANGED
     others = [one for one in theirs if one is not cupy_backend.plugin]
     return {"array_plugins": (*others, *ours)}
 

@@ -23,6 +23,7 @@ from .. import machine
 from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_address
 from ..results import room, values
+from .again import Met, flat_structure
 from .finished import Finishing, by_worker, finishing, results_of
 from .launch import FinishedLaunch, OneLaunch
 from .structure import SMALL, NotSmallError, Structure, is_long, structure_of, word
@@ -85,12 +86,13 @@ class OneCall(Caller):
 
     def run(self, slots: Slots, found: Structure, out: int) -> None:
         """Call the kernel for ``found``; what it makes goes to the address ``out``."""
-        buffers, parameters = self.buffers, self.parameters
+        buffers, data = self.buffers, found.data
         for k, number in slots.data:
-            leaf = found.data[number]
+            leaf = data[number]
             array: Any = leaf.source.buffer  # type: ignore[union-attr]
             address = address_of(array)
             buffers[k] = address + leaf.offset * array.itemsize if leaf.offset else address
+        parameters = self.parameters
         if slots.constants:
             for place, constant in zip(slots.constants, found.constants, strict=True):
                 parameters[place] = word(constant.value, constant.dtype)
@@ -105,6 +107,7 @@ class OneCall(Caller):
 
 
 _known: dict[Hashable, Reusable | bool] = {}  # True: constants count; False: left to the planner
+_met: Met[tuple[Reusable, bool]] = Met()  # and whether all axes are one line
 _lock = threading.Lock()
 
 
@@ -116,6 +119,18 @@ def value(root: Expr, rung: str = "core") -> Any:
     """
     if machine.free_memory() < WORKER_OVERHEAD + 8 * max(SMALL, math.prod(root.shape)):
         return None  # the planner says how much is missing
+    flat = flat_structure(root)
+    if flat is None:
+        return _by_structure(root, rung, None)
+    met = _met.get((targets()[0], flat.key))
+    if met is None:
+        return _by_structure(root, rung, flat)
+    ready, flat.line = met
+    return _computed(ready, flat, root) if flat.size <= ready.most[rung] else None
+
+
+def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:
+    """The value of ``root`` by a walk through it; the next time it is known by its ``flat`` key."""
     try:
         found = structure_of(root)
         if found.size > _most_of(found, rung):
@@ -125,6 +140,8 @@ def value(root: Expr, rung: str = "core") -> Any:
         return None
     if ready is None or found.size > ready.most[rung]:
         return None
+    if flat is not None and (ready.slots.constants is not None or not flat.constants):
+        _met.note((targets()[0], flat.key), (ready, found.line))
     return _computed(ready, found, root)
 
 

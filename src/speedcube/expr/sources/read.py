@@ -13,9 +13,9 @@ from .span import laid_out, spanned
 Shape: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Const:
-    """One value at every position."""
+    """One value at every position. Never changed; frozen it would take thrice as long to make."""
 
     value: bool | int | float
     dtype: str

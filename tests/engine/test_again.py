@@ -1,0 +1,89 @@
+"""Single operations that are met again are known by a few words, which tell apart what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.engine.small import again, known
+from speedcube.engine.small.again import Met, flat_structure
+from speedcube.kernel.llvm.simd import limited, targets
+
+X = np.random.default_rng(0).normal(size=(6, 8))
+Y = np.random.default_rng(1).normal(size=(6, 8))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_met() -> Iterator[None]:
+    known._met.clear()
+    yield
+    known._met.clear()
+
+
+def met() -> int:
+    return len(known._met._known)
+
+
+# Each differs from the one before it in one thing, which the key has to tell.
+DIFFERENT: dict[str, tuple[Callable[..., sc.Array], Callable[..., sc.Array]]] = {
+    "operation": (lambda x, y: x + y, lambda x, y: x - y),
+    "one array twice": (lambda x, y: x * y, lambda x, y: x * x),
+    "strides": (lambda x, y: x + y, lambda x, y: x + y[::-1]),
+    "broadcast": (lambda x, y: x + y, lambda x, y: x + y[:1]),
+    "dtype": (lambda x, y: x + y, lambda x, y: x + y.astype("f4").persist()),
+    "an array for a number": (lambda x, y: x + y, lambda x, y: x + 2.5),
+    "side": (lambda x, y: x - 2.5, lambda x, y: 2.5 - x),
+    "shape": (lambda x, y: x + y, lambda x, y: x[:3] + y[:3]),
+    "axis": (lambda x, y: x.sum(axis=0), lambda x, y: x.sum(axis=1)),
+    "reduction": (lambda x, y: x.max(axis=0), lambda x, y: x.min(axis=0)),
+    "of a map": (lambda x, y: x.max(), lambda x, y: abs(x).max()),
+    "freedom": (lambda x, y: x.var(axis=1), lambda x, y: x.var(axis=1, ddof=1)),
+    "kept axis": (lambda x, y: x.sum(axis=1), lambda x, y: x.sum(axis=1, keepdims=True)),
+    "result": (lambda x, y: x < y, lambda x, y: x + y),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_second_time_gives_the_values_of_what_was_asked(name: str) -> None:
+    for text in (*DIFFERENT[name], *DIFFERENT[name]):
+        for x, y in ((X, Y), (Y, X)):
+            ours = text(sc.asarray(x), sc.asarray(y)).compute(on="core")
+            theirs = np.asarray(text(sc.asarray(x), sc.asarray(y)).compute(on="cores:2"))
+            assert ours.tobytes() == theirs.tobytes()
+            assert ours.shape == theirs.shape
+
+
+def test_data_numbers_and_places_are_arguments() -> None:
+    for number, first in ((1.5, 0), (-0.0, 3), (np.inf, 5)):
+        x = np.random.default_rng(first).normal(size=40)
+        got = (sc.asarray(x)[first : first + 30] * number).compute(on="core")
+        assert np.array_equal(got, x[first : first + 30] * number, equal_nan=True)
+        assert np.array_equal(np.signbit(got), np.signbit(x[first : first + 30] * number))
+    assert met() == 1
+
+
+def test_a_kernel_of_another_target_is_another() -> None:
+    x = sc.asarray(X)
+    for target in targets():
+        with limited(target):
+            assert (x + 1.0).compute(on="core").tobytes() == (X + 1.0).tobytes()
+    assert met() == len(targets())
+
+
+def test_what_is_more_than_one_operation_is_walked_through() -> None:
+    x, y = sc.asarray(X), sc.asarray(Y)
+    for array in (x * y + 1.0, x + x, (x * 2 + y).sum(), x.sum(axis=0)[1:], sc.arange(5)):
+        assert flat_structure(array._expr) is None
+    assert flat_structure((x + y)._expr) is not None
+    assert flat_structure(x.sum(axis=0)._expr) is not None
+
+
+def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(again, "MOST", 3)
+    some: Met[int] = Met()
+    for k in range(9):
+        some.note(k, k)
+    assert [some.get(k) for k in (5, 6, 7, 8)] == [None, 6, 7, 8]
