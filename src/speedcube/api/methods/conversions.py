@@ -60,19 +60,18 @@ class Values:
         >>> sc.arange(6).reshape(2, 3).item(1, 2)
         5
         """
-        if not args:
+        place = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+        if not place:
             return self._item().item()
-        place = args[0] if len(args) == 1 else args
-        several = isinstance(place, tuple)
-        if several and len(place) != len(self._expr.shape):
+        if len(place) not in (1, len(self._expr.shape)):
             raise ParameterError(
                 f"item takes an index for each axis of {self._expr.shape}: {place}"
             )
         try:
-            chosen = [operator.index(one) for one in (place if several else (place,))]
+            chosen = [operator.index(one) for one in place]
         except TypeError as err:
             raise ParameterTypeError(f"item takes integers as places, not {place!r}") from err
-        return (self[tuple(chosen)] if several else self.reshape(-1)[chosen[0]])._item().item()
+        return (self if len(chosen) > 1 else self.reshape(-1))[tuple(chosen)]._item().item()
 
     def tolist(self) -> Any:
         """Compute the values as nested lists of Python scalars.
