@@ -42,6 +42,40 @@ class Namesakes:
         """
         return np.repeat(self, repeats, axis)  # type: ignore[call-overload]
 
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """The sums along the diagonals of matrices: `speedcube.trace` of this array.
+
+        Parameters
+        ----------
+        offset : int
+            Which diagonal; above the main one where it is positive.
+        axis1, axis2 : int
+            The axes of the matrices.
+        dtype : dtype, optional
+            Of the sums.
+        out : Array, optional
+            Takes the result.
+
+        Returns
+        -------
+        Array
+            Exact sums, rounded once.
+
+        Raises
+        ------
+        AxisError
+            For fewer axes than two; it is a ValueError.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.eye(3).trace().compute()
+        np.float64(3.0)
+        """
+        return np.trace(self, offset, axis1, axis2, dtype, out)  # type: ignore[call-overload]
+
     def dot(self, other: Any, /, out: Any = None) -> Any:
         """The dot product of this vector and another: `speedcube.dot`.
 

@@ -89,6 +89,48 @@ class Values:
         """
         return self.compute().tolist()
 
+    def tobytes(self, order: str = "C") -> bytes:
+        """Compute the values, as bytes.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}
+            Whether the last axis is the fastest, or the first.
+
+        Returns
+        -------
+        bytes
+            As NumPy's array of the values has them.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([65, 66], dtype="int8").tobytes()
+        b'AB'
+        """
+        return np.asarray(self.compute()).tobytes(order)  # type: ignore[arg-type]
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Compute the values, and write them into a file.
+
+        Parameters
+        ----------
+        fid : file, str or Path
+            An open file, or the name of one.
+        sep : str
+            What stands between texts of elements; their bytes are written without it.
+        format : str
+            How an element becomes a text.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.arange(3).tofile("numbers.txt", sep=" ")
+        >>> np.fromfile("numbers.txt", dtype=int, sep=" ")
+        array([0, 1, 2])
+        """
+        np.asarray(self.compute()).tofile(fid, sep, format)
+
     def view(self, dtype: Any = None) -> Any:
         """Compute the values, and see their bytes as numbers of another dtype.
 
