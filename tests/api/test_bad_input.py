@@ -320,7 +320,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "byte-plus-300": (lambda: BYTES + 300, errors.DTypeError, "300"),
     "byte-plus-minus-1": (lambda: BYTES + -1, errors.DTypeError, "-1"),
     "int-plus-2**70": (lambda: INTS + 2**70, errors.DTypeError, str(2**70)),
-    "full-300-of-bytes": (lambda: sc.full(3, 300, "uint8"), errors.ParameterError, "300"),
+    "full-300-of-bytes": (lambda: sc.full(3, 300, "uint8"), errors.RangeError, "300"),
     # Powers
     "power-of-bytes-300": (lambda: BYTES**300, errors.DTypeError, "300 does not fit"),
     "integer-to-the--1": (

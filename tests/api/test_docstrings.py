@@ -1,4 +1,4 @@
-"""Every public function has NumPy's signature, a numpydoc docstring, and an example that runs."""
+"""Every public function and method has NumPy's signature, a numpydoc docstring, and an example."""
 
 from __future__ import annotations
 
@@ -32,48 +32,93 @@ def functions() -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def documented() -> Iterator[tuple[str, Any]]:
-    yield from functions()
-    yield from ((name, getattr(sc, name)) for name in ("finfo", "iinfo"))
-    for name, value in vars(sc.Array).items():
+def methods(kind: type) -> Iterator[tuple[str, Any]]:
+    for name in dir(kind):
+        value = inspect.getattr_static(kind, name)
         if inspect.isfunction(value) and not name.startswith("_"):
-            yield f"Array.{name}", value
+            yield f"{kind.__name__}.{name}", value
 
 
-DOCUMENTED: Final = dict(documented())
+def of_random() -> Iterator[tuple[str, Any]]:
+    for name in sc.random.__all__:
+        value = getattr(sc.random, name)
+        if inspect.isfunction(value):
+            yield f"random.{name}", value
 
 
-def has_sections(value: Any) -> bool:
-    return "Examples\n" in inspect.getdoc(value) and ">>> " in value.__doc__
+DOCUMENTED: Final = dict(
+    (
+        *functions(),
+        *methods(sc.Array),
+        *of_random(),
+        *methods(sc.random.Generator),
+        *methods(sc.random.RandomState),
+    )
+)
+CLASSES: Final = {"finfo": sc.finfo, "iinfo": sc.iinfo, "vectorize": sc.vectorize}
 
 
-@pytest.mark.parametrize("name", [n for n, v in DOCUMENTED.items() if has_sections(v)])
+@pytest.mark.parametrize("name", [*DOCUMENTED, *CLASSES])
 def test_an_example_is_true(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (test,) = doctest.DocTestFinder(recurse=False).find(
-        DOCUMENTED[name], name, globs={"sc": sc, "np": np}
+        {**DOCUMENTED, **CLASSES}[name], name, globs={"sc": sc, "np": np}
     )
     result = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE).run(test)
     assert result.attempted > 0
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", [name for name, _ in functions()])
+@pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_docstring_has_numpydocs_sections(name: str) -> None:
-    text = inspect.getdoc(getattr(sc, name)) or ""
+    text = inspect.getdoc(DOCUMENTED[name]) or ""
     first, blank, *_ = text.splitlines()
     assert first.endswith((".", ":"))
     assert not blank
     wanted = ["Parameters", "Returns", "Examples"]
-    signature = inspect.signature(getattr(sc, name))
-    if not signature.parameters:
+    signature = inspect.signature(DOCUMENTED[name])
+    parameters = [one for one in signature.parameters if one != "self"]
+    if not parameters:
         wanted.remove("Parameters")
     if signature.return_annotation in (None, "None"):  # what is assigned to changes
         wanted.remove("Returns")
     for section in wanted:
         assert f"\n{section}\n{'-' * len(section)}\n" in text, section
-    for parameter in inspect.signature(getattr(sc, name)).parameters:
+    for parameter in parameters:
         assert parameter in text
+
+
+def test_properties_are_described() -> None:
+    for kind in (sc.Array, sc.random.Generator, sc.random.RandomState):
+        for name in dir(kind):
+            value = inspect.getattr_static(kind, name)
+            if isinstance(value, property) and not name.startswith("_"):
+                assert inspect.getdoc(value), name
+
+
+@pytest.mark.parametrize("name", [n for n, _ in methods(sc.Array) if hasattr(np.ndarray, n[6:])])
+def test_a_methods_parameters_are_those_of_numpys(name: str) -> None:
+    """In NumPy's order where NumPy names them; where it says ``*args`` ours may be named."""
+    ours = inspect.signature(DOCUMENTED[name]).parameters
+    numpys = inspect.signature(getattr(np.ndarray, name[6:])).parameters
+    starred = [one.name for one in numpys.values() if one.kind == one.VAR_POSITIONAL]
+    named = [one for one in numpys if one not in ("self", "kwargs", *starred)]
+    placed = [one for one in ours if one not in ("self", "shape")]
+    assert placed[: len(named)] == named or starred
+    given = [one.name for one in ours.values() if one.kind == one.VAR_POSITIONAL]
+    assert not given or name[6:] in ("item", "transpose", "reshape")
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, _ in methods(sc.random.Generator) if hasattr(np.random.Generator, n[10:])]
+)
+def test_a_distributions_parameters_are_those_of_numpys(name: str) -> None:
+    """NumPy's in NumPy's order; ``chunks``, and ``dtype`` of more of them, are ours."""
+    ours = list(inspect.signature(DOCUMENTED[name]).parameters)
+    numpys = list(inspect.signature(getattr(np.random.Generator, name[10:])).parameters)
+    kept = [one for one in ours if one in numpys]
+    assert kept == [one for one in numpys if one != "out" or "out" in ours]
+    assert set(ours) - set(numpys) <= {"dtype", "chunks"}
 
 
 @pytest.mark.parametrize("name", [n for n, _ in functions() if hasattr(np, n)])

@@ -277,3 +277,11 @@ def test_einops_is_given_our_backend(monkeypatch: pytest.MonkeyPatch) -> None:
         same(call(), wanted)
     assert backend.is_float_type(X)
     assert not backend.is_float_type(X > 1)
+
+
+def test_opt_einsum_plans_with_our_arrays_and_is_told_what_is_missing() -> None:
+    opt_einsum = pytest.importorskip("opt_einsum")
+    path, _ = opt_einsum.contract_path("ij,kj,k->i", X, X, X[:, 0])
+    assert path == opt_einsum.contract_path("ij,kj,k->i", N, N, N[:, 0])[0]
+    with pytest.raises(TypeError, match=r"x\.compute\(\)"):
+        opt_einsum.contract("ij,kj->ik", X, X)

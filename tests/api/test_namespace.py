@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -338,15 +339,23 @@ def test_what_is_put_round_is_numpys(mode: str, dtype: str) -> None:
                 )
 
 
-def test_a_function_pads_at_once_and_a_median_is_refused() -> None:
+def test_a_function_pads_at_once() -> None:
     def tens(vector: Any, widths: Any, axis: int, kwargs: Any) -> None:
         vector[: widths[0]] = 10 * (axis + 1)
         vector[vector.size - widths[1] :] = kwargs["last"]
 
     x = np.arange(6).reshape(2, 3)
     same(sc.pad(sc.asarray(x), 1, tens, last=5), np.pad(x, 1, tens, last=5))
-    with pytest.raises(errors.UnsupportedError, match=r"no mode 'median' yet.*sorted"):
-        sc.pad(x, 1, "median")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pad_puts_medians_round_an_array(dtype: str) -> None:
+    x = np.array([[3, 1, 2, 9], [4, 7, 1, 1], [0, 5, 5, 1]]).astype(dtype)
+    for lengths in (None, 1, 2, ((2, 3), (1, 4))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = np.pad(x, ((1, 2), (0, 3)), "median", stat_length=lengths)
+        same(np.pad(sc.asarray(x), ((1, 2), (0, 3)), "median", stat_length=lengths), wanted)
 
 
 # Random arrays -----------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     # Things that are no numbers
     "full of an array": (
         lambda: sc.full(3, np.ones(2)),
-        ParameterError,
-        "full takes one value, not an array of shape (2,); see broadcast_to",
+        ShapeError,
+        "cannot broadcast shape (2,) to (3,)",
     ),
     "full of text": (lambda: sc.full(3, "a", "float64"), DTypeError, "'str32' is not supported"),
     "full of a complex": (lambda: sc.full(3, 1j, "float64"), DTypeError, "'complex128' is not"),

@@ -108,7 +108,8 @@ def test_functions_are_functions_of_the_module() -> None:
         function = getattr(sc.random, name)
         assert inspect.isfunction(function)
         assert (function.__module__, function.__qualname__) == ("speedcube.random", name)
-        assert function.__doc__ == getattr(RandomState, name).__doc__
+        own = getattr(RandomState, name).__doc__
+        assert function.__doc__.partition("Examples")[0] == own.partition("Examples")[0]
         assert "self" not in inspect.signature(function).parameters
         assert pickle.loads(pickle.dumps(function)) is function
     method = RandomState.normal

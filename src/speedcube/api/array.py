@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
 from ..engine.compute import Plans
 from ..errors import DTypeError
 from ..expr import build
@@ -35,10 +34,11 @@ from .methods.places import Places
 from .methods.powers import check_powers
 from .methods.repr import html, summary
 from .missing.messages import missing_method
+from .namesakes import Namesakes
 from .stored import leaf_of
 
 
-class Array(Operators, Values, Places, Collection):
+class Array(Operators, Values, Places, Namesakes, Collection):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
@@ -63,14 +63,17 @@ class Array(Operators, Values, Places, Collection):
 
     @property
     def shape(self) -> Shape:
+        """The sizes of the axes."""
         return self._expr.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """What its elements are: NumPy's dtype."""
         return np.dtype(self._expr.dtype)
 
     @property
     def ndim(self) -> int:
+        """Number of axes."""
         return len(self.shape)
 
     @property
@@ -98,6 +101,7 @@ class Array(Operators, Values, Places, Collection):
 
     @property
     def numblocks(self) -> tuple[int, ...]:
+        """How many chunks `chunks` has along each axis."""
         return tuple(map(len, self.chunks))
 
     def __repr__(self) -> str:
@@ -159,26 +163,7 @@ class Array(Operators, Values, Places, Collection):
     __array_namespace__ = standard.namespace
     __dlpack__, __dlpack_device__ = standard.dlpack, standard.dlpack_device
 
-    def astype(
-        self,
-        dtype: Any,
-        order: str = "K",
-        casting: Any = "unsafe",
-        subok: bool = True,
-        copy: bool = True,
-    ) -> Array:
-        """Convert the elements to another dtype: `speedcube.astype`, with NumPy's keywords.
-
-        ``order`` and ``subok`` decide nothing here; ``copy=False`` gives the array itself where it
-        has the dtype. `DTypeError`, a TypeError, where ``casting`` does not allow it.
-        """
-        name = dtypes.check(dtype)
-        if not dtypes.castable(self.dtype, name, casting):
-            raise DTypeError(f"{self.dtype} cannot become {name} with casting={casting!r}")
-        if not copy and name == self._expr.dtype:
-            return self
-        return self._view(build.cast(self._expr, name), self._grid)
-
+    astype = rounding.astype
     round = rounding.round
     clip = rounding.clip
 
@@ -198,20 +183,22 @@ class Array(Operators, Values, Places, Collection):
     argmin = reductions.argmin
     argmax = reductions.argmax
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> Array:
-        """The `speedcube.repeat` of this array."""
-        several: Array = np.repeat(self, repeats, axis)  # type: ignore[assignment]
-        return several
-
-    def dot(self, other: Any) -> Array:
-        """The `speedcube.dot` of this vector and ``other``."""
-        product: Array = np.dot(self, other)
-        return product
-
     # Dask -----------------------------------------------------------------------------------
 
     def to_dask_array(self) -> Any:
-        """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels."""
+        """A Dask array on the grid `chunks`: one task a chunk, each computed by our kernels.
+
+        Returns
+        -------
+        dask.array.Array
+            Of the same shape and dtype.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.ones((4, 6), chunks=(2, 3)).to_dask_array().chunks
+        ((2, 2), (3, 3))
+        """
         return to_dask_array(self, self.chunks)
 
     def _rebuilt(self, expr: Expr, gpu: bool = False) -> Array:

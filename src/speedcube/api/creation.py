@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, ParameterTypeError, RangeError
 from ..expr import build
 from ..expr.nodes import Leaf, Position, Shape, const
-from .array import Array
+from .array import Array, array_of
 from .devices import checked_device, checked_like, checked_order
+from .shapes import broadcast_to
 
 
 def made(name: str, order: Any, device: Any, like: Any = None) -> bool:
@@ -37,7 +39,7 @@ def full(
     ----------
     shape : int or tuple of int
         The sizes.
-    fill_value : number
+    fill_value : number, or array that broadcasts to the shape
         The value.
     dtype : dtype, optional
         That of the value where it is left out.
@@ -69,16 +71,17 @@ def full(
     gpu = made("full", order, device, like)
     scalar = np.asarray(fill_value)
     if scalar.shape:
-        raise ParameterError(
-            f"full takes one value, not an array of shape {scalar.shape}; see broadcast_to"
-        )
+        kind = scalar.dtype if dtype is None else dtype
+        spread = broadcast_to(array_of(fill_value).astype(kind), build.check_shape(shape))
+        return Array(spread._expr, gpu=gpu, hint=chunks)
     if dtype is None or (scalar.dtype.kind not in "biuf" and not isinstance(fill_value, int)):
         dtypes.check(scalar.dtype)
     name = dtypes.check(scalar.dtype if dtype is None else dtype)
     if dtypes.is_integer(name):
         limits = np.iinfo(name)
         if not limits.min <= fill_value <= limits.max:
-            raise ParameterError(f"{fill_value} does not fit {name} ({limits.min}..{limits.max})")
+            message = f"{fill_value} does not fit {name} ({limits.min}..{limits.max})"
+            raise (RangeError if isinstance(fill_value, int) else ParameterError)(message)
     value = scalar.astype(name).item()
     return Array(const(value, name, build.check_shape(shape)), gpu=gpu, hint=chunks)
 
@@ -216,3 +219,18 @@ def coordinate(shape: Shape, axis: int) -> Array:
     """The index along ``axis``, int64."""
     strides = tuple(int(k == axis) for k in range(len(shape)))
     return Array(Leaf(Position(), shape, 0, strides))
+
+
+def number_of(value: Any) -> Any:
+    """``value``, an array without axes too, as a number."""
+    if isinstance(value, Array) and not value.shape:
+        return value.compute()
+    return value[()] if isinstance(value, np.ndarray) and not value.shape else value
+
+
+def check_finite(name: str, *values: Any) -> None:
+    """Refuse what is no finite number, for the function ``name``."""
+    for one in values:
+        number = isinstance(one, (int, float, np.integer, np.floating, np.bool))
+        if not number or not math.isfinite(one):
+            raise ParameterTypeError(f"{name} takes finite numbers, not {one!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import dtypes
@@ -265,7 +265,7 @@ def _of_axes(array: Array, ndim: int) -> Array:
 
 
 def _arrays(name: str, arrays: Any) -> list[Array]:
-    if not isinstance(arrays, Iterable):
+    if isinstance(arrays, Iterator) or not isinstance(arrays, Iterable):
         raise ParameterTypeError(f"{name} takes a list of arrays, not {arrays!r}")
     return [array_of(one) for one in arrays]
 

@@ -55,15 +55,22 @@ def _function(method: Callable[..., Array]) -> Callable[..., Array]:
     taken = "\n".join(_KEYWORDS[one.name] for one in others)
     kind = "Lazy, of running values." if name[:3] == "cum" else "Lazy, without the folded axes."
     call, _, value = _EXAMPLES[name].partition(" -> ")
-    text = (
-        f"{inspect.getdoc(method)}\n\nParameters\n----------\na : array_like\n    Any shape.\n"
-        f"{taken}\n\nReturns\n-------\nArray\n    {kind}\n\n"
-        "Raises\n------\nAxisError\n    For an axis that `a` has not, or one given twice.\n\n"
-        "Examples\n--------\n>>> import speedcube as sc\n"
-        f">>> sc.{name}({call}).compute()\n{value}\n"
-    )
+    operand, _, axis = call.partition(", axis=")
+    of_method = f"sc.asarray({operand}).{name}({axis and f'axis={axis}'})"
+    about = inspect.getdoc(method)
+
+    def text(parameters: str, example: str) -> str:
+        return (
+            f"{about}\n\nParameters\n----------\n{parameters}{taken}\n\n"
+            f"Returns\n-------\nArray\n    {kind}\n\n"
+            "Raises\n------\nAxisError\n    For an axis that it has not, or one given twice.\n\n"
+            "Examples\n--------\n>>> import speedcube as sc\n"
+            f">>> {example}.compute()\n{value}\n"
+        )
+
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
+    function.__doc__ = text("a : array_like\n    Any shape.\n", f"sc.{name}({call})")
+    method.__doc__ = text("", of_method)
     return function
 
 

@@ -18,6 +18,7 @@ from . import (
     sources,
     vectors,
 )
+from .documents import described
 from .seeds import StreamV1, seed_sequence
 
 
@@ -112,6 +113,11 @@ class Generator:
     multivariate_normal = vectors.multivariate_normal
 
 
+for _name, _method in vars(Generator).items():
+    if _name[0] != "_" and callable(_method):
+        _method.__doc__ = described(_name, _method)
+
+
 @overload
 def default_rng(seed: BitGenerator) -> CupyGenerator: ...
 @overload
@@ -120,6 +126,27 @@ def default_rng(seed: Any = None) -> Any:
     """A `Generator`; without a seed one is drawn from the system and shown by ``repr``.
 
     (Plain Dask code on a GPU comes here too, with its bit generator: see interop/cupy_backend.py.)
+
+    Parameters
+    ----------
+    seed : int, sequence of ints, SeedSequence, RandomState or Generator, optional
+        Integers are 0 or more; a Generator is given back, a RandomState's stream shared.
+
+    Returns
+    -------
+    Generator
+        The same numbers for the same seed, on every machine.
+
+    Raises
+    ------
+    ParameterError
+        For a seed below 0; it is a ValueError.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.random.default_rng(7).random(2).compute()
+    array([0.25573559, 0.03816162])
     """
     if isinstance(seed, Generator):
         return seed

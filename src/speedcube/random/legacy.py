@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ..api.array import Array
 from ..errors import MissingError, UnsupportedError
+from .documents import OF_MODULE, OF_STATE, described
 from .generator import Generator
 from .seeds import Seed, StreamV1
 
@@ -149,6 +150,9 @@ def _inherited(name: str) -> Callable[..., Any]:
 
 for _name in _methods(Generator):
     setattr(RandomState, _name, _inherited(_name))
+for _name, _method in vars(RandomState).items():
+    if _name[0] != "_" and callable(_method):
+        _method.__doc__ = described(_name, _method, OF_STATE)
 
 METHODS: Final = tuple(_methods(RandomState))
 
@@ -168,6 +172,7 @@ def _function(name: str) -> Callable[..., Any]:
     forward.__qualname__ = name
     forward.__module__ = __package__
     forward.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    forward.__doc__ = described(name, forward, OF_MODULE)
     return forward
 
 

@@ -110,7 +110,29 @@ def permutation_key(draws: Draws) -> tuple[int, int]:
 def inverse_permutation(order: Array) -> Array:
     """Where each number went: the array ``q`` with ``q[order] == arange(n)``.
 
-    ``order`` is what ``Generator.permutation(n)`` gave, whole; the result is as lazy as it.
+    The result is as lazy as the permutation.
+
+    Parameters
+    ----------
+    order : Array
+        What ``Generator.permutation(n)`` gave, whole.
+
+    Returns
+    -------
+    Array
+        int64, n numbers.
+
+    Raises
+    ------
+    ParameterError
+        For any other array; it is a ValueError.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> places = sc.random.default_rng(7).permutation(5)
+    >>> sc.random.inverse_permutation(places)[places].compute()
+    array([0, 1, 2, 3, 4])
     """
     expr = order._expr if isinstance(order, Array) else None
     if not (isinstance(expr, Map) and expr.op == "permuted" and len(expr.shape) == 1):

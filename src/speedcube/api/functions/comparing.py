@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError
+from ...errors import ParameterError, ShapeError, SpeedcubeError
 from ...expr import views
 from ...expr.nodes import const
 from ..array import Array, array_of, elementwise
@@ -78,6 +78,15 @@ def allclose(
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
+def _readable(value: Any) -> bool:
+    """Whether ``value`` is an array of numbers: texts and the like equal nothing, as in NumPy."""
+    try:
+        array_of(value)
+    except SpeedcubeError:
+        return False
+    return True
+
+
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     """Whether two arrays have one shape and equal elements: lazy, as `allclose` is.
 
@@ -99,6 +108,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     >>> bool(sc.array_equal([1, 2], [1, 2]))
     True
     """
+    if not (_readable(a1) and _readable(a2)):
+        return Array(const(False, "bool"))
     x, y = array_of(a1), array_of(a2)
     if x.shape != y.shape:
         return Array(const(False, "bool"))
@@ -125,6 +136,8 @@ def array_equiv(a1: Any, a2: Any) -> Array:
     >>> bool(sc.array_equiv([1, 2], [[1, 2], [1, 2]]))
     True
     """
+    if not (_readable(a1) and _readable(a2)):
+        return Array(const(False, "bool"))
     x, y = array_of(a1), array_of(a2)
     try:
         views.broadcast_shapes(x.shape, y.shape)

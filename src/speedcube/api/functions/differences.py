@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...errors import AxisError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
@@ -97,12 +99,24 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """
     line = array_of(ary).reshape(-1)
     steps = line[1:] - line[:-1]
-    ends = [
-        None if one is None else array_of(one).reshape(-1).astype(line.dtype)
-        for one in (to_begin, to_end)
-    ]
-    parts = [one for one in (ends[0], steps, ends[1]) if one is not None]
+    begin, end = (
+        _end(word, one, line) for word, one in (("to_begin", to_begin), ("to_end", to_end))
+    )
+    parts = [one for one in (begin, steps, end) if one is not None]
     return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _end(word: str, values: Any, line: Array) -> Array | None:
+    """What `ediff1d` puts at an end of its differences, in the dtype of ``line``."""
+    if values is None:
+        return None
+    known = array_of(values).reshape(-1)
+    if not np.can_cast(known.dtype, line.dtype, "same_kind"):
+        raise DTypeError(
+            f"ediff1d: {word} is {known.dtype}, which the rule same_kind does not cast to "
+            f"{line.dtype}"
+        )
+    return known.astype(line.dtype)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:

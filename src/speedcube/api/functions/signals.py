@@ -19,6 +19,7 @@ from .differences import along, diff
 from .floats import either, is_of_floats, together
 
 _MODES: Final = ("full", "same", "valid")
+_NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
 
 
 _UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
@@ -103,6 +104,7 @@ def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
 
 def _slid(long: Array, short: Array, mode: str) -> Array:
     """The sums of products of ``short`` and as many elements of ``long`` as it slides along it."""
+    mode = _NUMBERED.get(mode, mode) if isinstance(mode, int) else mode
     if mode not in _MODES:
         raise ParameterError(f"mode is 'full', 'same' or 'valid', not {mode!r}")
     count = len(short)

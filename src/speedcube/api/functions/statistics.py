@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError, ParameterZeroError, ShapeError
+from ...errors import ParameterError, ParameterTypeError, ParameterZeroError, ShapeError
 from ...expr import build
 from ...expr.nodes import Stored
 from ..array import Array, array_of, elementwise
@@ -114,7 +114,7 @@ def _weights(array: Array, weights: Any, axis: Any) -> Array:
     if weight.shape == array.shape:
         return weight
     if axis is None:
-        raise ShapeError(
+        raise ParameterTypeError(
             f"weights of shape {weight.shape} for an array of shape {array.shape} need axis="
         )
     listed = axis if isinstance(axis, tuple) else (axis,)

@@ -87,7 +87,7 @@ class Selection(Array):
             return super().ndim
         return self._values.ndim - self._mask.array.ndim + 1
 
-    def astype(
+    def astype(  # type: ignore[override]
         self,
         dtype: Any,
         order: str = "K",
@@ -97,7 +97,8 @@ class Selection(Array):
     ) -> Array:
         """Elements converted to ``dtype``."""
         if not self.selecting:
-            return super().astype(dtype, order, casting, subok, copy)
+            same: Array = super().astype(dtype, order, casting, subok, copy)  # type: ignore[misc]
+            return same
         return Selection(self._values.astype(dtype, order, casting, subok, copy), self._mask)
 
     sum, any, all = map(_of_what_is_chosen, ("sum", "any", "all"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, UnsupportedError
+from ...errors import ParameterError, ParameterTypeError, UnsupportedError
 from ...expr.nodes import Expr
 
 
@@ -21,6 +21,13 @@ class Values:
         """The values."""
         raise NotImplementedError
 
+    def __getitem__(self, item: Any) -> Any:
+        raise NotImplementedError
+
+    def reshape(self, *shape: Any) -> Any:
+        """The same elements in another shape."""
+        raise NotImplementedError
+
     def _item(self) -> Any:
         shape = self._expr.shape
         if not shape:
@@ -29,16 +36,120 @@ class Values:
             raise TypeError(f"only arrays of one element can become a scalar; shape {shape}")
         return np.asarray(self.compute()).reshape(())[()]
 
-    def item(self) -> Any:
-        """The one element as a Python scalar."""
-        return self._item().item()
+    def item(self, *args: Any) -> Any:
+        """Compute one element, as a Python scalar.
+
+        Parameters
+        ----------
+        *args : int, or a tuple of ints, or none
+            Its place in C order, or an index for each axis; none for the only element.
+
+        Returns
+        -------
+        bool, int or float
+            The element.
+
+        Raises
+        ------
+        TypeError
+            Without a place, where there is not one element.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.arange(6).reshape(2, 3).item(1, 2)
+        5
+        """
+        place = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+        if not place:
+            return self._item().item()
+        if len(place) not in (1, len(self._expr.shape)):
+            raise ParameterError(
+                f"item takes an index for each axis of {self._expr.shape}: {place}"
+            )
+        try:
+            chosen = [operator.index(one) for one in place]
+        except TypeError as err:
+            raise ParameterTypeError(f"item takes integers as places, not {place!r}") from err
+        return (self if len(chosen) > 1 else self.reshape(-1))[tuple(chosen)]._item().item()
 
     def tolist(self) -> Any:
-        """The values as nested lists of Python scalars; a scalar for 0-d."""
+        """Compute the values as nested lists of Python scalars.
+
+        Returns
+        -------
+        list, or a scalar
+            A scalar where there are no axes.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.arange(4).reshape(2, 2).tolist()
+        [[0, 1], [2, 3]]
+        """
         return self.compute().tolist()
 
+    def tobytes(self, order: str = "C") -> bytes:
+        """Compute the values, as bytes.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}
+            Whether the last axis is the fastest, or the first.
+
+        Returns
+        -------
+        bytes
+            As NumPy's array of the values has them.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([65, 66], dtype="int8").tobytes()
+        b'AB'
+        """
+        return np.asarray(self.compute()).tobytes(order)  # type: ignore[arg-type]
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Compute the values, and write them into a file.
+
+        Parameters
+        ----------
+        fid : file, str or Path
+            An open file, or the name of one.
+        sep : str
+            What stands between texts of elements; their bytes are written without it.
+        format : str
+            How an element becomes a text.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.arange(3).tofile("numbers.txt", sep=" ")
+        >>> np.fromfile("numbers.txt", dtype=int, sep=" ")
+        array([0, 1, 2])
+        """
+        np.asarray(self.compute()).tofile(fid, sep, format)
+
     def view(self, dtype: Any = None) -> Any:
-        """The bytes of the values as numbers of another ``dtype``: computed now, NumPy's array."""
+        """Compute the values, and see their bytes as numbers of another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            Of the numbers.
+
+        Returns
+        -------
+        numpy.ndarray
+            Memory of NumPy's, no lazy array.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.ones(1).view("int64")
+        array([4607182418800017408])
+        """
         values = np.asarray(self.compute())
         return values.view() if dtype is None else values.view(dtype)
 

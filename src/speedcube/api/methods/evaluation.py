@@ -30,20 +30,45 @@ def compute(
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> Any:
-    """The values: a NumPy array, a NumPy scalar for 0-d; ``to="cupy"`` leaves them on the GPU.
+    """Compute the values.
 
-    What stays there may still be made, in the order of CuPy's current stream.
+    Without `on` and `scheduler`: on the innermost `speedcube.on`, an active Client, Dask's
+    configured scheduler, or the rung predicted to be fastest.
 
-    ``on`` names the rung (``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...);
-    ``scheduler`` is Dask's word for it. Without either: the innermost `speedcube.on`, an
-    active Client, Dask's configured scheduler, or the rung predicted to be fastest.
+    Parameters
+    ----------
+    on : str, Client or rung, optional
+        Which rung: ``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...
+    scheduler : optional
+        Dask's word for `on`.
+    to : {"numpy", "cupy"}
+        Where they are to lie: ``"cupy"`` leaves them on the GPU, and they may still be made there,
+        in the order of CuPy's current stream.
+    num_workers : int, optional
+        Dask's word for the threads of the rung ``cores``; other rungs go without.
+    worker_timeout : float or str, optional
+        Seconds that a computation on a cluster waits for a worker that gives no sign of life (60;
+        Dask's setting ``speedcube.worker-timeout``); then others do its part.
+    optimize_graph : bool
+        Dask's; it changes nothing: the graph is made as it should be.
+    **unknown : None
+        Refused.
 
-    ``num_workers`` is Dask's word for the threads of the rung ``cores``; other rungs go
-    without. ``worker_timeout`` is how many seconds a computation on a Dask cluster waits for a
-    worker that gives no sign of life before others do its part (60; Dask's setting
-    ``speedcube.worker-timeout``). ``optimize_graph`` is taken because Dask's collections take
-    it, and changes nothing: the graph is made as it should be. `UnsupportedError` for any other
-    keyword.
+    Returns
+    -------
+    numpy.ndarray, a NumPy scalar or cupy.ndarray
+        A scalar where there are no axes.
+
+    Raises
+    ------
+    UnsupportedError
+        For any other keyword.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.arange(3).compute(on="core")
+    array([0, 1, 2])
     """
     if unknown:
         check_keywords(
@@ -68,7 +93,37 @@ def persist(
 ) -> A:
     """The same array with its values in memory (on the GPU, on a GPU rung).
 
-    Where, and what the keywords mean: as in `compute`.
+    Parameters
+    ----------
+    on : str, Client or rung, optional
+        Which rung: ``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...
+    scheduler : optional
+        Dask's word for `on`.
+    num_workers : int, optional
+        Dask's word for the threads of the rung ``cores``; other rungs go without.
+    worker_timeout : float or str, optional
+        Seconds that a computation on a cluster waits for a worker that gives no sign of life (60;
+        Dask's setting ``speedcube.worker-timeout``); then others do its part.
+    optimize_graph : bool
+        Dask's; it changes nothing: the graph is made as it should be.
+    **unknown : None
+        Refused.
+
+    Returns
+    -------
+    Array
+        Lazy still, of values that are known.
+
+    Raises
+    ------
+    UnsupportedError
+        For any other keyword.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.arange(3).persist().sum().compute()
+    np.int64(3)
     """
     check_keywords("persist", unknown, f"on, scheduler, {_OTHERS}")
     to = engine.ResultMemory.OF_RUNG
@@ -88,7 +143,32 @@ def plan(
 ) -> Plan:
     """What `compute` would do, before it does anything: rung, stages, tasks, tiles, bytes.
 
-    ``together``: others that `speedcube.compute` is given with this one.
+    Parameters
+    ----------
+    on : str, Client or rung, optional
+        Which rung: ``"core"``, ``"cores:2"``, ``"gpus"``, a Dask Client ...
+    scheduler : optional
+        Dask's word for `on`.
+    num_workers : int, optional
+        Dask's word for the threads of the rung ``cores``; other rungs go without.
+    together : sequence of Array
+        Others that `speedcube.compute` is given with this one.
+
+    Returns
+    -------
+    Plan
+        Its ``repr`` is a table.
+
+    Raises
+    ------
+    ParameterError
+        For others that are no arrays of ours.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.arange(3).plan(on="core").rung
+    'core'
     """
     where = _where(self, on, scheduler, num_workers)
     if not together:
@@ -104,14 +184,42 @@ def plan(
 def explain(self: Lazy) -> Explanation:
     """Which law covers each step of the computation, and how; nothing is computed.
 
-    ``.covered`` says whether every step has the same bits on every rung; ``.steps`` are the
-    rows that ``repr`` shows. What is not covered: a Dask array, which Dask computes.
+    What is not covered: a Dask array, which Dask computes.
+
+    Returns
+    -------
+    Explanation
+        ``.covered`` says whether every step has the same bits on every rung; ``.steps`` are the
+        rows that ``repr`` shows.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.arange(3).sum().explain().covered
+    True
     """
     return explanation(self._expr)
 
 
 def source(self: Lazy, target: str = "cpu") -> str:
-    """The generated kernel: LLVM IR (``"cpu"``), CUDA C (``"cuda"``) or the IR (``"ir"``)."""
+    """The generated kernel.
+
+    Parameters
+    ----------
+    target : {"cpu", "cuda", "ir"}
+        LLVM IR, CUDA C, or the IR.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.arange(3).sum().source("cuda").count("__global__") > 0
+    True
+    """
     return engine.source_of(self._expr, target)
 
 

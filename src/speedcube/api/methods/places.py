@@ -15,57 +15,143 @@ class Places:
     __slots__ = ()
 
     def take(
-        self, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
+        self, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
     ) -> Any:
-        """`speedcube.take` of this array."""
+        """Elements at indices along an axis: `speedcube.take` of this array.
+
+        Parameters
+        ----------
+        indices : array_like of ints
+            Which; negative ones count from the end.
+        axis : int, optional
+            Along which axis; None: of all elements in C order.
+        out : Array, optional
+            Takes the result.
+        mode : {"raise", "wrap", "clip"}
+            What becomes of indices out of range.
+
+        Returns
+        -------
+        Array
+            `axis` replaced by the axes of `indices`.
+
+        Raises
+        ------
+        BoundsError
+            For an index out of range; it is an IndexError.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([10, 20, 30]).take([2, 0]).compute()
+        array([30, 10])
+        """
         return FUNCTIONS["take"](self, indices, axis, out, mode)
 
     def nonzero(self) -> Any:
-        """`speedcube.nonzero` of this array."""
+        """Where elements are not zero: `speedcube.nonzero` of this array.
+
+        Returns
+        -------
+        tuple of Array
+            int64, one for each axis.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([[0, 5], [6, 0]]).nonzero()[1].compute()
+        array([1, 0])
+        """
         return FUNCTIONS["nonzero"](self)
 
-    def compress(self, condition: Any, axis: int | None = None) -> Any:
-        """`speedcube.compress` of this array."""
-        return FUNCTIONS["compress"](condition, self, axis)
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Slices where a condition holds: `speedcube.compress` of this array.
 
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
-        """`speedcube.choose` by this array."""
+        Parameters
+        ----------
+        condition : array_like of bool
+            One axis.
+        axis : int, optional
+            Along which axis; None: of all elements in C order.
+        out : Array, optional
+            Takes the result.
+
+        Returns
+        -------
+        Array
+            The slices, in their order.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([1, 2, 3]).compress([True, False, True]).compute()
+        array([1, 3])
+        """
+        return FUNCTIONS["compress"](condition, self, axis, out)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Elements of the arrays that this one numbers: `speedcube.choose`.
+
+        Parameters
+        ----------
+        choices : sequence of array_like
+            Which to choose from.
+        out : Array, optional
+            Takes the result.
+        mode : {"raise", "wrap", "clip"}
+            What becomes of numbers out of range.
+
+        Returns
+        -------
+        Array
+            Of the shape of all together.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> sc.asarray([1, 0]).choose([[1, 2], [10, 20]]).compute()
+        array([10,  2])
+        """
         return FUNCTIONS["choose"](self, choices, out, mode)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        """`speedcube.put` into this array."""
+        """Assign to places in C order: `speedcube.put` into this array.
+
+        Parameters
+        ----------
+        indices : array_like of ints
+            The places.
+        values : array_like
+            Repeated where there are fewer.
+        mode : {"raise", "wrap", "clip"}
+            What becomes of places out of range.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> x = sc.zeros(3)
+        >>> x.put([0, 2], [1.0, 2.0])
+        >>> x.compute()
+        array([1., 0., 2.])
+        """
         FUNCTIONS["put"](self, indices, values, mode)
 
-    def sort(
-        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> None:
-        """Be sorted from now on: `speedcube.sort` of this array."""
-        self[...] = FUNCTIONS["sort"](self, axis, kind, order, stable=stable)
-
-    def argsort(
-        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> Any:
-        """`speedcube.argsort` of this array."""
-        return FUNCTIONS["argsort"](self, axis, kind, order, stable=stable)
-
-    def partition(
-        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
-    ) -> None:
-        """Be partitioned from now on: `speedcube.partition` of this array."""
-        self[...] = FUNCTIONS["partition"](self, kth, axis, kind, order)
-
-    def argpartition(
-        self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
-    ) -> Any:
-        """`speedcube.argpartition` of this array."""
-        return FUNCTIONS["argpartition"](self, kth, axis, kind, order)
-
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
-        """`speedcube.searchsorted` in this array."""
-        return FUNCTIONS["searchsorted"](self, v, side, sorter)
-
     def fill(self, value: Any) -> None:
-        """``value`` for every element from now on."""
+        """Give every element one value from now on.
+
+        Parameters
+        ----------
+        value : number
+            The value, cast as NumPy casts.
+
+        Examples
+        --------
+        >>> import speedcube as sc
+        >>> x = sc.zeros(2)
+        >>> x.fill(7)
+        >>> x.compute()
+        array([7., 7.])
+        """
         self[...] = value
 
     def __setitem__(self, item: Any, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""`Array`'s `round` and `clip`."""
+"""`Array`'s `astype`, `round` and `clip`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,80 @@ from .keywords import put
 from .lazy import A
 
 
+def astype(
+    self: A,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> A:
+    """Convert the elements to another dtype: `speedcube.astype`, with NumPy's keywords.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The other one.
+    order : {"C", "F", "A", "K"}
+        NumPy's word for the layout in memory; it decides nothing here.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
+        Which conversions are allowed.
+    subok : bool
+        NumPy's; it changes nothing here.
+    copy : bool
+        False gives the array itself where it has the dtype.
+
+    Returns
+    -------
+    Array
+        Of the same shape.
+
+    Raises
+    ------
+    DTypeError
+        Where `casting` does not allow it; it is a TypeError.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.asarray([1.5, -2.5]).astype("int64").compute()
+    array([ 1, -2])
+    """
+    name = dtypes.check(dtype)
+    if not dtypes.castable(self._expr.dtype, name, casting):
+        raise DTypeError(f"{self._expr.dtype} cannot become {name} with casting={casting!r}")
+    if not copy and name == self._expr.dtype:
+        return self
+    return self._view(build.cast(self._expr, name), self._grid)
+
+
 def round(self: A, decimals: int = 0, out: Any = None) -> A:
-    """To the nearest number of so many decimals, ties to even; below 0 in front of the point.
+    """To the nearest number of so many decimals, ties to even: `speedcube.round`.
 
     As NumPy does: multiplied by a power of ten, rounded to a whole number, and divided by it.
+
+    Parameters
+    ----------
+    decimals : int
+        Places behind the point; below 0, in front of it.
+    out : Array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+        Of the same dtype; float16 of bool.
+
+    Raises
+    ------
+    ParameterTypeError
+        Where `decimals` is no integer; it is a TypeError.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.asarray([0.125, 2.5]).round(1).compute()
+    array([0.1, 2.5])
     """
     try:
         places = operator.index(decimals)
@@ -42,9 +112,27 @@ def round(self: A, decimals: int = 0, out: Any = None) -> A:
 
 
 def clip(self: A, min: Any = None, max: Any = None, out: Any = None) -> A:
-    """Elements held between ``min`` and ``max``.
+    """Elements held between ``min`` and ``max``: `speedcube.clip`.
 
     Python integers beyond what the dtype holds limit nothing on their side.
+
+    Parameters
+    ----------
+    min, max : array_like, optional
+        The limits, which broadcast; NaN in one gives NaN.
+    out : Array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+        Of the dtype that they have together.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.asarray([-3, 1, 7]).clip(0, 5).compute()
+    array([0, 1, 5])
     """
     dtype = self._expr.dtype
     if dtypes.is_integer(dtype):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...errors import AxisError, ParameterError, ShapeError
+from ...errors import AxisError, ParameterError, ParameterTypeError, ShapeError
 from ...expr import build, views
 from ...expr.nodes import Expr, Leaf, Stored, c_strides
 from ...interop import chunks as grids
@@ -75,6 +75,8 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
     array([[0, 2, 4],
            [1, 3, 5]])
     """
+    if not shape:
+        raise ParameterTypeError("reshape takes a shape; that of no axes is ()")
     wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
     listed = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
     new = build.infer_shape(listed, math.prod(self._expr.shape))

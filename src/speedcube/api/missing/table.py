@@ -64,7 +64,7 @@ LATER: Final[dict[str, str]] = {
 METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
         base byteswap ctypes data flags flat getfield setfield setflags strides""",
-    "values are computed first: x.compute()": "dump dumps tobytes tofile tolist",
+    "values are computed first: x.compute()": "dump dumps",
     "arrays keep their size: see speedcube.resize": "resize",
     "it is Dask's: x.to_dask_array()": """
         blocks map_blocks map_overlap npartitions partitions store to_delayed to_hdf5

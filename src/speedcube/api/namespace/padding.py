@@ -21,6 +21,7 @@ _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "linear_ramp": ("end_values",),
     "maximum": ("stat_length",),
     "mean": ("stat_length",),
+    "median": ("stat_length",),
     "minimum": ("stat_length",),
     "reflect": ("reflect_type",),
     "symmetric": ("reflect_type",),
@@ -39,8 +40,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         How many elements go before and behind each axis.
     mode : str or callable
         ``"constant"``, ``"edge"``, ``"wrap"``, ``"reflect"``, ``"symmetric"``, ``"linear_ramp"``,
-        ``"maximum"``, ``"mean"`` (exact, rounded once), ``"minimum"`` or ``"empty"`` (zeros).
-        A function is called by NumPy with each line of the values, which are computed at once.
+        ``"maximum"``, ``"mean"`` (exact, rounded once), ``"median"``, ``"minimum"`` or ``"empty"``
+        (zeros). A function is called by NumPy with each line of the values, which are computed at
+        once.
     **kwargs : optional
         ``constant_values``, ``end_values``, ``stat_length`` and ``reflect_type``, as NumPy has
         them.
@@ -81,11 +83,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
 
 
 def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
-    if mode == "median":
-        raise UnsupportedError(
-            "pad has no mode 'median' yet, for which lines are sorted: take 'mean', or compute it "
-            "first (x.compute())"
-        )
     if mode not in _KEYWORDS:
         raise ParameterError(f"pad has no mode {mode!r}: it takes {', '.join(_KEYWORDS)}")
     for name, value in kwargs.items():

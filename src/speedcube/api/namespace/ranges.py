@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError, ParameterTypeError
+from ...errors import DTypeError, ParameterError, ParameterZeroError
 from ...expr import build
 from ..array import Array, array_of, elementwise
-from ..creation import coordinate, full, made
+from ..creation import check_finite, coordinate, full, made, number_of
 from ..elementwise import floor, where
 from .axes import moveaxis
 from .broadcasting import broadcast_arrays
@@ -60,10 +60,10 @@ def arange(
     """
     gpu = made("arange", "C", device, like)
     given = (0, start_or_stop, step) if stop is None else (start_or_stop, stop, step)
-    start, stop, step = map(_number, given)
+    start, stop, step = map(number_of, given)
     if step == 0:
-        raise ParameterError("step must not be 0")
-    _finite("arange", start, stop, step)
+        raise ParameterZeroError("step must not be 0")
+    check_finite("arange", start, stop, step)
     if dtype is None and {type(start), type(stop), type(step)} != {int}:
         dtype = np.result_type(np.int64, *(np.asarray(v).dtype for v in (start, stop, step)))
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
@@ -71,6 +71,8 @@ def arange(
     count = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
     index = coordinate(build.check_shape(count), 0)
     name = dtypes.check(dtype or "int64")
+    if name == "bool" and count > 2:
+        raise DTypeError(f"arange of bool has two numbers at most, not {count}")
     if count and dtypes.is_integer(name):
         _holds(name, start, start + step * (count - 1))
     if whole and dtypes.is_integer(name):  # on the way it may wrap, which the end undoes
@@ -78,13 +80,6 @@ def arange(
     else:
         numbers = index.astype("float64") * float(step) + float(start)
     return Array(numbers.astype(name)._expr, gpu=gpu, hint=chunks)
-
-
-def _number(value: Any) -> Any:
-    """``value``, an array without axes too, as a number."""
-    if isinstance(value, Array) and not value.shape:
-        return value.compute()
-    return value[()] if isinstance(value, np.ndarray) and not value.shape else value
 
 
 def _holds(dtype: str, first: float, last: float) -> None:
@@ -100,13 +95,6 @@ def _holds(dtype: str, first: float, last: float) -> None:
 def _wrapped(value: float) -> int:
     """``value`` modulo 2**64, as an int64."""
     return (int(value) + 2**63) % 2**64 - 2**63
-
-
-def _finite(name: str, *values: Any) -> None:
-    for one in values:
-        number = isinstance(one, (int, float, np.integer, np.floating, np.bool))
-        if not number or not math.isfinite(one):
-            raise ParameterTypeError(f"{name} takes finite numbers, not {one!r}")
 
 
 def linspace(
@@ -158,27 +146,33 @@ def linspace(
     """
     gpu = made("linspace", "C", device)
     (count,) = build.check_shape(num)
-    spaces = count - 1 if endpoint else count
-    start, stop = _number(start), _number(stop)
+    start, stop = number_of(start), number_of(stop)
     if np.ndim(start) or np.ndim(stop):
         values, step = _between(array_of(start), array_of(stop), count, endpoint)
+        kind = values.dtype
     else:
-        _finite("linspace", start, stop)
-        kind = np.result_type(*(np.asarray(v).dtype for v in (start, stop)), 0.0)
-        dtype = kind if dtype is None else dtype
-        start, stop = float(start), float(stop)
-        step = (stop - start) / spaces if spaces > 0 else math.nan
-        index = coordinate((count,), 0)
-        values = index.astype("float64") * step + start
-        if endpoint and count > 1:
-            values = where(index == count - 1, stop, values)
-        elif count == 1:
-            values = full((1,), start)
-    name = dtypes.check(values.dtype if dtype is None else dtype)
+        values, step, kind = _of_numbers(start, stop, count, endpoint)
+    name = dtypes.check(kind if dtype is None else dtype)
     values = floor(values) if dtypes.is_integer(name) else values
     grid = Array(values.astype(name)._expr, gpu=gpu or values._gpu, hint=chunks)
     grid = moveaxis(grid, 0, axis) if axis else grid
     return (grid, step) if retstep else grid
+
+
+def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Array, Any, Any]:
+    """`linspace` of two numbers, the distance, and NumPy's dtype."""
+    check_finite("linspace", start, stop)
+    kind = np.result_type(*(np.asarray(v).dtype for v in (start, stop)), 0.0)
+    start, stop = np.float64(start), np.float64(stop)
+    spaces = count - 1 if endpoint else count
+    step = (stop - start) / spaces if spaces > 0 else np.float64(math.nan)
+    index = coordinate((count,), 0)
+    values = index.astype("float64") * float(step) + float(start)
+    if endpoint and count > 1:
+        values = where(index == count - 1, float(stop), values)
+    elif count == 1:
+        values = full((1,), float(start))
+    return values, step, kind
 
 
 def _between(start: Array, stop: Array, count: int, endpoint: bool) -> tuple[Array, Any]:

@@ -18,7 +18,8 @@ Pair: TypeAlias = tuple[Any, Any]
 # What stands before and behind an axis: from the array, the axis, the widths and the values.
 _Sides: TypeAlias = Callable[[Array, int, tuple[int, int], Pair], tuple[Array, Array]]
 
-STATISTICS: Final = ("maximum", "mean", "minimum")
+STATISTICS: Final = ("maximum", "mean", "median", "minimum")
+_FRACTIONS: Final = ("mean", "median")  # which integers round
 
 
 def by_axes(x: Array, pads: Sequence[tuple[int, int]], values: Any, sides: _Sides) -> Array:
@@ -46,14 +47,16 @@ def _wide(x: Array, axis: int, width: int) -> Array:
 
 
 def statistic(mode: str) -> _Sides:
-    """The sides of the modes maximum, mean and minimum: one value for each line."""
+    """The sides of the modes maximum, mean, median and minimum: one value for each line."""
     name = {"maximum": "max", "minimum": "min"}.get(mode, mode)
 
     def value(part: Array, axis: int, dtype: Any) -> Array:
-        if not part.shape[axis] and mode != "mean":
+        if not part.shape[axis] and mode not in _FRACTIONS:
             raise ParameterError(f"pad: stat_length of 0 yields no {mode}")
-        result = getattr(part, name)(axis=axis, keepdims=True)
-        return (rint(result) if mode == "mean" and dtype.kind in "iu" else result).astype(dtype)
+        result = getattr(np, name)(part, axis=axis, keepdims=True)  # ours, by NumPy's protocol
+        whole = mode in _FRACTIONS and dtype.kind in "iu"
+        values: Array = (rint(result) if whole else result).astype(dtype)
+        return values
 
     def sides(x: Array, axis: int, widths: tuple[int, int], pair: Pair) -> tuple[Array, Array]:
         extent = x.shape[axis]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ParameterTypeError, ShapeError
+from ...errors import ParameterError, ParameterTypeError, ParameterZeroError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
 
@@ -45,7 +45,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     ends = _cuts(indices_or_sections)
     if isinstance(ends, int):
         if ends <= 0:
-            raise ParameterError(f"there must be one piece or more, not {ends}")
+            raise (ParameterError if ends else ParameterZeroError)(
+                f"there must be one piece or more, not {ends}"
+            )
         size, rest = divmod(extent, ends)
         ends = [j * size + min(j, rest) for j in range(1, ends)]
     before = (slice(None),) * k

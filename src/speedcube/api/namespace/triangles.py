@@ -51,7 +51,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
            [1, 1, 0]])
     """
     checked_like("tri", like)
-    return _below(N, N if M is None else M, k).astype(float if dtype is None else dtype)
+    rows = max(build.check_integer("N", N), 0)
+    columns = rows if M is None else max(build.check_integer("M", M), 0)
+    return _below(rows, columns, k).astype(float if dtype is None else dtype)
 
 
 def tril(m: Any, k: int = 0) -> Array:

@@ -1,0 +1,88 @@
+"""`Array`'s methods that NumPy's arrays have in more forms than one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.errors import SpeedcubeError
+
+VALUES = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("args", [(5,), (-1,), (1, 2), ((1, 2),), (-1, -1), ((1,),)])
+def test_item_takes_places(args: tuple[object, ...]) -> None:
+    item = sc.asarray(VALUES).item(*args)
+    assert type(item) is float
+    assert item == VALUES.item(*args)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("args", [(), (12,), (0, 4), (0, 0, 0), ("a",), (1.5,)])
+def test_item_refuses_what_numpy_refuses(args: tuple[object, ...]) -> None:
+    with pytest.raises(Exception) as numpys:  # noqa: PT011
+        VALUES.item(*args)  # type: ignore[call-overload]
+    kinds = (numpys.type, TypeError) if not args else (numpys.type,)
+    with pytest.raises(kinds) as ours:
+        sc.asarray(VALUES).item(*args)
+    assert not args or isinstance(ours.value, SpeedcubeError)
+
+
+def test_values_are_written_as_numpy_writes_them(tmp_path: Path) -> None:
+    x = sc.asarray(VALUES)
+    assert x.tobytes() == VALUES.tobytes()
+    assert x.tobytes("F") == VALUES.tobytes("F")
+    x.tofile(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == VALUES.tobytes()
+
+
+def test_no_shape_is_no_shape() -> None:
+    with pytest.raises(TypeError, match="takes a shape"):
+        sc.zeros(1).reshape()
+
+
+def test_the_trace_is_a_method_too() -> None:
+    assert sc.asarray(VALUES).trace(1).item() == VALUES.trace(1)
+
+
+def test_what_python_makes_of_fill_values() -> None:
+    assert sc.full((2, 2), [1, 2]).tolist() == [[1, 2], [1, 2]]
+    assert sc.full((2, 2), sc.arange(2), dtype="float32").dtype == np.float32
+    for ask in (
+        lambda: sc.full(3, 300, "uint8"),
+        lambda: np.full_like(sc.zeros(3, "uint8"), -1),
+        lambda: np.insert(sc.zeros(3, "uint8"), 0, [1, 300]),
+    ):
+        with pytest.raises(OverflowError, match=r"does not fit uint8|out of bounds for uint8"):
+            ask()
+
+
+def test_no_step_and_no_piece_divide_by_zero() -> None:
+    for ask in (lambda: sc.arange(0, 1, 0), lambda: sc.split(VALUES, 0)):
+        with pytest.raises(ZeroDivisionError):
+            ask()
+    with pytest.raises(TypeError, match="two numbers at most"):
+        sc.arange(3, dtype=bool)
+    assert sc.arange(2, dtype=bool).tolist() == [False, True]
+
+
+def test_text_equals_no_array() -> None:
+    assert not sc.array_equal(VALUES, "a")
+    assert not sc.array_equiv([1, 2], ["a", "b"])
+
+
+def test_ends_of_differences_are_cast_as_numpy_casts() -> None:
+    small = np.array([250, 3, 7], "uint8")
+    with pytest.raises(TypeError, match="same_kind"):
+        sc.ediff1d(small, to_begin=-1)
+    assert sc.ediff1d(small, to_begin=small[:1]).tolist() == [250, 9, 4]
+
+
+def test_compress_and_dot_fill_out() -> None:
+    x, chosen, product = sc.arange(4), sc.zeros(2, dtype=int), sc.zeros((), dtype=int)
+    assert x.compress([1, 0, 0, 1], out=chosen) is chosen
+    assert x.dot(x, product) is product
+    assert chosen.tolist() == [0, 3]
+    assert product.item() == 14
