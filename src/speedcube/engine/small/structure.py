@@ -162,7 +162,10 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         nodes.append(entry)
         return number
 
-    visit(inner)
+    try:
+        visit(inner)
+    finally:
+        del visit  # it refers to itself: the sources would live until the garbage is collected
     found = Structure((), inner, size, source, line, data, constants, random, operations)
     over: Key = None
     if source is not None:

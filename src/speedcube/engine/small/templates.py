@@ -113,6 +113,7 @@ def _prepared(
         return done[id(node)]
 
     root, source = visit(found.root), found.source
+    del visit  # it refers to itself: the sources would live until the garbage is collected
     if source is not None:
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
