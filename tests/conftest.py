@@ -54,10 +54,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Set which examples are drawn, where kernels are kept, and that drawn numbers are not.
+    """Set which examples are drawn, and where kernels are kept; drawn numbers are not.
 
-    Tests compare what rungs draw: each draws its own. Hypothesis is told the seed when its own hook runs, after this. Kernels of this session go to a
-    directory of its own, gone at its end; workers share it.
+    Tests compare what rungs draw: each draws its own. Hypothesis is told the seed when its own hook
+    runs, after this. Kernels of this session go to a directory of its own, gone at its end; workers
+    share it.
     """
     settings.load_profile("drawn" if draws_anew(config) else "ordinary")
     if draws_anew(config) and config.getoption(SEED) is None:
