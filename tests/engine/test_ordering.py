@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -202,3 +203,22 @@ def test_very_long_lines_are_not_sorted_by_digits(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(radix, "BY_DIGITS", 10_000)
     assert not radix.has_digits(LINES["normals"])
     _same(sc.argsort(LINES["NaN"]).compute(on="core"), np.argsort(LINES["NaN"], kind="stable"))
+
+
+def test_a_kernel_lives_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two threads that load one at the same time, the cache keeps one."""
+    compiled = radix.compiled
+
+    class Loaded:
+        def __init__(self, step: Any) -> None:
+            own, alive = compiled(step), weakref.ref(self)
+
+            def run(*addresses: int) -> None:
+                assert alive() is not None
+                own.function(*addresses)
+
+            self.function = run
+
+    monkeypatch.setattr(radix, "compiled", Loaded)
+    x = LINES["normals"]
+    np.testing.assert_array_equal(radix.places(x), np.argsort(x, kind="stable"))

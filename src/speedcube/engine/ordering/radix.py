@@ -79,4 +79,5 @@ def _run(step: Radix, size: int, shift: int, values: Array, counts: Array, out: 
     words = np.zeros(WORDS, np.int64)
     words[COUNT], words[SHIFT] = size, shift
     state, to = counts.ctypes.data, out.ctypes.data
-    compiled(step).function(words.ctypes.data, address_of(values), state, state, to)
+    kernel = compiled(step)  # its code lives as long as this does
+    kernel.function(words.ctypes.data, address_of(values), state, state, to)
