@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import dask
 import numpy as np
 
 import speedcube as sc
@@ -30,6 +31,7 @@ def nanoseconds(array: sc.Array, size: int = SIZE) -> float:
 
 def costs() -> Iterator[tuple[str, float]]:
     """Each constant by name, in its unit."""
+    dask.config.set({"speedcube.keep-drawn": 0})  # each run draws
     places, rng = sc.arange(SIZE) * 1.0, sc.random.default_rng(1)
     stored = sc.asarray(np.random.default_rng(1).random(SIZE))
     nothing = nanoseconds(places.max())

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import dask
 import numpy as np
 
 import speedcube as sc
@@ -74,6 +75,7 @@ def compared(name: str, repeats: int) -> dict[str, float]:
 
 def generated(repeats: int, count: int = 100_000_000) -> dict[str, float]:
     """The median of normals that are drawn, beside their sum."""
+    dask.config.set({"speedcube.keep-drawn": 0})
     x = sc.random.default_rng(1).normal(size=count)
     runs = [(seconds(lambda: sc.median(x)), seconds(x.sum)) for _ in range(repeats)]
     median, total = (min(one) for one in zip(*runs, strict=True))

@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 
 import speedcube as sc
@@ -33,6 +34,7 @@ def cases(size: int, on: str) -> dict[str, tuple[list[Callable[[], sc.Array]], A
         import cupy
 
         f8, f4 = cupy.asarray(f8), cupy.asarray(f4)
+    dask.config.set({"speedcube.keep-drawn": 0})  # each run draws
     x, y, g = sc.asarray(f8), sc.asarray(f4), sc.random.default_rng(1).normal(size=size)
 
     def five(a: sc.Array) -> list[Callable[[], sc.Array]]:

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
+from speedcube.engine.known import drawn
 from speedcube.engine.machine import gpu_count
 
 # An ordinary run draws the same examples every time, whoever ran what before. With `-m slow`, or
@@ -52,14 +54,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Set which examples are drawn, and where kernels are kept.
+    """Set which examples are drawn, and where kernels are kept; drawn numbers are not.
 
-    Hypothesis is told the seed when its own hook runs, after this. Kernels of this session go to a
-    directory of its own, gone at its end; workers share it.
+    Tests compare what rungs draw: each draws its own. Hypothesis is told the seed when its own hook
+    runs, after this. Kernels of this session go to a directory of its own, gone at its end; workers
+    share it.
     """
     settings.load_profile("drawn" if draws_anew(config) else "ordinary")
     if draws_anew(config) and config.getoption(SEED) is None:
         setattr(config.option, SEED, str(secrets.randbits(32)))  # workers are given our options
+    dask.config.set({drawn.SETTING: 0})
     if not hasattr(config, "workerinput"):
         directory = tempfile.mkdtemp(prefix="speedcube-kernels-")
         _OWN_CACHE.append(directory)

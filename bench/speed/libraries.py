@@ -106,6 +106,7 @@ def collected(compute: Callable[..., Any]) -> Callable[[Callable[[], Any]], Any]
 def ours(rung: str) -> Library:
     """speedcube on ``rung``; on a GPU its results stay there, as CuPy's do."""
     names, on_gpu = Names("speedcube"), rung.startswith("gpu")
+    dask.config.set({"speedcube.keep-drawn": 0})  # a row that draws draws in each run
     together = getattr(sc, "compute", dask.compute)
 
     def run(text: Callable[[], Any]) -> Any:

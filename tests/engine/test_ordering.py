@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.ordering import keys, selecting
+from speedcube.engine.ordering import keys, radix, selecting, sorting
 from speedcube.expr.interpret import interpret
 from speedcube.kernel.lower.reference import draw
 
@@ -133,3 +134,93 @@ def test_what_is_drawn_and_selected_takes_no_memory() -> None:
     assert sc.histogram(x, 100, (-5, 5))[0].plan().peak_bytes < 2**30
     with pytest.raises(sc.errors.MemoryLimitError):
         sc.sort(sc.random.default_rng(1).normal(size=10**13)).plan()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, x in LINES.items() if x.dtype.name in radix.DTYPES]
+)
+@pytest.mark.parametrize("dtype", ["", "float32", "int32", "uint32"])
+def test_digits_sort_as_numpy_does(name: str, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        x = np.array(LINES[name][:9000], dtype or LINES[name].dtype)
+    assert radix.has_digits(x)
+    wanted = np.argsort(x, kind="stable")
+    np.testing.assert_array_equal(radix.places(x), wanted)
+    np.testing.assert_array_equal(
+        sorting._places(x[::2].repeat(2)), np.argsort(x[::2].repeat(2), kind="stable")
+    )
+    values = x.copy()
+    radix.sort(values)
+    np.testing.assert_array_equal(values, np.sort(x))
+
+
+def test_digits_leave_numpys_nan_last() -> None:
+    x = np.frombuffer(np.arange(9000).astype("uint64") + np.uint64(0xFFF8 << 48), "float64").copy()
+    x[1::2] = np.inf
+    x[::4] = -np.inf
+    for dtype in ("float64", "float32"):
+        own = x.astype(dtype)
+        radix.sort(own)
+        assert np.isinf(own[:6750]).all()
+        rest = own[6750:]
+        assert (
+            rest.view(f"uint{8 * own.itemsize}")
+            == np.full(1, np.nan, dtype).view(f"uint{8 * own.itemsize}")
+        ).all()
+
+
+@pytest.mark.parametrize("by_digits", [True, False])
+@pytest.mark.parametrize(
+    "name", ["normals", "NaN", "zeros of both signs", "wide integers", "float32"]
+)
+def test_both_ways_of_sorting_give_the_same_bits(
+    name: str, by_digits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which one is taken depends on the processor."""
+    x = LINES[name]
+    asked: list[int] = []
+    sort = radix.sort
+
+    def counted(line: Any) -> None:
+        asked.append(len(line))
+        sort(line)
+
+    monkeypatch.setattr(radix, "sorts_values", lambda: by_digits)
+    monkeypatch.setattr(radix, "sort", counted)
+    for on in ("core", "cores:2"):
+        _same(sc.sort(x).compute(on=on), np.sort(x, kind="stable"))
+        table = x[: SIZE // 10 * 10].reshape(10, -1)
+        _same(sc.sort(table, axis=1).compute(on=on), np.sort(table, axis=1, kind="stable"))
+        _same(sc.argsort(x).compute(on=on), np.argsort(x, kind="stable"))
+    assert bool(asked) == by_digits
+
+
+def test_where_numpys_sort_is_slow_is_asked_once() -> None:
+    assert radix.sorts_values() in (True, False)
+    assert radix.sorts_values() is radix.sorts_values()
+
+
+def test_very_long_lines_are_not_sorted_by_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their keys would take as much memory as four copies."""
+    monkeypatch.setattr(radix, "BY_DIGITS", 10_000)
+    assert not radix.has_digits(LINES["normals"])
+    _same(sc.argsort(LINES["NaN"]).compute(on="core"), np.argsort(LINES["NaN"], kind="stable"))
+
+
+def test_a_kernel_lives_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two threads that load one at the same time, the cache keeps one."""
+    compiled = radix.compiled
+
+    class Loaded:
+        def __init__(self, step: Any) -> None:
+            own, alive = compiled(step), weakref.ref(self)
+
+            def run(*addresses: int) -> None:
+                assert alive() is not None
+                own.function(*addresses)
+
+            self.function = run
+
+    monkeypatch.setattr(radix, "compiled", Loaded)
+    x = LINES["normals"]
+    np.testing.assert_array_equal(radix.places(x), np.argsort(x, kind="stable"))

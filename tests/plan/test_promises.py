@@ -91,6 +91,8 @@ def now(key):
 def measured(text):
     made = eval(text)
     first, *others = made if isinstance(made, list) else [made]
+    if "again" in sys.argv:
+        sc.compute(first, *others, on=rung)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     plan = first.plan(on=rung, together=others)
@@ -108,29 +110,54 @@ for name, text in json.loads(sys.stdin.read()).items():
 """
 
 
+# Their second computation keeps what is drawn.
+KEPT = {
+    "sum": "rng.normal(size=12 * M).sum()",
+    "columns": "(lambda u, v: (u**2 + v**2).mean(axis=0))"
+    "(rng.normal(size=(20, M // 4)), rng.random((20, M // 4)))",
+    "itself": "rng.normal(size=8 * M)",
+    "gammas": "rng.gamma(2.5, size=6 * M).std()",
+    "permutation": "rng.permutation(6 * M)[::-1].cumsum()",
+    "too much": "rng.normal(size=140 * M).max()",
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rung", ["core", "cores:2"])
 def test_forty_programs_stay_below_their_promise(rung: str) -> None:
+    rows = _rows(PROGRAMS, rung)
+    assert len(rows) >= 40
+    seen = sum(grown > 1 << 25 for grown, *_ in rows)
+    assert seen > 30, "a peak that is not seen proves nothing"
 
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rung", ["core", "cores:2"])
+def test_what_keeps_drawn_numbers_promises_them(rung: str) -> None:
+    rows = _rows(KEPT, rung, "again")
+    assert sum(grown > 1 << 25 for grown, *_ in rows) == len(KEPT) - 1
+
+
+def _rows(programs: dict[str, str], rung: str, *more: str) -> list[tuple[int, int, str]]:
+    """Bytes by which each program grew, those that were promised, and its name."""
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, rung],
+        [sys.executable, "-c", _MEASURE, rung, *more],
         # Freed blocks go back to the system at once: what was left would hide what comes next.
         env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
-        input=json.dumps(PROGRAMS),
+        input=json.dumps(programs),
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
-    assert [name for *_, name in rows] == list(PROGRAMS)
-    assert len(rows) >= 40
-    more = [
-        f"{name}: promised {bytes_text(int(promised))}, grew by {bytes_text(int(grown))}"
+    lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    rows = [(int(grown), int(promised), name) for grown, promised, name in lines]
+    assert [name for *_, name in rows] == list(programs)
+    above = [
+        f"{name}: promised {bytes_text(promised)}, grew by {bytes_text(grown)}"
         for grown, promised, name in rows
-        if int(grown) > int(promised)
+        if grown > promised
     ]
-    assert not more
-    seen = sum(int(grown) > 1 << 25 for grown, *_ in rows)
-    assert seen > 30, "a peak that is not seen proves nothing"
+    assert not above
+    return rows

@@ -66,11 +66,26 @@ def plan_for(
     """The plan of ``root``, or of several together, on the rung that would run it."""
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
-    reading = drawn.reading_kept(roots) if rung.kind in _KEEPS else roots
-    if reading is not roots:
-        reason = f"{rung.reason}; drawn: kept, {drawn.held():,} bytes"
-        return _planned(reading, replace(rung, reason=reason), None), rung
+    if rung.kind in _KEEPS:
+        plan = _plan_with_kept(roots, rung)
+        if plan is not None:
+            return plan, rung
     return _planned(roots, rung, known), rung
+
+
+def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
+    """The plan of ``roots`` with drawn numbers that are kept, or will be; None without any."""
+    reading = drawn.foreseen(roots)
+    if reading.roots is roots:
+        return None
+    parts = [f"kept, {reading.held:,} bytes"] * bool(reading.held)
+    parts += [f"to be kept, {reading.new:,} bytes"] * bool(reading.new)
+    reason = f"{rung.reason}; drawn: {' and '.join(parts)}"
+    try:
+        plan = _planned(reading.roots, replace(rung, reason=reason), None)
+    except MemoryLimitError:
+        return None  # what is kept is given back then
+    return replace(plan, peak_bytes=plan.peak_bytes + reading.new)
 
 
 def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
@@ -152,7 +167,7 @@ def _read_again(
     if reading is not roots:
         try:
             return _values(reading, rung, to)
-        except MemoryLimitError:
+        except MemoryError:
             reading = ()
             drawn.drop()
     return _values(roots, rung, to, known)

@@ -10,12 +10,21 @@ from .. import dtypes
 from ..expr.through.node import Through
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
+BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
 BLOCK_BYTES: Final = 1 << 21  # of lines that a thread holds at a time, but one line at least
 
 
 def _argsort(source: Through, threads: int) -> int:
     each = dtypes.itemsize(source.arg.dtype)
-    return source.count * (2 * each + 8)  # the elements, those of a thread, and their places
+    entries = min(source.count, threads * BY_DIGITS) * 4 * each  # keys with places, twice
+    # The elements, those of a thread, and their places.
+    return source.count * (2 * each + 8) + entries
+
+
+def _sort(source: Through, threads: int) -> int:
+    each = dtypes.itemsize(source.dtype)
+    keys = min(source.count, threads * BY_DIGITS) * each
+    return source.count * (each + 1) + keys
 
 
 def _select(source: Through, threads: int) -> int:
@@ -28,7 +37,7 @@ def _select(source: Through, threads: int) -> int:
 
 
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
-    "sort": lambda source, threads: source.count * (dtypes.itemsize(source.dtype) + 1),
+    "sort": _sort,
     "argsort": _argsort,
     "order_statistics": _select,
     "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,

@@ -3,62 +3,68 @@
 Random numbers need no memory, so each computation draws its own. Where ``x`` is drawn before a loop
 that computes with it, that is several times the work of reading them. Up to as many bytes as
 Dask's setting ``speedcube.keep-drawn`` says, the values of a source are kept from the second
-computation that reads most of it until the source dies. They are the same bits.
+computation that reads most of it until the source dies, or until memory is scarce. They are the
+same bits. A plan counts them: `foreseen` is what the next computation will do.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import dask
+import numpy as np
 from dask.utils import parse_bytes
 
-from ... import dtypes
 from ...errors import ParameterError
-from ...expr.graph import below, is_short, memories
-from ...expr.nodes import Expr, Leaf, Map, Node, Piecewise, Random, Stored
+from ...expr.graph import below, is_short
+from ...expr.nodes import Expr, Leaf, Stored
 from .. import machine
+from .spans import Drawing, Span, reading, spans_of
 
 SETTING: Final = "speedcube.keep-drawn"
-DEFAULT: Final = 0
+DEFAULT: Final = "1 GiB"
 SHARE: Final = 16  # of the free memory, one part at most
 LEAST: Final = 1 << 20  # numbers: fewer are drawn in a millisecond
-_MOST_NODES: Final = 1 << 10  # of a program: to look through it costs little beside its run
-# Those that take at least three times as long to draw as to read.
-_DEAR: Final = frozenset(("normal", "exponential"))
+_MOST_NODES: Final = 1 << 8  # of a program: to look through it costs little beside its run
 
 
 @dataclass(eq=False)
 class Drawn:
     """What is known of a source: how many computations read it, and its values where kept."""
 
-    source: weakref.ref[Random]
+    source: weakref.ref[Drawing]
     uses: int = 0
     first: int = 0  # position of the first value
     stored: Stored | None = None
+    coming: int = 0  # bytes that a computation draws now
 
     @property
     def nbytes(self) -> int:
-        return 0 if self.stored is None else int(self.stored.buffer.nbytes)
+        return self.coming if self.stored is None else int(self.stored.buffer.nbytes)
 
-
-@dataclass
-class Span:
-    """The positions of ``source`` that a program reads, from ``low`` to ``high``."""
-
-    source: Random
-    low: int
-    high: int
-    reads: int
+    def has(self, span: Span) -> bool:
+        """Whether all of ``span`` is kept."""
+        if self.stored is None:
+            return False
+        return self.first <= span.low and span.high <= self.first + self.stored.buffer.size
 
 
 _known: Final[dict[int, Drawn]] = {}
 _lock = threading.RLock()  # a source may die while it is held
+
+
+@dataclass(frozen=True)
+class Reading:
+    """``roots`` that read what is kept: ``held`` bytes, and ``new`` ones that are drawn for it."""
+
+    roots: Sequence[Expr]
+    held: int = 0
+    new: int = 0
 
 
 def limit() -> int:
@@ -81,45 +87,70 @@ def held() -> int:
         return sum(one.nbytes for one in _known.values())
 
 
+@contextmanager
+def drawing_again() -> Iterator[None]:
+    """Each computation inside draws its own, as one that is timed or compared has to."""
+    with dask.config.set({SETTING: 0}):
+        yield
+
+
 def drop() -> None:
     """Keep nothing; what is read again is drawn again."""
     with _lock:
         _known.clear()
 
 
-def reading_kept(roots: Sequence[Expr]) -> Sequence[Expr]:
-    """``roots`` that read what is kept; themselves where nothing is."""
-    if not any(one.stored for one in tuple(_known.values())) or not _is_short(roots):
-        return roots
+def foreseen(roots: Sequence[Expr]) -> Reading:
+    """``roots`` as `keeping_drawn` would make them now; what it would draw is not there yet."""
+    if not _known or not _is_short(roots):
+        return Reading(roots)
     nodes = below(*roots)
-    return _reading(roots, nodes, {id(span.source): span for span in _spans(nodes)})
+    spans, room = spans_of(nodes), limit()
+    if held() > room:
+        return Reading(roots)
+    kept, new, old = {}, 0, 0
+    for span in spans:
+        one = _known.get(id(span.source))
+        if one is None:
+            continue
+        if one.stored is not None and one.has(span):
+            kept[id(span.source)] = one.stored, one.first
+            old += one.nbytes
+        elif one.uses and _fits(one, span, room - new):
+            # Pages that nobody writes to are not there.
+            kept[id(span.source)] = _empty(span), span.low
+            new += span.nbytes
+    return Reading(reading(roots, nodes, kept), old, new)
 
 
 def keeping_drawn(
     roots: Sequence[Expr], draw: Callable[[Sequence[Expr]], list[Any]]
 ) -> Sequence[Expr]:
     """``roots`` as the next computation: what it is the second to read is kept, by ``draw``."""
-    room = limit()
-    if not room or not _is_short(roots):
+    if not _is_short(roots):
         return roots
     nodes = below(*roots)
-    spans = _spans(nodes)
+    spans = spans_of(nodes)
+    room = limit() if spans else 0
+    if held() > room:
+        drop()  # memory is scarce, or less is allowed now
+    if not room:
+        return roots
+    kept = {}
     for span in spans:
         one = _seen(span.source)
-        one.uses += 1
-        size = span.high - span.low
-        fits = held() + size * dtypes.itemsize(span.source.dtype) <= room
-        if one.uses > 1 and one.stored is None and size >= LEAST and fits:
-            (values,) = draw([Leaf(span.source, (size,), span.low, (1,))])
-            one.first, one.stored = span.low, Stored(values, span.source.dtype)
-    return _reading(roots, nodes, {id(span.source): span for span in spans})
+        if _is_ours_to_draw(one, span, room):
+            _draw(one, span, draw)
+        if one.stored is not None and one.has(span):
+            kept[id(span.source)] = one.stored, one.first
+    return reading(roots, nodes, kept)
 
 
 def _is_short(roots: Sequence[Expr]) -> bool:
     return all(is_short(root, _MOST_NODES) for root in roots)
 
 
-def _seen(source: Random) -> Drawn:
+def _seen(source: Drawing) -> Drawn:
     name = id(source)
     with _lock:
         if name not in _known:
@@ -127,71 +158,27 @@ def _seen(source: Random) -> Drawn:
         return _known[name]
 
 
-def _spans(nodes: Sequence[Node]) -> list[Span]:
-    """What is read of each source whose drawing is dear, where it is most of what lies between."""
-    leaves = [node for node in nodes if isinstance(node, Leaf)]
-    if any(_is_part(leaf) for leaf in leaves):
-        return []
-    anywhere, found = memories(nodes), dict[int, Span]()
-    others = {id(leaf.source) for leaf in leaves if id(leaf) in anywhere}
-    for leaf in leaves:
-        source, size = leaf.source, math.prod(leaf.shape)
-        dear = isinstance(source, Random) and source.distribution in _DEAR
-        if not dear or not size or id(source) in others:
-            continue
-        assert isinstance(source, Random)
-        steps = [s * (n - 1) for s, n in zip(leaf.strides, leaf.shape, strict=True)]
-        low = leaf.offset + sum(step for step in steps if step < 0)
-        high = leaf.offset + sum(step for step in steps if step > 0) + 1
-        span = found.setdefault(id(source), Span(source, low, high, 0))
-        span.low, span.high = min(span.low, low), max(span.high, high)
-        span.reads += size
-    return [span for span in found.values() if 2 * span.reads >= span.high - span.low]
+def _fits(one: Drawn, span: Span, room: int) -> bool:
+    return not one.nbytes and span.size >= LEAST and held() + span.nbytes <= room
 
 
-def _is_part(leaf: Leaf) -> bool:
-    """Whether ``leaf`` reads less than half of an expression, of which not all may be made."""
-    source = leaf.source
-    whole = math.prod(source.shape) if isinstance(source, Leaf | Map | Piecewise) else 0
-    return 2 * math.prod(leaf.shape) < whole
+def _is_ours_to_draw(one: Drawn, span: Span, room: int) -> bool:
+    """Whether this computation is to keep ``span``; then no other does so at the same time."""
+    with _lock:
+        one.uses += 1
+        ours = one.uses > 1 and _fits(one, span, room)
+        if ours:
+            one.coming = span.nbytes
+    return ours
 
 
-def _reading(
-    roots: Sequence[Expr], nodes: Sequence[Node], spans: Mapping[int, Span]
-) -> Sequence[Expr]:
-    """``roots`` with the leaves of ``spans`` that are kept reading memory."""
-    kept: dict[int, tuple[Stored, int]] = {}
-    for name, span in spans.items():
-        one = _known.get(name)
-        if one is None or one.stored is None:
-            continue
-        if one.first <= span.low and span.high <= one.first + one.stored.buffer.size:
-            kept[name] = one.stored, one.first
-    if not kept:
-        return roots
-    new: dict[int, Any] = {}
-    for node in nodes:
-        new[id(node)] = _with_values(node, new, kept)
-    return [new[id(root)] for root in roots]
+def _draw(one: Drawn, span: Span, draw: Callable[[Sequence[Expr]], list[Any]]) -> None:
+    try:
+        (values,) = draw([Leaf(span.source, (span.size,), span.low, (1,))])
+        one.first, one.stored = span.low, Stored(values, span.source.dtype)
+    finally:
+        one.coming = 0
 
 
-def _with_values(
-    node: Node, new: Mapping[int, Any], kept: Mapping[int, tuple[Stored, int]]
-) -> Node:
-    """``node`` over what is ``new``; itself where nothing below it is."""
-    if isinstance(node, Leaf):
-        if id(node.source) in kept:
-            stored, first = kept[id(node.source)]
-            return Leaf(stored, node.shape, node.offset - first, node.strides)
-        source = new.get(id(node.source), node.source)
-        return node if source is node.source else replace(node, source=source)
-    if isinstance(node, Map):
-        args = tuple(new[id(arg)] for arg in node.args)
-        same = all(one is other for one, other in zip(args, node.args, strict=True))
-        return node if same else Map(node.op, args, node.shape, node.dtype)
-    if isinstance(node, Piecewise):
-        pieces = tuple(replace(piece, expr=new[id(piece.expr)]) for piece in node.pieces)
-        pairs = zip(pieces, node.pieces, strict=True)
-        return node if all(a.expr is b.expr for a, b in pairs) else replace(node, pieces=pieces)
-    arg = new[id(node.arg)]
-    return node if arg is node.arg else replace(node, arg=arg)
+def _empty(span: Span) -> Stored:
+    return Stored(np.empty(span.size, span.source.dtype), span.source.dtype)

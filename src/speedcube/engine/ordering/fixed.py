@@ -15,7 +15,7 @@ from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
 from ...kernel.llvm.ordering.weigh import LANES, LEFT, PIECES
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.program import Sieve, Tally, Weigh
+from ...kernel.program import Radix, Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
@@ -23,8 +23,13 @@ _NARROW = 1 << 13  # counts that are kept four times
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 
-@lru_cache(maxsize=16)
-def _compiled(program: Tally | Sieve | Weigh, target: str) -> NativeKernel:
+def compiled(program: Tally | Sieve | Weigh | Radix) -> NativeKernel:
+    """The kernel of ``program`` for this machine."""
+    return _compiled(program, targets()[0])
+
+
+@lru_cache(maxsize=64)
+def _compiled(program: Tally | Sieve | Weigh | Radix, target: str) -> NativeKernel:
     key = (program, target, QUICK[target], kernel_cache())
     return load(*key) or build(*key)
 
@@ -33,7 +38,7 @@ class Counts:
     """How often each number below ``length`` comes among blocks of elements; ``length``: others."""
 
     def __init__(self, dtype: str, length: int) -> None:
-        self.kernel = _compiled(Tally("uint8" if dtype == "bool" else dtype), targets()[0])
+        self.kernel = compiled(Tally("uint8" if dtype == "bool" else dtype))
         copies = COPIES if length < _NARROW else 1
         self.arrays = np.zeros((copies, length + 1), np.int64)
         self.words = np.zeros(TALLY_WORDS, np.int64)
@@ -52,7 +57,7 @@ class Sieving:
     """Two values that elements are held against, with room for those between."""
 
     def __init__(self, dtype: str, low: Array, high: Array) -> None:
-        self.kernel = _compiled(Sieve(dtype), targets()[0])
+        self.kernel = compiled(Sieve(dtype))
         self.words = np.zeros(SIEVE_WORDS, np.int64)
         self.bounds = np.array([low, high], dtype)
         self.kept = np.empty(0, dtype)
@@ -75,7 +80,7 @@ class Weighing:
     MOST = 1 << 24
 
     def __init__(self, length: int, top: int) -> None:
-        self.kernel = _compiled(Weigh(), targets()[0])
+        self.kernel = compiled(Weigh())
         self.words = np.zeros(WEIGH_WORDS, np.int64)
         self.units = [top - self.BITS * (k + 1) for k in range(PIECES)]
         self.fits = self.units[0] + 53 < 1023 and self.units[-1] > -1022

@@ -1,4 +1,4 @@
-"""Sorted elements and their places: NumPy's sort of each thread's share of the values.
+"""Sorted elements and their places: a sort by digits, or NumPy's, of each thread's share.
 
 The law is by value, NaN last, then by position. NumPy's quick sorts leave equal elements in any
 order. Of values that matters only where -0 and 0 meet, which are written again as they came.
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
+from . import radix
 from .elements import AllElements, Array
 
 _LINES: Final = 1 << 17  # elements of lines that are sorted in one call of NumPy
@@ -48,8 +49,13 @@ def in_order(lines: Array) -> None:
     if not lines.size:
         return
     zeros = _mixed_zeros(lines)
-    lines.sort(axis=-1)
-    if lines.dtype.kind == "f":
+    by_digits = radix.has_digits(lines[0]) and radix.sorts_values()
+    if by_digits:
+        for line in lines:
+            radix.sort(line)
+    else:
+        lines.sort(axis=-1)
+    if lines.dtype.kind == "f" and not by_digits:
         last = lines[:, -1]
         if np.isnan(last).any():
             one_nan(lines)
@@ -140,6 +146,8 @@ def places_of(line: Array) -> Array:
     """The places of the elements of ``line`` in their order."""
     if line.dtype.itemsize <= 2 or len(line) < 64:
         return np.argsort(line, kind="stable")
+    if radix.has_digits(line):
+        return radix.places(line)
     order = np.argsort(line)
     values = line[order]
     equal = values[1:] == values[:-1]

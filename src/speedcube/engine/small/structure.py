@@ -135,7 +135,8 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         entry: Key
         if isinstance(node, Map):
             operations += 1
-            entry = (node.op, node.dtype, *[visit(arg) for arg in node.args])
+            arguments = [visit(arg) for arg in node.args]  # noqa: F821 (deleted below)
+            entry = (node.op, node.dtype, *arguments)
         else:
             from_ = node.source
             if isinstance(from_, Const):
@@ -162,7 +163,10 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
         nodes.append(entry)
         return number
 
-    visit(inner)
+    try:
+        visit(inner)
+    finally:
+        del visit  # it refers to itself: the sources would live until the garbage is collected
     found = Structure((), inner, size, source, line, data, constants, random, operations)
     over: Key = None
     if source is not None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored, walk
 from ...philox import round_keys
 from ...plan.stages import Stage, make_stage
 from ..prepare import Prepared, prepare, prepare_folded, prepare_many
@@ -103,16 +103,13 @@ def _prepared(
             source = Random(source.distribution, key, source.parameters, source.dtype)
         return Leaf(source, shape, node.offset, strides)
 
-    def visit(node: Expr) -> Expr:
-        if id(node) not in done:
-            done[id(node)] = (
-                leaf(node)
-                if isinstance(node, Leaf)
-                else Map(node.op, tuple(map(visit, node.args)), shape, node.dtype)
-            )
-        return done[id(node)]
-
-    root, source = visit(found.root), found.source
+    for node in walk(found.root):  # no function that calls itself: sources would live in a cycle
+        done[id(node)] = (
+            leaf(node)
+            if isinstance(node, Leaf)
+            else Map(node.op, tuple(done[id(arg)] for arg in node.args), shape, node.dtype)
+        )
+    root, source = done[id(found.root)], found.source
     if source is not None:
         axes = (0,) if found.line else source.axes
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)

@@ -18,7 +18,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
+from ..program import Folded, Program, Radix, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .loops import Loops, Nest
@@ -26,13 +26,15 @@ from .many.columns import ColumnLoops
 from .many.rows import RowLoops
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
+from .ordering.radix import emit_radix
 from .ordering.sieve import emit_sieve
 from .ordering.tally import emit_tally
 from .ordering.weigh import emit_weigh
 from .scans.emit import emit_scan
 from .simd import FEATURES
 
-Small: TypeAlias = Scan | Tally | Sieve | Weigh  # kernels of fixed text, over elements in memory
+# Kernels of fixed text, over elements in memory.
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_tally(program)
     if isinstance(program, Sieve):
         return emit_sieve(program)
+    if isinstance(program, Radix):
+        return emit_radix(program)
     if isinstance(program, Weigh):
         return emit_weigh(program)
     sink = program.sink
