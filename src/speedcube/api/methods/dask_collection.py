@@ -72,7 +72,8 @@ class Collection:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """As any object is pickled, but for an expression that is nested too deeply for that."""
-        make, arguments, state, *others = super().__reduce_ex__(max(2, int(protocol)))
+        reduced: Any = super().__reduce_ex__(max(2, int(protocol)))
+        make, arguments, state, *others = reduced
         if not is_shallow(self._expr):
             plain, slots = state
             state = plain, {**slots, "_expr": FlatExpr(self._expr), "_plans": {}}
