@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pickle
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import dask
 import numpy as np
 import pytest
@@ -144,6 +146,32 @@ def test_arrays_can_be_pickled(name: str) -> None:
     again = pickle.loads(pickle.dumps(ARRAYS[name]()))
     assert_same_bits(again.compute(on="core"), ARRAYS[name]().compute(on="core"))
     assert again.chunks == ARRAYS[name]().chunks
+
+
+def _deep() -> sc.Array:
+    x = sc.asarray(np.linspace(-1, 1, 30))
+    y = x
+    for k in range(1_200):
+        y = y * 0.5 + (x if k % 2 else y)
+        if k % 400 == 0:
+            y = sc.roll(y, 1) + y.sum() + y.cumsum()[::-1] + sc.sort(y)
+    return y
+
+
+def test_deep_arrays_can_be_pickled_and_copied() -> None:
+    y = _deep()
+    wanted = y.compute(on="core")
+    assert y.plan(on="core").tasks  # which is kept, and as deep
+    for again in (
+        pickle.loads(pickle.dumps(y)),
+        pickle.loads(pickle.dumps([y, y.sum()], protocol=2))[0],
+        cloudpickle.loads(cloudpickle.dumps({"y": y}))["y"],
+        copy.deepcopy(y),
+    ):
+        assert_same_bits(again.compute(on="core"), wanted)
+        assert again.chunks == y.chunks
+    graph = pickle.loads(pickle.dumps(y.__dask_graph__()))
+    assert set(y.__dask_keys__()) <= set(graph)
 
 
 # On a client -------------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ def compute(
         with waiting(worker_timeout):
             where = _where(found, on, scheduler, num_workers)
             roots = [array._expr for array in found]
-            return engine.compute_all(roots, *where, _prefers_gpu(found), to)
+            results = engine.compute_all(roots, *where, _prefers_gpu(found), to)
+        return [array._checked(result) for array, result in zip(found, results, strict=True)]
 
     return _each(arrays, values, lambda others: dask.compute(*others, scheduler=scheduler))
 
@@ -114,7 +115,7 @@ def persist(
             to = engine.ResultMemory.OF_RUNG
             results = engine.compute_all(roots, *where, _prefers_gpu(found), to)
         pairs = zip(found, results, strict=True)
-        return [array._rebuilt(*leaf_of(result)) for array, result in pairs]
+        return [array._rebuilt(*leaf_of(array._checked(result))) for array, result in pairs]
 
     return _each(arrays, values, lambda others: dask.persist(*others, scheduler=scheduler))
 

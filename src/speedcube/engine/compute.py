@@ -38,6 +38,7 @@ from .known.memory import planned
 from .prepare import prepare
 from .results import shaped
 from .rungs import Rung, active_client, resolve
+from .small import lines as short_lines
 from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, value_on_gpu
 from .small.known import value as small_value
 from .small.structure import SMALL
@@ -178,10 +179,19 @@ def _values(
 ) -> list[Any]:
     """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
-        with planned(roots, rung.name, rung.workers, bool(rung.devices)) as remembered:
+        lines = short_lines.outline(roots) if _runs_lines(rung) else None
+        values = None if lines is None else short_lines.values(lines, roots)
+        if values is not None:
+            return values
+        with planned(roots, rung, lines) as remembered:
             if remembered is not None:
                 return _run(remembered, roots, rung, to)
     return _run(_planned(roots, rung, known), roots, rung, to)
+
+
+def _runs_lines(rung: Rung) -> bool:
+    """Whether a program of short lines may be calls in this thread."""
+    return rung.kind in _KEEPS and SMALL > 0 and not Callback.active
 
 
 def compute_all(

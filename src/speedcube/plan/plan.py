@@ -13,6 +13,7 @@ from .. import dtypes
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through
 from ..expr.show import reads
+from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
 from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
@@ -79,6 +80,12 @@ class Plan:
         read = {id(need) for one in self.passes for need in one.visited.needs}
         return frozenset(alone.intersection(map(id, self.results)) - read)
 
+    @cached_property
+    def blocks(self) -> tuple[Blocked, ...]:
+        """Which passes one core makes for a block of rows after the other."""
+        alone = self.workers == 1 and self.rung.startswith("core")
+        return blocked(self.passes, self.results) if alone else ()
+
     def order(self, stage: Stage) -> tuple[int, ...] | None:
         """The axes of the result of ``stage``, slowest first, in memory; None: C order."""
         return stage.order if id(stage.result) in self._last else None
@@ -96,6 +103,10 @@ class Plan:
             for stage in one.stages:
                 lines += self._described(number, stage, one, first)
                 number += 1
+        for chain in self.blocks:
+            first = sum(len(one.stages) for one in self.passes[: chain.first])
+            last = first + chain.end - chain.first - 1
+            lines.append(f"  stages {first} to {last} by {chain.count} blocks of {chain.step} rows")
         return "\n".join(lines)
 
     def _described(self, number: int, stage: Stage, one: Pass, first: int) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
@@ -187,6 +188,12 @@ def test_a_line_of_nothing_but_nan_has_no_place() -> None:
         for ask in (places.compute, places.persist, places.tolist, lambda: np.asarray(places)):  # noqa: B023
             with pytest.raises(ValueError, match=f"{name}: .*nothing but NaN"):
                 ask()
+        together = (sc.compute, sc.persist, dask.compute)
+        for ask_all in together:
+            with pytest.raises(ValueError, match=f"{name}: .*nothing but NaN"):
+                ask_all(places, sc.asarray(values).sum())
+            found = ask_all(getattr(sc, name)(values[0]), sc.ones(3).sum())
+            assert [float(one) for one in found] == [0.0, 3.0]
         assert getattr(np, name)(sc.asarray(values)).compute() == 0
         assert getattr(sc, name)(values[:1], axis=1).tolist() == [0]
 

@@ -32,6 +32,9 @@ class Found(Array):
         self._checked(held.compute())
         return held
 
+    def __dask_postcompute__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _checked_only, (self,)
+
     def _checked(self, values: Any) -> Any:
         if (values < 0).any():
             raise ParameterError(
@@ -39,6 +42,10 @@ class Found(Array):
                 "speedcube.where(speedcube.isnan(x), value, x) gives it one"
             )
         return values
+
+
+def _checked_only(results: Any, places: Found) -> Any:
+    return places._checked(results[0])
 
 
 def without_nan(array: Array, value: float) -> Array:

@@ -11,6 +11,7 @@ import dask.threaded
 from dask.delayed import Delayed
 
 from ...engine.compute import Whereabouts, collection_graph, place_of_collections
+from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 
@@ -39,7 +40,13 @@ class LaterGraph(Mapping[str, Any]):
         return len(self.tasks)
 
     def __reduce__(self) -> Any:
-        return LaterGraph, (self.roots, self.place)
+        if all(map(is_shallow, self.roots.values())):
+            return LaterGraph, (self.roots, self.place)
+        return _later_graph, ([*self.roots], flat([*self.roots.values()]), self.place)
+
+
+def _later_graph(names: list[str], rows: list[Any], place: Whereabouts) -> LaterGraph:
+    return LaterGraph(dict(zip(names, nested(rows), strict=True)), place)
 
 
 def planned_together(graph: Any) -> Any:
@@ -62,6 +69,19 @@ class Collection:
     def __init__(self, expr: Expr) -> None:
         self._expr = expr
         self._name: str | None = None  # of its Dask graph, once asked for
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As any object is pickled, but for an expression that is nested too deeply for that."""
+        reduced: Any = super().__reduce_ex__(max(2, int(protocol)))
+        make, arguments, state, *others = reduced
+        if not is_shallow(self._expr):
+            plain, slots = state
+            state = plain, {**slots, "_expr": FlatExpr(self._expr), "_plans": {}}
+        return make, arguments, state, *others
+
+    def _checked(self, values: Any) -> Any:
+        """``values``, which were computed of this; some arrays refuse some."""
+        return values
 
     def _rebuilt(self, expr: Expr) -> Any:
         """An array like this one with the values of ``expr``."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ...plan.blocks import Blocked
 from ...plan.passes import Pass
 from ...plan.plan import Plan
 from ...plan.stages import Stage
@@ -22,15 +23,20 @@ from .launches import (
     launches_of,
     results_launch,
 )
+from .rows import make_rows
 
 
 @dataclass(frozen=True, eq=False)
 class PassStep:
-    """A pass, on a GPU its ``launches`` where those are all of it, and what nothing reads later."""
+    """A pass, on a GPU its ``launches`` where those are all of it, and what nothing reads later.
+
+    Or the last pass of a ``chain``, which is made by blocks of rows.
+    """
 
     one: Pass
     launches: DirectLaunches | ResultLaunch | None
     last: tuple[int, ...]
+    chain: Blocked | None = None
 
 
 PassSteps: TypeAlias = Sequence[PassStep]
@@ -70,9 +76,19 @@ def _on_gpu(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool
 
 def _made_steps(plan: Plan, device: int | None) -> PassSteps:
     asked = {id(result) for result in plan.results}
+    chains = {chain.end - 1: chain for chain in plan.blocks} if device is None else {}
     seen: set[int] = set()
     steps: list[PassStep] = []
-    for one in reversed(plan.passes):
+    inside = len(plan.passes)  # from here on passes belong to a chain that has its step
+    for k, one in reversed([*enumerate(plan.passes)]):
+        chain = chains.get(k)
+        if chain is not None:
+            reads = {id(source) for source, _ in chain.sources}
+            steps.append(PassStep(one, None, tuple(reads - seen - asked), chain))
+            seen |= reads
+            inside = chain.first
+        if k >= inside:
+            continue
         launches: DirectLaunches | ResultLaunch | None = None
         if device is not None and one.together is None:
             made = results_launch if one.visited.source is not None else launches_of
@@ -99,7 +115,11 @@ def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -
         return Destination(stage.shape, stage.dtype, place, order)
 
     for step in steps:
-        if step.launches is not None and memory is not None:
+        if step.chain is not None:
+            whole = destination(step.one.visited).take()
+            make_rows(worker, step.chain, whole, ready)
+            ready[id(step.one.visited.result)] = whole
+        elif step.launches is not None and memory is not None:
             memory.make(step.launches)
         else:
             _make(worker, step.one, destination, ready)

@@ -14,6 +14,7 @@ from ...expr.space import TILE
 from ...plan.costs import GPU_TRAFFIC
 from ...plan.plan import Plan, Resources, check_memory, make_plan
 from .. import machine
+from ..rungs import Rung
 from .outline import Key, NoOutlineError, Outline, outline_of
 from .template import Template, needs_its_constants, template_of
 
@@ -65,21 +66,24 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def planned(roots: Sequence[Expr], rung: str, workers: int, on_gpu: bool) -> Iterator[Plan | None]:
+def planned(
+    roots: Sequence[Expr], rung: Rung, outline: Outline | None = None
+) -> Iterator[Plan | None]:
     """A plan of ``roots`` on ``rung``, to be run inside the block; None where none is remembered.
 
-    Its sources have the data of ``roots`` until the block ends. `MemoryLimitError` where it needs
-    more than there is.
+    ``outline``: theirs, where it is known already. Its sources have the data of ``roots`` until the
+    block ends. `MemoryLimitError` where it needs more than there is.
     """
     free = machine.free_memory()
     try:
-        found = outline_of(roots, free // 4)
+        found = outline or outline_of(roots, free // 4)
     except NoOutlineError:
         yield None
         return
+    on_gpu, name, workers = bool(rung.devices), rung.name, rung.workers
     traffic = GPU_TRAFFIC if on_gpu else 1.0
-    resources = Resources(rung, workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
-    entry = _entry(Hashed((rung, workers, found.key)), found)
+    resources = Resources(name, workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
+    entry = _entry(Hashed((name, workers, found.key)), found)
     ready = _taken(entry, found) or _made(found, resources)
     check_memory(ready.plan, free)
     yield ready.plan
@@ -113,7 +117,7 @@ def _looked_up(key: Key, found: Outline, values: tuple[Key, ...]) -> Entry:
 
 
 def _forget() -> None:
-    nodes = sum(entry.nodes for entry in _known.values())
+    nodes = sum([entry.nodes for entry in _known.values()])
     while len(_known) > 1 and (len(_known) > MOST or nodes > MOST_NODES):
         nodes -= _known.popitem(last=False)[1].nodes
 

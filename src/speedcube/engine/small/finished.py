@@ -107,6 +107,12 @@ def inputs_of(slots: Slots, found: Structure) -> Mapping[int, Array]:
     return {id(source): _array(leaf) for source, leaf in each}
 
 
+def array_at(leaf: Leaf, shape: tuple[int, ...]) -> Array:
+    """The elements of ``shape`` that lie one after the other from the offset of ``leaf`` on."""
+    array = _array(leaf)
+    return as_strided(array, shape, (array.itemsize,) * len(shape))
+
+
 def _array(leaf: Leaf) -> Array:
     """An array whose first element is that at the offset of ``leaf``."""
     array: Any = leaf.source.buffer  # type: ignore[union-attr]

@@ -135,14 +135,14 @@ def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:
         found = structure_of(root)
         if found.size > _most_of(found, rung):
             return None
-        ready = _ready(found)
+        ready = reusable(found)
     except NotSmallError:
         return None
     if ready is None or found.size > ready.most[rung]:
         return None
     if flat is not None and (ready.slots.constants is not None or not flat.constants):
         _met.note((targets()[0], flat.key), (ready, found.line))
-    return _computed(ready, found, root)
+    return computed(ready, found, root)
 
 
 def _most_of(found: Structure, rung: str) -> int:
@@ -163,7 +163,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
         found = structure_of(root, True, not large)
         if large and not all(leaf.source.on_device for leaf in found.data):  # type: ignore[union-attr]
             return None
-        ready = _ready(found, device, found.root.shape if large else None)
+        ready = reusable(found, device, found.root.shape if large else None)
     except NotSmallError:
         return None
     if ready is None:
@@ -203,7 +203,8 @@ def _finished_value(ready: Reusable, found: Structure, root: Expr, device: int, 
     return value
 
 
-def _computed(ready: Reusable, found: Structure, root: Expr) -> Any:
+def computed(ready: Reusable, found: Structure, root: Expr) -> Any:
+    """The value of ``root``, whose structure is ``found``, by its kernel."""
     source = found.source
     if source is None:
         result = room(root.shape, root.dtype, ready.slots.order)
@@ -229,7 +230,7 @@ def _call(ready: Reusable, found: Structure, out: int) -> None:
     ready.idle.append(call)
 
 
-def _ready(
+def reusable(
     found: Structure, device: int | None = None, shape: tuple[int, ...] | None = None
 ) -> Reusable | None:
     """The kernel for ``found``, made when it is first asked for; None where there is none.

@@ -8,7 +8,6 @@ every array lies in C order and is taken whole, it is without the lengths, too.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -31,10 +30,9 @@ from ...expr.push import in_place
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 from ..known.outline import NoOutlineError, outline_of
+from .lengths import PACKED, line_key
 
 MOST_NODES: Final = 128  # of an expression; more pay for being planned
-# Of the constants that are arguments, what makes bytes of them.
-PACKED: Final = {"float64": struct.Struct("<d").pack, "float32": struct.Struct("<f").pack}
 # Elements up to which a part is one call in the caller's thread: about a millisecond.
 SMALL: Final = 1 << 20
 _SQUARED: Final = ("var", "std", "dot")  # one result of these is finished early, by its kernel
@@ -96,7 +94,8 @@ _MOST_LONG: Final = 256
 def _in_place(root: Expr) -> Expr:
     """``root`` without views of maps; `NotSmallError` where that is too long."""
     try:
-        key = outline_of([root], 1 << 63).key
+        found = outline_of([root], 1 << 63)
+        key = (line_key(found) or (found.key,))[0]
     except NoOutlineError:
         raise NotSmallError from None
     if key in _long:
@@ -145,8 +144,13 @@ def _structure(inner: Expr, source: Reduced | None, on_gpu: bool) -> Structure:
                 if isinstance(from_, Stored):
                     if on_gpu or type(from_.buffer) is not np.ndarray:
                         _check_place(from_, on_gpu)
-                    entry = from_.dtype
                     data.append(node)
+                    if not on_gpu and size > 1 and not any(node.strides):  # one for all lengths
+                        nodes.append((from_.dtype, "still"))
+                        strides.append(node.strides)
+                        numbers[place] = len(nodes) - 1
+                        return len(nodes) - 1
+                    entry = from_.dtype
                 elif isinstance(from_, Random):
                     entry = (from_.distribution, from_.dtype, repr(from_.parameters), node.offset)
                     random.append(from_)

@@ -19,7 +19,8 @@ from ...philox import round_keys
 from ...plan.stages import Stage, make_stage
 from ..prepare import Prepared, prepare, prepare_folded, prepare_many
 from ..results import strides_of
-from .structure import PACKED, NotSmallError, Structure, is_long, word
+from .lengths import PACKED
+from .structure import NotSmallError, Structure, is_long, word
 
 _NO_DATA: Final = np.empty(0)
 # A constant's mark is a NaN of its own: of NaN nothing is known, so that a kernel made for it holds
@@ -91,7 +92,9 @@ def _prepared(
     done: dict[int, Expr] = {}
 
     def leaf(node: Leaf) -> Leaf:
-        source, strides = node.source, (1,) if found.line else node.strides
+        source, strides = node.source, node.strides
+        if found.line:
+            strides = (int(any(strides)),)
         if isinstance(source, Const):
             own = next(constants) if source.dtype in PACKED else source
             return Leaf(own, shape, 0, (0,) * len(shape))
