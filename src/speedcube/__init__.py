@@ -171,6 +171,8 @@ from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
 from .api.namespace.names import __array_api_version__ as __array_api_version__
 from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
+from .api.grouping import *  # noqa: F403  (its own list of names)
+from .api.grouping import __all__ as _grouping
 from .api.order import *  # noqa: F403  (its own list of names)
 from .api.order import __all__ as _ordering
 from .api.reductions import (
@@ -449,6 +451,7 @@ __all__ = [
 ]
 __all__ += _names
 __all__ += _ordering
+__all__ += _grouping
 __all__.sort()
 
 

@@ -18,9 +18,10 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
+from ..program import Folded, Grouped, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
+from .grouping.near import emit_grouped
 from .loops import Loops, Nest
 from .many.columns import ColumnLoops
 from .many.rows import RowLoops
@@ -32,7 +33,8 @@ from .ordering.weigh import emit_weigh
 from .scans.emit import emit_scan
 from .simd import FEATURES
 
-Small: TypeAlias = Scan | Tally | Sieve | Weigh  # kernels of fixed text, over elements in memory
+# Kernels of fixed text, over elements in memory.
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Grouped
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_sieve(program)
     if isinstance(program, Weigh):
         return emit_weigh(program)
+    if isinstance(program, Grouped):
+        return emit_grouped(program, style.lanes)
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),
