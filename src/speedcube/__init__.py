@@ -150,6 +150,8 @@ from .api.functions.walks import (
 )
 from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from .api.functions.words import cross, divmod, frexp, gcd, lcm, ldexp, modf, nextafter, spacing
+from .api.grouping import *  # noqa: F403  (its own list of names)
+from .api.grouping import __all__ as _grouping
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
 from .api.indexing.own_memory import may_share_memory, shares_memory
@@ -171,8 +173,6 @@ from .api.namespace import *  # noqa: F403  (its own list of names)
 from .api.namespace import __all__ as _names
 from .api.namespace.names import __array_api_version__ as __array_api_version__
 from .api.namespace.names import __array_namespace_info__ as __array_namespace_info__
-from .api.grouping import *  # noqa: F403  (its own list of names)
-from .api.grouping import __all__ as _grouping
 from .api.order import *  # noqa: F403  (its own list of names)
 from .api.order import __all__ as _ordering
 from .api.reductions import (

@@ -283,17 +283,3 @@ class Weigh:
     """A kernel that adds up weights by number, exactly where three pieces hold each."""
 
     kind: str = "double"
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """A kernel that adds up numbers of ``dtype`` by group, with a bound of what that misses.
-
-    ``rows``: the rows of one group, column by column; else element by element, each with its group.
-    ``squares``: and their squares. ``skip``: NaN is none of them.
-    """
-
-    dtype: str
-    rows: bool
-    squares: bool
-    skip: bool

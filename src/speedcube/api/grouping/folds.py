@@ -1,4 +1,4 @@
-"""Each function of groups, of elements that lie as a `Layout` says."""
+"""Each function of groups, of elements that lie as a `GroupLayout` says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..order.lines import along
 from ..order.quantiles import WHOLE, Lazily, between, check_method, neighbours, probabilities
 from ..order.skipping import middle
 from ..shapes import broadcast_to
-from .layout import Layout
+from .layout import GroupLayout
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class Wanted:
     method: str = "linear"
 
 
-def _node(op: str, lie: Layout, x: Array, dtype: str, wanted: Wanted) -> Array:
+def _node(op: str, lie: GroupLayout, x: Array, dtype: str, wanted: Wanted) -> Array:
     floats = dtypes.is_float(x._expr.dtype)
     options = grouping.Options(lie.numbers, lie.rows, wanted.skip and floats, wanted.ddof)
     return Array(grouping.grouped(op, lie.codes._expr, x._expr, options, dtype), gpu=x._gpu)
 
 
-def counts_of_groups(lie: Layout) -> Array:
+def counts_of_groups(lie: GroupLayout) -> Array:
     """How many elements each group has, beside results of two axes."""
     counts = Array(grouping.counts(lie.codes._expr, lie.numbers))
     return counts.reshape((-1, 1) if lie.rows else (1, -1))
 
 
-def _sum(lie: Layout, wanted: Wanted) -> Array:
+def _sum(lie: GroupLayout, wanted: Wanted) -> Array:
     x, name = lie.x, total_dtype(lie.x, wanted.dtype)
     if dtypes.is_float(name):
         if not is_of_floats(x):
@@ -59,8 +59,8 @@ def _sum(lie: Layout, wanted: Wanted) -> Array:
     return _node("sum", lie, x, wide, wanted).astype(name)
 
 
-def _moment(op: str) -> Callable[[Layout, Wanted], Array]:
-    def fold(lie: Layout, wanted: Wanted) -> Array:
+def _moment(op: str) -> Callable[[GroupLayout, Wanted], Array]:
+    def fold(lie: GroupLayout, wanted: Wanted) -> Array:
         name = float_result(lie.x, op, wanted.dtype)
         x = lie.x
         if is_of_floats(x) and dtypes.itemsize(name) > x.dtype.itemsize:
@@ -71,7 +71,7 @@ def _moment(op: str) -> Callable[[Layout, Wanted], Array]:
     return fold
 
 
-def _element(op: str) -> Callable[[Layout, Wanted], Array]:
+def _element(op: str) -> Callable[[GroupLayout, Wanted], Array]:
     return lambda lie, wanted: _typed(_node(op, lie, lie.x, lie.x._expr.dtype, wanted), wanted)
 
 
@@ -79,8 +79,8 @@ def _typed(result: Array, wanted: Wanted) -> Array:
     return result if wanted.dtype is None else result.astype(wanted.dtype)
 
 
-def _place(op: str) -> Callable[[Layout, Wanted], Array]:
-    def fold(lie: Layout, wanted: Wanted) -> Array:
+def _place(op: str) -> Callable[[GroupLayout, Wanted], Array]:
+    def fold(lie: GroupLayout, wanted: Wanted) -> Array:
         places = _node(op, lie, lie.x, "int64", wanted)
         if lie.kept and lie.length:
             places = elementwise("where", places < 0, -1, places % lie.length)
@@ -89,22 +89,22 @@ def _place(op: str) -> Callable[[Layout, Wanted], Array]:
     return fold
 
 
-def _truth(op: str, nothing: bool) -> Callable[[Layout, Wanted], Array]:
-    def fold(lie: Layout, wanted: Wanted) -> Array:
+def _truth(op: str, nothing: bool) -> Callable[[GroupLayout, Wanted], Array]:
+    def fold(lie: GroupLayout, wanted: Wanted) -> Array:
         found = _node(op, lie, lie.x.astype("bool"), "bool", wanted)
         return _typed(either(counts_of_groups(lie) == 0, nothing, found), wanted)
 
     return fold
 
 
-def _product(lie: Layout, wanted: Wanted) -> Array:
+def _product(lie: GroupLayout, wanted: Wanted) -> Array:
     name = total_dtype(lie.x, wanted.dtype)
     x = lie.x if dtypes.is_float(name) else lie.x.astype(name)
     wide = "float64" if dtypes.is_float(name) else "uint64" if name == "uint64" else "int64"
     return _node("prod", lie, x.astype(wide), wide, wanted).astype(name)
 
 
-def numbers(lie: Layout, wanted: Wanted) -> Array:
+def numbers(lie: GroupLayout, wanted: Wanted) -> Array:
     """How many elements of each group are no NaN."""
     if is_of_floats(lie.x):
         return _typed(_node("numbers", lie, lie.x, "int64", wanted), wanted)
@@ -112,14 +112,14 @@ def numbers(lie: Layout, wanted: Wanted) -> Array:
     return _typed(broadcast_to(counts_of_groups(lie), shape), wanted)
 
 
-# Quantiles -----------------------------------------------------------------------------------------
+# Quantiles ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Sorted:
     """Elements that are sorted in their groups: where each begins, and how many are meant."""
 
-    lie: Layout
+    lie: GroupLayout
     values: Array
     first: Array
     count: Array
@@ -140,7 +140,7 @@ class _Sorted:
         return result if self.holed is None else either(self.holed, np.nan, result)
 
 
-def _sorted(lie: Layout, wanted: Wanted) -> _Sorted:
+def _sorted(lie: GroupLayout, wanted: Wanted) -> _Sorted:
     x = lie.x
     if not x.shape[lie.axis]:
         raise ShapeError("quantiles of groups of nothing: there are no elements")
@@ -156,7 +156,7 @@ def _sorted(lie: Layout, wanted: Wanted) -> _Sorted:
     return _Sorted(lie, values, first, members, elementwise("isnan", last))
 
 
-def _median(lie: Layout, wanted: Wanted) -> Array:
+def _median(lie: GroupLayout, wanted: Wanted) -> Array:
     if lie.x.dtype == bool:
         raise DTypeError("bool has no median: .astype('uint8') first")
     groups = _sorted(lie, wanted)
@@ -164,7 +164,7 @@ def _median(lie: Layout, wanted: Wanted) -> Array:
     return _typed(groups.checked(middle(low, high)), wanted)
 
 
-def _quantiles(lie: Layout, wanted: Wanted) -> list[Array]:
+def _quantiles(lie: GroupLayout, wanted: Wanted) -> list[Array]:
     """One for each of ``wanted.q``, with NumPy's operations on two elements."""
     check_method(wanted.method)
     weak = isinstance(wanted.q, (float, int))
@@ -186,7 +186,7 @@ def _quantiles(lie: Layout, wanted: Wanted) -> list[Array]:
     return found
 
 
-FOLDS: Final[dict[str, Callable[[Layout, Wanted], Array]]] = {
+FOLDS: Final[dict[str, Callable[[GroupLayout, Wanted], Array]]] = {
     "sum": _sum,
     **{op: _moment(op) for op in ("mean", "var", "std")},
     **{op: _element(op) for op in ("min", "max", "first", "last")},
@@ -200,7 +200,7 @@ FOLDS: Final[dict[str, Callable[[Layout, Wanted], Array]]] = {
 _NO_NAN: Final = ("any", "all", "count")
 
 
-def folded(func: Any, lie: Layout, wanted: Wanted) -> Array:
+def folded(func: Any, lie: GroupLayout, wanted: Wanted) -> Array:
     """``func`` of each group, in the shape that users see; quantiles have theirs in front."""
     name = func.removeprefix("nan") if isinstance(func, str) else ""
     skip = wanted.skip or func != name

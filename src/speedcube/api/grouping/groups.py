@@ -9,7 +9,7 @@ import numpy as np
 from ..array import Array, array_of
 from .folds import Wanted, folded
 from .labels import coded
-from .layout import Layout, layout
+from .layout import GroupLayout, layout
 
 
 class Groups:
@@ -20,7 +20,7 @@ class Groups:
     places -1, other floats NaN, other integers the least number.
     """
 
-    def __init__(self, layout: Layout, labels: tuple[np.ndarray[Any, Any], ...]) -> None:
+    def __init__(self, layout: GroupLayout, labels: tuple[np.ndarray[Any, Any], ...]) -> None:
         self._layout, self._labels = layout, labels
 
     @property

@@ -81,7 +81,7 @@ def _one(key: Any, expected: Any, sort: bool) -> tuple[Array, Labels]:
 def _close(keys: Array) -> tuple[Array, Labels] | None:
     """Integers that lie close together, counted; None if they do not."""
     dtype = keys.dtype
-    whole = keys.astype("uint8") if dtype == bool else keys
+    whole = keys.astype("uint8") if dtype.kind == "b" else keys
     low, high = (int(one) for one in compute(whole.min(), whole.max()))
     span = high - low + 1
     if span > max(_CLOSE, 4 * keys.size):

@@ -18,7 +18,7 @@ _NARROW: Final = 16  # columns below which rows are too short to be added up sid
 
 
 @dataclass(frozen=True)
-class Layout:
+class GroupLayout:
     """``x`` with two axes, rows or lines, and the code of each row or element of a line.
 
     ``others``: the axes that no key has; ``kept``: those of the keys that are not folded, each
@@ -54,7 +54,7 @@ class Layout:
         return back.transpose(order)
 
 
-def layout(x: Array, keys: Coded, axis: Any) -> Layout:
+def layout(x: Array, keys: Coded, axis: Any) -> GroupLayout:
     """``x`` beside ``keys``, folded along ``axis``: all of the keys' axes by default."""
     where = _where(x, keys.codes.shape, axis)
     folded = where if axis is None else build.normalise_axes(axis, x.ndim)
@@ -73,7 +73,7 @@ def layout(x: Array, keys: Coded, axis: Any) -> Layout:
     order = (*own, *others) if rows else (*others, *own)
     shape = (len_of(x, own), width) if rows else (width, len_of(x, own))
     turned = (x.transpose(order) if x.ndim else x).reshape(shape)
-    return Layout(
+    return GroupLayout(
         turned,
         flat,
         rows,
@@ -91,7 +91,7 @@ def len_of(x: Array, axes: tuple[int, ...]) -> int:
 
 
 def _where(x: Array, shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """The axes of ``x`` that the keys of ``shape`` lie along: its last ones, or those of ``axis``."""
+    """The axes of ``x`` that the keys lie along: its last ones, or those of ``axis``."""
 
     def fits(axes: tuple[int, ...]) -> bool:
         own = tuple(x.shape[k] for k in axes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,8 @@ from ..functions.floats import is_of_floats
 from ..order.distinct import unique_counts
 from ..order.quantiles import folded, spread
 
-
-class ModeResult(NamedTuple):
-    """The most common elements, and how often each comes."""
-
-    mode: Array
-    count: Array
+# The most common elements, and how often each comes.
+ModeResult = namedtuple("ModeResult", ["mode", "count"])
 
 
 def _of_lines(op: str, lines: Array, length: int, dtype: str, option: int) -> Array:

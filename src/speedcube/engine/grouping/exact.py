@@ -1,4 +1,4 @@
-"""Sums, means and spreads of a group's elements with Python's integers: whatever the elements are."""
+"""Sums, means and spreads of a group with Python's integers: whatever its elements are."""
 
 from __future__ import annotations
 

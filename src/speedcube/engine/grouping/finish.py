@@ -22,7 +22,7 @@ _LEAST, _MOST = 2.0**-400, 2.0**400  # between them products and what they round
 
 
 @dataclass(frozen=True)
-class Near:
+class Nearby:
     """Numbers within ``error`` of ``high + low``, of which ``high`` is the nearest double."""
 
     high: Array
@@ -61,7 +61,7 @@ def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
     return product, rest
 
 
-def _over(x: Near, n: Array) -> Near:
+def _over(x: Nearby, n: Array) -> Nearby:
     """``x / n``."""
     q = x.high / n
     product, rest = _two_product(q, n)
@@ -70,10 +70,10 @@ def _over(x: Near, n: Array) -> Near:
     product, rest = _two_product(more, n)
     open_ = (((left - product) - rest) + lost != 0) | (x.error != 0)
     error = np.where(open_, x.error / n * 1.01 + np.abs(more) * 2.0**-50, 0.0)
-    return Near(*_two_sum(q, more), error)
+    return Nearby(*_two_sum(q, more), error)
 
 
-def _root(x: Near) -> Near:
+def _root(x: Nearby) -> Nearby:
     """The square root of ``x``."""
     root = np.sqrt(x.high)
     square, rest = _two_product(root, root)
@@ -81,7 +81,7 @@ def _root(x: Near) -> Near:
     more = np.where(root > 0, left / (2 * root), 0.0)
     error = x.error / root + np.abs(more) * 2.0**-48
     error = np.where((left == 0) & (x.error == 0), 0.0, error)
-    return Near(*_two_sum(root, more), error)
+    return Nearby(*_two_sum(root, more), error)
 
 
 def _far(*values: Array) -> Array:
@@ -93,7 +93,7 @@ def _far(*values: Array) -> Array:
     return found
 
 
-def _spread(sums: Array, ddof: float) -> tuple[Near, Array]:
+def _spread(sums: Array, ddof: float) -> tuple[Nearby, Array]:
     """The variance, and where it is not to be trusted."""
     n, error = sums[COUNT], 2 * sums[BOUND]
     one, one_low = _two_sum(sums[HIGH], sums[LOW])
@@ -106,9 +106,11 @@ def _spread(sums: Array, ddof: float) -> tuple[Near, Array]:
     size = np.abs(a) + b
     error = np.where(exact, 0.0, size * 2.0**-98 + error * (n + 2 * np.abs(one) + error) * 2)
     over = n * (n - ddof)
-    spread = _over(Near(*_two_sum(left, tail), error), over)
+    spread = _over(Nearby(*_two_sum(left, tail), error), over)
     single = n == 1  # which is as far from its mean as can be told
-    spread = Near(*(np.where(single, 0.0, one) for one in (spread.high, spread.low, spread.error)))
+    spread = Nearby(
+        *(np.where(single, 0.0, one) for one in (spread.high, spread.low, spread.error))
+    )
     bad = (
         _far(one, two)
         | ~((n > ddof) & (over < 2.0**52))
@@ -138,7 +140,7 @@ def finished(op: str, sums: Array, dtype: Any, ddof: float) -> tuple[Array, Arra
 def _finished(op: str, sums: Array, dtype: Any, ddof: float) -> tuple[Array, Array]:
     """The same, every number with its tail."""
     with np.errstate(all="ignore"):
-        total = Near(*_two_sum(sums[HIGH], sums[LOW]), 2 * sums[BOUND])
+        total = Nearby(*_two_sum(sums[HIGH], sums[LOW]), 2 * sums[BOUND])
         if op == "sum":
             return total.rounded(dtype)
         n = sums[COUNT]
@@ -149,7 +151,7 @@ def _finished(op: str, sums: Array, dtype: Any, ddof: float) -> tuple[Array, Arr
             spread, bad = _spread(sums, ddof)
             exactly = (spread.high == 0) & (spread.low == 0) & (spread.error == 0)
             spread = _root(spread) if op == "std" else spread
-            spread = Near(
+            spread = Nearby(
                 *(np.where(exactly, 0.0, one) for one in (spread.high, spread.low, spread.error))
             )
             result, sure = spread.rounded(dtype)

@@ -58,7 +58,7 @@ def _keys(values: Array, first: bool, skip: bool) -> Array:
     """
     dtype = values.dtype
     if dtype.kind != "f":
-        wide = values.astype(np.uint8) if dtype == bool else values
+        wide = values.astype(np.uint8) if dtype.kind == "b" else values
         return wide if first else ~wide
     word = np.dtype(f"int{8 * dtype.itemsize}")
     bits = values.view(word)

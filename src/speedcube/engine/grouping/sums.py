@@ -6,7 +6,7 @@ Whoever adds what in which order: where a result is not certain it is made of in
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +15,8 @@ from ...expr.through.grouping import Options
 from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.grouping.near import BOUND, COUNT, HIGH, HIGH2, LOW, LOW2, WORDS, parts_of
+from ...kernel.llvm.grouping.program import Grouped
 from ...kernel.llvm.simd import targets
-from ...kernel.program import Grouped
 from ..cpu import address_of
 from ..ordering.elements import BLOCK, AllElements, Array
 from .exact import exactly
@@ -38,7 +38,7 @@ class _Kernel:
     """The kernel for elements of ``dtype``."""
 
     def __init__(self, dtype: Any, rows: bool, squares: bool, skip: bool) -> None:
-        name = "uint8" if dtype == bool else np.dtype(dtype).name
+        name = np.dtype(dtype).name.replace("bool", "uint8")
         skip = skip and np.dtype(dtype).kind == "f"
         self.native = _compiled(Grouped(name, rows, squares, skip), targets()[0])
         self.words = np.zeros(WORDS, np.int64)
@@ -106,7 +106,7 @@ def _wrapped(codes: AllElements, x: AllElements, options: Options) -> Array:
     return out
 
 
-# Rows side by side ---------------------------------------------------------------------------------
+# Rows side by side --------------------------------------------------------------------------------
 
 
 def _down_rows(
@@ -133,7 +133,7 @@ def _down_rows(
                 results[g, first + few] = _again(op, held, rows, first + few, options, dtype)
 
     ends = [columns * k // x.threads for k in range(x.threads + 1)]
-    x.each(make, [(a, b) for a, b in zip(ends, ends[1:], strict=False) if b > a])
+    x.each(make, [(a, b) for a, b in pairwise(ends) if b > a])
     return results
 
 
@@ -150,7 +150,7 @@ def _again(
     return results
 
 
-# Scattered -----------------------------------------------------------------------------------------
+# Scattered ----------------------------------------------------------------------------------------
 
 
 def _along_lines(

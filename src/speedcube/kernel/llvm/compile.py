@@ -18,10 +18,11 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Grouped, Program, Scan, Sieve, Tally, Weigh
+from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .grouping.near import emit_grouped
+from .grouping.program import Grouped
 from .loops import Loops, Nest
 from .many.columns import ColumnLoops
 from .many.rows import RowLoops

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ....dtypes import SIGNED, is_float
-from ...program import Grouped
 from ..function import function
 from ..text import SCALAR, Text
+from .program import Grouped
 
 ROWS, COLUMNS, STRIDE = range(3)
 WORDS: Final = 3
