@@ -30,7 +30,19 @@ KEYS = RNG.integers(0, 1000, SIZE)
 NAMES = np.array([f"g{k}" for k in range(1000)])[KEYS[: SIZE // 10]]
 X = RNG.normal(size=SIZE)
 DAYS = np.arange(3650) % 365
-PANDAS: Final = ("sum", "mean", "var", "std", "min", "max", "count", "first", "last", "median", "prod")
+PANDAS: Final = (
+    "sum",
+    "mean",
+    "var",
+    "std",
+    "min",
+    "max",
+    "count",
+    "first",
+    "last",
+    "median",
+    "prod",
+)
 Row = tuple[Callable[[], Any], Callable[[], Any]]  # another's way, and ours
 
 

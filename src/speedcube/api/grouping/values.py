@@ -157,7 +157,8 @@ def value_counts(
         if values.dtype.kind == "f":
             missing = np.isnan(values)
             values = np.append(values[~missing], values[missing][:1])
-            counts = np.append(counts[~missing], counts[missing].sum()[None][: missing.any()])
+            holes = [counts[missing].sum()] if missing.any() else []
+            counts = np.append(counts[~missing], np.array(holes, np.int64))
     else:
         values, counts = np.unique(given, return_counts=True)
     if dropna and values.dtype.kind in "fMm" and len(values):
