@@ -150,6 +150,8 @@ from .api.functions.walks import (
 )
 from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from .api.functions.words import cross, divmod, frexp, gcd, lcm, ldexp, modf, nextafter, spacing
+from .api.grouping import *  # noqa: F403  (its own list of names)
+from .api.grouping import __all__ as _grouping
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
 from .api.indexing.own_memory import may_share_memory, shares_memory
@@ -449,6 +451,7 @@ __all__ = [
 ]
 __all__ += _names
 __all__ += _ordering
+__all__ += _grouping
 __all__.sort()
 
 

@@ -79,6 +79,18 @@ THROUGH: Final[dict[str, tuple[str, str]]] = {
     "order_statistics": (BITS, f"the elements that have these places when sorted: {_BY_VALUE}"),
     "count": (BITS, "integers are counted: in any order"),
     "weigh": (EXACT, "the exact sum of the weights of each, rounded once"),
+    "group_sum": (EXACT, "the exact sum of each group, rounded once; integers wrap in 64 bits"),
+    "group_mean": (EXACT, "the exact sum of each group over its count, rounded once"),
+    "group_var": (EXACT, "from the exact sums of x and of x*x of each group, rounded once"),
+    "group_std": (EXACT, "the root of each group's variance from exact sums, rounded once"),
+    **dict.fromkeys(("group_count", "group_numbers"), (BITS, "counted: in any order")),
+    **dict.fromkeys(("group_min", "group_max"), (BITS, _KEYS)),
+    **dict.fromkeys(("group_argmin", "group_argmax"), (BITS, f"{_KEYS}, then by place")),
+    **dict.fromkeys(("group_first", "group_last"), (BITS, "by place: who lies first or last")),
+    "group_prod": (BITS, f"of where(key == group, x, 1): {_TREE}; in float64, rounded once"),
+    "rank": (BITS, f"counted: {_BY_VALUE}"),
+    "mode": (BITS, "counted; of several the least: in any order"),
+    "group_sort": (BITS, f"each group's elements, group after group: {_BY_VALUE}"),
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.

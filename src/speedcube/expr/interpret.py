@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,13 @@ from .nodes import (
     Through,
 )
 from .reductions import factors
-from .through import ordering
+from .through import grouping, ordering, ranks
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
+
+
+_THROUGH: Final = {**ordering.MEANING, **grouping.MEANING, **ranks.MEANING}
 
 
 def positions(leaf: Leaf) -> NDArray[np.int64]:
@@ -67,7 +70,9 @@ def interpret(root: Expr, draw: Draw) -> Array:
         elif isinstance(node, Piecewise):
             done[id(node)] = _piecewise(node, done)
         elif isinstance(node, Through):
-            done[id(node)] = ordering.made(node, [done[id(arg)] for arg in node.args])
+            done[id(node)] = ordering.made(
+                node, _THROUGH[node.op], [done[id(arg)] for arg in node.args]
+            )
         else:
             done[id(node)] = scans.scanned(node, done[id(node.arg)])
     return done[id(root)]

@@ -121,7 +121,7 @@ class _Needed:
         box = self._settled(node)
         if isinstance(node, Map):
             for arg in node.args:
-                self.add(arg, box)
+                self.add(arg, box_of_factor(node, arg, box))
         elif isinstance(node, Piecewise):
             for piece in node.pieces:
                 self.add(piece.expr, _all_of(piece.expr.shape))
@@ -153,6 +153,11 @@ class _Needed:
         return tuple(found)
 
 
+def box_of_factor(node: Map, arg: Expr, box: Box) -> Box:
+    """The box of an argument that ``box`` of a map needs; several arrays are read whole."""
+    return _all_of(arg.shape) if node.op == "several" else box
+
+
 def box_of_arg(node: Staged, box: Box) -> Box:
     """The box of a reduction's or scan's argument that ``box`` of its results needs."""
     axes, shape = node.axes, node.arg.shape
@@ -180,7 +185,7 @@ class _Made:
         if isinstance(node, Leaf):
             made: Node = self.leaf(node, _all_of(node.shape))
         elif isinstance(node, Map):
-            args = tuple(self.at(arg, box) for arg in node.args)
+            args = tuple(self.at(arg, box_of_factor(node, arg, box)) for arg in node.args)
             same = all(a is b for a, b in zip(args, node.args, strict=True))
             made = node if same else Map(node.op, args, _shape(box), node.dtype)
         elif isinstance(node, Piecewise):

@@ -36,12 +36,32 @@ def _select(source: Through, threads: int) -> int:
     return threads * 3 * max(BLOCK_BYTES, line * each)
 
 
+_PARTS: Final = 8 * 8  # bytes of a group's sum while it is added up
+_SUMS: Final = ("sum", "mean", "var", "std", "numbers")
+_GROUPED: Final = (*_SUMS, "min", "max", "argmin", "argmax", "first", "last", "prod", "sort")
+
+
+def _grouped(source: Through, threads: int) -> int:
+    """All elements, where they are taken by group, their places and a copy of some."""
+    groups, rows = int(source.options[0]), bool(source.options[1])
+    x = source.args[-1]
+    elements: int = source.count * dtypes.itemsize(x.dtype)
+    places: int = x.shape[0 if rows else -1] * (8 + 8 + 2)
+    if source.op.removeprefix("group_") in _SUMS:
+        sums = threads * (groups + 1) * _PARTS + (0 if rows else math.prod(source.shape) * _PARTS)
+        return elements + 2 * places + sums
+    return 3 * elements + 2 * places + source.count * 16
+
+
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "sort": _sort,
     "argsort": _argsort,
     "order_statistics": _select,
     "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
     "weigh": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8 * 80,
+    "group_count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
+    **dict.fromkeys(("rank", "mode"), lambda source, threads: source.count * 40),
+    **{f"group_{op}": _grouped for op in _GROUPED},
 }
 
 

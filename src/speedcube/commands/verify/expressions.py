@@ -16,6 +16,7 @@ from ...api.sources import asarray
 from . import data
 from .draws import DRAWS
 from .functions import casts, functions, mixed
+from .groups import GROUPS
 from .orders import ORDERS
 from .programs import PROGRAMS
 from .reductions import DOTS, SUMS, reductions
@@ -100,4 +101,5 @@ TABLE: Final[dict[str, Make]] = {
     **DRAWS,
     **PROGRAMS,
     **ORDERS,
+    **GROUPS,
 }

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
-from ...expr.nodes import Expr, Leaf, StageResult, is_whole
+from ...expr.nodes import Expr, Leaf, StageResult, c_strides, is_whole
 from ...expr.piecewise.regions import pieced
 from ...plan.stages import Part, Stage, cut_stage
 from .. import cpu, gpu
@@ -155,5 +155,5 @@ def elements_of(
 def in_memory(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
-    leaf = Leaf(result, (one.size,), 0, (1,))
+    leaf = Leaf(result, one.root.shape, 0, c_strides(one.root.shape))
     return AllElements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)

@@ -10,6 +10,7 @@ import numpy as np
 from ...expr.through.node import Through
 from ...plan.stages import Stage
 from ..boxes import Stop
+from ..grouping.run import GROUPED
 from ..results import Destination
 from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
@@ -23,6 +24,7 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "order_statistics": selected,
     "count": counted,
     "weigh": weighed,
+    **GROUPED,
 }
 
 

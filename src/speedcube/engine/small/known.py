@@ -126,7 +126,7 @@ def value(root: Expr, rung: str = "core") -> Any:
     if met is None:
         return _by_structure(root, rung, flat)
     ready, flat.line = met
-    return _computed(ready, flat, root) if flat.size <= ready.most[rung] else None
+    return computed(ready, flat, root) if flat.size <= ready.most[rung] else None
 
 
 def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Through:
     """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
 
-    Lines lie along the last axis of ``arg``, and along ``axis`` of what is made. Several arrays of
-    one shape are the arguments of a "several". ``options``: which places, how many counts.
+    Lines lie along the last axis of ``arg``, and along ``axis`` of what is made. Several arrays are
+    the arguments of a "several", which has the shape of one. ``options``: which places, how many
+    counts.
     """
 
     op: str

@@ -41,9 +41,9 @@ def counts(op: str, args: Sequence[Expr], length: int, dtype: str) -> Leaf:
     return whole(Through(op, arg, (length,), dtype, (length,)), (length,))
 
 
-def made(node: Through, args: Sequence[Array]) -> Array:
-    """What ``node`` makes of ``args``."""
-    results = MEANING[node.op](*args, *([node.options] if node.options else []))
+def made(node: Through, meaning: Callable[..., Array], args: Sequence[Array]) -> Array:
+    """What ``node`` makes of ``args``, as its ``meaning`` says."""
+    results = meaning(*args, *([node.options] if node.options else []))
     return np.moveaxis(results, -1, node.axis)
 
 

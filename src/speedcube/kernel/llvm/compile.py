@@ -21,6 +21,8 @@ from ..cache import KernelCache, content_key, generator
 from ..program import Folded, Program, Radix, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
+from .grouping.near import emit_grouped
+from .grouping.program import Grouped
 from .loops import Loops, Nest
 from .many.columns import ColumnLoops
 from .many.rows import RowLoops
@@ -34,7 +36,7 @@ from .scans.emit import emit_scan
 from .simd import FEATURES
 
 # Kernels of fixed text, over elements in memory.
-Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Grouped
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_radix(program)
     if isinstance(program, Weigh):
         return emit_weigh(program)
+    if isinstance(program, Grouped):
+        return emit_grouped(program, style.lanes)
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),

@@ -1,0 +1,150 @@
+"""What of a group cannot round: extremes, who comes first, counts; and products by the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...expr.through.grouping import Options, nothing
+from ...expr.through.ordering import one_nan
+from ..ordering.elements import AllElements, Array
+from .members import Members, members_of
+
+
+def _each(
+    codes: AllElements,
+    x: AllElements,
+    options: Options,
+    fold: Callable[[Array, Members, Array], Array],
+    empty: Any,
+    dtype: Any,
+) -> Array:
+    """``fold`` of lines whose elements lie group after group, with the places they had.
+
+    Rows are folded group by group, lines some at a time; ``empty`` stands for no element.
+    """
+    members, held = members_of(codes, options.groups), x.held().reshape(x.root.shape)
+    lines = held.shape[1 if options.rows else 0]
+    results = np.full(
+        (options.groups, lines) if options.rows else (lines, options.groups), empty, dtype
+    )
+    if not len(members.present) or not lines:
+        return results
+    if options.rows:
+
+        def of_group(g: int) -> None:
+            places = members.of(g)
+            one = Members(places, np.array([0, len(places)]), np.array([0]))
+            results[g] = fold(np.ascontiguousarray(held[places].T), one, places)[:, 0]
+
+        x.each(of_group, members.present.tolist())
+        return results
+
+    def of_line(k: int) -> None:
+        results[k, members.present] = fold(held[k : k + 1, members.order], members, members.order)[
+            0
+        ]
+
+    x.each(of_line, range(lines))
+    return results
+
+
+def _keys(values: Array, first: bool, skip: bool) -> Array:
+    """Integers whose least is the element that is meant: by value, -0 below 0.
+
+    NaN is the least of them; where it is left out, the greatest. ``first``: the least value is.
+    """
+    dtype = values.dtype
+    if dtype.kind != "f":
+        wide = values.astype(np.uint8) if dtype.kind == "b" else values
+        return wide if first else ~wide
+    word = np.dtype(f"int{8 * dtype.itemsize}")
+    bits = values.view(word)
+    keys = bits ^ ((bits >> word.type(8 * dtype.itemsize - 1)) & np.iinfo(word).max)
+    keys = keys if first else ~keys
+    limits = np.iinfo(word)
+    keys[np.isnan(values)] = limits.max if skip else limits.min
+    return np.asarray(keys)
+
+
+def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> Array:
+    """The elements, or places, of each group that come first by value or by place."""
+    by_place, value = op in ("first", "last"), not op.startswith("arg")
+    dtype: Any = x.dtype if value else np.dtype(np.int64)
+    floats = x.dtype.kind == "f"
+
+    def fold(values: Array, members: Members, places: Array) -> Array:
+        starts, groups = members.starts, members.counts[members.present]
+        left_out = np.isnan(values) if options.skip and floats else np.zeros((1, 1), bool)
+        if by_place:
+            at = np.broadcast_to(np.arange(len(places)), values.shape)
+            if op == "last":
+                at = len(places) - 1 - at
+            chosen = ~left_out
+        else:
+            at = np.broadcast_to(np.arange(len(places)), values.shape)
+            keys = _keys(values, op.endswith("min"), options.skip)
+            least = np.minimum.reduceat(keys, starts, axis=1)
+            chosen = (keys == np.repeat(least, groups, axis=1)) & ~left_out
+        found = np.minimum.reduceat(np.where(chosen, at, len(places)), starts, axis=1)
+        none = found == len(places)
+        found = np.where(none, 0, len(places) - 1 - found if op == "last" else found)
+        if not value:
+            return np.where(none, -1, places[found])
+        results = np.take_along_axis(values, found, axis=1)
+        results[none] = nothing(dtype)
+        return one_nan(results)
+
+    return _each(codes, x, options, fold, nothing(dtype) if value else -1, dtype)
+
+
+def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
+    """How many elements of each group are no NaN."""
+
+    def fold(values: Array, members: Members, places: Array) -> Array:
+        known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
+        return np.add.reduceat(known.astype(np.int64), members.starts, axis=1)
+
+    return _each(codes, x, options, fold, 0, np.int64)
+
+
+def products(codes: AllElements, x: AllElements, options: Options) -> Array:
+    """The products of the groups by the tree of places, of which others are 1."""
+    floats = x.dtype.kind == "f"
+    wide = np.float64 if floats else np.uint64 if x.dtype == np.uint64 else np.int64
+
+    def fold(values: Array, members: Members, places: Array) -> Array:
+        results = values.astype(wide)
+        if options.skip and floats:
+            results[np.isnan(results)] = 1
+        groups, at = members.groups, places
+        with np.errstate(all="ignore"):
+            while len(groups) > len(members.present):
+                at = at >> 1
+                begins = np.ones(len(at), bool)
+                begins[1:] = (groups[1:] != groups[:-1]) | (at[1:] != at[:-1])
+                starts = np.flatnonzero(begins)
+                results = np.multiply.reduceat(results, starts, axis=1)
+                groups, at = groups[starts], at[starts]
+        return one_nan(results)
+
+    return _each(codes, x, options, fold, 1, wide)
+
+
+def sorted_groups(codes: AllElements, x: AllElements, options: Options) -> Array:
+    """The elements in the order of their groups, and sorted within each; others are last."""
+    members, held = members_of(codes, options.groups), x.held().reshape(x.root.shape)
+    axis = 0 if options.rows else 1
+    numbers_ = codes.held()
+    others = np.flatnonzero((numbers_ < 0) | (numbers_ >= options.groups))
+    results = np.take(held, np.concatenate([members.order, others]), axis=axis)
+    lines = results if options.rows else results.T
+
+    def of_group(g: int) -> None:
+        part = slice(members.ends[g], members.ends[g + 1])
+        lines[part] = one_nan(np.sort(lines[part], axis=0, kind="stable"))
+
+    x.each(of_group, members.present.tolist())
+    return results

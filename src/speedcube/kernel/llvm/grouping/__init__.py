@@ -1,0 +1,1 @@
+"""Kernels that add up the elements of each group."""

@@ -1,0 +1,19 @@
+"""What a kernel that adds up numbers by group is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A kernel that adds up numbers of ``dtype`` by group, with a bound of what that misses.
+
+    ``rows``: the rows of one group, column by column; else element by element, each with its group.
+    ``squares``: and their squares. ``skip``: NaN is none of them.
+    """
+
+    dtype: str
+    rows: bool
+    squares: bool
+    skip: bool

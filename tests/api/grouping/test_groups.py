@@ -1,0 +1,95 @@
+"""Each result of a group has the bits of the same reduction of its elements alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+
+FUNCS = ("sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "first", "last", "prod",
+         "median", "count", "any", "all")  # fmt: skip
+
+
+def data(kind: str, shape: tuple[int, ...], dtype: str, seed: int = 1) -> Any:
+    """Elements that are easy, wide, tied or full of NaN."""
+    r = np.random.default_rng(seed)
+    x = r.normal(size=shape)
+    if kind == "wide":
+        x = x * 10.0 ** r.integers(-150, 150, shape)
+    elif kind == "tied":
+        x = np.where(r.random(shape) < 0.3, -0.0, np.rint(x * 2) / 2)
+    elif kind == "odd":
+        x = np.where(r.random(shape) < 0.1, np.nan, x)
+        x = np.where(r.random(shape) < 0.03, np.inf, x)
+        x = np.where(r.random(shape) < 0.03, -np.inf, x)
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        return r.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    with np.errstate(all="ignore"):
+        return (x > 0) if dtype == "bool" else x.astype(dtype)
+
+
+def alone(func: str, x: Any, places: Any) -> Any:
+    """``func`` of the elements of one group, by the functions for arrays without groups."""
+    skip = func.startswith("nan")
+    name = func.removeprefix("nan")
+    if skip and x.dtype.kind == "f":
+        places = places[~np.isnan(x[places])]
+    values = x[places]
+    if name == "first" or name == "last":
+        return values[0 if name == "first" else -1] if len(values) else np.nan
+    if name == "count":
+        return int((values == values).sum())
+    if not len(values):
+        empty = {"sum": 0, "prod": 1, "any": False, "all": True, "argmin": -1, "argmax": -1}
+        return empty.get(name, np.nan)
+    if name.startswith("arg"):
+        return places[int(getattr(sc, name)(values))]
+    if name == "prod":
+        whole = np.ones(len(x), x.dtype)
+        whole[places] = values
+        return sc.prod(whole).compute()
+    return getattr(sc, name)(values).compute()
+
+
+def same(found: Any, wanted: Any) -> bool:
+    found, wanted = np.asarray(found), np.asarray(wanted).astype(np.asarray(found).dtype)
+    return found.tobytes() == wanted.tobytes() or (found != found and wanted != wanted)
+
+
+def check(func: str, x: Any, keys: Any, axis: int) -> None:
+    """Groups of a matrix along ``axis`` beside each line alone."""
+    result, labels = sc.groupby_reduce(x, keys, func=func, axis=axis)
+    result = result.compute()
+    lines = x.T if axis == 0 else x
+    for k, line in enumerate(lines):
+        for g, label in enumerate(labels):
+            wanted = alone(func, line, np.flatnonzero(keys == label))
+            assert same(result[k, g], wanted), (func, k, label, result[k, g], wanted)
+
+
+@pytest.mark.parametrize("func", FUNCS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int16", "uint64", "bool"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_groups_have_the_bits_of_their_elements_alone(func: str, dtype: str, axis: int) -> None:
+    if func == "median" and dtype == "bool":
+        return
+    keys = np.random.default_rng(2).integers(-2, 3, 41)
+    shape = (41, 17) if axis == 0 else (3, 41)
+    for kind in ("plain", "tied", "odd", "wide")[: 4 if dtype[0] == "f" else 1]:
+        check(func, data(kind, shape, dtype), keys, axis)
+
+
+@pytest.mark.parametrize(
+    "func", [f"nan{one}" for one in FUNCS if one not in ("count", "any", "all")]
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_nan_versions_leave_nan_out(func: str, dtype: str, axis: int) -> None:
+    keys = np.random.default_rng(3).integers(0, 9, 30)
+    shape = (30, 17) if axis == 0 else (3, 30)
+    for kind in ("plain", "odd")[: 2 if dtype[0] == "f" else 1]:
+        check(func, data(kind, shape, dtype), keys, axis)
