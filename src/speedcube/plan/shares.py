@@ -28,6 +28,8 @@ _ROUNDS: Final[dict[str, Callable[[Through], int]]] = {
     "order_statistics": lambda source: _to_select(np.dtype(source.arg.dtype)),
 }
 
+CUT: Final = frozenset((*_ROUNDS, "sort", "argsort"))  # others stay with one worker
+
 
 def _to_select(dtype: np.dtype[np.generic]) -> int:
     """A sample, what is between two values of it, the bits of keys, the sign of a zero."""
@@ -43,7 +45,7 @@ def shared_out(stage: Stage, workers: int) -> Stage:
     """``stage``, which makes a `Through`, with a part for each of ``workers``."""
     source, root = stage.source, stage.root
     assert isinstance(source, Through)
-    if workers < 2 or math.prod(root.shape) < max(LEAST, workers * KEY_BITS):
+    if source.op not in CUT or workers < 2 or math.prod(root.shape) < max(LEAST, workers * KEY_BITS):
         return stage
     one = source.op in ("count", "weigh") or source.count == root.shape[-1]
     axes = range(len(root.shape) if one else len(root.shape) - 1)

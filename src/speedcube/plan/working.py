@@ -11,6 +11,7 @@ from ..expr.through.node import Through
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
+LEVEL_BYTES: Final = 1 << 26  # of sums of weights, in all units of a thread, but two units at least
 BLOCK_BYTES: Final = 1 << 21  # of lines that a thread holds at a time, but one line at least
 
 
@@ -53,12 +54,23 @@ def _grouped(source: Through, threads: int) -> int:
     return 3 * elements + 2 * places + source.count * 16
 
 
+def levels_of(length: int) -> int:
+    """How many units a thread keeps sums of ``length`` numbers in."""
+    return max(2, min(92, LEVEL_BYTES // (24 * (length + 1))))
+
+
+def _weigh(source: Through, threads: int) -> int:
+    length = math.prod(source.shape)
+    held = 1 if 4 * length > source.count else threads
+    return held * (24 * levels_of(length) * (length + 1) + (1 << 25)) + 64 * length
+
+
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "sort": _sort,
     "argsort": _argsort,
     "order_statistics": _select,
     "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
-    "weigh": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8 * 80,
+    "weigh": _weigh,
     "group_count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
     **dict.fromkeys(("rank", "mode"), lambda source, threads: source.count * 40),
     **{f"group_{op}": _grouped for op in _GROUPED},

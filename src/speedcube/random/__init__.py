@@ -17,8 +17,10 @@ from ..errors import MissingError
 from .generator import Generator, default_rng
 from .legacy import FUNCTIONS, RandomState
 from .permutations import inverse_permutation
+from .resampling import bootstrap, cross_validation, jackknife, permutation_test
 
 __all__ = ["Generator", "RandomState", "SeedSequence", "default_rng", "inverse_permutation"]
+__all__ += ["bootstrap", "cross_validation", "jackknife", "permutation_test"]
 __all__ += FUNCTIONS
 
 globals().update(FUNCTIONS)

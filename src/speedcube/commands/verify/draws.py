@@ -9,8 +9,16 @@ import numpy as np
 
 from ...api.array import Array
 from ...api.namespace.ranges import arange
+from ...api.reductions import mean
 from ...api.take import take, take_along_axis
-from ...random import default_rng, inverse_permutation
+from ...random import (
+    bootstrap,
+    cross_validation,
+    default_rng,
+    inverse_permutation,
+    jackknife,
+    permutation_test,
+)
 from . import data
 from .sources import Make
 
@@ -111,8 +119,33 @@ ORDERS: Final[dict[str, Make]] = {
     ),
 }
 
+
+def _resamples() -> Any:
+    return bootstrap(_stored("float64", (3, 90)), mean, 70, axis=1, rng=2026).lazy
+
+
+def _in_other_places(kind: str) -> Array:
+    def statistic(x: Any, y: Any, axis: int) -> Any:
+        return mean(x * y, axis=axis) - mean(y, axis=axis)
+
+    samples = _stored("float32", (2, 60))
+    return permutation_test(
+        list(samples), statistic, permutation_type=kind, n_resamples=80, rng=2026
+    ).lazy
+
+
+RESAMPLED: Final[dict[str, Make]] = {
+    "bootstrap": _resamples,
+    "jackknife": lambda: jackknife(_stored("float64", (70,)), mean).lazy,
+    "permuted-independent": lambda: _in_other_places("independent"),
+    "permuted-samples": lambda: _in_other_places("samples"),
+    "permuted-pairings": lambda: _in_other_places("pairings"),
+    "cross-validation": lambda: cross_validation(2000, 3, rng=2026)[1][0],
+}
+
 DRAWS: Final[dict[str, Make]] = {
     **{name: partial(_row, method, parameters) for name, method, parameters in _ROWS},
     **VECTORS,
     **ORDERS,
+    **RESAMPLED,
 }

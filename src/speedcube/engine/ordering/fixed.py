@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from typing import Any
+
 import numpy as np
 
 from ...kernel.cache import kernel_cache
@@ -12,7 +14,7 @@ from ...kernel.llvm.ordering.sieve import INSIDE, REACH, UNDER
 from ...kernel.llvm.ordering.sieve import WORDS as SIEVE_WORDS
 from ...kernel.llvm.ordering.tally import COPIES
 from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
-from ...kernel.llvm.ordering.weigh import LANES, LEFT, PIECES
+from ...kernel.llvm.ordering.weigh import LEFT, LENGTH, PIECES, ROOM
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
 from ...kernel.program import Radix, Sieve, Tally, Weigh
@@ -74,33 +76,55 @@ class Sieving:
 
 
 class Weighing:
-    """Sums of weights by number, in pieces that are multiples of three units."""
+    """Sums of weights by number, as integers: limbs of 38 bits of units below ``2**top``."""
 
-    BITS = 28  # of a piece; 2**24 of them are added without rounding
-    MOST = 1 << 24
+    BITS = 38
+    REACH = PIECES * BITS - 53  # binades below the top whose weights have no finer bits
+    MOST = 1 << 24  # weights between two carries
+    LOWEST, HIGHEST = -1074 + PIECES * BITS, 1000  # tops
 
     def __init__(self, length: int, top: int) -> None:
         self.kernel = compiled(Weigh())
+        self.unit = top - PIECES * self.BITS
         self.words = np.zeros(WEIGH_WORDS, np.int64)
-        self.units = [top - self.BITS * (k + 1) for k in range(PIECES)]
-        self.fits = self.units[0] + 53 < 1023 and self.units[-1] > -1022
-        self.anchors = np.array([1.5 * 2.0 ** (u + 52) if self.fits else 0 for u in self.units])
-        self.sums = np.zeros((length + 1, LANES))
-        self.totals = np.zeros((PIECES, length + 1), np.int64)
+        self.words[LENGTH] = length
+        anchors = [1.5 * 2.0 ** (top - self.BITS * (k + 1) + 52) for k in range(PIECES)]
+        self.state = np.array([*anchors, 2.0**top])
+        self.sums = np.zeros((length + 1, PIECES), np.int64)
+        self.carried = np.zeros(length + 1, np.int64)
+        self.added = 0
 
-    def add(self, index: Array, weights: Array) -> bool:
-        """Add weights; False, and nothing is added, where they have more pieces."""
-        if not self.fits:
-            return False
-        self.words[0], sums = len(index), self.sums.ctypes.data
-        self.sums[:] = 0
-        addresses = address_of(index), self.anchors.ctypes.data, address_of(weights)
-        self.kernel.function(self.words.ctypes.data, *addresses, sums)
-        if self.words[LEFT]:
-            return False
-        for k, unit in enumerate(self.units):
-            self.totals[k] += np.ldexp(self.sums[:, k], -unit).astype(np.int64)
-        return True
+    def add(self, index: Array, weights: Array) -> Array:
+        """Add weights; the places of those that it does not hold, which are left out."""
+        if len(self.state) <= ROOM + len(index):
+            self.state = np.concatenate([self.state[:ROOM], np.empty(len(index) + 1)])
+        if self.added + len(index) > self.MOST:
+            self.carry()
+        self.added += len(index)
+        self.words[0], state = len(index), self.state.ctypes.data
+        addresses = address_of(index), state, address_of(weights), self.sums.ctypes.data
+        self.kernel.function(self.words.ctypes.data, *addresses)
+        return self.state[ROOM : ROOM + int(self.words[LEFT])].view(np.int64)
+
+    def carry(self) -> None:
+        """Make each limb but the first a number from 0 to ``2**BITS``."""
+        over = self.sums[:, 1] >> self.BITS
+        self.sums[:, 1] -= over << self.BITS
+        self.sums[:, 0] += over
+        np.right_shift(self.sums[:, 0], self.BITS, out=over)
+        self.sums[:, 0] -= over << self.BITS
+        self.carried += over
+        self.added = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to who joins it: all but the kernel."""
+        return {name: value for name, value in self.__dict__.items() if name != "kernel"}
+
+    def join(self, other: Weighing) -> None:
+        """Add the sums of another one of this unit; both have been carried."""
+        self.sums += other.sums
+        self.carried += other.carried
+        self.carry()
 
 
 assert (REACH, UNDER, INSIDE) == (1, 2, 3)

@@ -7,6 +7,7 @@ question; that of the last round is the result. It is what one worker alone woul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +18,7 @@ from .counting import counted
 from .elements import AllElements, Array
 from .keys import KeyRange, counts_within, value_of, zero_at
 from .selecting import READ, Sieved, brackets_of, counted_in, known_of, sample_of
-from .weighing import greatest, rounded, sums_of
+from .weighing import first_top, rounded, sums_of
 
 Question: TypeAlias = Any
 Answer: TypeAlias = Any
@@ -60,13 +61,16 @@ def _counts(what: Asked, question: Question, answers: Sequence[Array]) -> Array:
 
 
 def _weigh(source: Through, given: list[AllElements], number: int, top: int | None) -> Answer:
-    return greatest(given) if top is None else sums_of(source, given, top)
+    return first_top(given) if top is None else sums_of(source, given, top)
 
 
 def _weights(what: Asked, top: int | None, answers: Sequence[Any]) -> int | Array:
     if top is None:
         return int(max(answers))
-    return rounded([sums for share in answers for sums in share], what.options[0])
+    whole, *others = map(deepcopy, answers)  # Dask may give them once more
+    for other in others:
+        whole.join(other)
+    return rounded(whole)
 
 
 # Selecting ---------------------------------------------------------------------------------------

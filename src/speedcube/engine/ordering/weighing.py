@@ -1,7 +1,8 @@
 """Exact sums of the weights of each number: whole multiples of a few units, added in any order.
 
-A weight is cut into pieces, each a multiple of a unit and below ``2**_BITS`` of it. Doubles add the
-pieces of a block without rounding; integers add the blocks. What is left is rounded once.
+A unit holds weights of 23 binades, exactly; what is finer or coarser goes to another one. Where
+the numbers are so many that further units would take much memory, such weights are sorted by their
+number and added as integers of any length. All is rounded once.
 """
 
 from __future__ import annotations
@@ -9,131 +10,155 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from ...expr.through.node import Through
+from ...plan.working import levels_of
 from .elements import BLOCK, AllElements, Array
 from .fixed import Weighing
 
-_BITS: Final = 36  # of a piece: with those of a block's count, 53 hold the sum
-_EXACT: Final = 1 << 16  # weights of a block
-_READ: Final = 1 << 20  # of one that lies in memory
-_CARRY: Final = 1 << 10  # blocks between two carries: 63 bits hold what they add
+_READ: Final = 1 << 20  # weights of a block that lies in memory
+_APART: Final = 1 << 20  # pairs that are kept before they are sorted
 _LEAST: Final = -1074  # the exponent of the least double
-
-
-@dataclass(frozen=True, eq=False)
-class WeighedParts:
-    """Sums as whole numbers of each of ``units``; ``special``: how many are NaN, inf, -inf."""
-
-    units: list[int]
-    words: list[Array]
-    special: Array | None
+_SPARE: Final = 2  # binades above the first weights
+_NAN, _ABOVE, _UNDER = 1, 2, 4  # which weights without a size a number has
 
 
 @dataclass(eq=False)
 class WeighedSums:
-    """The sums of one thread: for each unit, from the coarsest on, a whole number for each bin."""
+    """The sums of one thread: those of each unit, by its top, and of what lies apart."""
 
     length: int
-    top: int  # all weights are below 2**top
-    words: list[Array] = field(default_factory=list)
-    pieces: Weighing = field(init=False)  # of weights that are not too different, by a kernel
-    special: Array | None = None  # (3, length): how many are NaN, inf, -inf
-    blocks: int = 0
-
-    def __post_init__(self) -> None:
-        self.pieces = Weighing(self.length, self.top)
-        self.words = [self._zeros()]  # what is carried out of the first unit
-
-    def _zeros(self) -> Array:
-        return np.zeros(self.length + 1, np.int64)
+    top: int  # of the unit of most weights; the others' tops are whole steps away
+    levels: dict[int, Weighing] = field(default_factory=dict)
+    special: Array | None = None
+    apart: list[tuple[Array, Array]] = field(default_factory=list)
+    integers: dict[int, int] = field(default_factory=dict)  # of the least double
 
     def add(self, index: Array, weights: Array) -> None:
+        left = self._level(self.top).add(index, weights)
+        if len(left):
+            self._add_left(index[left], weights[left])
+
+    def _level(self, top: int) -> Weighing:
+        if top not in self.levels:
+            self.levels[top] = Weighing(self.length, top)
+        return self.levels[top]
+
+    def _add_left(self, index: Array, weights: Array) -> None:
         finite = np.isfinite(weights)
         if not finite.all():
-            self._add_special(index, weights)
-            weights = np.where(finite, weights, 0.0)
-        level, rest = 1, weights
-        while True:
-            unit = self.top - _BITS * level
-            if unit <= _LEAST:
-                piece = rest
-                unit = _LEAST
-            else:
-                anchor = math.ldexp(1.5, unit + 52) if unit + 52 < 1023 else 0.0
-                if not anchor:
-                    piece = np.ldexp(np.rint(np.ldexp(rest, -unit)), unit)
-                else:
-                    piece = (rest + anchor) - anchor
-                rest = rest - piece
-            if level == len(self.words):
-                self.words.append(self._zeros())
-            sums = np.bincount(index, np.ldexp(piece, -unit), minlength=self.length + 1)
-            self.words[level] += sums.astype(np.int64)
-            if unit == _LEAST or not rest.any():
-                break
-            level += 1
-        self.blocks += 1
-        if self.blocks % _CARRY == 0:
-            self.carry()
+            self._add_special(index[~finite], weights[~finite])
+            index, weights = index[finite], weights[finite]
+        while len(index):
+            size = math.frexp(float(np.abs(weights).max()))[1]
+            top = self._top_above(size)
+            if size > top or (
+                top not in self.levels and len(self.levels) >= levels_of(self.length)
+            ):
+                self._keep(index, weights)
+                return
+            left = self._level(top).add(index, weights)
+            index, weights = index[left], weights[left]
+
+    def _top_above(self, size: int) -> int:
+        step = Weighing.REACH
+        top = self.top + step * -((self.top - size) // step)
+        return min(max(top, Weighing.LOWEST), Weighing.HIGHEST)
 
     def _add_special(self, index: Array, weights: Array) -> None:
         if self.special is None:
-            self.special = np.zeros((3, self.length + 1), np.int64)
-        kinds = np.isnan(weights), weights == np.inf, weights == -np.inf
-        for row, mask in zip(self.special, kinds, strict=True):
-            row += np.bincount(index[mask], minlength=self.length + 1)
+            self.special = np.zeros(self.length + 1, np.uint8)
+        kinds = (
+            (_NAN, np.isnan(weights)),
+            (_ABOVE, weights == np.inf),
+            (_UNDER, weights == -np.inf),
+        )
+        index = np.where((index >= 0) & (index < self.length), index, self.length)
+        for bit, mask in kinds:
+            self.special[index[mask]] |= bit
 
-    def carry(self) -> None:
-        for level in range(len(self.words) - 1, 0, -1):
-            bits = self._bits(level)
-            carried = self.words[level] >> bits
-            self.words[level - 1] += carried
-            self.words[level] -= carried << bits
+    def _keep(self, index: Array, weights: Array) -> None:
+        self.apart.append((index, weights))
+        if sum(len(one) for one, _ in self.apart) >= _APART:
+            self.sort()
 
-    def _bits(self, level: int) -> int:
-        """By how many bits the unit of ``level`` is finer than the one before."""
-        return self.unit(level - 1) - self.unit(level)
+    def sort(self) -> None:
+        """Add up what lies apart, number after number."""
+        if not self.apart:
+            return
+        index, weights = (np.concatenate(both) for both in zip(*self.apart, strict=True))
+        self.apart = []
+        order = np.argsort(index, kind="stable")
+        index, weights = index[order], weights[order]
+        ends = [0, *(np.flatnonzero(np.diff(index)) + 1).tolist(), len(index)]
+        for start, stop in pairwise(ends):
+            total = sum(map(_units, weights[start:stop].tolist()))
+            number = int(index[start])
+            self.integers[number] = self.integers.get(number, 0) + total
 
-    def portable(self) -> WeighedParts:
-        """The sums without what made them."""
-        units = [*map(self.unit, range(len(self.words))), *self.pieces.units]
-        return WeighedParts(units, [*self.words, *self.pieces.totals], self.special)
+    def finish(self) -> WeighedSums:
+        self.sort()
+        for level in self.levels.values():
+            level.carry()
+        return self
 
-    def unit(self, level: int) -> int:
-        return max(self.top - _BITS * level, _LEAST)
+    def join(self, other: WeighedSums) -> None:
+        """Add what another thread found."""
+        for top, level in other.levels.items():
+            if top in self.levels:
+                self.levels[top].join(level)
+            else:
+                self.levels[top] = level
+        for number, total in other.integers.items():
+            self.integers[number] = self.integers.get(number, 0) + total
+        if self.special is None:
+            self.special = other.special
+        elif other.special is not None:
+            self.special |= other.special
+
+
+def _units(weight: float) -> int:
+    """How many of the least double a number is."""
+    numerator, denominator = weight.as_integer_ratio()
+    return numerator * ((1 << -_LEAST) // denominator)
 
 
 def weighed(source: Through, given: list[AllElements]) -> Array:
     """The exact sum of the weights of each number below the length, rounded once."""
-    return rounded(sums_of(source, given, greatest(given)), source.options[0])
+    return rounded(sums_of(source, given, first_top(given)))
 
 
-def greatest(given: list[AllElements]) -> int:
-    """An exponent of two that is above all finite weights."""
-    weights = given[1]
-    return max(weights.each(lambda span: _top(weights, span), weights.spans()), default=0)
-
-
-def sums_of(source: Through, given: list[AllElements], top: int) -> list[WeighedParts]:
-    """The sums of each thread; all finite weights are below ``2**top``."""
+def sums_of(source: Through, given: list[AllElements], top: int) -> WeighedSums:
+    """The sums of the weights; ``top``: the exponent that most of them are below."""
     index, weights = given
-    length = source.options[0]
+    length, spans = source.options[0], given[0].spans()
+    if 4 * length > index.size:
+        spans = [(0, index.size)]  # joining what threads found would take longer
 
-    def share(span: tuple[int, int]) -> WeighedParts:
+    def share(span: tuple[int, int]) -> WeighedSums:
         sums = WeighedSums(length, top)
-        for numbers, values in _pairs(index, weights, span, max(BLOCK, 4 * length)):
-            if not sums.pieces.add(numbers, values):
-                for first in range(0, len(numbers), _EXACT):
-                    few = slice(first, first + _EXACT)
-                    sums.add(numbers[few], values[few])
-        sums.carry()
-        return sums.portable()
+        for numbers, values in _pairs(index, weights, span, BLOCK):
+            sums.add(numbers, values)
+        return sums.finish()
 
-    return index.each(share, index.spans())
+    whole, *others = index.each(share, spans)
+    for other in others:
+        whole.join(other)
+    return whole
+
+
+def first_top(given: list[AllElements]) -> int:
+    """An exponent that the first weights are below, with binades to spare."""
+    weights, most = given[1], 0.0
+    for block in weights.blocks(0, min(weights.size, BLOCK)):
+        size = np.abs(block.astype(np.float64, copy=False))
+        most = max(most, float(size[np.isfinite(size)].max(initial=0.0)))
+    top = math.frexp(most)[1] + _SPARE if most else 0
+    return min(max(top, Weighing.LOWEST), Weighing.HIGHEST)
 
 
 def _pairs(
@@ -157,36 +182,66 @@ def _pairs(
         yield numbers[:count], values[:count].astype(np.float64, copy=False)
 
 
-def _top(weights: AllElements, span: tuple[int, int]) -> int:
-    """An exponent that all finite weights of ``span`` are below."""
-    most = 0.0
-    for block in weights.blocks(*span):
-        size = np.abs(block.astype(np.float64, copy=False))
-        greatest = float(size.max(initial=0.0))
-        if not math.isfinite(greatest):
-            greatest = float(size[np.isfinite(size)].max(initial=0.0))
-        most = max(most, greatest)
-    return math.frexp(most)[1] if most else 0
+def rounded(sums: WeighedSums) -> Array:
+    """The sum of each number, rounded."""
+    found = np.zeros(sums.length)
+    several = np.zeros(sums.length, np.uint8)
+    for number in sums.integers:
+        if number < sums.length:
+            several[number] = 2
+    there = {top: _limbs(level, sums.length) for top, level in sums.levels.items()}
+    used = {top: (a != 0) | (b != 0) | (c != 0) for top, (a, b, c) in there.items()}
+    for mask in used.values():
+        several += mask
+    for top, limbs in there.items():
+        alone = np.flatnonzero(used[top] & (several == 1))
+        if len(alone) == sums.length:
+            found = _nearest(*limbs, sums.levels[top].unit)
+        elif len(alone):
+            high, middle, low = (limb[alone] for limb in limbs)
+            found[alone] = _nearest(high, middle, low, sums.levels[top].unit)
+    for number in np.flatnonzero(several > 1).tolist():
+        total = sums.integers.get(number, 0)
+        for top, limbs in there.items():
+            total += _whole(*(int(limb[number]) for limb in limbs)) << (
+                sums.levels[top].unit - _LEAST
+            )
+        found[number] = _quotient(total, 1 << -_LEAST)
+    if sums.special is not None:
+        special = sums.special[: sums.length]
+        found[special & _ABOVE > 0], found[special & _UNDER > 0] = np.inf, -np.inf
+        found[(special & _NAN > 0) | (special & (_ABOVE | _UNDER) == _ABOVE | _UNDER)] = np.nan
+    return found
 
 
-def rounded(parts: list[WeighedParts], length: int) -> Array:
-    """The sums of all ``parts``, rounded."""
-    totals = [0] * length
-    for part in parts:
-        for unit, words in zip(part.units, part.words, strict=True):
-            if not words.any():
-                continue
-            shift = unit - _LEAST
-            for k in np.flatnonzero(words[:length]).tolist():
-                totals[k] += int(words[k]) << shift
-    one = 1 << -_LEAST
-    sums = np.array([_quotient(total, one) for total in totals], np.float64)
-    specials = [part.special[:, :length] for part in parts if part.special is not None]
-    if specials:
-        nans, above, under = sum(specials[1:], start=specials[0])
-        sums[above > 0], sums[under > 0] = np.inf, -np.inf
-        sums[(nans > 0) | ((above > 0) & (under > 0))] = np.nan
-    return sums
+def _limbs(level: Weighing, length: int) -> tuple[Array, Array, Array]:
+    return level.carried[:length], level.sums[:length, 0], level.sums[:length, 1]
+
+
+def _whole(high: int, middle: int, low: int) -> int:
+    return (((high << Weighing.BITS) + middle) << Weighing.BITS) + low
+
+
+def _nearest(high: Array, middle: Array, low: Array, unit: int) -> Array:
+    """The doubles nearest to integers of three limbs, each a multiple of ``2**unit``.
+
+    The two upper limbs of their size are one double, the last another: one addition rounds them.
+    """
+    bits, mask = Weighing.BITS, (1 << Weighing.BITS) - 1
+    negative = high < 0
+    sign = np.where(negative, -1, 1)
+    borrow = (low != 0) & negative
+    few = np.where(negative, -low & mask, low)
+    some = np.where(negative, (-middle - borrow) & mask, middle)
+    many = high * sign - (negative & ((middle != 0) | borrow))
+    large = many >> (52 - bits) > 0
+    upper = ((np.where(large, 0, many) << bits) + some).astype(np.float64)
+    with np.errstate(over="ignore"):
+        found = np.ldexp((np.ldexp(upper, bits) + few) * sign, unit)
+    for k in np.flatnonzero(large).tolist():  # of thousands of weights each
+        total = _whole(int(high[k]), int(middle[k]), int(low[k])) << (unit - _LEAST)
+        found[k] = _quotient(total, 1 << -_LEAST)
+    return np.asarray(found)
 
 
 def _quotient(total: int, one: int) -> float:

@@ -1,11 +1,13 @@
-"""Sums of weights by number: each weight in three pieces, which doubles add up without rounding.
+"""Sums of weights by number: each weight as two integers, multiples of a coarse and a fine unit.
 
-    void kernel(words, index, anchors, weights, sums)
+    void kernel(words, index, state, weights, sums)
 
-``words`` (int64): how many elements there are; then the answer, not 0 where a weight had more than
-three pieces (what is infinite or NaN has, too). A piece is what adding and subtracting an anchor,
-``1.5 * 2**k``, leaves of a weight: a multiple of its unit. ``sums`` has four doubles a number, of
-which one load, addition and store takes all pieces.
+``words`` (int64): how many elements there are, a length, then the answer: how many weights were
+left out. ``state``: two anchors, ``1.5 * 2**(52 + unit)``, a limit, and room for the places of what
+is left out, and one more: weights that are not below the limit, or have bits below the fine unit,
+or are NaN. Adding an anchor rounds a weight to a multiple of its unit, and the bits of the sum
+count the units. ``sums`` has two integers a number, which one load, addition and store takes. What
+is no number below the length is added at the length.
 """
 
 from __future__ import annotations
@@ -16,30 +18,87 @@ from ...program import Weigh
 from ..function import function
 from ..text import Text
 
-COUNT, LEFT = range(2)
-WORDS: Final = 2
-PIECES: Final = 3
-LANES: Final = 4  # doubles of a number
+COUNT, LENGTH, LEFT = range(3)
+WORDS: Final = 3
+PIECES: Final = 2
+LIMIT: Final = PIECES  # where it is in the state
+ROOM: Final = PIECES + 1
+_LANES: Final = 8
 
 
 def emit_weigh(program: Weigh) -> str:
     """The LLVM text of ``program``."""
-    t = Text(LANES)
-    count = t.load("i64", t.at("%words", COUNT))
-    anchors = [t.load(program.kind, t.at("%state", k)) for k in range(PIECES)]
-    left = t.variable("i64", "0", "left")
-    with t.loop(0, count) as j:
-        number = t.load("i64", t.at("%values", j))
-        rest = t.load("double", t.at("%scratch", j, "double"))
-        vector = "zeroinitializer"
-        for k, anchor in enumerate(anchors):
-            piece = t.op(f"fsub double {t.op(f'fadd double {rest}, {anchor}')}, {anchor}")
-            vector = t.op(f"insertelement <4 x double> {vector}, double {piece}, i64 {k}")
-            rest = t.op(f"fsub double {rest}, {piece}")
-        more = t.op(f"zext i1 {t.op(f'fcmp une double {rest}, 0.0')} to i64")
-        t.store("i64", t.i64("or", t.load("i64", left), more), left)
-        place = t.at("%out", t.i64("mul", number, LANES), "double")
-        before = t.load("<4 x double>", place, 8)
-        t.store("<4 x double>", t.op(f"fadd <4 x double> {before}, {vector}"), place, 8)
-    t.store("i64", t.load("i64", left), t.at("%words", LEFT))
-    return function(t, ("words", "values", "state", "scratch", "out"), ())
+    return _WeighText().emit()
+
+
+class _WeighText:
+    """The text under construction: several weights at a time, then one after the other."""
+
+    def __init__(self) -> None:
+        self.text = t = Text(PIECES)
+        self.count, self.length = (t.load("i64", t.at("%words", k)) for k in (COUNT, LENGTH))
+        state = [t.at("%state", k) for k in range(ROOM + 1)]
+        self.anchors = [t.load("double", state[k]) for k in range(PIECES)]
+        self.zeros = [t.load("i64", state[k]) for k in range(PIECES)]
+        self.limit, self.room = t.load("double", state[LIMIT]), state[ROOM]
+        self.left = t.variable("i64", "0", "left")
+
+    def emit(self) -> str:
+        t = self.text
+        whole = t.i64("and", self.count, -_LANES)
+        with t.loop(0, whole, _LANES) as j:
+            self._some(j, _LANES)
+        with t.loop(whole, self.count) as j:
+            self._some(j, 1)
+        t.store("i64", t.load("i64", self.left), t.at("%words", LEFT))
+        return function(t, ("words", "values", "state", "scratch", "out"), ())
+
+    def _some(self, j: str, lanes: int) -> None:
+        """Add ``lanes`` weights, of which the first is number ``j``."""
+        t = self.text
+        t.lanes = lanes
+        doubles, words, mask = t.vector("double"), t.vector("i64"), t.vector("i1")
+        t.declares.add(f"declare {doubles} @llvm.fabs.v{lanes}f64({doubles})")
+        weight = rest = t.load(doubles, t.at("%scratch", j, "double"), 8)
+        units = []
+        for anchor, zero in zip(self.anchors, self.zeros, strict=True):
+            many = t.splat("double", anchor)
+            near = t.op(f"fadd {doubles} {rest}, {many}")
+            bits = t.op(f"bitcast {doubles} {near} to {words}")
+            units.append(t.op(f"sub {words} {bits}, {t.splat('i64', zero)}"))
+            near = t.op(f"fsub {doubles} {near}, {many}")
+            rest = t.op(f"fsub {doubles} {rest}, {near}")
+        size = t.op(f"call {doubles} @llvm.fabs.v{lanes}f64({doubles} {weight})")
+        below = t.op(f"fcmp olt {doubles} {size}, {t.splat('double', self.limit)}")
+        same = t.op(f"fcmp oeq {doubles} {rest}, zeroinitializer")
+        fits = t.op(f"and {mask} {below}, {same}")
+        units = [
+            t.op(f"select {mask} {fits}, {words} {unit}, {words} zeroinitializer") for unit in units
+        ]
+        length = t.splat("i64", self.length)
+        number = t.load(words, t.at("%values", j), 8)
+        inside = t.op(f"icmp ult {words} {number}, {length}")
+        number = t.op(f"select {mask} {inside}, {words} {number}, {words} {length}")
+        for k in range(lanes):
+            self._add(t.op(f"extractelement {words} {number}, i64 {k}"), units, k, lanes)
+        bits = t.op(f"bitcast {mask} {fits} to i{lanes}")
+        with t.when(t.op(f"icmp ne i{lanes} {bits}, -1"), rarely=True):
+            for k in range(lanes):
+                self._leave_out(t.i64("add", j, k), t.op(f"extractelement {mask} {fits}, i64 {k}"))
+
+    def _add(self, number: str, units: list[str], lane: int, lanes: int) -> None:
+        t = self.text
+        both = f"<2 x i32> <i32 {lane}, i32 {lanes + lane}>"
+        words = t.vector("i64")
+        vector = t.op(f"shufflevector {words} {units[0]}, {words} {units[1]}, {both}")
+        place = t.at("%out", t.i64("mul", number, PIECES))
+        before = t.load("<2 x i64>", place, 8)
+        t.store("<2 x i64>", t.op(f"add <2 x i64> {before}, {vector}"), place, 8)
+
+    def _leave_out(self, j: str, fits: str) -> None:
+        """Note the place ``j`` of a weight, which the next one overwrites where it ``fits``."""
+        t = self.text
+        known = t.load("i64", self.left)
+        t.store("i64", j, t.at(self.room, known))
+        more = t.op(f"zext i1 {t.op(f'xor i1 {fits}, true')} to i64")
+        t.store("i64", t.i64("add", known, more), self.left)

@@ -1,0 +1,83 @@
+"""Resampling beside SciPy, on one core: CPU seconds, the least of runs that take turns.
+
+SciPy holds a batch of resamples in memory; it is measured with fewer of them, and its time is
+scaled to ours. `python bench/resampling.py --json FILE`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+
+import speedcube as sc
+
+SIZE: Final = 100_000
+X = np.random.default_rng(1).normal(size=SIZE)
+STATISTICS: Final[dict[str, Callable[..., Any]]] = {
+    "mean": np.mean,
+    "sum": np.sum,
+    "std": np.std,
+    "median": np.median,
+}
+FEW: Final = 40  # resamples of SciPy's, in one batch
+OURS: Final = 400
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU seconds of one run."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def compared(statistic: Callable[..., Any], repeats: int) -> dict[str, float]:
+    """Nanoseconds for each number that is drawn."""
+
+    def ours() -> Any:
+        found = sc.random.bootstrap(X, statistic, OURS, method="percentile", rng=1)
+        return found.bootstrap_distribution
+
+    def scipys() -> Any:
+        options: dict[str, Any] = {"n_resamples": FEW, "batch": FEW, "method": "percentile"}
+        return stats.bootstrap((X,), statistic, rng=1, **options)
+
+    ours()  # its kernel is made
+    runs = [(seconds(scipys) / FEW, seconds(ours) / OURS) for _ in range(repeats)]
+    theirs, own = (min(one) * 1e9 / SIZE for one in zip(*runs, strict=True))
+    return {"scipy": theirs, "speedcube": own, "ratio": theirs / own}
+
+
+def whole(resamples: int) -> float:
+    """Seconds of the mean of that many resamples, measured."""
+    found = sc.random.bootstrap(X, np.mean, resamples, method="percentile", rng=2)
+    return seconds(lambda: found.confidence_interval)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--resamples", type=int, default=0, help="measure so many of ours whole")
+    options = parser.parse_args()
+    found: dict[str, Any] = {"size": SIZE, "ns a draw": {}}
+    with sc.on("core"):
+        for name, statistic in STATISTICS.items():
+            row = found["ns a draw"][name] = compared(statistic, options.repeats)
+            print(f"{name:8s} {row['scipy']:6.2f} {row['speedcube']:6.2f} {row['ratio']:6.2f}")
+        if options.resamples:
+            found["resamples"] = options.resamples
+            found["seconds"] = whole(options.resamples)
+            print(f"{options.resamples:,} resamples: {found['seconds']:.1f} s")
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
