@@ -27,6 +27,39 @@ def _select(source: Through, threads: int) -> int:
     return threads * 3 * max(BLOCK_BYTES, line * each)
 
 
+# On a GPU -----------------------------------------------------------------------------------------
+
+
+def device_room(size: int) -> int:
+    """Elements of a bracket of ``size`` elements that a GPU keeps."""
+    return min(size, (1 << 20) + (size >> 7))
+
+
+def device_sample(size: int) -> int:
+    """Elements of a sample by which a GPU brackets one: those between are about so many, too."""
+    return 1 << min(25, max(16, round(math.log2(max(size, 1)) * 2 / 3)))
+
+
+def _select_on_gpu(source: Through) -> int:
+    each, places = dtypes.itemsize(source.arg.dtype), max(1, len(source.options))
+    kept = (min(places, 4) + 1) * device_room(source.count)  # one of them is sorted
+    return each * (kept + 4 * device_sample(source.count))
+
+
+def _weigh_on_gpu(source: Through) -> int:
+    return math.prod(source.shape) * 8 * 3 * 72
+
+
+# Bytes in the memory of a GPU, which are few beside what a host of it has.
+_ON_GPU: Final[dict[str, Callable[[Through], int]]] = {
+    "sort": lambda source: 2 * source.count * dtypes.itemsize(source.dtype),
+    "argsort": lambda source: source.count * (2 * dtypes.itemsize(source.arg.dtype) + 16),
+    "order_statistics": _select_on_gpu,
+    "count": lambda source: math.prod(source.shape) * 16,
+    "weigh": _weigh_on_gpu,
+}
+
+
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "sort": lambda source, threads: source.count * (dtypes.itemsize(source.dtype) + 1),
     "argsort": _argsort,
@@ -36,6 +69,10 @@ _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
 }
 
 
-def working_bytes(source: Through, threads: int) -> int:
-    """Bytes that a worker of ``threads`` threads needs on the way to what ``source`` makes."""
-    return _WORKING[source.op](source, threads)
+def working_bytes(source: Through, threads: int, gpu: bool = False) -> int:
+    """Bytes that a worker of ``threads`` threads needs on the way to what ``source`` makes.
+
+    On a ``gpu`` what is needed there, too.
+    """
+    here = _WORKING[source.op](source, threads)
+    return max(here, _ON_GPU[source.op](source)) if gpu else here

@@ -19,6 +19,7 @@ from ..cache import KernelCache, content_key, generator
 from ..program import Program
 from .loops import CudaLoops
 from .many.nest import ManyLoops
+from .ordering.keys import DeviceKeys, emit_keys
 from .prelude import THREADS
 from .scans.emit import emit_scan
 from .scans.layout import DeviceScan
@@ -62,10 +63,12 @@ def compile_cubin(source: str, architecture: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program | DeviceScan) -> str:
+def source(program: Program | DeviceScan | DeviceKeys) -> str:
     """The CUDA C text of ``program``."""
     if isinstance(program, DeviceScan):
         return emit_scan(program)
+    if isinstance(program, DeviceKeys):
+        return emit_keys(program)
     return (CudaLoops if program.sink.many is None else ManyLoops)(program).emit()
 
 
@@ -93,7 +96,9 @@ def _stored(key: bytes, store: KernelCache) -> Any:
     return None
 
 
-def build(program: Program | DeviceScan, device: int, store: KernelCache) -> DeviceKernel:
+def build(
+    program: Program | DeviceScan | DeviceKeys, device: int, store: KernelCache
+) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
 
