@@ -86,13 +86,21 @@ PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     # weighed
     "weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_NORMALS)),
     "wild weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_WILD)),
-    "float32 weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_NORMALS.astype("f4"))),
+    "float32 weights": lambda here: sc.bincount(
+        sc.asarray(_NUMBERS), sc.asarray(_NORMALS.astype("f4"))
+    ),
     "whole weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_NUMBERS)),
     "weights of nothing": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_ZEROS)),
     "special weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_SPECIAL)),
-    "subnormal weights": lambda here: sc.bincount(sc.asarray(_NUMBERS), sc.asarray(_NORMALS * 1e-310)),
-    "great weights": lambda here: sc.bincount(sc.asarray(_NUMBERS % 3), sc.asarray(_NORMALS * 1e307)),
-    "weighted histogram": lambda here: sc.histogram(_drawn(), 20, (6, 16), weights=_drawn() * 0.1)[0],
+    "subnormal weights": lambda here: sc.bincount(
+        sc.asarray(_NUMBERS), sc.asarray(_NORMALS * 1e-310)
+    ),
+    "great weights": lambda here: sc.bincount(
+        sc.asarray(_NUMBERS % 3), sc.asarray(_NORMALS * 1e307)
+    ),
+    "weighted histogram": lambda here: sc.histogram(_drawn(), 20, (6, 16), weights=_drawn() * 0.1)[
+        0
+    ],
     "drawn weights": lambda here: sc.bincount(
         _rng().integers(0, 50, size=9000), _rng().normal(size=9000)
     ),

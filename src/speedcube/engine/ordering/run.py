@@ -29,9 +29,7 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
 }
 
 
-def run_through(
-    stage: Stage, inputs: Inputs, device: int | None, stop: Stop, store: Store
-) -> Any:
+def run_through(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, store: Store) -> Any:
     """The result of ``stage``: by threads in host memory, or by a GPU, and then there or here."""
     source = stage.source
     assert isinstance(source, Through)
