@@ -2,7 +2,7 @@
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
     Sink    ::= store | isum | min | argmin | exact(Term*) | many | folded(finish:Body)
-              | several(Sink*) | together(Sink*) | sieve | tally | wide tally
+              | several(Sink*) | together(Sink*) | sieve | tally | wide tally | bins
               | weigh | wide weigh | reach
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants

@@ -20,7 +20,7 @@ def _argsort(source: Through, threads: int) -> int:
 
 def _select(source: Through, threads: int) -> int:
     each = dtypes.itemsize(source.arg.dtype)
-    line = source.arg.shape[-1]
+    line = source.line
     if source.count == line:  # one line: two passes of what lies in brackets
         places = max(1, len(source.options))
         return threads * min(line, COLLECTED * places) * (each + 1) + (1 << 22) * each

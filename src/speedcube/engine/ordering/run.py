@@ -39,7 +39,8 @@ def run_through(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
         made = run_on_gpu(source, work)
         if made is not None:
             return _axis_back(made, source)
-    given = elements_of(source.args, inputs, device, stop, store, stage.threads)
+    args = source.args[: 1 if source.op == "count" else None]
+    given = elements_of(args, inputs, device, stop, store, stage.threads)
     results = _RUN[source.op](source, given).reshape(source.lines_last)
     return np.ascontiguousarray(np.moveaxis(results, -1, source.axis))
 

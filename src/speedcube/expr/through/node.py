@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Through:
     """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
 
-    Lines lie along the last axis of ``arg``, and along ``axis`` of what is made. Several arrays of
-    one shape are the arguments of a "several". ``options``: which places, how many counts.
+    Lines lie along the last axis of ``arg``, or one of all elements along all its axes; and along
+    ``axis`` of what is made. Several arrays of one shape are the arguments of a "several".
+    ``options``: which places, how many counts.
     """
 
     op: str
@@ -39,6 +40,11 @@ class Through:
             return self.shape
         axis = self.axis % len(self.shape)
         return (*self.shape[:axis], *self.shape[axis + 1 :], self.shape[axis])
+
+    @cached_property
+    def line(self) -> int:
+        """How many elements a line has."""
+        return self.count // max(1, math.prod(self.lines_last[:-1]))
 
     @cached_property
     def axes(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from .exact_sum import ThreadSum
 from .folds import fold_of
 from .hooks import CudaSink
 from .ordering.sieve import ThreadSieve
-from .ordering.tally import ThreadTally
+from .ordering.tally import ThreadBins, ThreadTally
 from .ordering.weigh import ThreadReach, ThreadWeigh
 from .text import CudaText, memory
 from .wide import wide
@@ -124,6 +124,7 @@ _SINKS: Final[dict[str, Callable[[CudaText, Sink, str], CudaSink]]] = {
     "sieve": ThreadSieve,
     "tally": ThreadTally,
     "wide tally": ThreadTally,
+    "bins": ThreadBins,
     "weigh": ThreadWeigh,
     "wide weigh": ThreadWeigh,
     "reach": ThreadReach,

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from ....expr.through.node import Through
-from ....kernel.cuda.ordering.tally import COPIES, COUNTS, LENGTH, copies
+from ....kernel.cuda.ordering.tally import BINNED, COPIES, COUNTS, EDGES, LENGTH, LOW, copies
 from ..elements import Array
 from .sweeps import DeviceWork
 
@@ -19,6 +19,11 @@ def counted(source: Through, work: DeviceWork) -> Array | None:
     import cupy
 
     length = source.options[0]
+    if len(source.args) > 1:
+        work, index = work.of(source.args[1]), work.of(source.args[0])
+        if copies(length) is not None and work.is_one_kernel:
+            return _binned(length, *source.options[2:], work)
+        work = index
     if not work.is_one_kernel or length > MOST:
         return None
     lg = copies(length)
@@ -31,3 +36,22 @@ def counted(source: Through, work: DeviceWork) -> Array | None:
 
 
 assert (LENGTH, COPIES) == (0, 1)
+
+
+def _binned(length: int, first: float, last: float, edges: bytes, work: DeviceWork) -> Array:
+    """How many elements each of ``length`` even bins has, which its edges decide."""
+    import cupy
+
+    line = np.frombuffer(edges)
+    scale = length / (last - first)  # as the index of an element is computed
+    margin = np.abs((line - first) * scale - np.arange(length + 1)).max()
+    there, head = cupy.asarray(line), np.zeros(BINNED, np.uint64)
+    head[:LOW] = length, copies(length)
+    head[LOW:EDGES] = np.array([first, last, scale, margin]).view(np.uint64)
+    head[EDGES] = int(there.data.ptr)
+    out = cupy.zeros(BINNED + length + 1, np.uint64)
+    out[:BINNED] = cupy.asarray(head)
+    with work.sweeping("bins") as sweep:
+        sweep.run(out)
+    counts: Array = out[BINNED : BINNED + length].view(np.int64)
+    return counts

@@ -51,7 +51,7 @@ def selected(source: Through, work: DeviceWork) -> Array | None:
     """The elements that have the places of the options; None where the host is to find them."""
     dtype, places = np.dtype(source.arg.dtype), tuple(source.options)
     distinct = sorted(set(places))
-    if dtype.name not in SIEVED or work.size != source.arg.shape[-1] or work.size <= LEAST:
+    if dtype.name not in SIEVED or work.size != source.line or work.size <= LEAST:
         return None
     if not work.is_one_kernel or len(distinct) > MOST:
         return None

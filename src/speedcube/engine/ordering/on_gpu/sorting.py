@@ -18,7 +18,7 @@ _AS_THEY_ARE: Final = ("bool", *UNSIGNED)  # which are their own keys
 
 def values_sorted(source: Through, work: DeviceWork) -> Any:
     """The lines of the elements, sorted."""
-    values, line = work.whole(), source.arg.shape[-1]
+    values, line = work.whole(), source.line
     if not values.size:
         return values
     dtype = source.arg.dtype
@@ -38,7 +38,7 @@ def values_sorted(source: Through, work: DeviceWork) -> Any:
 
 def places_sorted(source: Through, work: DeviceWork) -> Any:
     """For each line, the places of its elements in their order."""
-    values, line = work.whole(), source.arg.shape[-1]
+    values, line = work.whole(), source.line
     if not values.size:
         return values.astype(np.int64)
     keys, _ = _keys(values, source.arg.dtype, work.device)
