@@ -163,6 +163,7 @@ class Sink:
     many: Many | None = None
     folded: Folded | None = None
     brackets: int = 0  # sieve: how many pairs of bounds
+    nans: bool = False  # sieve: elements may be NaN
     parts: tuple[Sink, ...] = ()  # several: part k takes the outputs named ``k.``, has output k
 
     @property

@@ -87,7 +87,8 @@ def lower_counting(
         if weights:
             b.output("w", weights[0])
         b.output("x", cast(b, number, "int64") if weighs or kind.endswith("tally") else number)
-        sink = Sink(kind, number.type, brackets=brackets)
+        nans = dtypes.is_float(number.type) and not analyse(root).known
+        sink = Sink(kind, number.type, brackets=brackets, nans=bool(brackets) and nans)
         return _program(codes, b, sink, nodes, space, tiling)
 
     return alike(nodes, (kind, brackets), space, tiling, codes, parameters, make)

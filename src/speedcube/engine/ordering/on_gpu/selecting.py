@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ....expr.through.node import Through
-from ....kernel.cuda.ordering.sieve import HIGH, INSIDE, LOW, PLACE, REACH, UNDER
+from ....kernel.cuda.ordering.sieve import HIGH, INSIDE, KNOWN, LOW, PLACE, REACH
 from ....kernel.cuda.ordering.sieve import WORDS as SIEVE_WORDS
 from ....plan.working import device_room, device_sample
 from ..elements import Array
@@ -160,9 +160,9 @@ def _passed(work: DeviceWork, brackets: Sequence[_Bracket]) -> list[_Between]:
     rows = out.get()[1:].reshape(-1, SIEVE_WORDS)
     found = []
     for row, memory in zip(rows, kept, strict=True):
-        reach, under, inside = (int(row[k]) for k in (REACH, UNDER, INSIDE))
+        reach, inside, known = (int(row[k]) for k in (REACH, INSIDE, KNOWN))
         between = memory[:inside] if inside <= room else None
-        found.append(_Between(under - inside, reach + under - inside, inside, between))
+        found.append(_Between(known - reach, known, inside, between))
     return found
 
 

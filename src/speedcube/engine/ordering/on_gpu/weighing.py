@@ -1,4 +1,4 @@
-"""Exact sums of weights by number, added up by a GPU: 32-bit digits in 64-bit words.
+"""Exact sums of weights by number, added up by a GPU: 16-bit digits in 64-bit words.
 
 One pass finds between which powers of two the weights lie, and so how many digits a sum needs.
 """
@@ -11,7 +11,18 @@ import numpy as np
 
 from ....expr.nodes import Map
 from ....expr.through.node import Through
-from ....kernel.cuda.ordering.weigh import BOTTOM, FIRST, LENGTH, PLACES, SHARED, SPECIAL, SUMS, TOP
+from ....kernel.cuda.ordering.weigh import (
+    BITS,
+    BOTTOM,
+    FIRST,
+    LENGTH,
+    PLACES,
+    SHARED,
+    SPECIAL,
+    SPREAD,
+    SUMS,
+    TOP,
+)
 from ....kernel.cuda.ordering.weigh import DIGITS as DIGITS_WORD
 from ....kernel.exact.digits import many
 from ....kernel.exact.integers import carry
@@ -20,7 +31,7 @@ from ..elements import Array
 from .sweeps import DeviceWork
 
 MOST: Final = 1 << 20  # numbers
-_LAUNCH: Final = 1 << 30  # weights between two carries: 63 bits hold the sums of their digits
+_LAUNCH: Final = 1 << 37  # weights between two carries: 63 bits hold the sums of their digits
 _BLOCK: Final = 1 << 14  # sums that are rounded at a time
 
 
@@ -44,7 +55,7 @@ def weighed(source: Through, work: DeviceWork) -> Array | None:
     kind = "weigh" if digits * (length + 1) <= SHARED else "wide weigh"
     with work.sweeping(kind) as sweep:
         for _ in sweep.launches(out, _LAUNCH):
-            total[:, :digits] += out[SUMS:].get().view(np.int64).reshape(-1, digits)[:length]
+            total[:, :digits] += out[SUMS:].get().view(np.int64).reshape(digits, -1).T[:length]
             _carry(total)
             out[SUMS:] = 0
     counts = specials.get().view(np.int64)[:, :length]
@@ -60,16 +71,16 @@ def _reach(weights: DeviceWork) -> tuple[int, int]:
         sweep.run(out)
     ends = out.get().tolist()
     if not ends[TOP]:
-        return 0, 3
-    low, high = (PLACES - ends[BOTTOM]) >> 5, (ends[TOP] - 1) >> 5
-    return low, high - low + 3  # a weight has bits in three
+        return 0, SPREAD
+    low, high = (PLACES - ends[BOTTOM]) // BITS, (ends[TOP] - 1) // BITS
+    return low, high - low + SPREAD
 
 
 def _carry(total: Array) -> None:
-    """What a digit has above 32 bits goes to the next."""
+    """What a digit has above its bits goes to the next."""
     for k in range(total.shape[1] - 1):
-        over = total[:, k] >> 32
-        total[:, k] -= over << 32
+        over = total[:, k] >> BITS
+        total[:, k] -= over << BITS
         total[:, k + 1] += over
 
 
@@ -83,8 +94,10 @@ def _rounded(total: Array, first: int, specials: Array) -> Array:
 
 def _rounded_block(total: Array, first: int, specials: Array) -> Any:
     groups = np.zeros((len(total), 1, LIMBS), np.int64)
-    end = min(NAN_WORD, first + total.shape[1])
-    groups[:, 0, first:end] = total[:, : end - first]
+    for k, digit in enumerate(total.T, first):  # of 16 bits: two make a limb's
+        groups[:, 0, min(k // 2, NAN_WORD - 1)] += digit << (
+            BITS * (k - 2 * min(k // 2, NAN_WORD - 1))
+        )
     groups[:, 0, NAN_WORD : NAN_WORD + 3] = specials.T
     carry(groups)
     bits = many("sum", groups, "float64", 1, 0)

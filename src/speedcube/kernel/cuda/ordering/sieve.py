@@ -1,8 +1,8 @@
-"""Elements beside bounds on a GPU: how many are not below, not above; and those between, kept.
+"""Elements beside bounds on a GPU: how many are not below; and those between, kept.
 
 The words of ``out``: how many elements each bracket has room for; then for each bracket its two
-bounds, where those between are to lie, and four counts: not below, not above, between, kept. NaN
-is none of them. Those between lie in any order. A thread block stages what it keeps in shared
+bounds, where those between are to lie, and four counts: not below, between, no NaN, kept. NaN is
+none of them. Those between lie in any order. A thread block stages what it keeps in shared
 memory, and asks for room once for many: threads that asked one by one would wait for each other.
 """
 
@@ -15,7 +15,7 @@ from ..text import memory
 
 HELD: Final = 1024  # elements of a bracket that a thread block stages
 WORDS: Final = 8  # of a bracket
-LOW, HIGH, PLACE, REACH, UNDER, INSIDE, KEPT = range(7)
+LOW, HIGH, PLACE, REACH, INSIDE, KNOWN, KEPT = range(7)
 
 SUPPORT: Final = f"""\
 #ifdef SPEEDCUBE_HOST
@@ -77,7 +77,7 @@ class ThreadSieve(CudaSink):
     def declare(self) -> None:
         put, many = self.put, self.sink.brackets
         put(f"__shared__ {self.type} staged[{many}][{HELD}];")
-        put(f"__shared__ unsigned held[{many}], totals[{many}][3];")
+        put(f"__shared__ unsigned held[{many}], totals[{many}][2], numbers;")
         put("__shared__ u64 sieve_first;")
         put(f"u64 sieve_room = {self.out}[0];")
         put(f"{self.type} sieve_low[{many}], sieve_high[{many}];")
@@ -88,35 +88,41 @@ class ThreadSieve(CudaSink):
     def begin(self) -> None:
         many = self.sink.brackets
         self.put(f"if (threadIdx.x < {many}) {{ unsigned k = threadIdx.x;")
-        self.put("  held[k] = totals[k][0] = totals[k][1] = totals[k][2] = 0u; }")
-        self.put(f"unsigned reach[{many}] = {{}}, under[{many}] = {{}}, inside[{many}] = {{}};")
+        self.put("  held[k] = totals[k][0] = totals[k][1] = numbers = 0u; }")
+        self.put(f"unsigned reach[{many}] = {{}}, inside[{many}] = {{}}, known = 0u;")
         self.put(WAIT)
 
     def batch(self, size: int) -> None:
-        self.put(f"{self.type} taken[{size}] = {{}};")
-        self.put(f"unsigned between[{self.sink.brackets}] = {{}};")
+        self.put(f"{self.type} taken[{size}];")
+        self.put("unsigned there = 0u;")
+        self.put("bool some = false;")
 
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         put = self.put
-        put(f"taken[{a}] = {outputs['x']};")
+        put(f"taken[{a}] = {outputs['x']}; there |= 1u << ({a});")
+        if self.sink.nans:
+            put(f"known += taken[{a}] == taken[{a}];")
         for k in range(self.sink.brackets):
             put(f"bool up{k} = taken[{a}] >= sieve_low[{k}];")
-            put(f"bool down{k} = taken[{a}] <= sieve_high[{k}];")
-            put(f"reach[{k}] += up{k}; under[{k}] += down{k};")
-            put(f"between[{k}] |= (unsigned)(up{k} && down{k}) << ({a});")
+            put(f"reach[{k}] += up{k}; some |= up{k} && taken[{a}] <= sieve_high[{k}];")
 
     def after_batch(self, size: int) -> None:
+        """Those between are few: which they are is asked again."""
         put, text = self.put, self.text
+        if not self.sink.nans:
+            put("known += bits_set(there);")
+        text.open("if (some)")
         for k in range(self.sink.brackets):
-            text.open(f"if (between[{k}])")
-            put(f"inside[{k}] += bits_set(between[{k}]);")
             put("#pragma unroll")
             text.open(f"for (int a = 0; a < {size}; a++)")
-            put(f"if (between[{k}] >> a & 1u)")
+            put(f"bool up = taken[a] >= sieve_low[{k}], down = taken[a] <= sieve_high[{k}];")
+            text.open("if ((there >> a & 1u) && up && down)")
+            put(f"inside[{k}]++;")
             where = f"staged[{k}], held + {k}, taken[a], {self.words(k)}"
-            put(f"  keep<{self.type}>({where}, sieve_room);")
+            put(f"keep<{self.type}>({where}, sieve_room);")
             text.close()
             text.close()
+        text.close()
 
     def after_tile(self) -> None:
         full = " | ".join(
@@ -138,12 +144,14 @@ class ThreadSieve(CudaSink):
         self.flush()
         put("#pragma unroll")
         self.text.open(f"for (int k = 0; k < {many}; k++)")
-        for n, count in enumerate(("reach", "under", "inside")):
+        for n, count in enumerate(("reach", "inside")):
             put(f"atomicAdd(&totals[k][{n}], {count}[k]);")
         self.text.close()
+        put("atomicAdd(&numbers, known);")
         put(WAIT)
-        self.text.open(f"if (threadIdx.x < {3 * many})")
-        put("unsigned k = threadIdx.x / 3u, n = threadIdx.x % 3u;")
+        self.text.open(f"if (threadIdx.x < {2 * many})")
+        put("unsigned k = threadIdx.x / 2u, n = threadIdx.x % 2u;")
         put(f"atomicAdd({self.out} + {1 + REACH} + k * {WORDS}u + n, (u64)totals[k][n]);")
+        put(f"if (n == 0u) atomicAdd({self.out} + {1 + KNOWN} + k * {WORDS}u, (u64)numbers);")
         self.text.close()
         put(WAIT)
