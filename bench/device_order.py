@@ -31,23 +31,18 @@ def _published(rows: int = 500_000, columns: int = 500_000) -> Any:
     return (sc.random.default_rng(42).normal(10, 1, size=(rows, columns)) + 1)[::2, ::2]
 
 
-def stored(np_: Any, size: int) -> dict[str, Any]:
-    """The arrays, made of the same integers by NumPy or by CuPy."""
-    place = np_.arange(size, dtype=np.uint64)
-    mixed = place * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    del place
-    uniform = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    index = (mixed % np.uint64(1000)).astype(np.int32)
-    wide = mixed.astype(np.int64)
-    del mixed
-    bell = uniform
-    bell *= 2.0
-    bell -= 1.0
-    bell = bell * bell * bell * 4.0  # of many magnitudes, and equal on both
-    return {"x": bell, "i": index, "n": wide}
+def stored(on: str, size: int) -> dict[str, Any]:
+    """The arrays, which are drawn with the same bits on a core and on a GPU, in its memory."""
+    rng = sc.random.default_rng(5)
+    drawn = {
+        "x": rng.normal(size=size),
+        "i": rng.integers(0, 1000, size=size, dtype="int32"),
+        "n": rng.integers(-(2**63), 2**63, size=size),
+    }
+    return {name: x.compute(on=on, to=_TO[on]) for name, x in drawn.items()}
+
+
+_TO: Final = {"core": "numpy", "gpu": "cupy"}
 
 
 def _histogram(np_: Any, x: Any, *rest: Any) -> Any:
@@ -168,7 +163,7 @@ def measure(path: Path | None, repeats: int, only: str, size: int = LARGE) -> No
         if path:
             path.write_text(json.dumps(report, indent=1) + "\n")
 
-    large, small = stored(cupy, size), stored(np, SMALL)
+    large, small = stored("gpu", size), stored("core", SMALL)
     for name in ROWS:
         if only in name:
             note(name, _row(name, large, small, repeats))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +19,10 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import gpu
+from speedcube.engine.compute import plan_for
 from speedcube.engine.ordering import selecting as on_host
-from speedcube.engine.ordering.on_gpu import counting, run, selecting, sweeps, weighing
+from speedcube.engine.ordering.on_gpu import distinct, run, selecting, sweeps, weighing
 from speedcube.kernel.cuda.compile import OPTIONS
-from speedcube.kernel.cuda.ordering import tally, weigh
 
 SIZE: Final = 30_000
 _RNG = np.random.default_rng(9)
@@ -125,7 +125,6 @@ PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     "pieces": lambda here: sc.sort(sc.pad(here(_NORMALS), 1))[5:-5],
 }
 ON_THE_HOST: Final = ("zeros of both signs", "float16, which the host selects")
-PASSES: Final = ("sort", "argsort")
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +135,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
 
 
 @pytest.fixture
-def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each of what was sorted, selected or counted was so by the GPU."""
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(gpu, "gpu_kernel", library.kernel)
@@ -156,7 +155,7 @@ def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
 
     for name, made in list(run._RUN.items()):
         monkeypatch.setitem(run._RUN, name, noted(name, made))
-    yield there
+    return there
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -179,3 +178,74 @@ def test_nvcc_compiles_the_text(host: list[bool], library: HostKernels, tmp_path
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("bytes stack frame") >= 6
+
+
+DISTINCT: Final = {
+    "integers": np.sort(_NUMBERS),
+    "all": np.arange(5000),
+    "float32 and NaN": np.sort(np.round(_GAPS.astype("f4"), 2)),
+    "one": np.full(2049, 7, np.int8),
+    "bool": np.sort(_NUMBERS > 3),
+}
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_distinct_elements(host: list[bool], name: str, equal_nan: bool) -> None:
+    line = DISTINCT[name]
+    got = distinct.first_of_each(line.view(DeviceArray), equal_nan)
+    assert_same_bits(np.asarray(got), np.unique(line, equal_nan=equal_nan))
+
+
+def test_a_miss_costs_a_pass_and_no_bits(host: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that says nothing, and no room for what lies between: the host finds it."""
+    x = _on_device(_NORMALS)
+    wanted = sc.median(_NORMALS).compute(on="core")
+    passes: list[float] = []
+    brackets = selecting._brackets
+
+    def narrow(line: Any, table: Any, places: Any, size: int, width: float) -> Any:
+        passes.append(width)
+        return brackets(line, table, places, size, 0.0 if len(passes) == 1 else width)
+
+    monkeypatch.setattr(selecting, "_brackets", narrow)
+    assert_same_bits(sc.median(x).compute(on=ONE), wanted)
+    assert passes == [5.0, 40.0]
+    monkeypatch.setattr(selecting, "device_room", lambda _: 3)
+    assert_same_bits(sc.median(x).compute(on=ONE), wanted)
+    assert host == [True, False]
+
+
+def test_where_launches_end_decides_nothing(
+    host: list[bool], library: HostKernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (gpu, sweeps):
+        monkeypatch.setattr(module, "LAUNCH", 9000)
+    monkeypatch.setattr(weighing, "_LAUNCH", 9000)
+    for name in ("three quantiles of them", "histogram", "weighted histogram"):
+        library.launches = 0
+        got, wanted = (PROGRAMS[name](sc.asarray).compute(on=on) for on in (ONE, "core"))
+        assert_same_bits(np.asarray(got), np.asarray(wanted), name)
+        assert library.launches > 2
+
+
+@pytest.mark.parametrize("name", ["three quantiles of them", "bincount", "sort of what is drawn"])
+def test_one_of_several_devices_does_it(host: list[bool], name: str) -> None:
+    wanted = PROGRAMS[name](sc.asarray).compute(on="core")
+    assert_same_bits(np.asarray(PROGRAMS[name](sc.asarray).compute(on=THREE)), np.asarray(wanted))
+
+
+@pytest.mark.parametrize("op", ["median", "histogram", "sort", "argsort", "weighed"])
+def test_the_plan_promises_memory(op: str) -> None:
+    x = sc.random.default_rng(1).normal(size=(4000, 5000))[::2, ::2]
+    makes: dict[str, tuple[Any, int]] = {
+        "median": (sc.median(x), 8 * (1 << 16)),
+        "histogram": (sc.histogram(x, 100, (-4, 4))[0], 800),
+        "sort": (sc.sort(x, axis=None), 3 * 8 * 5_000_000),
+        "argsort": (sc.argsort(x, axis=None), 4 * 8 * 5_000_000),
+        "weighed": (sc.histogram(x, 100, (-4, 4), weights=x)[0], 100 * 16 * 70),
+    }
+    array, least = makes[op]
+    plan = plan_for([array._expr], ONE, None, False)[0]
+    assert plan.stages[0].root.shape == (2000, 2500)  # nothing is put in order before
+    assert least <= plan.peak_bytes < 2**28 + 5 * least

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from ..expr.nodes import Stored
 from ..expr.sources.span import spanned
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda.compile import DeviceKernel, build
+from ..kernel.cuda.compile import DeviceKernel, Fixed, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
-from ..kernel.cuda.ordering.keys import DeviceKeys
 from ..kernel.cuda.prelude import THREADS, TILE
-from ..kernel.cuda.scans.layout import DeviceScan
 from ..kernel.cuda.text import HEADER
 from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import Program
@@ -39,7 +37,7 @@ SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
 @lru_cache(maxsize=512)
-def gpu_kernel(program: Program | DeviceScan | DeviceKeys, device: int) -> tuple[DeviceKernel, int]:
+def gpu_kernel(program: Program | Fixed, device: int) -> tuple[DeviceKernel, int]:
     """(kernel, thread blocks that fit on the device at once)."""
     import cupy
 

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ....dtypes import UNSIGNED
+from ....dtypes import INTEGERS
 from ....expr.through.node import Through
 from ....kernel.cuda.ordering.keys import DeviceKeys
 from ....kernel.cuda.prelude import THREADS
 from ... import gpu
 from .sweeps import DeviceWork
 
-_AS_THEY_ARE: Final = ("bool", *UNSIGNED)  # which are their own keys
+_AS_THEY_ARE: Final = ("bool", *INTEGERS)  # which are their own keys
 
 
 def values_sorted(source: Through, work: DeviceWork) -> Any:
@@ -56,6 +56,8 @@ def _by_places(keys: Any, work: DeviceWork) -> Any:
 
 def _keys(values: Any, dtype: str, device: int) -> tuple[Any, int]:
     """Integers that order like ``values``, in their place; and how many of those are -0."""
+    if dtype in _AS_THEY_ARE:
+        return (values.view(np.uint8) if dtype == "bool" else values), 0
     keys = values.view(np.dtype(f"uint{8 * values.dtype.itemsize}"))
     return keys, _convert(keys, DeviceKeys(dtype, back=False), device)
 
