@@ -123,6 +123,8 @@ class ThreadSieve(CudaSink):
             text.close()
             text.close()
         text.close()
+        if size > 1:  # then a warp's threads are all here; else those that kept one go on alone
+            put("__syncwarp();")
 
     def after_tile(self) -> None:
         full = " | ".join(

@@ -94,6 +94,10 @@ class ThreadBins(ThreadTally):
         self.put(f"const double *edges = (const double *){self.out}[{EDGES}];")
         self.put("int last_bin = (int)length - 1;")
 
+    def after_batch(self, size: int) -> None:
+        if size > 1:  # a warp's threads are all here: one that looked at edges is waited for
+            self.put("__syncwarp();")
+
     def consume(self, outputs: dict[str, str], j: str, e: str, a: str) -> None:
         put, text = self.put, self.text
         text.open("")
