@@ -142,7 +142,7 @@ def host(library: HostKernels, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(engine, "SMALL", -1)
     monkeypatch.setattr(selecting, "LEAST", 1000)
     monkeypatch.setattr(on_host, "SHORT", 1000)
-    monkeypatch.setattr(selecting, "device_sample", lambda _: 4096)
+    monkeypatch.setattr(selecting, "device_sample", lambda *_: 4096)
     there: list[bool] = []
 
     def noted(name: str, made: Callable[..., Any]) -> Callable[..., Any]:

@@ -102,8 +102,7 @@ class Launcher:
     def windows(self, count: int, most: int = LAUNCH) -> Iterator[int]:
         """Set one window after the other until the tile loop is covered.
 
-        Each yields how many reduced rows one launch may take. Windows and rows bound the elements
-        that a launch of ``count`` kept positions computes, to about ``most``.
+        Each yields how many reduced rows a launch may take, that it computes about ``most`` elements.
         """
         terms, inner = self.prepared.program.sink.all_terms, self.prepared.tiling.inner
         most = min([most, *(SLOWER.get(t.bins.mode, most) for t in terms)])
@@ -288,10 +287,7 @@ def blocks(
 
 
 def spans(launcher: Launcher, start: int, stop: int) -> Iterator[tuple[int, int, Any]]:
-    """Elements ``[start, stop)`` in C order, block after block, on the device.
-
-    Each with its first element and its end; the first and the last may hold a few more.
-    """
+    """The same on the device, each with its first element and its end: some may hold a few more."""
     import cupy
 
     prepared = launcher.prepared

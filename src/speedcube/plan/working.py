@@ -35,14 +35,19 @@ def device_room(size: int) -> int:
     return min(size, (1 << 20) + (size >> 7))
 
 
-def device_sample(size: int) -> int:
-    """Elements of a sample by which a GPU brackets one: those between are about so many, too."""
-    return 1 << min(25, max(16, round(math.log2(max(size, 1)) * 2 / 3)))
+def device_sample(size: int, computed: bool = True) -> int:
+    """Elements of a sample by which a GPU brackets one of ``size`` that are read, or ``computed``.
+
+    One in 200 of an array in memory is looked up in the time of the rest. What is kept of computed
+    elements costs a thread of its own: then a larger sample is worth its sort.
+    """
+    more = 3 if computed else 0
+    return 1 << min(27, max(16, round(math.log2(max(size, 1)) * 2 / 3) + more))
 
 
 def _select_on_gpu(source: Through) -> int:
     each, places = dtypes.itemsize(source.arg.dtype), max(1, len(source.options))
-    kept = (min(places, 4) + 1) * device_room(source.count)  # one of them is sorted
+    kept = (min(places, 4) + 1) * device_room(source.count)  # of which one is sorted
     return each * (kept + 4 * device_sample(source.count))
 
 

@@ -71,7 +71,7 @@ def _values_held(array: Array, equal_nan: bool = True) -> Any:
         if type(values) is np.ndarray:
             return _first_of_each(values, equal_nan)
         there = first_of_each(values, equal_nan)
-        return there if array._gpu else there.get()  # type: ignore[no-any-return]
+        return there if array._gpu else there.get()
     found = np.empty(0, array.dtype)
     for first in range(0, line.size, _PIECE):
         piece = _first_of_each(line_sorted(line[first : first + _PIECE]), equal_nan)

@@ -147,7 +147,7 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
         stage = make_stage(sent.part.root, sent.source, count)
         given = inputs_of(stage.needs, arrays)
         made = run_through(stage, given, worker.device, worker.stop, worker.store)
-        return placed(made, Destination(stage.shape, stage.dtype))
+        return np.asarray(placed(made, Destination(stage.shape, stage.dtype)))
     if sent.alone().is_scan:
         return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
     stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)

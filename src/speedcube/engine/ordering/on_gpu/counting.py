@@ -21,8 +21,10 @@ def counted(source: Through, work: DeviceWork) -> Array | None:
     length = source.options[0]
     if len(source.args) > 1:
         work, index = work.of(source.args[1]), work.of(source.args[0])
-        if copies(length) is not None and work.is_one_kernel:
-            return _binned(length, *source.options[2:], work)
+        lg = copies(length)
+        if lg is not None and work.is_one_kernel:
+            first, last, edges = source.options[2:]
+            return _binned(length, lg, (first, last), edges, work)
         work = index
     if not work.is_one_kernel or length > MOST:
         return None
@@ -38,15 +40,17 @@ def counted(source: Through, work: DeviceWork) -> Array | None:
 assert (LENGTH, COPIES) == (0, 1)
 
 
-def _binned(length: int, first: float, last: float, edges: bytes, work: DeviceWork) -> Array:
+def _binned(
+    length: int, lg: int, ends: tuple[float, float], edges: bytes, work: DeviceWork
+) -> Array:
     """How many elements each of ``length`` even bins has, which its edges decide."""
     import cupy
 
-    line = np.frombuffer(edges)
+    line, (first, last) = np.frombuffer(edges), ends
     scale = length / (last - first)  # as the index of an element is computed
     margin = np.abs((line - first) * scale - np.arange(length + 1)).max()
     there, head = cupy.asarray(line), np.zeros(BINNED, np.uint64)
-    head[:LOW] = length, copies(length)
+    head[:LOW] = length, lg
     head[LOW:EDGES] = np.array([first, last, scale, margin]).view(np.uint64)
     head[EDGES] = int(there.data.ptr)
     out = cupy.zeros(BINNED + length + 1, np.uint64)

@@ -24,12 +24,12 @@ from .sweeps import DeviceWork, array_of_words, hashed_share
 LEAST: Final = 1 << 17  # elements of a line that is not partitioned on the host
 AT_ONCE: Final = 4  # brackets of one pass
 MOST: Final = 16  # places
-_RUNS: Final = 256  # of neighbours, of elements that are computed
+_RUNS: Final = 64  # of neighbours, of elements that are computed
 _WIDTHS: Final = 5.0, 40.0  # standard errors of the sample to each side, at first and then
 
 
 @dataclass(frozen=True)
-class _Bracket:
+class _DeviceBracket:
     """Values from ``low`` to ``high``, where the elements of ``places`` are likely to be."""
 
     low: Any
@@ -71,7 +71,8 @@ def _sample(work: DeviceWork) -> tuple[Any, Any]:
     """A sorted sample; and where it has runs of neighbours, those, a row for each."""
     import cupy
 
-    count, flat = device_sample(work.size), work.flat()
+    flat = work.flat()
+    count = device_sample(work.size, flat is None)
     if flat is not None:
         share = hashed_share(cupy.arange(1, count + 1, dtype=np.uint64))
         line = flat[(share * work.size).astype(np.int64)]
@@ -85,7 +86,7 @@ def _sample(work: DeviceWork) -> tuple[Any, Any]:
 
 def _brackets(
     line: Any, table: Any, places: Sequence[int], size: int, width: float
-) -> list[_Bracket]:
+) -> list[_DeviceBracket]:
     """Where the elements of ``places`` are; places whose brackets meet share one."""
     dtype, count = np.dtype(line.dtype), len(line)
     least, greatest = _ends(dtype)
@@ -102,7 +103,7 @@ def _brackets(
     wanted = [m + s * r for m, r in zip(middles, reaches, strict=True) for s in (-1, 1)]
     at = np.clip(np.array(wanted, np.int64), 0, count - 1)
     taken = _on_host(line, at)
-    found: list[_Bracket] = []
+    found: list[_DeviceBracket] = []
     for k, place in enumerate(places):
         low = taken[2 * k] if wanted[2 * k] >= 0 and not _is_nan(taken[2 * k]) else least
         high = taken[2 * k + 1]
@@ -110,9 +111,9 @@ def _brackets(
             high = greatest
         if found and low <= found[-1].high:
             before = found[-1]
-            found[-1] = _Bracket(before.low, max(before.high, high), (*before.places, place))
+            found[-1] = _DeviceBracket(before.low, max(before.high, high), (*before.places, place))
         else:
-            found.append(_Bracket(low, high, (place,)))
+            found.append(_DeviceBracket(low, high, (place,)))
     return found
 
 
@@ -134,7 +135,7 @@ def _ends(dtype: Any) -> tuple[Any, Any]:
     return dtype.type(known.min), dtype.type(known.max)
 
 
-def _found(work: DeviceWork, brackets: Sequence[_Bracket]) -> dict[int, Any]:
+def _found(work: DeviceWork, brackets: Sequence[_DeviceBracket]) -> dict[int, Any]:
     """The elements of those places of ``brackets`` that lie there."""
     values: dict[int, Any] = {}
     for bracket, between in zip(brackets, _passed(work, brackets), strict=True):
@@ -142,7 +143,7 @@ def _found(work: DeviceWork, brackets: Sequence[_Bracket]) -> dict[int, Any]:
     return values
 
 
-def _passed(work: DeviceWork, brackets: Sequence[_Bracket]) -> list[_Between]:
+def _passed(work: DeviceWork, brackets: Sequence[_DeviceBracket]) -> list[_Between]:
     """One pass of all elements beside ``brackets``."""
     import cupy
 
@@ -173,7 +174,7 @@ def _bits(value: Any, dtype: Any) -> int:
     return int(value) % 2**64
 
 
-def _looked_up(bracket: _Bracket, found: _Between) -> dict[int, Any]:
+def _looked_up(bracket: _DeviceBracket, found: _Between) -> dict[int, Any]:
     values: dict[int, Any] = {p: np.nan for p in bracket.places if p >= found.known}
     ranks = {p: p - found.below for p in bracket.places if p not in values}
     ranks = {p: rank for p, rank in ranks.items() if 0 <= rank < found.inside}

@@ -53,12 +53,12 @@ class DeviceWork:
         return not pieced(self.root) and self.size > 0
 
     @contextmanager
-    def sweeping(self, kind: str, brackets: int = 0) -> Iterator[Sweep]:
+    def sweeping(self, kind: str, brackets: int = 0) -> Iterator[ElementSweep]:
         """A kernel with a sink of ``kind`` over all elements."""
         key = ("sweep", kind, brackets)
         prepared = remembered(self.part, key, lambda: _prepared(self.root, kind, brackets))
         with launching(prepared, self.inputs, self.device) as launcher:
-            yield Sweep(launcher, self.stop)
+            yield ElementSweep(launcher, self.stop)
 
     def flat(self) -> Any:
         """All elements in C order where they lie so in the GPU's memory; else None."""
@@ -114,7 +114,7 @@ def _prepared(root: Expr, kind: str, brackets: int) -> Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class ElementSweep:
     """A kernel that adds all elements to the words that it is given."""
 
     launcher: Launcher
