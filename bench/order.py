@@ -1,6 +1,7 @@
 """Sorting, selecting and counting beside NumPy, on one core: CPU seconds, the least of runs.
 
-A ratio is NumPy's time over ours, above 1 ours is the faster. `python bench/order.py --json FILE`
+A ratio is NumPy's time over ours, above 1 ours is the faster. `python bench/order.py --json FILE`;
+with `--on gpu` beside CuPy on a GPU (`device_order.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import dask
+import device_order
 import numpy as np
 
 import speedcube as sc
@@ -86,7 +88,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--on", choices=("core", "gpu"), default="core")
+    parser.add_argument("--only", default="", help="rows whose names hold this, on a GPU")
     options = parser.parse_args()
+    if options.on == "gpu":
+        device_order.measure(options.json, options.repeats, options.only)
+        return
     found = {}
     with sc.on("core"):
         for name in ROWS:

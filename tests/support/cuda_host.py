@@ -145,6 +145,8 @@ def fake_cupy() -> ModuleType:
     cupy.empty = lambda shape, dtype: (  # type: ignore[attr-defined]
         np.full(shape, 0x5A, dtype).view(DeviceArray)
     )
+    cupy.arange = lambda *a, dtype: np.arange(*a, dtype=dtype).view(DeviceArray)  # type: ignore[attr-defined]
+    cupy.take_along_axis = np.take_along_axis  # type: ignore[attr-defined]
     stream = SimpleNamespace(synchronize=lambda: None, ptr=0)
     runtime = SimpleNamespace(
         memsetAsync=lambda to, value, size, _: ctypes.memset(to, value, size),

@@ -109,6 +109,16 @@ static void meet(Barrier &barrier, unsigned count) {
 static void __threadfence() {} /* one thread after the other sees all that was written */
 static void __syncwarp() {} /* nothing but speed depends on it */
 static void __syncthreads() { meet(whole, THREADS); }
+static int votes;
+static int __syncthreads_or(int vote) {
+  votes |= vote;
+  __syncthreads();
+  int any = votes;
+  __syncthreads();
+  votes = 0;
+  __syncthreads();
+  return any;
+}
 
 /* Shuffles: every thread of a warp takes part in each. */
 static u64 exchanged[THREADS];

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from ..expr.nodes import Stored
 from ..expr.sources.span import spanned
 from ..kernel.cache import kernel_cache
-from ..kernel.cuda.compile import DeviceKernel, build
+from ..kernel.cuda.compile import DeviceKernel, Fixed, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
 from ..kernel.cuda.prelude import THREADS, TILE
-from ..kernel.cuda.scans.layout import DeviceScan
 from ..kernel.cuda.text import HEADER
 from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import Program
@@ -38,7 +37,7 @@ SLOWER: Final = {"residual": 1 << 33, "search": 1 << 33}
 
 
 @lru_cache(maxsize=512)
-def gpu_kernel(program: Program | DeviceScan, device: int) -> tuple[DeviceKernel, int]:
+def gpu_kernel(program: Program | Fixed, device: int) -> tuple[DeviceKernel, int]:
     """(kernel, thread blocks that fit on the device at once)."""
     import cupy
 
@@ -100,14 +99,13 @@ class Launcher:
         self.words[4] = end - begin
         self.row_tiles, self.tile_size = _row_tiles(prepared, end - begin)
 
-    def windows(self, count: int) -> Iterator[int]:
+    def windows(self, count: int, most: int = LAUNCH) -> Iterator[int]:
         """Set one window after the other until the tile loop is covered.
 
-        Each yields how many reduced rows one launch may take. Windows and rows bound the elements
-        that a launch of ``count`` kept positions computes.
+        Each yields how many reduced rows a launch may take, that it computes about ``most`` elements.
         """
         terms, inner = self.prepared.program.sink.all_terms, self.prepared.tiling.inner
-        most = min([LAUNCH, *(SLOWER.get(t.bins.mode, LAUNCH) for t in terms)])
+        most = min([most, *(SLOWER.get(t.bins.mode, most) for t in terms)])
         most = max(1, most // max(1, count))
         steps = self.prepared.loops[2]
         at_once = max(1, most // self.tile_size) * (self.tile_size // inner)
@@ -280,15 +278,23 @@ def blocks(
     """Elements ``[start, stop)`` in C order, block after block in host memory, as `cpu.blocks`."""
     import cupy
 
-    inner = prepared.tiling.inner
     launcher = Launcher(prepared, inputs, device)
-    dtype = np.dtype(prepared.program.element.output_type("x"))
-    for first, last, box in span_boxes(prepared.loops, inner, start, stop, BLOCK):
+    for first, last, out in spans(launcher, start, stop):
         if until.is_set():
             return
+        cupy.cuda.get_current_stream().synchronize()
+        yield out.get()[max(start, first) - first : min(stop, last) - first]
+
+
+def spans(launcher: Launcher, start: int, stop: int) -> Iterator[tuple[int, int, Any]]:
+    """The same on the device, each with its first element and its end: some may hold a few more."""
+    import cupy
+
+    prepared = launcher.prepared
+    dtype = np.dtype(prepared.program.element.output_type("x"))
+    for first, last, box in span_boxes(prepared.loops, prepared.tiling.inner, start, stop, BLOCK):
         out = cupy.empty(last - first, dtype)
         launcher.window(*box[4:])
         place = np.uint64((int(out.data.ptr) - first * dtype.itemsize) % 2**64)
         launcher.store((box[0], box[1]), place)
-        cupy.cuda.get_current_stream().synchronize()
-        yield out.get()[max(start, first) - first : min(stop, last) - first]
+        yield first, last, out

@@ -72,7 +72,8 @@ _PRINTERS: Final = {
     "llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
     "cuda/many/batches cuda/many/finish cuda/many/folds cuda/many/near cuda/many/nest "
-    "cuda/many/state cuda/many/teams cuda/scans/columns cuda/scans/emit cuda/scans/fixed "
+    "cuda/many/state cuda/many/teams cuda/ordering/distinct cuda/ordering/keys cuda/ordering/sieve "
+    "cuda/ordering/tally cuda/ordering/weigh cuda/scans/columns cuda/scans/emit cuda/scans/fixed "
     "cuda/scans/layout cuda/scans/lines cuda/scans/products cuda/scans/range cuda/scans/trees "
     "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
 }

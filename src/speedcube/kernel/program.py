@@ -2,7 +2,8 @@
 
     Program ::= LeafCode* element:Body sink:Sink           one kernel, any tile of its space
     Sink    ::= store | isum | min | argmin | exact(Term*) | many | folded(finish:Body)
-              | several(Sink*) | together(Sink*)
+              | several(Sink*) | together(Sink*) | sieve | tally | wide tally | bins
+              | weigh | wide weigh | reach
 
 A program knows the structure of the loops, not their extents: offsets, strides, extents, constants
 and seeds are run-time arguments, so one compiled kernel serves every tile, seed and shape.
@@ -161,6 +162,8 @@ class Sink:
     packed: bool = False  # store: a tile's elements lie one after the other, as short rows do
     many: Many | None = None
     folded: Folded | None = None
+    brackets: int = 0  # sieve: how many pairs of bounds
+    nans: bool = False  # sieve: elements may be NaN
     parts: tuple[Sink, ...] = ()  # several: part k takes the outputs named ``k.``, has output k
 
     @property

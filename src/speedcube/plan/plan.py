@@ -201,7 +201,8 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
     if _lies_apart(stage, resources):
         result += -(-stage.result_bytes // parts)
     if isinstance(stage.source, Through):
-        result += working_bytes(stage.source, 1 if not resources.shared else resources.workers)
+        threads = 1 if not resources.shared else resources.workers
+        result += working_bytes(stage.source, threads, resources.gpu)
     elif isinstance(stage.source, Reduced) and stage.dtype == "float16":
         result *= 5  # float64 first
     elif stage.op == "prod":

@@ -45,16 +45,19 @@ def shared_out(stage: Stage, workers: int) -> Stage:
     """``stage``, which makes a `Through`, with a part for each of ``workers``."""
     source, root = stage.source, stage.root
     assert isinstance(source, Through)
-    if source.op not in CUT or workers < 2 or math.prod(root.shape) < max(LEAST, workers * KEY_BITS):
+    if (
+        source.op not in CUT
+        or workers < 2
+        or math.prod(root.shape) < max(LEAST, workers * KEY_BITS)
+    ):
         return stage
-    one = source.op in ("count", "weigh") or source.count == root.shape[-1]
-    axes = range(len(root.shape) if one else len(root.shape) - 1)
-    axis = next((k for k in axes if root.shape[k] >= workers), None)
-    if one and axis is None:
-        axis = max(axes, key=lambda k: root.shape[k])
+    join = "concatenate"
+    if source.op in ("count", "weigh") or source.line == source.count:
+        join = "rounds" if source.op in _ROUNDS else "exchange"
+    axes = {"rounds": len(root.shape), "exchange": 1}.get(join, len(root.shape) - 1)
+    axis = next((k for k in range(axes) if root.shape[k] >= workers), None)
     if axis is None:
         return stage
-    join = "concatenate" if not one else "rounds" if source.op in _ROUNDS else "exchange"
     cut = sliced(root, source, (), (), workers, axis, join)
     return replace(cut, result=stage.result, why=stage.why)
 

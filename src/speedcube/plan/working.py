@@ -30,7 +30,7 @@ def _sort(source: Through, threads: int) -> int:
 
 def _select(source: Through, threads: int) -> int:
     each = dtypes.itemsize(source.arg.dtype)
-    line = source.arg.shape[-1]
+    line = source.line
     if source.count == line:  # one line: two passes of what lies in brackets
         places = max(1, len(source.options))
         return threads * min(line, COLLECTED * places) * (each + 1) + (1 << 22) * each
@@ -65,6 +65,44 @@ def _weigh(source: Through, threads: int) -> int:
     return held * (24 * levels_of(length) * (length + 1) + (1 << 25)) + 64 * length
 
 
+# On a GPU -----------------------------------------------------------------------------------------
+
+
+def device_room(size: int) -> int:
+    """Elements of a bracket of ``size`` elements that a GPU keeps."""
+    return min(size, (1 << 20) + (size >> 7))
+
+
+def device_sample(size: int, computed: bool = True) -> int:
+    """Elements of a sample by which a GPU brackets one of ``size`` that are read, or ``computed``.
+
+    One in 200 of an array in memory is looked up in the time of the rest. What is kept of computed
+    elements costs a thread of its own: then a larger sample is worth its sort.
+    """
+    more = 3 if computed else 0
+    return 1 << min(27, max(16, round(math.log2(max(size, 1)) * 2 / 3) + more))
+
+
+def _select_on_gpu(source: Through) -> int:
+    each, places = dtypes.itemsize(source.arg.dtype), max(1, len(source.options))
+    kept = (min(places, 4) + 1) * device_room(source.count)  # of which one is sorted
+    return each * (kept + 4 * device_sample(source.count))
+
+
+def _weigh_on_gpu(source: Through) -> int:
+    return math.prod(source.shape) * 8 * 3 * 72
+
+
+# Bytes in the memory of a GPU, which are few beside what a host of it has.
+_ON_GPU: Final[dict[str, Callable[[Through], int]]] = {
+    "sort": lambda source: 2 * source.count * dtypes.itemsize(source.dtype),
+    "argsort": lambda source: source.count * (2 * dtypes.itemsize(source.arg.dtype) + 16),
+    "order_statistics": _select_on_gpu,
+    "count": lambda source: math.prod(source.shape) * 16,
+    "weigh": _weigh_on_gpu,
+}
+
+
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "sort": _sort,
     "argsort": _argsort,
@@ -77,6 +115,10 @@ _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
 }
 
 
-def working_bytes(source: Through, threads: int) -> int:
-    """Bytes that a worker of ``threads`` threads needs on the way to what ``source`` makes."""
-    return _WORKING[source.op](source, threads)
+def working_bytes(source: Through, threads: int, gpu: bool = False) -> int:
+    """Bytes that a worker of ``threads`` threads needs on the way to what ``source`` makes.
+
+    On a ``gpu`` what is needed there, too.
+    """
+    here = _WORKING[source.op](source, threads)
+    return max(here, _ON_GPU[source.op](source)) if gpu else here

@@ -9,10 +9,11 @@ import numpy as np
 from ... import dtypes
 from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ...expr import build
+from ...expr.through import ordering
 from ..array import Array, array_of
 from ..sources import asarray
 from ..together import compute
-from .bins import Edges, binning, check_weights, numbers
+from .bins import Binning, Edges, binning, check_weights, numbers
 from .lines import counts_of, sums_of
 
 
@@ -79,8 +80,18 @@ def counted(index: Array, weights: Array | None, length: int) -> Array:
     """Counts, or sums of weights in their dtype."""
     if weights is None:
         return counts_of(index, length)
-    sums = sums_of(index, weights.reshape(-1).astype("float64"), length)
+    sums = sums_of(index, weights.reshape(index.shape).astype("float64"), length)
     return sums.astype(weights.dtype)
+
+
+def binned(index: Array, x: Array, known: Binning) -> Array:
+    """Counts by the ``index`` of each element of ``x``, which a GPU finds in a way of its own."""
+    assert known.even is not None
+    ends = tuple(float(end) for end in known.even)
+    options = ("even", *ends, known.edges.tobytes())
+    args = [index._expr, x._expr]
+    counts = ordering.counts("count", args, known.count, "int64", *options)
+    return Array(counts, gpu=index._gpu)
 
 
 def density_of(counts: Array, widths: list[Edges]) -> Array:
@@ -165,7 +176,11 @@ def histogram(
     array = numbers(a)
     heavy = check_weights(array, weights)
     known = binning(array, bins, range, heavy is not None)
-    counts = counted(known.index(array.reshape(-1)), heavy, known.count)
+    index = known.index(array if array.ndim else array.reshape(1))
+    if heavy is None and known.even is not None and array.dtype == known.edges.dtype == np.float64:
+        counts = binned(index, array.reshape(index.shape), known)
+    else:
+        counts = counted(index, heavy, known.count)
     if density:
         return density_of(counts, [np.diff(known.edges).astype(float)]), asarray(known.edges)
     return counts, asarray(known.edges)

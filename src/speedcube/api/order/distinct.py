@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engine import compute as engine
 from ...engine import machine
+from ...engine.ordering.on_gpu.distinct import first_of_each
 from ...expr import build
 from ..array import Array, array_of
 from ..sources import asarray
@@ -47,7 +49,16 @@ class UniqueInverse(NamedTuple):
 
 
 def values_of(array: Array, equal_nan: bool = True) -> Values:
-    """The distinct elements of ``array``, sorted, in memory; of -0 and 0 the first."""
+    """The distinct elements of ``array``, sorted, in host memory; of -0 and 0 the first."""
+    found = _values_held(array, equal_nan)
+    return found if type(found) is np.ndarray else found.get()
+
+
+def _values_held(array: Array, equal_nan: bool = True) -> Any:
+    """The distinct elements of ``array``, sorted, in memory; of -0 and 0 the first.
+
+    Of an array that lies on a GPU they lie there, too.
+    """
     line = array.reshape(-1)
     if not line.size:
         return np.empty(0, array.dtype)
@@ -56,7 +67,11 @@ def values_of(array: Array, equal_nan: bool = True) -> Values:
         if high - low < min(_NARROW, 4 * line.size):
             return _counted(line, low, high - low + 1)
     if 4 * line.nbytes < machine.free_memory():
-        return _first_of_each(line_sorted(line), equal_nan)
+        values = _line_held(line)
+        if type(values) is np.ndarray:
+            return _first_of_each(values, equal_nan)
+        there = first_of_each(values, equal_nan)
+        return there if array._gpu else there.get()
     found = np.empty(0, array.dtype)
     for first in range(0, line.size, _PIECE):
         piece = _first_of_each(line_sorted(line[first : first + _PIECE]), equal_nan)
@@ -64,6 +79,14 @@ def values_of(array: Array, equal_nan: bool = True) -> Values:
         both.sort(kind="stable")
         found = _first_of_each(both, equal_nan)
     return found
+
+
+def _line_held(line: Array) -> Any:
+    """All elements of ``line`` in order: on a GPU where that sorts them and can go on."""
+    if line.dtype == np.float16:
+        return line_sorted(line)
+    to = engine.ResultMemory.OF_RUNG
+    return engine.compute(sorted_lines(line, 0)._expr, None, None, line._gpu, to)
 
 
 def line_sorted(line: Array) -> Values:
@@ -146,7 +169,7 @@ def unique(
         found: Any = np.unique(array.compute(), *options, equal_nan=equal_nan)
         return tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found)
     if not (return_index or return_inverse or return_counts):
-        return asarray(values_of(array, equal_nan))
+        return asarray(_values_held(array, equal_nan))
     values, index, inverse, counts = _all_of(array, equal_nan)
     wanted = ((True, values), (return_index, index), (return_inverse, inverse))
     return tuple(asarray(one) for asked, one in (*wanted, (return_counts, counts)) if asked)
@@ -261,4 +284,4 @@ def unique_values(x: Any) -> Array:
     >>> sc.unique_values([3, 1, 3]).tolist()
     [1, 3]
     """
-    return asarray(values_of(array_of(x), False))
+    return asarray(_values_held(array_of(x), False))

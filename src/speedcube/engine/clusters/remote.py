@@ -22,7 +22,7 @@ from ...plan.passes import Pass, together
 from ...plan.stages import Part, Stage, cut_reduced, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
-from ..ordering.run import run_through
+from ..ordering.run import placed, run_through
 from ..results import Destination, inputs_of, is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
@@ -148,7 +148,8 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
     if isinstance(sent.source, Through):
         stage = make_stage(sent.part.root, sent.source, count)
         given = inputs_of(stage.needs, arrays)
-        return run_through(stage, given, worker.device, worker.stop, worker.store)
+        made = run_through(stage, given, worker.device, worker.stop, worker.store)
+        return np.asarray(placed(made, Destination(stage.shape, stage.dtype)))
     if sent.alone().is_scan:
         return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
     stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)

@@ -32,7 +32,7 @@ _SURE: Final = 5.0  # standard errors of the sample to each side
 
 def selected(source: Through, given: list[AllElements]) -> Array:
     """The elements of each line that have the places of the options when it is sorted."""
-    elements, line = given[0], source.arg.shape[-1]
+    elements, line = given[0], source.line
     places = tuple(source.options)
     if elements.size == line and line > SHORT:
         return _of_one(elements, places)

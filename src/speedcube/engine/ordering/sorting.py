@@ -24,7 +24,7 @@ _FEW: Final = 8  # one in so many may have an equal neighbour
 
 def values_sorted(source: Through, given: list[AllElements]) -> Array:
     """The lines of the elements, sorted."""
-    elements, line = given[0], source.arg.shape[-1]
+    elements, line = given[0], source.line
     values = elements.whole()
     if not values.size:
         return values
@@ -113,7 +113,7 @@ def _dealt(elements: AllElements, values: Array) -> tuple[list[Array], list[int]
 
 def places_sorted(source: Through, given: list[AllElements]) -> Array:
     """For each line, the places of its elements in their order."""
-    elements, line = given[0], source.arg.shape[-1]
+    elements, line = given[0], source.line
     values = elements.held()
     places = np.empty(values.size, np.int64)
     if not values.size:

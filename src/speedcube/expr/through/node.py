@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Through:
     """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
 
-    Lines lie along the last axis of ``arg``, and along ``axis`` of what is made. Several arrays are
-    the arguments of a "several", which has the shape of one. ``options``: which places, how many
-    counts.
+    Lines lie along the last axis of ``arg``, or one of all elements along all its axes; and along
+    ``axis`` of what is made. Several arrays are the arguments of a "several", which has the shape
+    of one. ``options``: which places, how many counts.
     """
 
     op: str
@@ -47,6 +47,11 @@ class Through:
         axis = self.axis % len(lines)
         shape = (*lines[:axis], lines[-1], *lines[axis:-1])
         return replace(self, arg=arg, shape=shape)
+
+    @cached_property
+    def line(self) -> int:
+        """How many elements a line has."""
+        return self.count // max(1, math.prod(self.lines_last[:-1]))
 
     @cached_property
     def axes(self) -> tuple[int, ...]:

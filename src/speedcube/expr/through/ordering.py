@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import views
-from ..nodes import Expr, Leaf, Map, Shape, Through, whole
+from ..nodes import Expr, Leaf, Map, Shape, Through, is_whole, whole
 
 Array: TypeAlias = NDArray[Any]
 
@@ -23,6 +23,11 @@ def of_lines(op: str, arg: Expr, axis: int, options: tuple[int, ...] = ()) -> Ex
 
     Without options it keeps its extent.
     """
+    arg, shape = _in_its_order(arg), arg.shape
+    if shape != arg.shape:
+        results = len(options) if options else shape[0]
+        dtype = "int64" if op == "argsort" else arg.dtype
+        return whole(Through(op, arg, (results,), dtype, options), (results,))
     last = len(arg.shape) - 1
     turned = views.transpose(arg, _axis_last(last, axis)) if axis != last else arg
     results = len(options) if options else arg.shape[axis]
@@ -31,19 +36,34 @@ def of_lines(op: str, arg: Expr, axis: int, options: tuple[int, ...] = ()) -> Ex
     return whole(Through(op, turned, shape, dtype, options, axis - last - 1), shape)
 
 
+def _in_its_order(arg: Expr) -> Expr:
+    """What ``arg`` has all elements of, in C order, along its one axis: nothing is to be moved."""
+    if isinstance(arg, Leaf) and len(arg.shape) == 1 and isinstance(arg.source, (Map, Leaf)):
+        inner = arg.source
+        if inner.shape and is_whole(arg) and math.prod(inner.shape) == arg.shape[0]:
+            return inner
+    return arg
+
+
 def _axis_last(last: int, axis: int) -> tuple[int, ...]:
     return (*(k for k in range(last + 1) if k != axis), axis)
 
 
-def counts(op: str, args: Sequence[Expr], length: int, dtype: str) -> Leaf:
-    """``op`` of an index, and weights, of one shape: a result for each of ``length`` numbers."""
+def counts(op: str, args: Sequence[Expr], length: int, dtype: str, *options: Any) -> Leaf:
+    """``op`` of an index, and weights, of one shape: a result for each of ``length`` numbers.
+
+    Beside the index of a "count" may be what it was made of, which ``options`` tell then.
+    """
     arg = args[0] if len(args) == 1 else Map("several", tuple(args), args[0].shape, args[0].dtype)
-    return whole(Through(op, arg, (length,), dtype, (length,)), (length,))
+    return whole(Through(op, arg, (length,), dtype, (length, *options)), (length,))
 
 
 def made(node: Through, meaning: Callable[..., Array], args: Sequence[Array]) -> Array:
     """What ``node`` makes of ``args``, as its ``meaning`` says."""
-    results = meaning(*args, *([node.options] if node.options else []))
+    axes, lines = len(node.lines_last), list(args)
+    if node.op in MEANING:  # one line along all axes
+        lines = [arg if arg.ndim == axes else arg.reshape(-1) for arg in args]
+    results = meaning(*lines, *([node.options] if node.options else []))
     return np.moveaxis(results, -1, node.axis)
 
 
@@ -59,7 +79,8 @@ def _order_statistics(x: Array, places: Shape) -> Array:
     return _sort(x)[..., list(places)]
 
 
-def _count(index: Array, options: Shape) -> Array:
+def _count(index: Array, *given: Any) -> Array:
+    options = given[-1]
     flat = index.reshape(-1)
     inside = flat[(flat >= 0) & (flat < options[0])]
     return np.bincount(inside.astype(np.int64), minlength=options[0])

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ...errors import KernelError
 from .. import elf
@@ -19,6 +20,8 @@ from ..cache import KernelCache, content_key, generator
 from ..program import Program
 from .loops import CudaLoops
 from .many.nest import ManyLoops
+from .ordering.distinct import DeviceDistinct, emit_distinct
+from .ordering.keys import DeviceKeys, emit_keys
 from .prelude import THREADS
 from .scans.emit import emit_scan
 from .scans.layout import DeviceScan
@@ -30,6 +33,14 @@ OPTIONS: Final = (
     "--prec-div=true",
     "--prec-sqrt=true",
 )
+
+
+Fixed: TypeAlias = DeviceScan | DeviceKeys | DeviceDistinct  # whose elements lie in memory
+_EMIT: Final[dict[type, Callable[[Any], str]]] = {
+    DeviceScan: emit_scan,
+    DeviceKeys: emit_keys,
+    DeviceDistinct: emit_distinct,
+}
 
 
 @dataclass(frozen=True)
@@ -62,10 +73,10 @@ def compile_cubin(source: str, architecture: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def source(program: Program | DeviceScan) -> str:
+def source(program: Program | Fixed) -> str:
     """The CUDA C text of ``program``."""
-    if isinstance(program, DeviceScan):
-        return emit_scan(program)
+    if not isinstance(program, Program):
+        return _EMIT[type(program)](program)
     return (CudaLoops if program.sink.many is None else ManyLoops)(program).emit()
 
 
@@ -93,7 +104,7 @@ def _stored(key: bytes, store: KernelCache) -> Any:
     return None
 
 
-def build(program: Program | DeviceScan, device: int, store: KernelCache) -> DeviceKernel:
+def build(program: Program | Fixed, device: int, store: KernelCache) -> DeviceKernel:
     """The kernel of ``program`` on ``device``: from the cache, or compiled and put there."""
     import cupy
 

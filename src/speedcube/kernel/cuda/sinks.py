@@ -6,11 +6,17 @@ the record, by atomics on integers: their order cannot matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from ..folds import FOLDS
 from ..program import Sink
 from .exact_sum import ThreadSum
 from .folds import fold_of
 from .hooks import CudaSink
+from .ordering.sieve import ThreadSieve
+from .ordering.tally import ThreadBins, ThreadTally
+from .ordering.weigh import ThreadReach, ThreadWeigh
 from .text import CudaText, memory
 from .wide import wide
 
@@ -109,4 +115,17 @@ def sink_of(text: CudaText) -> CudaSink:
 def _sink(text: CudaText, sink: Sink, tag: str) -> CudaSink:
     if sink.kind in FOLDS:
         return fold_of(text, sink, tag)
-    return (ThreadSum if sink.kind == "exact" else ThreadStore)(text, sink, tag)
+    return _SINKS[sink.kind](text, sink, tag)
+
+
+_SINKS: Final[dict[str, Callable[[CudaText, Sink, str], CudaSink]]] = {
+    "exact": ThreadSum,
+    "store": ThreadStore,
+    "sieve": ThreadSieve,
+    "tally": ThreadTally,
+    "wide tally": ThreadTally,
+    "bins": ThreadBins,
+    "weigh": ThreadWeigh,
+    "wide weigh": ThreadWeigh,
+    "reach": ThreadReach,
+}

@@ -69,6 +69,31 @@ def lower_several(
     return alike(nodes, sinks, space, tiling, codes, parameters, make)
 
 
+def lower_counting(
+    root: Map | Leaf, space: Space, tiling: Tiling, kind: str, brackets: int = 0
+) -> Lowered:
+    """The kernel of a GPU that counts, keeps or weighs all elements of ``root``.
+
+    ``kind`` is that of its sink. What is weighed comes as a "several" of numbers and weights.
+    """
+    parameters, nodes = Parameters(), walk(root)
+    codes = leaf_codes(space, tiling, parameters, memories(nodes))
+
+    def make() -> Program:
+        b = Builder()
+        weighs = kind.endswith("weigh")
+        roots = root.args if weighs and isinstance(root, Map) else (root,)
+        number, *weights = elements(b, roots, space, parameters)
+        if weights:
+            b.output("w", weights[0])
+        b.output("x", cast(b, number, "int64") if weighs or kind.endswith("tally") else number)
+        nans = dtypes.is_float(number.type) and not analyse(root).known
+        sink = Sink(kind, number.type, brackets=brackets, nans=bool(brackets) and nans)
+        return _program(codes, b, sink, nodes, space, tiling)
+
+    return alike(nodes, (kind, brackets), space, tiling, codes, parameters, make)
+
+
 def _operands(root: Expr, reduction: str | None) -> tuple[Expr, ...]:
     """What is computed of an element for ``reduction`` of ``root``."""
     return factors(root) if reduction == "dot" else (root,)

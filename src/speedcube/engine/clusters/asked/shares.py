@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ def sort_part(
 ) -> list[SortedPiece]:
     """Task: a share sorted, and cut at ``cuts``."""
     source, given = _share(sent, gpu, threads, arrays)
-    return pieces_of(source, given, sent.part.start, cuts)
+    return pieces_of(source, given, sent.part.start * math.prod(sent.part.root.shape[1:]), cuts)
 
 
 def picked_of(number: int, outcome: Outcome) -> Array:

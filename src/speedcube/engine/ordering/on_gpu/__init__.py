@@ -1,0 +1,1 @@
+"""What a GPU sorts, selects, counts and weighs: elements never leave its memory."""

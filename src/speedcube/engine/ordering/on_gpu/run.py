@@ -1,0 +1,33 @@
+"""Which function sorts, selects, counts or weighs on a GPU, and when the host does it instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ....expr.through.node import Through
+from .counting import counted
+from .selecting import selected
+from .sorting import places_sorted, values_sorted
+from .sweeps import DeviceWork
+from .weighing import weighed
+
+_RUN: Final[dict[str, Callable[[Through, DeviceWork], Any]]] = {
+    "sort": values_sorted,
+    "argsort": places_sorted,
+    "order_statistics": selected,
+    "count": counted,
+    "weigh": weighed,
+}
+
+
+def run_on_gpu(source: Through, work: DeviceWork) -> Any:
+    """What ``source`` makes of the elements, on the GPU or the host; None where it is not for it.
+
+    Its lines are along the last axis.
+    """
+    import cupy
+
+    with cupy.cuda.Device(work.device):
+        made = _RUN[source.op](source, work)
+        return None if made is None else made.reshape(source.lines_last)

@@ -1,0 +1,1 @@
+"""What a GPU's kernels do with elements that are counted, kept or weighed, whatever makes them."""
