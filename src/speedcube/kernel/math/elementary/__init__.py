@@ -46,7 +46,7 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "atanh": nearly.nearly(nearly.atanh, hyperbolic.atanh),
     "erf": special.erf,
     "erfc": special.erfc,
-    "gammaln": special.gammaln,
+    "gammaln": nearly.nearly(nearly.gammaln, special.gammaln, nearly.TERMS_OFF),
 }
 
 # Functions whose every NaN comes out of a rare case, which makes it the one that is stored.

@@ -21,8 +21,8 @@ Rule: TypeAlias = Callable[..., Value]
 NEAR: Final = 2.0**-38
 
 
-def nearly(plain: Rule, exact: Rule) -> Rule:
-    """``exact``, for float32 by way of ``plain``, which takes float64."""
+def nearly(plain: Rule, exact: Rule, off: float = 0.0) -> Rule:
+    """``exact``, for float32 by way of ``plain``, which takes float64, and may be ``off`` more."""
 
     def narrowed(b: Builder, *args: Value) -> Value:
         return exact(b, *(a.cast(F64) for a in args)).cast("float32")
@@ -31,8 +31,11 @@ def nearly(plain: Rule, exact: Rule) -> Rule:
         if args[0].type == F64:
             return exact(b, *args)
         value = plain(b, *(a.cast(F64) for a in args))
-        below = (value * number(b, 1 - NEAR)).cast("float32")
-        above = (value * number(b, 1 + NEAR)).cast("float32")
+        below, above = value * number(b, 1 - NEAR), value * number(b, 1 + NEAR)
+        if off:
+            margin = magnitude(b, value) * number(b, NEAR) + number(b, off)
+            below, above = value - margin, value + margin
+        below, above = below.cast("float32"), above.cast("float32")
         return b.rare(below.compare("ne", above), below, narrowed, *args)
 
     both.__doc__ = exact.__doc__
@@ -118,3 +121,22 @@ def acos(b: Builder, x: Value) -> Value:
     left = x.compare("lt", number(b, 0.0))
     inside = size.compare("le", number(b, 1.0))
     return _only(b, inside, _angle(b, _other(b, size), size, left))
+
+
+TERMS_OFF: Final = 2.0**-42  # what plain gammaln is off near its zeros, and more
+
+
+def gammaln(b: Builder, x: Value) -> Value:
+    """Of positive numbers, as `special` has it."""
+    one, zero = number(b, 1.0), number(b, 0.0)
+    small = x.compare("lt", number(b, 8.0))
+    product = x
+    for k in range(1, 8):
+        product = product * (x + number(b, float(k)))
+    a = b.select(small, x + number(b, 8.0), x)
+    inverse = b.emit("div", F64, one, a)
+    series = polynomial(b, inverse * inverse, T.GAMMALN) * inverse
+    main = b.fma(a - number(b, 0.5), normal_log(b, a), number(b, T.HALF_LOG_TWO_PI[0]) - a)
+    value = main + (series - normal_log(b, b.select(small, product, one)))
+    inside = x.compare("gt", zero) & x.compare("lt", number(b, float("inf")))
+    return _only(b, inside, value)
