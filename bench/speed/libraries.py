@@ -115,7 +115,7 @@ def ours(rung: str) -> Library:
             if isinstance(value, tuple) and not on_gpu:
                 return together(*value)
             if isinstance(value, tuple):
-                return tuple(each.compute(to="cupy") for each in value)
+                return together(*value, to="cupy")
             if not isinstance(value, sc.Array):
                 return value
             return value.compute(to="cupy") if on_gpu else value.compute()

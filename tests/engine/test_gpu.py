@@ -160,3 +160,29 @@ def test_a_cupy_random_state_means_the_gpu() -> None:
     y = rs.normal(10, 1, size=(1000, 1000), chunks=(100, 100)).sum()
     assert y.plan(scheduler="single-threaded").rung == "gpu"
     assert y.plan(scheduler="threads").rung == "gpus"
+
+
+def test_results_of_regions_and_of_products_of_drawn_numbers_never_leave_the_gpu(
+    monkeypatch: Any,
+) -> None:
+    import cupy
+
+    u = np.random.default_rng(1).standard_normal((9, 40, 50))
+
+    def turned(u: Any) -> Any:
+        return (sc.roll(u, -1, axis=2) - sc.roll(u, -1, axis=1)).std(axis=0)
+
+    def drawn() -> Any:
+        return sc.random.default_rng(0).uniform(1, 2, (3000, 3)).prod(axis=1)
+
+    wanted = turned(sc.asarray(u)).compute(on="core"), drawn().compute(on="core")
+    there = turned(sc.asarray(cupy.asarray(u))), drawn()
+    assert " regions" in str(there[0].plan(on="gpu"))
+    for one, want in zip(there, wanted, strict=True):
+        with monkeypatch.context() as patched:
+            patched.setattr("speedcube.engine.scans.parts.ScanPart._products", None)
+            patched.setattr("speedcube.engine.finished.gpu.FinishedPart.memory", None)
+            result = one.compute(on="gpu", to="cupy")
+        assert type(result) is cupy.ndarray
+        assert result.get().tobytes() == want.tobytes()
+        assert one.compute(on="gpu").tobytes() == want.tobytes()

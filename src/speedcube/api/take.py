@@ -54,7 +54,7 @@ def take(
     array = array if array.ndim else array.reshape(1)  # as NumPy has it
     k = build.check_axis(axis, array.ndim)
     index = checked(_within(indices, array.shape[k], mode), array.shape[k], k)
-    return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu)
+    return Array(gather.take(array._expr, index._expr, k), gpu=array._gpu or index._gpu)
 
 
 def _within(indices: Any, extent: int, mode: str) -> Any:
@@ -112,4 +112,5 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     def spread(y: Array) -> Any:
         return broadcast_to(y._expr, (*others[:k], y.shape[k], *others[k + 1 :]))
 
-    return Array(gather.take_along(spread(array), spread(index), k), gpu=array._gpu)
+    gpu = array._gpu or index._gpu
+    return Array(gather.take_along(spread(array), spread(index), k), gpu=gpu)

@@ -51,6 +51,7 @@ class Launcher:
 
     taken: tuple[int, int] | None = None  # the window
     packed: Packed | None = None  # once it was called
+    last: list[Any] | None = None  # the geometry that it was called with
     words: list[int]
     arguments: dict[Any, list[Any]]  # of the last launch in it
 
@@ -163,11 +164,14 @@ class Launcher:
 
     def call(self, blocks: int, arguments: list[Any], *rest: Any) -> None:
         """Call the kernel: its geometry, and ``rest`` after what every kernel takes."""
-        words = [*arguments, *self.params, *self.addresses, *self.tables, *map(address_word, rest)]
-        if self.packed is None:
-            self.packed = Packed(self.kernel, len(words))
-        self.packed.words[:] = words
-        self.packed.launch(blocks, int(self.stream().ptr))
+        words = [*self.params, *self.addresses, *self.tables, *map(address_word, rest)]
+        first, packed = len(arguments), self.packed
+        if packed is None:
+            packed = self.packed = Packed(self.kernel, first + len(words))
+        if arguments is not self.last:
+            packed.words[:first] = self.last = arguments
+        packed.words[first:] = words
+        packed.launch(blocks, int(self.stream().ptr))
 
 
 class Packed:

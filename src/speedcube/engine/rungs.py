@@ -213,10 +213,15 @@ def _named(on: Any, reason: str) -> Rung:
     if isinstance(on, str) and on == "core":
         return _core(reason)
     if is_name(on):
-        if on.startswith("gpu"):
-            return _gpus(on, reason, machine.gpu_count(), cupy_problem())
-        return parse(on, reason)
+        return described(on, reason) if on.startswith("gpu") else parse(on, reason)
     return _client_rung(on, reason)
+
+
+def described(on: str, reason: str) -> Rung:
+    """What `describe` gives, of a GPU without taking its name apart each time."""
+    if on.startswith("gpu"):
+        return _gpus(on, reason, machine.gpu_count(), cupy_problem())
+    return describe(on, reason)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..expr.nodes import Reduced, Scanned, Through
 from ..plan.passes import Pass
-from ..plan.regions import folds_across, regions_of
+from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, gpu_records
 from .boxes import Stop
@@ -22,6 +22,7 @@ from .finished import gpu as finished_gpu
 from .ordering.run import placed, run_through
 from .pieces.moves import moved
 from .pieces.records import merged_regions
+from .pieces.regions import joined as joined_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
 from .scans.parts import ScanPart, carried_share
@@ -101,7 +102,7 @@ class Worker:
 
     def reduce_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
         """The part's finished results into ``share``."""
-        if stage.op == "prod" and isinstance(share, np.ndarray) and share.flags.c_contiguous:
+        if stage.op == "prod" and share.flags.c_contiguous:
             self.ordered(stage, part, inputs).products(share.reshape(-1))
             return
         results = self.reduced(stage, part, inputs, share.shape, share)
@@ -121,11 +122,11 @@ class Worker:
         if folds_across(stage, part):
             return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
         if regions:
-            joined_results = np.empty(shape, stage.dtype)
-            for region in regions:
-                share = joined_results[region.kept]
-                share[...] = self.reduced(region.stage, region.part, inputs, share.shape)
-            return joined_results
+
+            def each(region: Region, share: Any) -> None:
+                self.reduce_into(region.stage, region.part, share, inputs)
+
+            return joined_regions(regions, each, shape, stage.dtype, out, self.device)  # type: ignore[no-any-return]
         if self.device is None and (folded := prepare_folded(stage, part)) is not None:
             found = finished_cpu.run_folded(folded, inputs, self.stop, stage.dtype, out)
             return found.reshape(shape)

@@ -8,10 +8,10 @@ the process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ContextDecorator, ExitStack
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from contextvars import Token
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from threading import get_ident
 from typing import Any, Final, TypeAlias
@@ -116,7 +116,10 @@ class Entered:
     __slots__ = ("_others", "_settings", "_token")
 
     def __init__(
-        self, where: Any, settings: tuple[Settings, ...] | Plain, others: ExitStack | None = None
+        self,
+        where: Any,
+        settings: tuple[Settings, ...] | Plain,
+        others: AbstractContextManager[Any] | None = None,
     ) -> None:
         self._others = others
         self._settings = Changed(settings)
@@ -141,15 +144,20 @@ def _entered_client(where: Any) -> Entered:
 
 
 def _entered_rung(where: str) -> Entered:
-    rung = rungs.describe(where, "sc.on")
+    rung = rungs.described(where, "sc.on")
     settings = _SETTINGS[rung.kind](rung)
     if not rung.devices:
         return Entered(where, settings)
+    if rung.kind == "gpu":
+        device = _device(rung.devices[0])
+        device.__enter__()
+        try:
+            return Entered(where, settings, device)
+        except BaseException:
+            device.__exit__()
+            raise
     with ExitStack() as stack:
-        if rung.kind == "gpu":
-            stack.enter_context(_device(rung.devices[0]))
-        else:
-            stack.enter_context(cuda_cluster.block(rung.devices))
+        stack.enter_context(cuda_cluster.block(rung.devices))
         return Entered(where, settings, stack.pop_all())
 
 
@@ -166,8 +174,12 @@ def _cores(rung: Rung) -> tuple[Settings, ...]:
 
 
 def _gpu(rung: Rung) -> tuple[Settings, ...]:
-    scheduler = OneGpu(rung.name, rung.devices[0])
-    return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _by_tasks()
+    return _one_gpu(rung), _cupy(), _plugins(cupy_backend.plugin), _by_tasks()
+
+
+@lru_cache(maxsize=64)
+def _one_gpu(rung: Rung) -> Settings:
+    return {"scheduler": OneGpu(rung.name, rung.devices[0])}
 
 
 def _gpus(rung: Rung) -> tuple[Settings, ...]:
@@ -208,16 +220,16 @@ def _plugins(*ours: Any) -> Settings:
     return {"array_plugins": (*others, *ours)}
 
 
+@cache
 def _cupy() -> Settings:
+    """Asked once: to look for a package takes longer than a small computation."""
     settings = {"array": {"backend": cupy_backend.register()}}
     if _has_cudf():
         settings["dataframe"] = {"backend": "cudf"}
     return settings
 
 
-@cache
 def _has_cudf() -> bool:
-    """Asked once: to look for a package takes longer than a small computation."""
     return bool(find_spec("cudf") and find_spec("dask_cudf"))
 
 

@@ -244,7 +244,7 @@ def _scattered(base: Array, key: Key, value: Array) -> Array | None:
     axes = [*key.axes, *kept]
     back = tuple(axes.index(k) for k in range(base.ndim))
     wide = which[(..., *(None,) * len(kept))]
-    chosen = where(wide >= 0, Array(new), base.transpose(axes) if axes else base)
+    chosen = where(wide >= 0, Array(new, gpu=value._gpu), base.transpose(axes) if axes else base)
     return chosen.transpose(back) if back else chosen
 
 

@@ -16,6 +16,7 @@ from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.nodes import Expr
 from ...expr.push import push_shape
+from ...interop.buffers import readable
 from ..array import Array
 from ..elementwise import where
 from ..sources import asarray
@@ -34,7 +35,7 @@ def checked(index: Any, extent: int, axis: int) -> Array:
     bounds by all that is known of it, is computed once for this: its least and its greatest.
     """
     if not isinstance(index, Array):
-        known = np.asarray(index)
+        known = _in_memory(index)
         if known.dtype.kind not in "iu" and known.size:
             raise DTypeError(f"indices must be integers, not {known.dtype}")
         if not known.size:
@@ -45,7 +46,7 @@ def checked(index: Any, extent: int, axis: int) -> Array:
         # A copy: what was checked is what is read.
         counted: NDArray[Any] = known.astype(np.int32 if short else np.int64)
         if low < 0:
-            counted[counted < 0] += extent
+            counted += (counted < 0).astype(counted.dtype) * extent
         places = asarray(counted)
         return places.astype("int64") if short else places
     if not dtypes.is_integer(index._expr.dtype):
@@ -56,6 +57,18 @@ def checked(index: Any, extent: int, axis: int) -> Array:
     _check(low, high, extent, axis)
     places = index.astype("int64")
     return places if low >= 0 else where(places < 0, places + extent, places)
+
+
+def _in_memory(index: Any) -> Any:
+    """``index`` as an array of NumPy's, or of CuPy's where it lies on a GPU: it need not leave."""
+    on_gpu = hasattr(type(index), "__cuda_array_interface__")  # as a tensor's may, too
+    return readable(index) if on_gpu else np.asarray(index)
+
+
+def on_host(values: Any) -> Any:
+    """``values`` as an array of NumPy's, which by itself takes nothing that lies on a GPU."""
+    known = _in_memory(values)
+    return known if isinstance(known, np.ndarray) else known.get()
 
 
 def ends(index: Array, least: int, extent: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from ..elementwise import where
 from ..namespace.ranges import arange
 from ..shapes import broadcast_to
 from ..take import take
-from .places import mask_of
+from .places import mask_of, on_host
 
 
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -39,7 +39,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     [0.0, 5.0, 0.0, 7.0]
     """
     _check(a, "put")
-    index, values = np.asarray(ind).reshape(-1), array_of(v).reshape(-1)
+    index, values = on_host(ind).reshape(-1), array_of(v).reshape(-1)
     if mode == "wrap":
         index = index % max(a.size, 1)
     elif mode == "clip":
@@ -244,7 +244,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
     [[10, 99, 20], [99, 40, 50]]
     """
     _check(arr, "put_along_axis")
-    index = np.asarray(indices)
+    index = on_host(indices)
     if axis is None:
         put(arr, index, values)
         return

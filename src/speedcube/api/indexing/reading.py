@@ -28,7 +28,7 @@ def read(array: Array, item: Any) -> Array:
     if not indices:
         return base
     expr = gather.take_several(base._expr, [one._expr for one in indices], key.axes, key.place)
-    return Array(expr, gpu=array._gpu)
+    return Array(expr, gpu=array._gpu or any(one._gpu for one in indices))
 
 
 def together(key: Key, shape: Shape) -> tuple[list[Array], Shape]:

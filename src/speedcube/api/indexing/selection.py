@@ -38,8 +38,9 @@ class Selection(Array):
     def __init__(self, values: Array, mask: Mask) -> None:
         # The slots _expr and _grid stay empty until they are asked for: see `__getattr__`. What is
         # assigned to the array later is not ours: its expression is kept, not the array.
-        self._values, self._mask = Array(values._expr, gpu=values._gpu, hint=values._grid), mask
-        self._gpu, self._plans, self._writes, self._name = values._gpu, {}, 0, None
+        gpu = values._gpu or mask.array._gpu
+        self._values, self._mask = Array(values._expr, gpu=gpu, hint=values._grid), mask
+        self._gpu, self._plans, self._writes, self._name = gpu, {}, 0, None
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("_expr", "_grid"):

@@ -25,7 +25,7 @@ from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_
 from ..results import room, values
 from .again import Met, flat_structure
 from .finished import Finishing, by_worker, finishing, results_of
-from .launch import FinishedLaunch, OneLaunch
+from .launch import FinishedLaunch, OneLaunch, on_device
 from .structure import SMALL, NotSmallError, Structure, is_long, structure_of, word
 from .templates import Slots, slots_of
 
@@ -168,10 +168,10 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
         return None
     if ready is None:
         return None
-    with cupy.cuda.Device(device):
+    with on_device(device):
         if found.source is not None:
             value = _finished_value(ready, found, root, device, stays)
-            if value is not None or large or stays or ready.slots.several:
+            if value is not None or ready.slots.several:
                 return value
         elif large and not stays:
             return None  # the planner asks how much memory there is
@@ -186,7 +186,8 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
             result = result if stays else result.get()[()]
         else:
             record = call.fold(found, found.size)
-            result = values(source, record).reshape(root.shape)[()]
+            result = values(source, record).reshape(root.shape)
+            result = cupy.asarray(result) if stays else result[()]
         ready.launches.append(call)
     return result
 

@@ -6,6 +6,7 @@ Or none: a few results are put into memory of the host by the kernel that finish
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,7 @@ from .structure import Structure, word
 from .templates import Slots
 
 _FEW: Final = 64  # results that a kernel may as well put into memory of the host
+_MANY: Final = 1 << 16  # that it puts there where NumPy is to round them
 
 
 class OneLaunch:
@@ -108,12 +110,16 @@ class FinishedLaunch:
 
         self.launch: OnceForAll | None = None
         self.few: Any = None
+        self.short: str | None = None
         self.visits = math.prod(slots.stage.root.shape)
         prepared = prepare_many(slots.stage, slots.stage.parts[0], gpu=True)
         constants = None if prepared is None else _places(slots, prepared)
         if prepared is None or constants is None or slots.random:
             return
-        if prepared.program.sink.dtype != slots.stage.dtype:
+        count, given = results_of(prepared), prepared.program.sink.dtype
+        # NumPy rounds to float16, as it does of all other parts.
+        self.short = slots.stage.dtype if given != slots.stage.dtype else None
+        if self.short is not None and count > _MANY:
             return
         launch = OnceForAll(prepared, device)
         numbers = {id(source): k for k, source in enumerate(slots.sources)}
@@ -123,10 +129,9 @@ class FinishedLaunch:
             if isinstance(leaf.source, Stored)
         ]
         self.constants = [(launch.params.start + place, number) for place, number in constants]
-        count = results_of(prepared)
-        if count <= _FEW:
+        if count <= (_FEW if self.short is None else _MANY):
             pinned = cupy.cuda.alloc_pinned_memory(8 * count)
-            self.few = np.frombuffer(pinned, slots.stage.dtype, count)
+            self.few = np.frombuffer(pinned, given, count)
         self.launch = launch if launch.is_all else None
 
     def value(self, found: Structure, root: Expr, stays: bool) -> Any:
@@ -146,17 +151,20 @@ class FinishedLaunch:
         for at, number in self.constants:
             constant = found.constants[number]
             words[at] = word(constant.value, constant.dtype)
-        if stays or few is None:
+        to_host = few is not None and (not stays or self.short is not None)
+        if to_host:
+            failed = launch(few.ctypes.data, _stream())
+        else:
             array = cupy.empty(root.shape, root.dtype)
             failed = launch(int(array.data.ptr), _stream())
-        else:
-            failed = launch(few.ctypes.data, _stream())
         if failed is None or len(failed):
             self.launch = None
             return None
-        if stays:
-            return array
-        return array.get()[()] if few is None else few.copy().reshape(root.shape)[()]
+        if not to_host:
+            return array if stays else array.get()[()]
+        with np.errstate(over="ignore"):
+            results = few.astype(root.dtype).reshape(root.shape)
+        return cupy.asarray(results) if stays else results[()]
 
 
 def _places(slots: Slots, prepared: Prepared) -> list[tuple[int, int]] | None:
@@ -172,6 +180,18 @@ def _places(slots: Slots, prepared: Prepared) -> list[tuple[int, int]] | None:
     if places.keys() != {id(number) for number in slots.numbers}:
         return None
     return [(places[id(number)], k) for k, number in enumerate(slots.numbers)]
+
+
+def on_device(number: int) -> Any:
+    """What makes GPU ``number`` current for a block: nothing, where it is, as nearly always."""
+    import cupy
+
+    if cupy.cuda.runtime.getDevice() == number:
+        return _HERE
+    return cupy.cuda.Device(number)
+
+
+_HERE: Final = nullcontext()
 
 
 def _stream() -> int:

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Final
 
 from ...builder import Value
-from . import exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
+from . import (
+    exponential,
+    hyperbolic,
+    inverse,
+    logarithm,
+    nearly,
+    power,
+    roots,
+    special,
+    trigonometric,
+)
 
 # One rule for each name of `ops.ELEMENTARY`.
 ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
@@ -15,7 +25,7 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "expm1": exponential.expm1,
     "sigmoid": exponential.sigmoid,
     "log": logarithm.log,
-    "log1p": logarithm.log1p,
+    "log1p": nearly.nearly(nearly.log1p, logarithm.log1p),
     "log2": logarithm.log2,
     "log10": logarithm.log10,
     "power": power.power,
@@ -24,19 +34,19 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,
-    "asin": inverse.asin,
-    "acos": inverse.acos,
-    "atan": inverse.atan,
-    "atan2": inverse.atan2,
+    "asin": nearly.nearly(nearly.asin, inverse.asin),
+    "acos": nearly.nearly(nearly.acos, inverse.acos),
+    "atan": nearly.nearly(nearly.atan, inverse.atan),
+    "atan2": nearly.nearly(nearly.atan2, inverse.atan2),
     "sinh": hyperbolic.sinh,
     "cosh": hyperbolic.cosh,
     "tanh": hyperbolic.tanh,
-    "asinh": hyperbolic.asinh,
-    "acosh": hyperbolic.acosh,
-    "atanh": hyperbolic.atanh,
+    "asinh": nearly.nearly(nearly.asinh, hyperbolic.asinh),
+    "acosh": nearly.nearly(nearly.acosh, hyperbolic.acosh),
+    "atanh": nearly.nearly(nearly.atanh, hyperbolic.atanh),
     "erf": special.erf,
     "erfc": special.erfc,
-    "gammaln": special.gammaln,
+    "gammaln": nearly.nearly(nearly.gammaln, special.gammaln, nearly.TERMS_OFF),
 }
 
 # Functions whose every NaN comes out of a rare case, which makes it the one that is stored.

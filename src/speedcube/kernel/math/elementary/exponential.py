@@ -162,4 +162,4 @@ def sigmoid(b: Builder, x: Value) -> Value:
     top = chosen(b, left, small, (one, number(b, 0.0)))
     first, second = quotient(b, top, (below, lost + small[1]))
     far = x.compare("lt", number(b, -40.0))
-    return b.select(far, _exp64(b, x), first + second)
+    return b.rare(far, first + second, _exp64, x)

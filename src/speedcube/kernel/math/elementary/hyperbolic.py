@@ -57,7 +57,7 @@ def sinh(b: Builder, x: Value) -> Value:
     total, rest = plus(m, quotient(b, m, below))
     near = (total + rest) * number(b, 0.5)
     far = size.compare("gt", number(b, FAR))
-    return flipped(b.select(far, _half_exp(b, size), near), sign_of(b, x))
+    return flipped(b.rare(far, near, _half_exp, size), sign_of(b, x))
 
 
 @widened
@@ -67,7 +67,7 @@ def cosh(b: Builder, x: Value) -> Value:
     e = exp_near(b, at_most(b, size, FAR))
     total, rest = plus(e, quotient(b, (number(b, 1.0), number(b, 0.0)), e))
     near = (total + rest) * number(b, 0.5)
-    return b.select(size.compare("gt", number(b, FAR)), _half_exp(b, size), near)
+    return b.rare(size.compare("gt", number(b, FAR)), near, _half_exp, size)
 
 
 HUGE: Final = 2.0**28  # beyond it the root of x x + 1 and of x x - 1 is x
@@ -88,7 +88,7 @@ def asinh(b: Builder, x: Value) -> Value:
     square = two_product(b, a, a)
     below = plus(one, root(b, plus(square, one)))
     high, low = log1p_pair(b, plus((a, one[1]), quotient(b, square, below)))
-    area = b.select(size.compare("gt", number(b, HUGE)), _log_double(b, size), high + low)
+    area = b.rare(size.compare("gt", number(b, HUGE)), high + low, _log_double, size)
     area = b.select(size.compare("lt", number(b, 2.0**-28)), size, area)
     return flipped(_finite(b, size, area), sign_of(b, x))
 
@@ -105,7 +105,7 @@ def acosh(b: Builder, x: Value) -> Value:
     zero = number(b, 0.0)
     square = times(b, (t, zero), two_sum(t, number(b, 2.0)))
     high, low = log1p_pair(b, plus((t, zero), root(b, square)))
-    area = b.select(x.compare("gt", number(b, HUGE)), _log_double(b, x), high + low)
+    area = b.rare(x.compare("gt", number(b, HUGE)), high + low, _log_double, x)
     area = b.select(x.compare("eq", number(b, 1.0)), zero, _finite(b, x, area))
     return b.select(x.compare("lt", number(b, 1.0)), number(b, float("nan")), area)
 

@@ -31,18 +31,20 @@ from .doubles import (
 EIGHTH: Final = 0.41421356237309503  # tan(pi/8)
 
 
-def _angle(b: Builder, y: Pair, x: Pair, left: Value) -> Value:
+def _angle(b: Builder, y: Pair, x: Pair, left: Value, single: bool = False) -> Value:
     """The angle in 0 .. pi of (x, y), both not negative and not too small or large to divide;
-    ``left``: x is to be taken as negative.
+    ``left``: x is to be taken as negative. ``single``: the second parts of both are zero.
     """
     zero, one, two, four = (number(b, v) for v in (0.0, 1.0, 2.0, 4.0))
     steep = y[0].compare("gt", x[0])
     top, below = chosen(b, steep, x, y), chosen(b, steep, y, x)
     over = top[0].compare("gt", below[0] * number(b, EIGHTH))
     minus = (-below[0], -below[1])
-    t, low = quotient(
-        b, chosen(b, over, plus(top, minus), top), chosen(b, over, plus(top, below), below)
-    )
+    if single:
+        turned_by = two_sum(top[0], minus[0]), two_sum(top[0], below[0])
+    else:
+        turned_by = plus(top, minus), plus(top, below)
+    t, low = quotient(b, chosen(b, over, turned_by[0], top), chosen(b, over, turned_by[1], below))
     z = t * t
     small = b.fma(t * z, polynomial(b, z, T.ATAN), low)
     eighths = b.select(over, one, zero)
@@ -68,7 +70,7 @@ def atan2(b: Builder, y: Value, x: Value) -> Value:
     larger = b.select(p.compare("gt", q), p, q)
     factor = b.select(larger.compare("gt", number(b, 2.0**1000)), number(b, 2.0**-100), one)
     factor = b.select(larger.compare("lt", number(b, 2.0**-900)), number(b, 2.0**150), factor)
-    angle = _angle(b, (p * factor, zero), (q * factor, zero), left)
+    angle = _angle(b, (p * factor, zero), (q * factor, zero), left, single=True)
     # Far to the right the angle is the quotient, which may be subnormal.
     flat = p.compare("lt", q * number(b, 2.0**-30)) & b.unary("not", left)
     angle = b.select(flat, b.emit("div", y.type, p, q), angle)
@@ -81,7 +83,7 @@ def atan(b: Builder, x: Value) -> Value:
     zero, one = number(b, 0.0), number(b, 1.0)
     size = magnitude(b, x)
     inside = b.select(size.compare("lt", number(b, 2.0**60)), size, number(b, 2.0**60))
-    angle = _angle(b, (inside, zero), (one, zero), b.const(False, "bool"))
+    angle = _angle(b, (inside, zero), (one, zero), b.const(False, "bool"), single=True)
     angle = b.select(size.compare("lt", number(b, 2.0**-30)), size, angle)
     angle = b.select(x.compare("ne", x), x, angle)
     return flipped(angle, sign_of(b, x))

@@ -55,10 +55,10 @@ def split(b: Builder, x: Value) -> tuple[Value, Value]:
 def log(b: Builder, x: Value) -> Value:
     if x.type == "float32":
         return single.log(b, x, _log32)
-    return rare_nan(b, unusual(b, x), _log_normal(b, x), _log_unusual, x)
+    return rare_nan(b, unusual(b, x), normal_log(b, x), _log_unusual, x)
 
 
-def _log_normal(b: Builder, x: Value, more: float = 0.0) -> Value:
+def normal_log(b: Builder, x: Value, more: float = 0.0) -> Value:
     f, e = split(b, x)
     e = e + number(b, more) if more else e
     g = f - number(b, 1.0)
@@ -71,7 +71,7 @@ def _log_normal(b: Builder, x: Value, more: float = 0.0) -> Value:
 
 
 def _log_unusual(b: Builder, x: Value) -> Value:
-    tiny = _log_normal(b, x * number(b, 2.0**54), -54.0)
+    tiny = normal_log(b, x * number(b, 2.0**54), -54.0)
     return beyond(b, x, b.select(x.compare("lt", number(b, 1.0)), tiny, x))
 
 

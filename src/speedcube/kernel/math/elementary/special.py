@@ -112,11 +112,10 @@ def gammaln(b: Builder, x: Value) -> Value:
     a = b.select(x.compare("ne", x), one, a)
     value = _positive(b, a)
     left = x.compare("lt", zero)
-    high, low = chosen(b, left, _reflected(b, a, value), value)
-    result = high + low
+    result = b.rare(left, value[0] + value[1], _left, a, *value)
     root = x.compare("eq", one) | x.compare("eq", number(b, 2.0))
     result = b.select(root, zero, result)
-    result = b.select(size.compare("lt", number(b, TINY)), -log(b, size), result)
+    result = b.rare(size.compare("lt", number(b, TINY)), result, lambda b, x: -log(b, x), size)
     pole = left & b.unary("rint", x).compare("eq", x)
     result = b.select(pole | size.compare("eq", infinite), infinite, result)
     result = b.select(x.compare("gt", number(b, 2.6e305)), infinite, result)
@@ -144,6 +143,11 @@ def _positive(b: Builder, a: Value) -> Pair:
     series = polynomial(b, inverse * inverse, T.GAMMALN) * inverse
     shift = _log(b, below)
     return plus(plus(main, (series, zero)), (-shift[0], -shift[1]))
+
+
+def _left(b: Builder, a: Value, high: Value, low: Value) -> Value:
+    high, low = _reflected(b, a, (high, low))
+    return high + low
 
 
 def _reflected(b: Builder, a: Value, value: Pair) -> Pair:
