@@ -81,6 +81,24 @@ def test_what_is_more_than_one_operation_is_walked_through() -> None:
     assert flat_structure(x.sum(axis=0)._expr) is not None
 
 
+def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
+    """As long as it is as quick: records of magnitudes that differ much take ten times as long."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=known.ONE_SUM) * 2.0 ** rng.integers(-100, 100, known.ONE_SUM)
+    for array in (sc.asarray(x).sum(), sc.asarray(x).mean(), abs(sc.asarray(x)).sum()):
+        one = known.value(array._expr, "cores")
+        assert one is not None
+        assert one.tobytes() == array.compute(on="core").tobytes()
+    for array in (
+        sc.asarray(np.append(x, 1.0)).sum(),
+        sc.exp(sc.asarray(x)).sum(),
+        sc.asarray(x).reshape(2, -1).sum(axis=1),
+        sc.asarray(x).var(),
+        sc.asarray(x.astype("f4")).sum(),
+    ):
+        assert known.value(array._expr, "cores") is None
+
+
 def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(again, "MOST", 3)
     some: Met[int] = Met()

@@ -39,7 +39,7 @@ from .prepare import prepare
 from .results import shaped
 from .rungs import Rung, active_client, resolve
 from .small import lines as short_lines
-from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, value_on_gpu
+from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, ONE_SUM, value_on_gpu
 from .small.known import value as small_value
 from .small.structure import SMALL
 
@@ -149,7 +149,8 @@ def _at_once(rung: Rung, reduces: bool) -> int:
     if reduces and rung.kind == "core" and SMALL > 0:
         return FINISHED
     if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
-        return MOST_AT_ONCE[rung.kind][0] if SMALL > 0 else -1
+        most = MOST_AT_ONCE[rung.kind][0]
+        return (max(most, ONE_SUM) if reduces else most) if SMALL > 0 else -1
     return -1
 
 

@@ -36,6 +36,12 @@ class Finishing:
     boxes: tuple[tuple[int, ...], ...]
     idle: list[FinishedCall] = field(default_factory=list)  # appending and popping are atomic
 
+    @property
+    def is_one_sum(self) -> bool:
+        """Whether it is one exact sum, all of whose elements are one loop."""
+        many = self.prepared.program.sink.many
+        return many is not None and many.line and many.sums == 1 and many.op != "dot"
+
 
 def finishing(slots: Slots) -> Finishing | None:
     """The kernel that finishes the results of ``slots``; None where there is none."""

@@ -26,7 +26,15 @@ from ..results import room, values
 from .again import Met, flat_structure
 from .finished import Finishing, by_worker, finishing, results_of
 from .launch import FinishedLaunch, OneLaunch, on_device
-from .structure import SMALL, NotSmallError, Structure, is_long, structure_of, word
+from .structure import (
+    SMALL,
+    NotSmallError,
+    Structure,
+    is_long,
+    is_one_sum,
+    structure_of,
+    word,
+)
 from .templates import Slots, slots_of
 
 # What is more by rung: of elements that take no longer than their way from memory and back; others.
@@ -36,6 +44,9 @@ from .templates import Slots, slots_of
 MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >> 3)}
 # Of reductions whose kernel finishes its results: the elements of one call of a kernel.
 FINISHED: Final = CALL
+# The same of one exact sum of float64 on cores: there a thread's kernel, which finishes it, is as
+# quick as two that leave records, and ten times as quick where magnitudes differ much.
+ONE_SUM: Final = 1 << 22
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
 ONE_LAUNCH: Final = 1 << 33
 # Structures that are remembered; the oldest is forgotten.
@@ -68,7 +79,14 @@ class Reusable:
             return {"core": SMALL, "cores": 0}
         reduced = self.slots.stage.source is not None
         most = {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
-        return {**most, "core": FINISHED} if self.slots.several else most  # a worker's, by boxes
+        if not self.slots.several:
+            return most
+        one = self.finishing is not None and self.finishing.is_one_sum and program.light
+        return {
+            **most,
+            "core": FINISHED,
+            **({"cores": ONE_SUM} if one else {}),
+        }  # a worker's, by boxes
 
 
 class OneCall(Caller):
@@ -147,8 +165,11 @@ def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:
 
 def _most_of(found: Structure, rung: str) -> int:
     """No more elements than these are one call, whatever its kernel turns out to be."""
-    if rung == "core" and is_long(found):
-        return FINISHED
+    if is_long(found):
+        if rung == "core":
+            return FINISHED
+        if is_one_sum(found):
+            return ONE_SUM
     return most_at_once(rung, found.operations <= LIGHT, found.source is not None)
 
 

@@ -212,6 +212,14 @@ def is_long(found: Structure) -> bool:
     return size > SMALL
 
 
+def is_one_sum(found: Structure) -> bool:
+    """Whether it is one sum or mean of float64."""
+    source = found.source
+    if source is None or source.op not in ("sum", "mean") or source.arg.dtype != "float64":
+        return False
+    return len(source.axes) == len(found.root.shape)
+
+
 def _reduction(root: Expr) -> Reduced | None:
     """The reduction that ``root`` is, read whole and in order."""
     if not isinstance(root, Leaf) or not isinstance(root.source, Reduced):
