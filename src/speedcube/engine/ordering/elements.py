@@ -152,6 +152,11 @@ def elements_of(
     return found
 
 
+def in_memory(one: AllElements) -> AllElements:
+    """``one``, or its elements put into memory."""
+    return _kept(one) if one.memory is None else one
+
+
 def _kept(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)

@@ -13,6 +13,7 @@ from ..boxes import Stop
 from ..results import Destination
 from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
+from .parting import parted
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
@@ -21,6 +22,7 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "sort": values_sorted,
     "argsort": places_sorted,
     "order_statistics": selected,
+    "partition": parted,
     "count": counted,
     "weigh": weighed,
 }
