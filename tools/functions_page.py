@@ -67,10 +67,10 @@ THROUGH: Final = {
             "nanpercentile",
             "nanquantile",
             "topk",
-            "partition",
         ],
         "order_statistics",
     ),
+    "partition": "partition",
     **dict.fromkeys(["bincount", "histogram", "histogram2d", "histogramdd"], "count"),
 }
 THROUGH_DASK: Final = "from_dask_array"

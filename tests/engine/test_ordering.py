@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.ordering import keys, radix, selecting, sorting
+from speedcube.engine.ordering import keys, parting, radix, selecting, sorting
 from speedcube.expr.interpret import interpret
+from speedcube.expr.through import ordering
 from speedcube.kernel.lower.reference import draw
 
 SIZE: Final = 300_000
@@ -224,3 +225,34 @@ def test_a_kernel_lives_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(radix, "compiled", Loaded)
     x = LINES["normals"]
     np.testing.assert_array_equal(radix.places(x), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("places", [(SIZE // 2,), (5, SIZE // 3, SIZE - 2), (1, 2, 3, 5, SIZE - 1)])
+def test_partitions_have_the_bits_of_their_meaning(
+    name: str, places: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every NaN too, which moves and is not made anew. Calls of the kernel follow one another."""
+    monkeypatch.setattr(parting, "_CALL", 70_001)
+    x = LINES[name]
+    word = f"u{x.itemsize}"
+    wanted = ordering.MEANING["partition"](x, places).view(word)
+    lazy = sc.where(sc.arange(SIZE) >= 0, x, x)
+    for on, line in (("core", x), ("cores:2", lazy)):
+        found = np.asarray(sc.partition(line, places).compute(on=on))
+        np.testing.assert_array_equal(found.view(word), wanted)
+    if len(places) == 1:  # as by the places that a partition has
+        order = np.asarray(sc.argpartition(x, places).compute(on="core"))
+        np.testing.assert_array_equal(x[order].view(word), wanted)
+    table = x[: 30 * 100].reshape(30, 100)
+    short = sc.partition(table, [p % 100 for p in places], axis=1).compute(on="core")
+    for row, line in zip(np.asarray(short), table, strict=True):
+        alone = ordering.MEANING["partition"](line, sorted({p % 100 for p in places}))
+        np.testing.assert_array_equal(row.view(word), alone.view(word))
+
+
+def test_a_partition_at_many_places_is_a_sort() -> None:
+    x = LINES["NaN"]
+    _same(sc.partition(x, range(0, SIZE, 1000)).compute(on="core"), np.sort(x, kind="stable"))
+    none = np.array([], np.int64)
+    np.testing.assert_array_equal(sc.partition(x, none).compute(on="core"), x)

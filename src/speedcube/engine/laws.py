@@ -77,6 +77,7 @@ THROUGH: Final[dict[str, tuple[str, str]]] = {
     "sort": (BITS, f"{_BY_VALUE}; -0 and 0 are equal, and NaN is NumPy's"),
     "argsort": (BITS, _BY_VALUE),
     "order_statistics": (BITS, f"the elements that have these places when sorted: {_BY_VALUE}"),
+    "partition": (BITS, f"before, at and behind these places, then by position: {_BY_VALUE}"),
     "count": (BITS, "integers are counted: in any order"),
     "weigh": (EXACT, "the exact sum of the weights of each, rounded once"),
     "group_sum": (EXACT, "the exact sum of each group, rounded once; integers wrap in 64 bits"),

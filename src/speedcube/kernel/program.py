@@ -295,3 +295,11 @@ class Radix:
     dtype: str
     step: str
     places: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel that deals numbers of ``dtype`` out by a few ``bounds``."""
+
+    dtype: str
+    bounds: int

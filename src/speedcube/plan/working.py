@@ -107,6 +107,9 @@ _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     "sort": _sort,
     "argsort": _argsort,
     "order_statistics": _select,
+    "partition": lambda source, threads: (
+        _select(source, threads) + source.count * (2 * dtypes.itemsize(source.dtype) + 3)
+    ),
     "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
     "weigh": _weigh,
     "group_count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,

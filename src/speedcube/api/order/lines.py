@@ -41,6 +41,11 @@ def places_of(array: Array, axis: int) -> Array:
     return Array(ordering.of_lines("argsort", array._expr, axis), gpu=array._gpu)
 
 
+def parted_lines(array: Array, axis: int, places: tuple[int, ...]) -> Array:
+    """The lines of ``array`` with what is before, at and behind ``places`` in its part."""
+    return Array(ordering.of_lines("partition", array._expr, axis, places), gpu=array._gpu)
+
+
 MOST_PLACES: Final = 64  # more are read from the sorted line
 
 

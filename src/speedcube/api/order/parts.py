@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...errors import ParameterError, ParameterTypeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
-from .lines import along, before, check_kind, line_of, order_statistics, places_of, taken
+from .lines import (
+    before,
+    check_kind,
+    line_of,
+    order_statistics,
+    parted_lines,
+    places_of,
+    sorted_lines,
+    taken,
+)
+
+_MOST_PLACES: Final = 100  # of a partition; with more it is a sort
 
 
 def _places(kth: Any, extent: int) -> list[int]:
@@ -65,7 +76,7 @@ def argpartition(
     check_kind("argpartition", kind, order, (None, "introselect"))
     array, k = line_of("argpartition", a, axis)
     places = _places(kth, array.shape[k])
-    if len(places) > 100:
+    if len(places) > _MOST_PLACES:
         return places_of(array, k)
     turned = _axis_last(array, k)
     bounds = order_statistics(turned, tuple(places))
@@ -108,8 +119,14 @@ def partition(
     >>> sc.partition([5, 1, 4, 2], 1).tolist()
     [1, 2, 5, 4]
     """
+    check_kind("partition", kind, order, (None, "introselect"))
     array, k = line_of("partition", a, axis)
-    return along(array, argpartition(array, kth, k, kind, order), k)
+    places = _places(kth, array.shape[k])
+    if not places:
+        return array
+    if len(places) > _MOST_PLACES:
+        return sorted_lines(array, k)
+    return parted_lines(array, k, tuple(places))
 
 
 def topk(a: Any, k: int, axis: int = -1, split_every: Any = None) -> Array:

@@ -147,12 +147,17 @@ def elements_of(
     for root in args:
         one = AllElements(root, inputs, device, stop, store, threads if device is None else 1)
         if pieced(root) or dtypes.stored(root.dtype) != root.dtype:
-            one = in_memory(one)
+            one = _kept(one)
         found.append(one)
     return found
 
 
 def in_memory(one: AllElements) -> AllElements:
+    """``one``, or its elements put into memory."""
+    return _kept(one) if one.memory is None else one
+
+
+def _kept(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
     values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
     leaf = Leaf(result, one.root.shape, 0, c_strides(one.root.shape))

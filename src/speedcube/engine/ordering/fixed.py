@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,21 +16,22 @@ from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
 from ...kernel.llvm.ordering.weigh import LEFT, LENGTH, PIECES, ROOM
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.program import Radix, Sieve, Tally, Weigh
+from ...kernel.program import Part, Radix, Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
 _NARROW = 1 << 13  # counts that are kept four times
+Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Part
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 
-def compiled(program: Tally | Sieve | Weigh | Radix) -> NativeKernel:
+def compiled(program: Fixed) -> NativeKernel:
     """The kernel of ``program`` for this machine."""
     return _compiled(program, targets()[0])
 
 
 @lru_cache(maxsize=64)
-def _compiled(program: Tally | Sieve | Weigh | Radix, target: str) -> NativeKernel:
+def _compiled(program: Fixed, target: str) -> NativeKernel:
     key = (program, target, QUICK[target], kernel_cache())
     return load(*key) or build(*key)
 

@@ -17,6 +17,7 @@ from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
 from .on_gpu.run import run_on_gpu
 from .on_gpu.sweeps import DeviceWork
+from .parting import parted
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
@@ -25,6 +26,7 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "sort": values_sorted,
     "argsort": places_sorted,
     "order_statistics": selected,
+    "partition": parted,
     "count": counted,
     "weigh": weighed,
     **GROUPED,

@@ -35,7 +35,7 @@ def selected(source: Through, given: list[AllElements]) -> Array:
     elements, line = given[0], source.line
     places = tuple(source.options)
     if elements.size == line and line > SHORT:
-        return _of_one(elements, places)
+        return selected_of_one(elements, places)
     return _of_lines(elements, places, line)
 
 
@@ -100,7 +100,8 @@ class Sieved:
     kept: list[Array] | None = field(default_factory=list)  # those inside; None: too many
 
 
-def _of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
+def selected_of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
+    """The elements of ``places`` in the order of one long line."""
     brackets = brackets_of(sample_of(elements), sorted(set(places)), elements.size)
     values: dict[int, Array] = {}
     for bracket, parts in zip(brackets, counted_in(elements, brackets), strict=True):

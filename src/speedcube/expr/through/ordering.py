@@ -21,16 +21,16 @@ Array: TypeAlias = NDArray[Any]
 def of_lines(op: str, arg: Expr, axis: int, options: tuple[int, ...] = ()) -> Expr:
     """``op`` of the lines of ``arg`` along ``axis``, which has a result for each of ``options``.
 
-    Without options it keeps its extent.
+    Without options, and parted by them, it keeps its extent.
     """
     arg, shape = _in_its_order(arg), arg.shape
     if shape != arg.shape:
-        results = len(options) if options else shape[0]
+        results = len(options) if options and op != "partition" else shape[0]
         dtype = "int64" if op == "argsort" else arg.dtype
         return whole(Through(op, arg, (results,), dtype, options), (results,))
     last = len(arg.shape) - 1
     turned = views.transpose(arg, _axis_last(last, axis)) if axis != last else arg
-    results = len(options) if options else arg.shape[axis]
+    results = len(options) if options and op != "partition" else arg.shape[axis]
     shape = (*arg.shape[:axis], results, *arg.shape[axis + 1 :])
     dtype = "int64" if op == "argsort" else arg.dtype
     return whole(Through(op, turned, shape, dtype, options, axis - last - 1), shape)
@@ -79,6 +79,26 @@ def _order_statistics(x: Array, places: Shape) -> Array:
     return _sort(x)[..., list(places)]
 
 
+def _partition(x: Array, places: Shape) -> Array:
+    out, bounds = np.empty_like(x), _order_statistics(x, places)
+    for line in np.ndindex(x.shape[:-1]):
+        out[line] = parted_by(x[line], bounds[line])
+    return out
+
+
+def parted_by(line: Array, bounds: Array) -> Array:
+    """``line``: what is before, at and behind each of the ``bounds``, as it comes."""
+    parts = np.zeros(line.shape, np.uint8)
+    for bound in bounds:
+        parts += _before(bound, line)
+        parts += ~_before(line, bound)
+    return np.asarray(line[np.argsort(parts, kind="stable")])
+
+
+def _before(x: Array, y: Array) -> Array:
+    return (x < y) | ((x == x) & (y != y))
+
+
 def _count(index: Array, *given: Any) -> Array:
     options = given[-1]
     flat = index.reshape(-1)
@@ -110,6 +130,7 @@ MEANING: Final[dict[str, Callable[..., Array]]] = {
     "sort": _sort,
     "argsort": _argsort,
     "order_statistics": _order_statistics,
+    "partition": _partition,
     "count": _count,
     "weigh": _weigh,
 }

@@ -18,7 +18,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Program, Radix, Scan, Sieve, Tally, Weigh
+from ..program import Folded, Part, Program, Radix, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .grouping.near import emit_grouped
@@ -28,6 +28,7 @@ from .many.columns import ColumnLoops
 from .many.rows import RowLoops
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
+from .ordering.part import emit_part
 from .ordering.radix import emit_radix
 from .ordering.sieve import emit_sieve
 from .ordering.tally import emit_tally
@@ -36,7 +37,7 @@ from .scans.emit import emit_scan
 from .simd import FEATURES
 
 # Kernels of fixed text, over elements in memory.
-Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Grouped
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Part | Grouped
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_tally(program)
     if isinstance(program, Sieve):
         return emit_sieve(program)
+    if isinstance(program, Part):
+        return emit_part(program)
     if isinstance(program, Radix):
         return emit_radix(program)
     if isinstance(program, Weigh):
