@@ -138,6 +138,7 @@ class Array(Operators, Values, Places, Collection):
 
     __getitem__ = items.getitem
     __setitem__ = items.setitem
+    at = property(items.at)
 
     @property
     def T(self) -> Array:

@@ -79,6 +79,9 @@ THROUGH: Final[dict[str, tuple[str, str]]] = {
     "order_statistics": (BITS, f"the elements that have these places when sorted: {_BY_VALUE}"),
     "count": (BITS, "integers are counted: in any order"),
     "weigh": (EXACT, "the exact sum of the weights of each, rounded once"),
+    "scatter_add": (BITS, "integers that wrap, added at each number: in any order"),
+    "scatter_min": (BITS, f"the least at each number, {_KEYS}"),
+    "scatter_max": (BITS, f"the greatest at each number, {_KEYS}"),
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.

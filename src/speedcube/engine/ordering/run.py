@@ -13,6 +13,7 @@ from ..boxes import Stop
 from ..results import Destination
 from .counting import counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
+from .scattering import scattered
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
@@ -23,6 +24,9 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "order_statistics": selected,
     "count": counted,
     "weigh": weighed,
+    "scatter_add": scattered,
+    "scatter_min": scattered,
+    "scatter_max": scattered,
 }
 
 
