@@ -195,6 +195,8 @@ from .api.reductions import (
     sum,
     var,
 )
+from .api.scatter import *  # noqa: F403  (its own list of names)
+from .api.scatter import __all__ as _scattering
 from .api.shapes import broadcast_to, expand_dims, flip, ravel, reshape, squeeze
 from .api.sources import array, asarray, from_dask_array, from_dlpack, from_npy
 from .api.take import take, take_along_axis
@@ -452,6 +454,7 @@ __all__ = [
 __all__ += _names
 __all__ += _ordering
 __all__ += _grouping
+__all__ += _scattering
 __all__.sort()
 
 

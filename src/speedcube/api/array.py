@@ -142,6 +142,7 @@ class Array(Operators, Values, Places, Namesakes, Collection):
 
     __getitem__ = items.getitem
     __setitem__ = items.setitem
+    at = property(items.at)
 
     @property
     def T(self) -> Array:

@@ -92,6 +92,9 @@ THROUGH: Final[dict[str, tuple[str, str]]] = {
     "rank": (BITS, f"counted: {_BY_VALUE}"),
     "mode": (BITS, "counted; of several the least: in any order"),
     "group_sort": (BITS, f"each group's elements, group after group: {_BY_VALUE}"),
+    "scatter_add": (BITS, "integers that wrap, added at each number: in any order"),
+    "scatter_min": (BITS, f"the least at each number, {_KEYS}"),
+    "scatter_max": (BITS, f"the greatest at each number, {_KEYS}"),
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import dtypes
+from ..expr.piecewise.regions import pieced
 from ..expr.through.node import Through
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
@@ -62,7 +63,14 @@ def levels_of(length: int) -> int:
 def _weigh(source: Through, threads: int) -> int:
     length = math.prod(source.shape)
     held = 1 if 4 * length > source.count else threads
-    return held * (24 * levels_of(length) * (length + 1) + (1 << 25)) + 64 * length
+    kept = 16 * source.count if any(map(pieced, source.args)) else 0
+    return held * (24 * levels_of(length) * (length + 1) + (1 << 25)) + 64 * length + kept
+
+
+def _scatter(source: Through, threads: int) -> int:
+    length = math.prod(source.shape)
+    held = 1 if 4 * length > source.count else threads
+    return held * (length * dtypes.itemsize(source.dtype) + (1 << 21))
 
 
 # On a GPU -----------------------------------------------------------------------------------------
@@ -112,6 +120,9 @@ _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
     ),
     "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
     "weigh": _weigh,
+    "scatter_add": _scatter,
+    "scatter_min": _scatter,
+    "scatter_max": _scatter,
     "group_count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
     **dict.fromkeys(("rank", "mode"), lambda source, threads: source.count * 40),
     **{f"group_{op}": _grouped for op in _GROUPED},

@@ -25,6 +25,16 @@ def register(read: Callable[..., Any], assign: Callable[..., None]) -> None:
     _OTHERS.update(read=read, assign=assign)
 
 
+def register_at(at: Callable[..., Any]) -> None:
+    """Let ``at`` make what ``x.at`` is."""
+    _OTHERS.update(at=at)
+
+
+def at(self: Any) -> Any:
+    """``x.at[key].add(values)``: a new array with other elements at some places (`AtPlaces`)."""
+    return _OTHERS["at"](self)
+
+
 def getitem(self: A, item: Any) -> A:
     """The elements at ``item``: integers, slices, None, '...', index arrays and masks."""
     items = item if type(item) is tuple else (item,)

@@ -17,6 +17,7 @@ from ...api.order import (
     sort,
     unique,
 )
+from ...api.scatter import csr_matvec, segment_min, segment_sum
 from .sources import Make, rng, stored
 
 
@@ -24,6 +25,18 @@ def _ties() -> Any:
     """Few values, zeros of both signs and NaN among them."""
     x = rng().normal(size=(40, 60))
     return where(x > 1.5, float("nan"), rint(x))
+
+
+def _added() -> Any:
+    x = stored("float64", (50, 40))
+    index = rng().integers(-50, 50, 3000)
+    return x.at[index, index % 40].add(rng().normal(size=3000) ** 7)
+
+
+def _sparse() -> Any:
+    draws = rng()
+    rows = [0, 100, 100, 1500, 2000]
+    return csr_matvec(draws.normal(size=2000), draws.integers(0, 90, 2000), rows, draws.random(90))
 
 
 ORDERS: Final[dict[str, Make]] = {
@@ -40,4 +53,10 @@ ORDERS: Final[dict[str, Make]] = {
     "order-weights": lambda: bincount(
         rng().integers(0, 300, 40_000), weights=rng().normal(size=40_000) ** 5
     ),
+    "scatter-add": _added,
+    "scatter-integers": lambda: segment_sum(
+        rng().integers(-(2**63), 2**63, 5000), rng().integers(0, 70, 5000), 70
+    ),
+    "scatter-min": lambda: segment_min(_ties(), rng().integers(0, 6, 40), 7),
+    "scatter-sparse": _sparse,
 }

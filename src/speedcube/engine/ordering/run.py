@@ -18,6 +18,7 @@ from .elements import AllElements, Array, Inputs, Store, elements_of
 from .on_gpu.run import run_on_gpu
 from .on_gpu.sweeps import DeviceWork
 from .parting import parted
+from .scattering import scattered
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
@@ -30,6 +31,9 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "count": counted,
     "weigh": weighed,
     **GROUPED,
+    "scatter_add": scattered,
+    "scatter_min": scattered,
+    "scatter_max": scattered,
 }
 
 

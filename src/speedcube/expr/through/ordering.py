@@ -119,6 +119,39 @@ def _sum(values: list[float]) -> float:
     return sum(value for value in values if not math.isfinite(value))
 
 
+def _scatter_add(index: Array, values: Array, options: Shape) -> Array:
+    return _at(np.add, "scatter_add", index, values, options[0])
+
+
+def _scatter_min(index: Array, values: Array, options: Shape) -> Array:
+    return _at(np.minimum, "scatter_min", index, values, options[0])
+
+
+def _scatter_max(index: Array, values: Array, options: Shape) -> Array:
+    return _at(np.maximum, "scatter_max", index, values, options[0])
+
+
+def _at(ufunc: Any, op: str, index: Array, values: Array, length: int) -> Array:
+    found = np.full(length, neutral(op, values.dtype), values.dtype)
+    ufunc.at(found, index, one_zero(values))
+    return one_nan(found)
+
+
+def neutral(op: str, dtype: Any) -> Any:
+    """What a number without values has: 0, or what no value is above, or below."""
+    if op == "scatter_add":
+        return 0
+    if dtype.kind == "f":
+        return np.inf if op == "scatter_min" else -np.inf
+    known = np.iinfo(dtype)
+    return known.max if op == "scatter_min" else known.min
+
+
+def one_zero(values: Array) -> Array:
+    """``values`` without zeros of a sign."""
+    return np.asarray(values + 0.0) if values.dtype.kind == "f" else values
+
+
 def one_nan(values: Array) -> Array:
     """``values`` with NumPy's NaN, in place."""
     if values.dtype.kind == "f":
@@ -133,4 +166,7 @@ MEANING: Final[dict[str, Callable[..., Array]]] = {
     "partition": _partition,
     "count": _count,
     "weigh": _weigh,
+    "scatter_add": _scatter_add,
+    "scatter_min": _scatter_min,
+    "scatter_max": _scatter_max,
 }

@@ -1,0 +1,92 @@
+"""``x.at[key].add(values)``: JAX's notation for an array with other elements at some places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import DTypeError
+from ..array import Array, array_of
+from ..indexing import items
+from ..namespace.ranges import arange
+from ..shapes import broadcast_to
+from .bins import onto
+
+
+@dataclass(frozen=True, eq=False)
+class AtPlaces:
+    """The places of ``array`` that ``x.at[key]`` names; a place may be named several times.
+
+    Methods give a new array. What is added at one place several times is added each time, exactly,
+    and rounded once; of several values that are set the last one stays.
+    """
+
+    _array: Array
+    _key: Any
+
+    def set(self, values: Any) -> Array:
+        """The array with ``values`` there."""
+        new = self._array._view(self._array._expr, self._array._grid)
+        new[self._key] = values
+        return new
+
+    def add(self, values: Any) -> Array:
+        """The array with ``values`` added there."""
+        return self._changed("add", values)
+
+    def subtract(self, values: Any) -> Array:
+        """The array with ``values`` taken away there."""
+        return self._changed("add", -self._cast(values))
+
+    def min(self, values: Any) -> Array:
+        """The array with the lesser of what is there and ``values``; NaN where one is."""
+        return self._changed("min", values)
+
+    def max(self, values: Any) -> Array:
+        """The array with the greater of what is there and ``values``; NaN where one is."""
+        return self._changed("max", values)
+
+    def get(self) -> Array:
+        """What is there."""
+        found: Array = self._array[self._key]
+        return found
+
+    def _cast(self, values: Any) -> Array:
+        own = self._array.dtype
+        plain = isinstance(values, (bool, int, float)) and not isinstance(values, np.generic)
+        given = array_of(values)
+        if plain and not (isinstance(values, float) and own.kind != "f"):
+            return given.astype(own)
+        if not np.can_cast(given.dtype, own, "same_kind"):
+            raise DTypeError(
+                f"x.at[...] keeps the dtype {own}, and values of {given.dtype} do not become that: "
+                f"x.astype('{np.result_type(own, given.dtype)}').at[...] does"
+            )
+        return given.astype(own)
+
+    def _changed(self, op: str, values: Any) -> Array:
+        array = self._array
+        if array.dtype == bool:
+            raise DTypeError(f"x.at[...].{op} takes numbers, not bool: x.astype('int64') first")
+        given = self._cast(values)
+        places = arange(array.size, dtype="int64").reshape(array.shape)[self._key]
+        spread = broadcast_to(given, places.shape)
+        if not places.size:
+            return array._view(array._expr, array._grid)
+        new = onto(op, array.reshape(-1), places.reshape(-1), spread.reshape(-1))
+        return array._view(new.reshape(array.shape)._expr, array._grid)
+
+
+@dataclass(frozen=True, eq=False)
+class AtArray:
+    """``x.at``: waits for a key."""
+
+    _array: Array
+
+    def __getitem__(self, key: Any) -> AtPlaces:
+        return AtPlaces(self._array, key)
+
+
+items.register_at(AtArray)

@@ -1,0 +1,46 @@
+"""Integers that are added by number, and least and greatest values: NumPy's loops, in any order.
+
+Zeros become those without a sign and NaN is NumPy's, so that it does not matter which comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...expr.through.node import Through
+from ...expr.through.ordering import neutral, one_nan, one_zero
+from .elements import BLOCK, AllElements, Array
+
+_UFUNCS: Final[dict[str, Any]] = {
+    "scatter_add": np.add,
+    "scatter_min": np.minimum,
+    "scatter_max": np.maximum,
+}
+
+
+def scattered(source: Through, given: list[AllElements]) -> Array:
+    """The sum, least or greatest of the values of each number below the length."""
+    index, values = given
+    length, ufunc = source.options[0], _UFUNCS[source.op]
+    spans = index.spans()
+    if 4 * length > index.size:
+        spans = [(0, index.size)]
+
+    def some(span: tuple[int, int]) -> Array:
+        found = np.full(length, neutral(source.op, values.dtype), values.dtype)
+        places, held = np.empty(BLOCK, np.int64), np.empty(BLOCK, values.dtype)
+        for first in range(*span, BLOCK):
+            count = min(BLOCK, span[1] - first)
+            index.fill(places[:count], first)
+            values.fill(held[:count], first)
+            with np.errstate(invalid="ignore"):
+                ufunc.at(found, places[:count], one_zero(held[:count]))
+        return found
+
+    whole, *others = index.each(some, spans)
+    for other in others:
+        with np.errstate(invalid="ignore"):
+            ufunc(whole, other, out=whole)
+    return one_nan(whole)
