@@ -148,7 +148,7 @@ def test_digits_sort_as_numpy_does(name: str, dtype: str) -> None:
     wanted = np.argsort(x, kind="stable")
     np.testing.assert_array_equal(radix.places(x), wanted)
     np.testing.assert_array_equal(
-        sorting._places(x[::2].repeat(2)), np.argsort(x[::2].repeat(2), kind="stable")
+        sorting.places_of(x[::2].repeat(2)), np.argsort(x[::2].repeat(2), kind="stable")
     )
     values = x.copy()
     radix.sort(values)

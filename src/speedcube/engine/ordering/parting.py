@@ -26,6 +26,8 @@ def parted(source: Through, given: list[AllElements]) -> Array:
     """The lines of the elements, with those at the places of the options where a sort has them."""
     elements, line = in_memory(given[0]), source.line
     places = tuple(source.options)
+    if not elements.size:
+        return elements.held()
     if elements.size == line and line > SHORT:
         return _of_one(elements, selected_of_one(elements, places))
     values = elements.held().reshape(-1, line)

@@ -44,7 +44,9 @@ def selected(source: Through, given: list[AllElements]) -> Array:
 
 def _of_lines(elements: AllElements, places: tuple[int, ...], line: int) -> Array:
     out = np.empty((elements.size // line if line else 0, len(places)), elements.dtype)
-    lines = max(1, BLOCK_BYTES // max(1, line * elements.dtype.itemsize))
+    if not elements.size:
+        return out
+    lines = max(1, BLOCK_BYTES // (line * elements.dtype.itemsize))
     distinct = sorted(set(places))
 
     def run(span: tuple[int, int]) -> None:

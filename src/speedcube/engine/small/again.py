@@ -13,7 +13,8 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from ...expr.nodes import Const, Expr, Leaf, Map, Reduced, Stored, c_strides
-from .structure import PACKED, Structure
+from .lengths import PACKED
+from .structure import Structure
 
 MOST: Final = 512  # that are remembered; the oldest is forgotten
 Known = TypeVar("Known")
