@@ -1,7 +1,7 @@
 """Steps of a loop over large arrays on one core: by blocks of rows beside whole arrays, and NumPy.
 
-python bench/blocking.py [--json FILE]. Processor seconds of a step, medians of turns in one process;
-both ways have a plan that is known.
+python bench/blocking.py [--json FILE]. Processor seconds of a step, medians of turns in one
+process; both ways have a plan that is known.
 """
 
 from __future__ import annotations
