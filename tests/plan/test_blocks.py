@@ -119,6 +119,14 @@ def test_a_plan_says_what_is_made_by_blocks() -> None:
     assert not heat(u, 1).plan(on="core").blocks  # there is nothing between
 
 
+def test_blocks_of_long_rows_are_larger() -> None:
+    """Of fewer too much would be made again."""
+    plan = heat(sc.asarray(source((300, 150), "f8")), 3).plan(on="core")
+    (chain,) = plan.blocks
+    assert chain.step == 4 * (1 << 12) // (8 * 144)
+    assert not heat(sc.asarray(source((300, 500), "f8")), 3).plan(on="core").blocks
+
+
 def test_what_others_read_ends_a_chain() -> None:
     u = sc.asarray(source((300, 40), "f8"))
     third = heat(u, 3)

@@ -181,7 +181,7 @@ def _values(
     """The values of ``roots``, by a plan that is known of such programs, or by one of their own."""
     if not known and rung.kind != "client":
         lines = short_lines.outline(roots) if _runs_lines(rung) else None
-        values = None if lines is None else short_lines.values(lines, roots)
+        values = None if lines is None else short_lines.values(lines, roots, rung)
         if values is not None:
             return values
         with planned(roots, rung, lines) as remembered:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..expr import views
@@ -20,11 +20,15 @@ from .passes import Pass, make_pass, passes_of
 from .stages import Stage
 
 # Measured by `bench/blocking.py` (docs/loops.md): bytes of an array from which it pays, of a block
-# of one, and stages that are made for a block; what is made again, of all that is made.
-LARGE: Final = 1 << 26
-BLOCK: Final = 1 << 22
+# of one (up to four times that where rows are long), and stages that are made for a block; what is
+# made, some of it again, over what whole arrays take.
+LARGE: Final = 1 << 24
+BLOCK: Final = 1 << 21
 MOST_STAGES: Final = 10
 AGAIN: Final = 1.25
+
+
+Moves: TypeAlias = tuple[tuple[Stored | StageResult, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ class Blocked:
     rows: int
     step: int
     block: RowBlock
-    sources: tuple[tuple[Stored | StageResult, int], ...]
+    sources: Moves
     rest: RowBlock | None
 
     @property
@@ -100,18 +104,26 @@ def _blocked(passes: Sequence[Pass], first: int, end: int) -> Blocked | None:
     root = _nested(chain)
     rows = root.shape[0]
     each = math.prod(root.shape[1:]) * max(dtypes.itemsize(one.visited.dtype) for one in chain)
-    step = max(1, BLOCK // each)
-    if 3 * step > rows:
-        return None
-    block, second = _block(root, 0, step), _block(root, step, 2 * step)
-    whole = sum(math.prod(one.visited.root.shape) for one in chain)
-    made = sum(math.prod(stage.root.shape) for stage in block.stages)
-    moves = _moves(block, second)
-    if moves is None or made * rows > AGAIN * whole * step:
-        return None
-    left = rows % step
-    rest = _block(root, rows - left, rows) if left else None
-    return Blocked(first, end, rows, step, block, moves, rest)
+    for factor in (1, 2, 4):
+        step = max(1, factor * BLOCK // each)
+        found = _by_steps(root, step) if 3 * step <= rows else None
+        if found is None:
+            return None
+        block, moves = found
+        whole = sum(math.prod(one.visited.root.shape) for one in chain)
+        made = sum(math.prod(stage.root.shape) for stage in block.stages)
+        if made * rows <= AGAIN * whole * step:
+            left = rows % step
+            rest = _block(root, rows - left, rows) if left else None
+            return Blocked(first, end, rows, step, block, moves, rest)
+    return None
+
+
+def _by_steps(root: Expr, step: int) -> tuple[RowBlock, Moves] | None:
+    """The first ``step`` rows of ``root``, and how much further on the others read."""
+    block = _block(root, 0, step)
+    moves = _moves(block, _block(root, step, 2 * step))
+    return None if moves is None else (block, moves)
 
 
 def _nested(passes: Sequence[Pass]) -> Expr:
@@ -142,7 +154,7 @@ def _block(root: Expr, start: int, stop: int) -> RowBlock:
     return RowBlock(tuple(stages), tuple(last[::-1]))
 
 
-def _moves(one: RowBlock, other: RowBlock) -> tuple[tuple[Stored | StageResult, int], ...] | None:
+def _moves(one: RowBlock, other: RowBlock) -> Moves | None:
     """How much further on ``other``, the next block, reads each source; None: not the same."""
     if len(one.stages) != len(other.stages):
         return None

@@ -46,21 +46,6 @@ class Entry:
     idle: list[Copy] = field(default_factory=list)
 
 
-class Hashed:
-    """A long key whose hash is worked out once."""
-
-    __slots__ = ("key", "number")
-
-    def __init__(self, key: Key) -> None:
-        self.key, self.number = key, hash(key)
-
-    def __hash__(self) -> int:
-        return self.number
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hashed) and self.key == other.key
-
-
 _known: OrderedDict[Key, Entry] = OrderedDict()
 _lock = threading.Lock()
 
@@ -80,10 +65,10 @@ def planned(
     except NoOutlineError:
         yield None
         return
-    on_gpu, name, workers = bool(rung.devices), rung.name, rung.workers
+    on_gpu = bool(rung.devices)
     traffic = GPU_TRAFFIC if on_gpu else 1.0
-    resources = Resources(name, workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
-    entry = _entry(Hashed((name, workers, found.key)), found)
+    resources = Resources(rung.name, rung.workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
+    entry = _entry((rung.name, rung.workers, found.hashed()), found)
     ready = _taken(entry, found) or _made(found, resources)
     check_memory(ready.plan, free)
     yield ready.plan
@@ -91,6 +76,11 @@ def planned(
     ready.template.forget()
     if len(entry.idle) < _IDLE:
         entry.idle.append(ready)
+
+
+def is_known(rung: Rung, found: Outline) -> bool:
+    """Whether there is a plan for programs like ``found`` on ``rung``."""
+    return (rung.name, rung.workers, found.hashed()) in _known
 
 
 def _entry(key: Key, found: Outline) -> Entry:

@@ -40,6 +40,21 @@ class NoOutlineError(Exception):
     """What is planned each time: it never leaves this folder."""
 
 
+class Hashed:
+    """A long key whose hash is worked out once."""
+
+    __slots__ = ("key", "number")
+
+    def __init__(self, key: Key) -> None:
+        self.key, self.number = key, hash(key)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hashed) and self.key == other.key
+
+
 @dataclass(eq=False, slots=True)
 class Outline:
     """``key``, and in the order of their numbers in it the different sources it leaves out.
@@ -56,6 +71,13 @@ class Outline:
     random: list[Random] = field(default_factory=list)
     values: list[Key] = field(default_factory=list)
     numbers: dict[Key, int] = field(default_factory=dict)  # of sources
+    _hashed: Hashed | None = None
+
+    def hashed(self) -> Hashed:
+        """``key``, once it is there."""
+        if self._hashed is None:
+            self._hashed = Hashed(self.key)
+        return self._hashed
 
     def source(self, source: Source) -> tuple[Key, ...]:
         """What of ``source`` is in the key."""

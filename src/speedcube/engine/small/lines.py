@@ -20,9 +20,10 @@ import numpy as np
 from ...expr.nodes import STAGED, Expr, Leaf, Reduced, Stored
 from ...kernel.math.positions import SEGMENT
 from .. import machine
-from ..known.memory import Hashed
-from ..known.outline import NoOutlineError, Outline, outline_of
+from ..known.memory import is_known
+from ..known.outline import Hashed, NoOutlineError, Outline, outline_of
 from ..results import shaped
+from ..rungs import Rung
 from ..scans import lines as scans
 from .finished import array_at
 from .known import computed
@@ -53,12 +54,13 @@ def outline(roots: Sequence[Expr]) -> Outline | None:
         return None
 
 
-def values(found: Outline, roots: Sequence[Expr]) -> list[Any] | None:
+def values(found: Outline, roots: Sequence[Expr], rung: Rung) -> list[Any] | None:
     """The values of ``roots``, whose outline is ``found``; None where they are planned.
 
-    So when a program is seen for the first time: many are never seen again.
+    So when a program is seen for the first time, for many are never seen again, and where that
+    very length has a plan already.
     """
-    known = line_key(found)
+    known = None if is_known(rung, found) else line_key(found)
     if known is None:
         return None
     key, length = known
