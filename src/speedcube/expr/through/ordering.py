@@ -76,7 +76,7 @@ def parted_by(line: Array, bounds: Array) -> Array:
 
 
 def _before(x: Array, y: Array) -> Array:
-    return (x < y) | ((x == x) & (y != y))
+    return np.asarray((x < y) | ((x == x) & (y != y)))
 
 
 def _count(index: Array, options: Shape) -> Array:
