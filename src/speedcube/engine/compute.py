@@ -67,11 +67,8 @@ def plan_for(
     """The plan of ``root``, or of several together, on the rung that would run it."""
     roots = [root] if isinstance(root, (Leaf, Map)) else root
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
-    if rung.kind in _KEEPS:
-        plan = _plan_with_kept(roots, rung)
-        if plan is not None:
-            return plan, rung
-    return _planned(roots, rung, known), rung
+    plan = _plan_with_kept(roots, rung) if rung.kind in _KEEPS else None
+    return plan or _planned(roots, rung, known), rung
 
 
 def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
@@ -79,11 +76,9 @@ def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
     reading = drawn.foreseen(roots)
     if reading.roots is roots:
         return None
-    parts = [f"kept, {reading.held:,} bytes"] * bool(reading.held)
-    parts += [f"to be kept, {reading.new:,} bytes"] * bool(reading.new)
-    reason = f"{rung.reason}; drawn: {' and '.join(parts)}"
+    rung = replace(rung, reason=f"{rung.reason}; {reading.text}")
     try:
-        plan = _planned(reading.roots, replace(rung, reason=reason), None)
+        plan = _planned(reading.roots, rung, None)
     except MemoryLimitError:
         return None  # what is kept is given back then
     return replace(plan, peak_bytes=plan.peak_bytes + reading.new)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from .bounds import RULES, Bounds, cast, grain_of, integer_bounds, rounded, unknown
-from .nodes import Const, Expr, Leaf, Map, Position, Random, walk
+from .nodes import Const, Expr, Leaf, Map, Position, Random, Reduced, Source, Through, walk
 
 # Of stream-v1 variates (math/streams.py): the least and the largest, rounded outwards, and their
 # grain. A normal is r * (c - s) where r is 0 or at least 2**-27 (float32: 2**-13) and c - s is 0 or
@@ -53,7 +53,16 @@ def of_leaf(leaf: Leaf) -> Bounds:
         reach = [s * (n - 1) for s, n in zip(leaf.strides, leaf.shape, strict=True) if n]
         low = leaf.offset + sum(min(0, r) for r in reach)
         return Bounds(float(low), float(leaf.offset + sum(max(0, r) for r in reach)), 0)
-    return unknown(source.dtype)
+    return _places(source) or unknown(source.dtype)
+
+
+def _places(source: Source) -> Bounds | None:
+    """The bounds of what says which elements come first, or are the least; None of others."""
+    if isinstance(source, Through) and source.op == "argsort":
+        return Bounds(0.0, float(max(0, source.arg.shape[-1] - 1)), 0)
+    if isinstance(source, Reduced) and source.op in ("argmin", "argmax"):
+        return Bounds(0.0, float(max(0, source.count - 1)), 0)
+    return None
 
 
 def _map(node: Map, args: list[Bounds]) -> Bounds:

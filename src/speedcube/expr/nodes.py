@@ -215,10 +215,12 @@ def const(value: bool | int | float, dtype: str, shape: Shape = ()) -> Leaf:
 
 def is_whole(leaf: Leaf) -> bool:
     """Whether ``leaf`` reads the positions 0, 1, 2 ... in order."""
-    return leaf.offset == 0 and all(
-        stride == straight or extent == 1
-        for stride, straight, extent in zip(
-            leaf.strides, c_strides(leaf.shape), leaf.shape, strict=True
+    steps = c_strides(leaf.shape)
+    return leaf.offset == 0 and (
+        leaf.strides == steps
+        or all(
+            stride == straight or extent == 1
+            for stride, straight, extent in zip(leaf.strides, steps, leaf.shape, strict=True)
         )
     )
 

@@ -66,7 +66,7 @@ _PRINTERS: Final = {
     "llvm/many/finish llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short "
     "llvm/many/sums llvm/memory llvm/nests/columns llvm/nests/rows llvm/nests/together "
     "llvm/ordering/part llvm/ordering/radix llvm/ordering/sieve llvm/ordering/tally "
-    "llvm/ordering/weigh llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text "
+    "llvm/ordering/weigh llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text orders "
     "llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
     "llvm/scans/sums llvm/scans/tree llvm/scans/columns/frame llvm/scans/columns/layout "

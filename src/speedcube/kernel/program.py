@@ -286,20 +286,3 @@ class Weigh:
     """A kernel that adds up weights by number, exactly where three pieces hold each."""
 
     kind: str = "double"
-
-
-@dataclass(frozen=True)
-class Radix:
-    """A step of a sort by digits of numbers of ``dtype``, with their ``places`` or without."""
-
-    dtype: str
-    step: str
-    places: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """A kernel that deals numbers of ``dtype`` out by a few ``bounds``."""
-
-    dtype: str
-    bounds: int

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.api.indexing import assignment
 from speedcube.api.indexing.assignment import DEPTH
 from speedcube.api.indexing.own_memory import own_memory
 
@@ -278,3 +279,55 @@ def test_in_place_another_dtype_is_refused_before_another_shape() -> None:
         x += sc.ones((4, 3), dtype="int64")
     with pytest.raises(ValueError, match="keeps the shape"):
         x |= sc.ones((4, 3), dtype=bool)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, -2, -3])
+def test_strided_boxes_hold_every_nth(step: int) -> None:
+    a = np.arange(23.0 * 9).reshape(23, 9)
+    x, want, values = sc.asarray(a) + 0, a.copy(), np.arange(9.0)
+    for space in (x, want):
+        space[::step] = values
+        space[1:20, 7::step] = -1
+        space[:, 1::step] *= 2
+    np.testing.assert_array_equal(x, want)
+    if not step & (step - 1):
+        assert "bitwise_and" in repr(x.explain())
+        assert "remainder" not in repr(x.explain())
+
+
+def test_numbers_of_the_first_axis_are_written_in_place_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, want = sc.zeros((DEPTH + 60, 3), dtype="int32"), np.zeros((DEPTH + 60, 3), "int32")
+    for k in range(DEPTH + 1):
+        x[k] = want[k] = k
+    monkeypatch.setattr(assignment, "_wrote_in_place", None)  # not asked
+    for k in range(DEPTH + 1, len(want)):
+        x[k] = want[k] = k
+    for key, value in ((-1, True), (-len(want), 7), (5, 2.75)):
+        x[key] = want[key] = value
+    np.testing.assert_array_equal(x, want)
+    monkeypatch.undo()
+    view = x[:2]
+    x[0] = 99
+    assert view.tolist() == want[:2].tolist()
+    for wrong in (len(want), -len(want) - 1):
+        with pytest.raises(errors.AxisError, match="out of bounds"):
+            x[wrong] = 1
+    with pytest.raises(OverflowError):
+        x[1] = 2**40
+    assert x[1].tolist() == want[1].tolist()
+    flat = sc.zeros(3)
+    for k in range(DEPTH + 5):
+        flat[k % 3] = k
+    assert flat.tolist() == [DEPTH + 4 - (DEPTH + 4 - k) % 3 for k in range(3)]
+
+
+def test_thirty_slices_are_one_pass() -> None:
+    """Boxes of one computation: what was there before is not made."""
+    x = sc.random.default_rng(1).normal(size=(60, 10))
+    for k in range(30):
+        x[2 * k : 2 * k + 2] = k
+    assert len(x._expr.source.pieces) == 30
+    assert len(x.plan(on="core").stages) == 1
+    np.testing.assert_array_equal(x, np.repeat(np.arange(30.0), 20).reshape(60, 10))

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.api.indexing import places
+from speedcube.engine import compute as engine
+from speedcube.expr.nodes import Leaf, Scanned, Stored
 
 from .keys import DTYPES, SHAPES, keys
 
@@ -178,3 +181,57 @@ def test_numbers_are_taken_and_repeated_as_lines_of_one() -> None:
 def test_lazy_numbers_of_repeats_are_computed() -> None:
     times = sc.asarray([0, 1, 2]) + 1
     assert sc.repeat(sc.arange(3), times).tolist() == [0, 1, 1, 2, 2, 2]
+
+
+def _counting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is computed from now on: the roots of each computation."""
+    asked: list[Any] = []
+    compute_all, compute = engine.compute_all, engine.compute
+
+    def all_counted(roots: Any, *given: Any) -> Any:
+        asked.append(roots)
+        return compute_all(roots, *given)
+
+    def one_counted(root: Any, *given: Any) -> Any:
+        asked.append(root)
+        return compute(root, *given)
+
+    monkeypatch.setattr(engine, "compute_all", all_counted)
+    monkeypatch.setattr(engine, "compute", one_counted)
+    return asked
+
+
+def test_places_of_an_order_need_no_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.random.default_rng(2).normal(size=(7, 50))
+    x = sc.asarray(a)
+    asked = _counting(monkeypatch)
+    sorted_rows = sc.take_along_axis(x, sc.argsort(x, axis=1), axis=1)
+    greatest = x.T[x.argmax(axis=1)]
+    first = x[0][sc.argsort(x[0])[:3]]
+    assert not asked
+    np.testing.assert_array_equal(sorted_rows, np.sort(a, axis=1))
+    np.testing.assert_array_equal(greatest, a.T[a.argmax(axis=1)])
+    np.testing.assert_array_equal(first, np.sort(a[0])[:3])
+    with pytest.raises(errors.AxisError, match="index 49 is out of bounds for axis 0 with size 7"):
+        x[x.argmax(axis=1) * 0 + 49]
+
+
+def test_a_lazy_index_that_is_checked_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.arange(1000.0)
+    x, steps = sc.asarray(a), np.random.default_rng(2).integers(-1, 2, 1000)
+    lazy = sc.cumsum(steps)
+    asked = _counting(monkeypatch)
+    found = x[lazy]
+    assert isinstance(asked[0], Leaf)
+    assert isinstance(asked[0].source, Scanned)
+    assert len(asked) == 2
+    assert all(isinstance(end.source.arg.source, Stored) for end in asked[1])
+    assert "cumsum" not in repr(found.plan(on="core"))
+    np.testing.assert_array_equal(found, a[np.cumsum(steps)])
+    # Where there is no room for it the index stays lazy.
+    monkeypatch.setattr(places, "free_memory", lambda: lazy.nbytes)
+    found = x[lazy]
+    assert "cumsum" in repr(found.plan(on="core"))
+    np.testing.assert_array_equal(found, a[np.cumsum(steps)])
+    with pytest.raises(errors.AxisError, match="out of bounds"):
+        x[lazy + 1000]

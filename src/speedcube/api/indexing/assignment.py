@@ -25,8 +25,9 @@ from .selection import Selection
 
 # After so many assignments an array is computed to memory, if it fits there: what is read again and
 # again would otherwise be made of all of them each time. From then on they are made in place.
-DEPTH: Final = 16
+DEPTH: Final = 32
 _NUMBERS: Final = (bool, int, float, np.generic)
+_PLAIN: Final = (bool, int, float)
 _AT_HAND: Final = (*_NUMBERS, np.ndarray)
 _BASIC: Final = (int, slice, type(None), type(Ellipsis))
 
@@ -40,6 +41,8 @@ def assign(array: Array, item: Any, value: Any) -> None:
     made in place, as long as nothing else refers to it.
     """
     if array._writes >= DEPTH:
+        if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
+            return
         _to_memory(array)
         if array._writes > DEPTH and _wrote_in_place(array, item, value):
             return
@@ -82,6 +85,18 @@ def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
         return False  # there the last of equal indices need not count
     entries(item, array.shape)
     memory[item] = value
+    return True
+
+
+def _wrote_one(array: Array, number: int, value: Any) -> bool:
+    """The same for a ``number`` of the first axis, as loops have it: with fewer questions."""
+    if type(value) not in _PLAIN or not array.shape:
+        return False
+    array._plans, array._name = {}, None
+    memory = own_memory(array)
+    if type(memory) is not np.ndarray or not -len(memory) <= number < len(memory):
+        return False
+    memory[number] = value
     return True
 
 
@@ -162,12 +177,19 @@ def _between(
         if step == 1:
             continue
         place = _coordinate(tuple(full), k)
-        on = build.elementwise("equal", [build.elementwise("remainder", [place, step]), 0])
+        on = build.elementwise("equal", [_phase(place, step), 0])
         here = on if here is None else build.elementwise("logical_and", [here, on])
         line = Leaf(Position(), (full[k],), 0, (1,))
         part = gather.take(part, build.elementwise("floor_divide", [line, step]), k)
     assert here is not None
     return build.elementwise("where", [here, part, old]), full
+
+
+def _phase(place: Expr, step: int) -> Expr:
+    """``place`` modulo ``step``; a division of integers takes longer than all the rest."""
+    if step & (step - 1):
+        return build.elementwise("remainder", [place, step])
+    return build.elementwise("bitwise_and", [place, step - 1])
 
 
 def _coordinate(shape: Shape, axis: int) -> Leaf:

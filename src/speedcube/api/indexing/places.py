@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...engine import compute as engine
+from ...engine.machine import free_memory
 from ...errors import AxisError, DTypeError
 from ...expr import gather, reductions
 from ...expr.analysis import analyse
-from ...expr.nodes import Expr
+from ...expr.bounds import Bounds
+from ...expr.nodes import Expr, Leaf, Stored
 from ...expr.push import push_shape
 from ...interop.buffers import readable
 from ..array import Array
@@ -26,6 +28,7 @@ from ..stored import leaf_of
 # what goes with the result is less, so that more seldom all is given back to the system: whose
 # pages, huge ones, then take up to 70 ms for a result of 32 MB.
 _MANY: Final = 1 << 15
+_SHARE: Final = 16  # of the free memory, one part at most for indices that were lazy
 
 
 def checked(index: Any, extent: int, axis: int) -> Array:
@@ -53,6 +56,7 @@ def checked(index: Any, extent: int, axis: int) -> Array:
         raise DTypeError(f"indices must be integers, not {index.dtype}")
     if not index.size:
         return index.astype("int64")
+    index = _computed_once(index, extent)
     low, high = ends(index, -extent, extent)
     _check(low, high, extent, axis)
     places = index.astype("int64")
@@ -71,13 +75,25 @@ def on_host(values: Any) -> Any:
     return known if isinstance(known, np.ndarray) else known.get()
 
 
+def _computed_once(index: Array, extent: int) -> Array:
+    """``index``, in memory where it is to be computed to be checked, if there is room for it."""
+    source = index._expr.source if isinstance(index._expr, Leaf) else None
+    if isinstance(source, Stored) or _are_known(analyse(index._expr), -extent, extent):
+        return index
+    return index.persist() if index.nbytes <= free_memory() // _SHARE else index
+
+
+def _are_known(bounds: Bounds, least: int, extent: int) -> bool:
+    return bounds.known and least <= bounds.low and bounds.high < extent
+
+
 def ends(index: Array, least: int, extent: int) -> tuple[int, int]:
     """What ``index`` lies between: what is known of it, or, where that does not do, as computed.
 
     What is known does where all of it is from ``least`` up to ``extent``.
     """
     bounds = analyse(index._expr)
-    if bounds.known and least <= bounds.low and bounds.high < extent:
+    if _are_known(bounds, least, extent):
         return int(bounds.low), int(bounds.high)
     ends: list[Expr] = [
         reductions.reduction(op, index._expr, None, False, index._expr.dtype)

@@ -66,6 +66,13 @@ class Reading:
     held: int = 0
     new: int = 0
 
+    @property
+    def text(self) -> str:
+        """What is kept of drawn numbers, for a plan's reason."""
+        parts = [f"kept, {self.held:,} bytes"] * bool(self.held)
+        parts += [f"to be kept, {self.new:,} bytes"] * bool(self.new)
+        return f"drawn: {' and '.join(parts)}"
+
 
 def limit() -> int:
     """Bytes that may be kept in all: what is set, and no more than a part of the free memory."""

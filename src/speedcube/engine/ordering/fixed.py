@@ -16,12 +16,13 @@ from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
 from ...kernel.llvm.ordering.weigh import LEFT, LENGTH, PIECES, ROOM
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.program import Part, Radix, Sieve, Tally, Weigh
+from ...kernel.orders import Deal, Radix
+from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
 _NARROW = 1 << 13  # counts that are kept four times
-Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Part
+Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Deal
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 

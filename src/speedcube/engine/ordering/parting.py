@@ -13,7 +13,7 @@ import numpy as np
 from ...expr.through.node import Through
 from ...expr.through.ordering import parted_by
 from ...kernel.llvm.ordering.part import MOST_BOUNDS
-from ...kernel.program import Part
+from ...kernel.orders import Deal
 from ..cpu import address_of
 from .elements import AllElements, Array, in_memory
 from .fixed import SIEVED, Sieving, compiled
@@ -50,7 +50,7 @@ def _of_one(elements: AllElements, found: Array) -> Array:
     counts = elements.each(lambda span: _counts(elements, bounds, span), spans)
     table = np.array(counts).T  # a row for each part
     starts = np.cumsum(table.reshape(-1)).reshape(table.shape) - table
-    kernel, held = compiled(Part(name, len(bounds))), np.array(bounds, elements.dtype)
+    kernel, held = compiled(Deal(name, len(bounds))), np.array(bounds, elements.dtype)
 
     def deal(item: tuple[tuple[int, int], Array]) -> None:
         (start, stop), places = item

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from ...kernel.llvm.ordering.radix import BITS, COUNT, SHIFT, VALUES, WORDS
-from ...kernel.program import Radix
+from ...kernel.orders import Radix
 from ...plan.working import BY_DIGITS
 from ..cpu import address_of
 from .elements import Array

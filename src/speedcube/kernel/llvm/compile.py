@@ -18,7 +18,8 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..program import Folded, Part, Program, Radix, Scan, Sieve, Tally, Weigh
+from ..orders import Deal, Radix
+from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .grouping.near import emit_grouped
@@ -37,7 +38,7 @@ from .scans.emit import emit_scan
 from .simd import FEATURES
 
 # Kernels of fixed text, over elements in memory.
-Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Part | Grouped
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Deal | Grouped
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_tally(program)
     if isinstance(program, Sieve):
         return emit_sieve(program)
-    if isinstance(program, Part):
+    if isinstance(program, Deal):
         return emit_part(program)
     if isinstance(program, Radix):
         return emit_radix(program)

@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import Final
 
 from .... import dtypes
-from ...program import Part
+from ...orders import Deal
 from ..function import function
 from ..text import SCALAR, Text
 
 MOST_BOUNDS: Final = 3
 
 
-def emit_part(program: Part) -> str:
+def emit_part(program: Deal) -> str:
     """The LLVM text of ``program``."""
     t, kind = Text(1), SCALAR[program.dtype]
     sign = "s" if program.dtype in dtypes.SIGNED else "u"

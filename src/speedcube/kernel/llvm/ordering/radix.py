@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from .... import dtypes
-from ...program import Radix
+from ...orders import Radix
 from ..function import function
 from ..text import SCALAR, Text
 
