@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mpmath
@@ -393,6 +393,36 @@ def test_every_target_gives_the_evaluators_bits(op: str, dtype: str) -> None:
     wanted = evaluate(body, inputs)["x"]
     for target in targets():
         assert_same_bits(run_body(body, inputs, target), wanted, f"{op} {dtype} {target}")
+
+
+# Functions of float32 by plain float64, where that decides (`nearly`).
+PLAIN = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "gammaln", "log1p"]
+
+
+@pytest.mark.parametrize("op", PLAIN)
+def test_float32_by_plain_arithmetic_is_the_exact_rules_rounded(op: str) -> None:
+    bits = np.random.default_rng(5).integers(0, 1 << 32, (2, 200_000), dtype=np.uint32)
+    special = np.array([case for case, _ in SPECIAL_CASES[op]]).astype("float32").T
+    args = [
+        np.concatenate([any_.view("float32"), usual, column])
+        for any_, usual, column in zip(bits, arguments(op, "float32"), special, strict=False)
+    ]
+    function = getattr(sc, op)
+    ours = function(*map(sc.asarray, args)).compute(on="core")
+    with np.errstate(invalid="ignore", over="ignore"):  # of NaNs that signal, too
+        wide = function(*(sc.asarray(a.astype("float64")) for a in args)).compute(on="core")
+        assert_same_bits(ours, np.where(np.isnan(wide), np.nan, wide).astype("float32"))
+
+
+@pytest.mark.parametrize("op", PLAIN)
+def test_the_exact_rule_is_rarely_asked(op: str) -> None:
+    low, high = (1.0, 20.0) if op in ("acosh", "gammaln", "log1p") else (-0.999, 0.999)
+    args = np.random.default_rng(6).uniform(low, high, (2, 100_000)).astype("float32")
+    body = body_of(op, "float32")
+    rare = next(one for one in reversed(body.instrs) if one.op == "rare")
+    asked = replace(body, outputs=(("x", rare.args[0]),))
+    given = {f"leaf{k}": args[k] for k in range(OPS[op].arity)}
+    assert 0 < np.count_nonzero(evaluate(asked, given)["x"]) < 100
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

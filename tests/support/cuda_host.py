@@ -153,6 +153,7 @@ def fake_cupy() -> ModuleType:
         memcpyAsync=lambda to, from_, size, kind, _: ctypes.memmove(to, from_, size),
         memcpyDeviceToHost=2,
         streamSynchronize=lambda _: None,
+        getDevice=lambda: 0,
     )
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
         Device=lambda _: nullcontext(),

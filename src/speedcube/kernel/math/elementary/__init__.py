@@ -30,7 +30,7 @@ ELEMENTARY: Final[dict[str, Callable[..., Value]]] = {
     "log10": logarithm.log10,
     "power": power.power,
     "hypot": roots.hypot,
-    "cbrt": roots.cbrt,
+    "cbrt": nearly.nearly(nearly.cbrt, roots.cbrt),
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,

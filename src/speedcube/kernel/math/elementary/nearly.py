@@ -16,6 +16,7 @@ from . import tables as T
 from .doubles import F64, flipped, number, polynomial, two_sum, word, zero_stays
 from .inverse import EIGHTH
 from .logarithm import normal_log
+from .roots import rounded_cbrt
 
 Rule: TypeAlias = Callable[..., Value]
 NEAR: Final = 2.0**-38
@@ -140,3 +141,7 @@ def gammaln(b: Builder, x: Value) -> Value:
     value = main + (series - normal_log(b, b.select(small, product, one)))
     inside = x.compare("gt", zero) & x.compare("lt", number(b, float("inf")))
     return _only(b, inside, value)
+
+
+def cbrt(b: Builder, x: Value) -> Value:
+    return rounded_cbrt(b, x, remainder=False)

@@ -34,6 +34,11 @@ def hypot(b: Builder, x: Value, y: Value) -> Value:
 @widened
 def cbrt(b: Builder, x: Value) -> Value:
     """`2**q` times the root of `m` in [0.35, 2.83]: a polynomial, Newton's step, the remainder."""
+    return rounded_cbrt(b, x)
+
+
+def rounded_cbrt(b: Builder, x: Value, remainder: bool = True) -> Value:
+    """The root of float64; without the ``remainder`` some last places off."""
     size = magnitude(b, x)
     tiny = size.compare("lt", number(b, 2.0**-1000))
     f, e = split(b, b.select(tiny, size * number(b, 2.0**90), size))
@@ -47,11 +52,13 @@ def cbrt(b: Builder, x: Value) -> Value:
         square = guess * guess
         over = b.emit("div", F64, b.fma(-square, guess, m), square * number(b, 3.0))
         guess = guess + over
-    square, lost = two_product(b, guess, guess)
-    cube, lost_cube = two_product(b, square, guess)
-    lost_cube = b.fma(lost, guess, lost_cube)
-    over = b.emit("div", F64, (m - cube) - lost_cube, square * number(b, 3.0))
+    if remainder:
+        square, lost = two_product(b, guess, guess)
+        cube, lost_cube = two_product(b, square, guess)
+        lost_cube = b.fma(lost, guess, lost_cube)
+        over = b.emit("div", F64, (m - cube) - lost_cube, square * number(b, 3.0))
+        guess = guess + over
     shifted = (q - b.select(tiny, number(b, 30.0), zero)) + number(b, TWICE)
-    cube_root = by_power(guess + over, shifted)
+    cube_root = by_power(guess, shifted)
     odd = size.compare("eq", zero) | b.unary("not", size.compare("lt", number(b, float("inf"))))
     return flipped(b.select(odd, size, cube_root), sign_of(b, x))
