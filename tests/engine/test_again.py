@@ -105,3 +105,40 @@ def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(9):
         some.note(k, k)
     assert [some.get(k) for k in (5, 6, 7, 8)] == [None, 6, 7, 8]
+
+
+def planned_alone(array: sc.Array) -> np.ndarray:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("speedcube.engine.compute.SMALL", -1)
+        return np.asarray(array.compute(on="core"))
+
+
+READS_OTHERS: dict[str, Callable[[sc.Array], sc.Array]] = {
+    "anomalies": lambda x: x - x.mean(axis=0),
+    "standardised": lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+    "a reduction of them": lambda x: ((x - x.mean(axis=0)) ** 2).sum(axis=1),
+    "a number": lambda x: x / x.max(),
+    "through views": lambda x: (x - x.mean(axis=0))[::-1, 1:] * x.min(axis=0)[1:],
+    "of one another": lambda x: x - (x - x.mean(axis=0)).std(axis=1, keepdims=True),
+    "float32": lambda x: x.astype("f4") - x.astype("f4").mean(axis=1, keepdims=True),
+    "places": lambda x: x + x.argmax(axis=0),
+    "bool": lambda x: sc.where((x > 3).any(axis=0), x, 0),
+}
+
+
+@pytest.mark.parametrize("name", READS_OTHERS)
+def test_reductions_of_few_are_made_first(name: str) -> None:
+    array = READS_OTHERS[name](sc.asarray(X))
+    small = known.value(array._expr)
+    assert small is not None
+    long = planned_alone(array)
+    assert (small.dtype, small.shape) == (long.dtype, long.shape)
+    assert small.tobytes() == long.tobytes()
+
+
+def test_what_reads_reductions_of_many_is_planned() -> None:
+    x = sc.asarray(np.ones((100, 100)))
+    assert known.value((x - x.mean(axis=0))._expr) is None
+    y = sc.asarray(X)
+    assert known.value((y - y.prod(axis=0))._expr) is None
+    assert known.value((y - y.cumsum(axis=0)).sum()._expr) is None
