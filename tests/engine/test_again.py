@@ -10,6 +10,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.small import again, known
 from speedcube.engine.small.again import Met, flat_structure
+from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
 
 X = np.random.default_rng(0).normal(size=(6, 8))
@@ -134,6 +135,27 @@ def test_reductions_of_few_are_made_first(name: str) -> None:
     long = planned_alone(array)
     assert (small.dtype, small.shape) == (long.dtype, long.shape)
     assert small.tobytes() == long.tobytes()
+
+
+def test_each_reduction_is_made_once_however_often_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = 0
+    one_call = known._one_call
+
+    def counted(root: Expr, rung: str) -> object:
+        nonlocal calls
+        calls += 1
+        return one_call(root, rung)
+
+    monkeypatch.setattr(known, "_one_call", counted)
+    x = sc.asarray(X)
+    for _ in range(20):  # each step reads those of all steps before
+        x = x - x.mean(axis=0)
+    small = known.value(x._expr)
+    assert small is not None
+    assert small.tobytes() == planned_alone(x).tobytes()
+    assert calls == 22  # one in vain, twenty means, and the result
 
 
 def test_what_reads_reductions_of_many_is_planned() -> None:

@@ -30,11 +30,16 @@ def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
     done: dict[int, Any] = {}
     count = 0
 
+    def over_arrays(source: Reduced) -> Reduced:
+        """The same reduction, of arrays alone: what it reads is made first, and once."""
+        arg = visit(source.arg)
+        return Reduced(source.op, arg, source.axes, source.keepdims, source.dtype, source.ddof)
+
     def array_of(source: Reduced) -> Stored:
         nonlocal count
         if math.prod(source.arg.shape) > FEW or source.op == "prod":
             raise _LeftError
-        value = made(whole(source, source.shape))
+        value = made(whole(over_arrays(source), source.shape))
         if value is None:
             raise _LeftError
         count += 1
@@ -67,8 +72,7 @@ def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
         if last is None:
             found = visit(root)
         else:  # a reduction itself, of what reads others
-            arg = visit(last.arg)
-            own = Reduced(last.op, arg, last.axes, last.keepdims, last.dtype, last.ddof)
+            own = over_arrays(last)
             assert type(root) is Leaf
             found = Leaf(own, root.shape, root.offset, root.strides)
     except _LeftError:

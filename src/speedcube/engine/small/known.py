@@ -136,21 +136,20 @@ def value(root: Expr, rung: str = "core") -> Any:
     """
     if machine.free_memory() < WORKER_OVERHEAD + 8 * max(SMALL, math.prod(root.shape)):
         return None  # the planner says how much is missing
+    made = _one_call(root, rung)
+    if made is None:  # after those of the few reductions of few elements that it reads
+        found = with_results(root, lambda one: _one_call(one, rung))
+        made = None if found is None else _one_call(found, rung)
+    return made
+
+
+def _one_call(root: Expr, rung: str) -> Any:
     flat = flat_structure(root)
-    if flat is None:
-        made = _by_structure(root, rung, None)
-        return _after_others(root, rung) if made is None else made
-    met = _met.get((targets()[0], flat.key))
-    if met is None:
+    met = None if flat is None else _met.get((targets()[0], flat.key))
+    if flat is None or met is None:
         return _by_structure(root, rung, flat)
     ready, flat.line = met
     return _computed(ready, flat, root) if flat.size <= ready.most[rung] else None
-
-
-def _after_others(root: Expr, rung: str) -> Any:
-    """The value of ``root`` after those of the few reductions of few elements that it reads."""
-    found = with_results(root, lambda one: value(one, rung))
-    return None if found is None else value(found, rung)
 
 
 def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:
