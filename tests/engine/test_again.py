@@ -10,6 +10,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.small import again, known
 from speedcube.engine.small.again import Met, flat_structure
+from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
 
 X = np.random.default_rng(0).normal(size=(6, 8))
@@ -105,3 +106,61 @@ def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(9):
         some.note(k, k)
     assert [some.get(k) for k in (5, 6, 7, 8)] == [None, 6, 7, 8]
+
+
+def planned_alone(array: sc.Array) -> np.ndarray:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("speedcube.engine.compute.SMALL", -1)
+        return np.asarray(array.compute(on="core"))
+
+
+READS_OTHERS: dict[str, Callable[[sc.Array], sc.Array]] = {
+    "anomalies": lambda x: x - x.mean(axis=0),
+    "standardised": lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+    "a reduction of them": lambda x: ((x - x.mean(axis=0)) ** 2).sum(axis=1),
+    "a number": lambda x: x / x.max(),
+    "through views": lambda x: (x - x.mean(axis=0))[::-1, 1:] * x.min(axis=0)[1:],
+    "of one another": lambda x: x - (x - x.mean(axis=0)).std(axis=1, keepdims=True),
+    "float32": lambda x: x.astype("f4") - x.astype("f4").mean(axis=1, keepdims=True),
+    "places": lambda x: x + x.argmax(axis=0),
+    "bool": lambda x: sc.where((x > 3).any(axis=0), x, 0),
+}
+
+
+@pytest.mark.parametrize("name", READS_OTHERS)
+def test_reductions_of_few_are_made_first(name: str) -> None:
+    array = READS_OTHERS[name](sc.asarray(X))
+    small = known.value(array._expr)
+    assert small is not None
+    long = planned_alone(array)
+    assert (small.dtype, small.shape) == (long.dtype, long.shape)
+    assert small.tobytes() == long.tobytes()
+
+
+def test_each_reduction_is_made_once_however_often_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = 0
+    one_call = known._one_call
+
+    def counted(root: Expr, rung: str) -> object:
+        nonlocal calls
+        calls += 1
+        return one_call(root, rung)
+
+    monkeypatch.setattr(known, "_one_call", counted)
+    x = sc.asarray(X)
+    for _ in range(20):  # each step reads those of all steps before
+        x = x - x.mean(axis=0)
+    small = known.value(x._expr)
+    assert small is not None
+    assert small.tobytes() == planned_alone(x).tobytes()
+    assert calls == 22  # one in vain, twenty means, and the result
+
+
+def test_what_reads_reductions_of_many_is_planned() -> None:
+    x = sc.asarray(np.ones((100, 100)))
+    assert known.value((x - x.mean(axis=0))._expr) is None
+    y = sc.asarray(X)
+    assert known.value((y - y.prod(axis=0))._expr) is None
+    assert known.value((y - y.cumsum(axis=0)).sum()._expr) is None

@@ -18,7 +18,7 @@ from speedcube.engine import compute as engine
 from speedcube.engine import machine
 from speedcube.engine import prepare as preparing
 from speedcube.engine.known import memory
-from speedcube.engine.small import lines
+from speedcube.engine.small import first, lines
 from speedcube.engine.tiers import tiers
 from speedcube.errors import MemoryLimitError
 from speedcube.kernel.lower import alike
@@ -27,8 +27,9 @@ from speedcube.plan import plan as planning
 
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test begins without programs that others have seen; short lines are no others."""
+    """Each test begins without programs that others have seen; those of few elements are some."""
     monkeypatch.setattr(lines, "MOST_LENGTH", -1)
+    monkeypatch.setattr(first, "FEW", -1)
     memory._known.clear()
     yield
     memory._known.clear()

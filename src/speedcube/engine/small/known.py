@@ -25,6 +25,7 @@ from ..cpu import Caller, Frame, address_of, frame_of, initial_records, scratch_
 from ..results import room, values
 from .again import Met, flat_structure
 from .finished import Finishing, by_worker, finishing, results_of
+from .first import with_results
 from .launch import FinishedLaunch, OneLaunch, on_device
 from .structure import (
     SMALL,
@@ -39,13 +40,12 @@ from .templates import Slots, slots_of
 
 # What is more by rung: of elements that take no longer than their way from memory and back; others.
 # On one core there is only the plan to save, and Ctrl-C should not wait for long. Threads of Dask's
-# take 0.15 to 0.4 ms to begin and to end, and share the memory: a second one saves that much above
-# these.
+# take 0.15 to 0.4 ms to begin and to end, and share the memory.
 MOST_AT_ONCE: Final = {"core": (8 * SMALL, SMALL), "cores": (2 * SMALL, SMALL >> 3)}
 # Of reductions whose kernel finishes its results: the elements of one call of a kernel.
 FINISHED: Final = CALL
-# The same of one exact sum of float64 on cores: there a thread's kernel, which finishes it, is as
-# quick as two that leave records, and ten times as quick where magnitudes differ much.
+# Of one sum of float64 on cores: one kernel that finishes it is as quick as two that leave
+# records, and ten times as quick where magnitudes differ much.
 ONE_SUM: Final = 1 << 22
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
 ONE_LAUNCH: Final = 1 << 33
@@ -83,9 +83,8 @@ class Reusable:
             return most
         one = self.finishing is not None and self.finishing.is_one_sum and program.light
         return {
-            **most,
             "core": FINISHED,
-            **({"cores": ONE_SUM} if one else {}),
+            "cores": ONE_SUM if one else most["cores"],
         }  # a worker's, by boxes
 
 
@@ -137,11 +136,17 @@ def value(root: Expr, rung: str = "core") -> Any:
     """
     if machine.free_memory() < WORKER_OVERHEAD + 8 * max(SMALL, math.prod(root.shape)):
         return None  # the planner says how much is missing
+    made = _one_call(root, rung)
+    if made is None:  # after those of the few reductions of few elements that it reads
+        found = with_results(root, lambda one: _one_call(one, rung))
+        made = None if found is None else _one_call(found, rung)
+    return made
+
+
+def _one_call(root: Expr, rung: str) -> Any:
     flat = flat_structure(root)
-    if flat is None:
-        return _by_structure(root, rung, None)
-    met = _met.get((targets()[0], flat.key))
-    if met is None:
+    met = None if flat is None else _met.get((targets()[0], flat.key))
+    if flat is None or met is None:
         return _by_structure(root, rung, flat)
     ready, flat.line = met
     return computed(ready, flat, root) if flat.size <= ready.most[rung] else None
