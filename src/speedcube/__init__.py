@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _CHECKED
 from typing import Any as _Any
 
-from . import early as _early  # first: the rest takes a second
+from . import early as _early  # noqa: F401  (first: the rest takes a second)
 from . import errors, random
 from .__about__ import __version__ as __version__
 from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
@@ -470,6 +470,3 @@ def __dir__() -> list[str]:
     """Public names, and those that the Array API and Python give a module."""
     special = (one for one in globals() if one.startswith("__"))
     return [*__all__, *special]
-
-
-_early.loaded()

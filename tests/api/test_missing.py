@@ -75,13 +75,6 @@ def test_dir_shows_public_names_only() -> None:
     assert "api" not in names
 
 
-def test_loading_leaves_the_garbage_collector_as_it_was() -> None:
-    for before in ("enable", "disable"):
-        text = f"import gc; gc.{before}(); import speedcube; print(gc.isenabled())"
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-        assert done.stdout.strip() == str(before == "enable")
-
-
 def test_a_name_stands_in_one_group() -> None:
     for groups in ({**table.REFUSED, **table.LATER}, table.METHODS):
         names = [name for group in groups.values() for name in group.split()]
