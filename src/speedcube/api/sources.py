@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, MissingError, ParameterError, UnsafeFileError
-from ..expr.nodes import Stored
+from .. import dtypes
+from ..errors import DTypeError, MissingError, ParameterError, RangeError, UnsafeFileError
+from ..expr.nodes import Leaf, Stored
 from .array import Array
 from .devices import checked_device, checked_like, checked_order
 from .joining import stack
@@ -73,8 +74,23 @@ def asarray(
     if copy and not isinstance(a, Array):
         a = _copied(a)
     array = _read(a, chunks)
+    if dtype is not None and isinstance(a, (int, list, tuple)):
+        _check_fits(array, dtypes.check(dtype))
     array = array if dtype is None else array.astype(dtype, copy=bool(copy))
     return array if device is None else array.to_device(device)
+
+
+def _check_fits(array: Array, dtype: str) -> None:
+    """Refuse integers of Python's, which ``array`` holds, that ``dtype`` does not."""
+    source = array._expr.source if isinstance(array._expr, Leaf) else None
+    if not dtypes.is_integer(dtype) or not dtypes.is_integer(array._expr.dtype):
+        return
+    values = np.asarray(getattr(source, "buffer", getattr(source, "value", ())))
+    if values.size:
+        limits = np.iinfo(dtype)
+        for one in (int(values.min()), int(values.max())):
+            if not limits.min <= one <= limits.max:
+                raise RangeError(f"{one} does not fit {dtype} ({limits.min}..{limits.max})")
 
 
 def _read(value: Any, chunks: Any) -> Array:

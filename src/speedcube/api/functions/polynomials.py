@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from ... import dtypes
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
+from ..creation import full
 from ..joining import concatenate, stack
 from ..namespace.padding import pad
+from ..shapes import broadcast_to
 from ..sources import asarray
 from .floats import floats
 from .signals import convolve
@@ -192,6 +194,17 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     return grown
 
 
+# More columns than this are a running product, fewer are products one by one.
+_COLUMNS: Final = 64
+
+
+def _many_powers(bases: Array, count: int, increasing: bool) -> Array:
+    lines = broadcast_to(bases[:, None], build.check_shape((len(bases), count - 1)))
+    ones = broadcast_to(full((1, 1), 1, bases.dtype), (len(bases), 1))
+    powers = concatenate([ones, lines.cumprod(axis=1, dtype=bases.dtype)], 1)
+    return powers if increasing else powers[:, ::-1]
+
+
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """The powers of numbers, a row for each number.
 
@@ -231,6 +244,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     if count < 0:
         raise ParameterError(f"vander: N is 0 or more, not {count}")
     bases = array.astype(dtypes.promote(array._expr.dtype, "int64"))
+    if count > _COLUMNS:
+        return _many_powers(bases, count, increasing)
     powers = [elementwise("add", elementwise("multiply", bases, 0), 1).astype(bases.dtype)]
     while len(powers) < count:
         powers.append(elementwise("multiply", powers[-1], bases))

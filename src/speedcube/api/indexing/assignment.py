@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...engine.machine import free_memory
-from ...errors import ShapeError
+from ...errors import ParameterError, RangeError, ShapeError
 from ...expr import build, gather, views
 from ...expr.nodes import Expr, Leaf, Position, Shape, const
 from ...expr.piecewise.assigned import assigned
@@ -119,12 +119,16 @@ def _with(array: Array, items: tuple[Any, ...], value: Array) -> Array:
 
 
 def _cast(value: Any, array: Array) -> Array:
-    """``value`` in the dtype of ``array``; NumPy's error for a number that it cannot hold."""
+    """``value`` in the dtype of ``array``; refused where that cannot hold it."""
     if isinstance(value, Array):
         return value.astype(array.dtype)
     if isinstance(value, (bool, int, float, str)):
         one = np.empty((), array.dtype)
-        one[()] = value  # or NumPy's error
+        try:
+            one[()] = value
+        except (ValueError, OverflowError) as err:
+            kind = RangeError if isinstance(err, OverflowError) else ParameterError
+            raise kind(f"{value!r} cannot be an element of dtype {array.dtype}: {err}") from err
         return full((), one.item(), array.dtype)
     return array_of(value).astype(array.dtype)
 

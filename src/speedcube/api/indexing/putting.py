@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ShapeError
+from ...errors import AxisError, DTypeError, ParameterError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
 from ..elementwise import where
@@ -253,6 +253,12 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
         raise ShapeError(
             f"put_along_axis wants as many axes in indices as in the array: {index.ndim} and "
             f"{arr.ndim}"
+        )
+    extent = arr.shape[k]
+    if index.size and not -extent <= index.min() <= index.max() < extent:
+        raise AxisError(
+            f"put_along_axis: indices from {index.min()} to {index.max()} are out of bounds for "
+            f"axis {k} with size {extent}"
         )
     places = [
         np.arange(n).reshape([-1 if a == j else 1 for a in range(arr.ndim)])

@@ -37,7 +37,7 @@ class Places:
 
         Raises
         ------
-        BoundsError
+        AxisError
             For an index out of range; it is an IndexError.
 
         Examples

@@ -28,6 +28,9 @@ _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "wrap": (),
 }
 
+# More turns than this along an axis are elements at computed places, fewer are views.
+_TURNS: Final = 64
+
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Put elements round an array.
@@ -69,6 +72,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     widths = _widths(pad_width, x.ndim)
     options = f"{pad_width}, mode={mode!r}" if mode != "constant" else f"{pad_width}"
     if mode in MODES and kwargs.get("reflect_type", "even") == "even":
+        for axis, (n, pair) in enumerate(zip(x.shape, widths, strict=True)):
+            if mode != "edge" and sum(pair) > _TURNS * n > 0:
+                x = sides.turned(x, axis, pair, mode)
+                widths[axis] = (0, 0)
         return x._view(padded(x._expr, mode, widths, options), None)
     if mode in ("constant", "empty"):
         values = _values(kwargs.get("constant_values", 0), x)

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...errors import ParameterError, ShapeError
+from ...expr import gather
 from ..array import Array, elementwise
 from ..creation import coordinate
 from ..elementwise import floor, rint, where
@@ -88,6 +89,20 @@ def _ramp(edge: Array, axis: int, width: int, end: Any) -> Array:
     still = (step == 0).any()
     numbers = where(still, index / float(width) * gap, index * step) + float(end)
     return (floor(numbers) if edge.dtype.kind in "iu" else numbers).astype(edge.dtype)
+
+
+def turned(x: Array, axis: int, widths: tuple[int, int], mode: str) -> Array:
+    """``x`` with ``axis`` wrapped, reflected or mirrored round it, element by element."""
+    n, period = x.shape[axis], x.shape[axis] - (mode == "reflect")
+    extent = n + sum(widths)
+    place = coordinate((extent,), 0) - widths[0]
+    if mode == "wrap" or not period:
+        place = elementwise("remainder", place, n)
+    else:
+        place = elementwise("remainder", place, 2 * period)
+        back = elementwise("subtract", 2 * period - (mode == "symmetric"), place)
+        place = where(elementwise("less", place, n), place, back)
+    return x._view(gather.take(x._expr, place._expr, axis), None)
 
 
 def mirrored(mode: str) -> _Sides:
