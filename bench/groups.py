@@ -106,15 +106,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", default="", help="rows with this in their name")
     options = parser.parse_args()
-    found = {}
+    found: dict[str, Any] = {}
+    if options.json and options.json.exists():
+        found = json.loads(options.json.read_text())
+    rows = {**beside_pandas(), **beside_flox(days())}
     with sc.on("core"):
-        for rows in (beside_pandas, lambda: beside_flox(days())):
-            for name, row in rows().items():
+        for name, row in rows.items():
+            if options.only in name:
                 found[name] = compared(row, options.repeats)
                 print(f"{name:36s} {found[name]['ratio']:6.2f}", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+                if options.json:
+                    options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def days() -> Any:

@@ -61,7 +61,8 @@ _COMMON: Final = (
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
     "llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds llvm/function "
-    "llvm/grouping/near llvm/grouping/program llvm/hooks llvm/loops llvm/many/adding "
+    "llvm/grouping/near llvm/grouping/places llvm/grouping/program llvm/hooks llvm/loops "
+    "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
     "llvm/many/finish llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short "
     "llvm/many/sums llvm/memory llvm/nests/columns llvm/nests/rows llvm/nests/together "

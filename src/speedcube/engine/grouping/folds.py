@@ -10,6 +10,7 @@ import numpy as np
 from ...expr.through.grouping import Options, nothing
 from ...expr.through.ordering import one_nan
 from ..ordering.elements import AllElements, Array
+from .foremost import can_pass, foremost, numbers_in_lines
 from .members import Members, members_of
 
 
@@ -71,6 +72,8 @@ def _keys(values: Array, first: bool, skip: bool) -> Array:
 
 def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> Array:
     """The elements, or places, of each group that come first by value or by place."""
+    if can_pass(op, x, options):
+        return foremost(op, codes, x, options)
     by_place, value = op in ("first", "last"), not op.startswith("arg")
     dtype: Any = x.dtype if value else np.dtype(np.int64)
     floats = x.dtype.kind == "f"
@@ -102,6 +105,8 @@ def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> A
 
 def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
     """How many elements of each group are no NaN."""
+    if not options.rows:
+        return numbers_in_lines(codes, x, options)
 
     def fold(values: Array, members: Members, places: Array) -> Array:
         known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)

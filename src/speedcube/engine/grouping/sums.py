@@ -5,42 +5,33 @@ Whoever adds what in which order: where a result is not certain it is made of in
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise, product
 from typing import Any, Final
 
 import numpy as np
 
 from ...expr.through.grouping import Options
-from ...kernel.cache import kernel_cache
-from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
 from ...kernel.llvm.grouping.near import BOUND, COUNT, HIGH, HIGH2, LOW, LOW2, WORDS, parts_of
 from ...kernel.llvm.grouping.program import Grouped
 from ...kernel.llvm.simd import targets
 from ..cpu import address_of
-from ..ordering.elements import BLOCK, AllElements, Array
+from ..ordering.elements import AllElements, Array
 from .exact import exactly
 from .finish import finished
 from .members import members_of
+from .stream import compiled, kernel_dtype, pairs
 
 _COLUMNS: Final = 1 << 13  # that are finished together
-_CALL: Final = 1 << 20  # elements of one call of a kernel, so that Ctrl-C gets a turn
 _PLAIN: Final = 1 << 53  # integers up to here are doubles
-
-
-@lru_cache(maxsize=32)
-def _compiled(program: Grouped, target: str) -> NativeKernel:
-    key = (program, target, QUICK[target], kernel_cache())
-    return load(*key) or build(*key)
 
 
 class _Kernel:
     """The kernel for elements of ``dtype``."""
 
     def __init__(self, dtype: Any, rows: bool, squares: bool, skip: bool) -> None:
-        name = np.dtype(dtype).name.replace("bool", "uint8")
-        skip = skip and np.dtype(dtype).kind == "f"
-        self.native = _compiled(Grouped(name, rows, squares, skip), targets()[0])
+        skip = skip and dtype.kind == "f"
+        program = Grouped(kernel_dtype(dtype), rows, squares, skip)
+        self.native = compiled(program, targets()[0])
         self.words = np.zeros(WORDS, np.int64)
 
     def __call__(self, sizes: tuple[int, int, int], places: Array, values: int, out: Array) -> None:
@@ -215,27 +206,10 @@ def _scatter(
     squares: bool,
 ) -> Array:
     """The sums of a span of elements, parts first; line ``at``."""
-    small = x.dtype == np.float16
-    kernel = _Kernel(np.float32 if small else x.dtype, False, squares, options.skip)
+    kernel = _Kernel(x.dtype, False, squares, options.skip)
     sums = np.zeros((options.groups + 1, parts_of(squares)))
-    step = _CALL if codes.memory is not None and x.memory is not None else BLOCK
-    numbers, values = np.empty(0, np.int64), np.empty(0, x.dtype)
-    for first in range(*span, step):
-        if x.stop.is_set():
-            break
-        count = min(step, span[1] - first)
-        if codes.memory is not None:
-            numbers = codes.memory[first : first + count]
-        else:
-            numbers = np.empty(count, np.int64) if len(numbers) != count else numbers
-            codes.fill(numbers, first)
-        if x.memory is not None:
-            values = x.memory[at + first : at + first + count]
-        else:
-            values = np.empty(count, x.dtype) if len(values) != count else values
-            x.fill(values, at + first)
-        given = values.astype(np.float32) if small else values
-        kernel((count, options.groups, 0), numbers, address_of(given), sums)
+    for _, numbers, values in pairs(codes, x, at, span):
+        kernel((len(numbers), options.groups, 0), numbers, address_of(values), sums)
     return np.ascontiguousarray(sums[: options.groups].T)
 
 

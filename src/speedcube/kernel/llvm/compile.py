@@ -23,7 +23,8 @@ from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.rows import FoldedRows
 from .grouping.near import emit_grouped
-from .grouping.program import Grouped
+from .grouping.places import emit_foremost
+from .grouping.program import Foremost, Grouped
 from .loops import Loops, Nest
 from .many.columns import ColumnLoops
 from .many.rows import RowLoops
@@ -38,7 +39,7 @@ from .scans.emit import emit_scan
 from .simd import FEATURES
 
 # Kernels of fixed text, over elements in memory.
-Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Deal | Grouped
+Small: TypeAlias = Scan | Tally | Sieve | Weigh | Radix | Deal | Grouped | Foremost
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,8 @@ def source(program: Program | Small, target: str, style: Style) -> str:
         return emit_weigh(program)
     if isinstance(program, Grouped):
         return emit_grouped(program, style.lanes)
+    if isinstance(program, Foremost):
+        return emit_foremost(program)
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),

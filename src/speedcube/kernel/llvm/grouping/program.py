@@ -17,3 +17,17 @@ class Grouped:
     rows: bool
     squares: bool
     skip: bool
+
+
+@dataclass(frozen=True)
+class Foremost:
+    """A kernel that finds which element of ``dtype`` comes first in its group.
+
+    ``by_value``: the least one; else by position. ``last``: the greatest, or the last one.
+    ``skip``: NaN is none of them.
+    """
+
+    dtype: str
+    by_value: bool
+    last: bool
+    skip: bool
