@@ -24,6 +24,17 @@ WEIGHTS = RNG.normal(size=SIZE)
 WIDE = RNG.normal(size=(100, 200_000))
 EDGES = np.linspace(-5, 5, 101)
 
+FAR = RNG.integers(0, 1_000_000, SIZE)
+WHOLE = RNG.integers(-99, 99, SIZE)
+
+
+def added(length: int, np_: Any, index: Any, values: Any) -> Any:
+    """``np.add.at`` of zeros."""
+    sums = np_.zeros(length, dtype=values.dtype)
+    np.add.at(sums, index, values)
+    return sums
+
+
 # What is done with NumPy or ours, and with which arrays.
 ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "median": (lambda np_, x: np_.median(x), (X,)),
@@ -37,6 +48,9 @@ ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     ),
     "bincount": (lambda np_, i: np_.bincount(i), (INDEX,)),
     "bincount, weights": (lambda np_, i, w: np_.bincount(i, w), (INDEX, WEIGHTS)),
+    "add.at, 1e3 places": (lambda *given: added(1000, *given), (INDEX, WEIGHTS)),
+    "add.at, 1e6 places": (lambda *given: added(1_000_000, *given), (FAR, WEIGHTS)),
+    "add.at, integers": (lambda *given: added(1000, *given), (INDEX, WHOLE)),
     "unique integers": (lambda np_, i: np_.unique(i), (INDEX,)),
     "unique": (lambda np_, x: np_.unique(x), (X,)),
     "sort": (lambda np_, x: np_.sort(x), (X,)),
