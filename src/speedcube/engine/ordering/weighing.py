@@ -56,7 +56,7 @@ class _Sums:
         if not finite.all():
             self._add_special(index[~finite], weights[~finite])
             index, weights = index[finite], weights[finite]
-        if len(index) < _FEW:
+        if 0 < len(index) < _FEW:
             self._keep(index, weights)
         else:
             self._add_left(index, weights)
