@@ -27,6 +27,17 @@ WEIGHTS = RNG.normal(size=SIZE)
 WIDE = RNG.normal(size=(100, 200_000))
 EDGES = np.linspace(-5, 5, 101)
 
+FAR = RNG.integers(0, 1_000_000, SIZE)
+WHOLE = RNG.integers(-99, 99, SIZE)
+
+
+def added(length: int, np_: Any, index: Any, values: Any) -> Any:
+    """``np.add.at`` of zeros."""
+    sums = np_.zeros(length, dtype=values.dtype)
+    np.add.at(sums, index, values)
+    return sums
+
+
 # What is done with NumPy or ours, and with which arrays.
 ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "median": (lambda np_, x: np_.median(x), (X,)),
@@ -40,6 +51,9 @@ ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     ),
     "bincount": (lambda np_, i: np_.bincount(i), (INDEX,)),
     "bincount, weights": (lambda np_, i, w: np_.bincount(i, w), (INDEX, WEIGHTS)),
+    "add.at, 1e3 places": (lambda *given: added(1000, *given), (INDEX, WEIGHTS)),
+    "add.at, 1e6 places": (lambda *given: added(1_000_000, *given), (FAR, WEIGHTS)),
+    "add.at, integers": (lambda *given: added(1000, *given), (INDEX, WHOLE)),
     "unique integers": (lambda np_, i: np_.unique(i), (INDEX,)),
     "unique": (lambda np_, x: np_.unique(x), (X,)),
     "sort": (lambda np_, x: np_.sort(x), (X,)),
@@ -89,18 +103,19 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--on", choices=("core", "gpu"), default="core")
-    parser.add_argument("--only", default="", help="rows whose names hold this, on a GPU")
+    parser.add_argument("--only", default="", help="rows whose names contain this")
     options = parser.parse_args()
     if options.on == "gpu":
         device_order.measure(options.json, options.repeats, options.only)
         return
     found = {}
     with sc.on("core"):
-        for name in ROWS:
+        for name in (row for row in ROWS if options.only in row):
             found[name] = compared(name, options.repeats)
             print(f"{name:20s} {found[name]['ratio']:6.2f}", flush=True)
-        found["median over sum, drawn"] = generated(options.repeats)
-        print(f"{'median / sum, drawn':20s} {found['median over sum, drawn']['ratio']:6.2f}")
+        if not options.only:
+            found["median over sum, drawn"] = generated(options.repeats)
+            print(f"{'median / sum, drawn':20s} {found['median over sum, drawn']['ratio']:6.2f}")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

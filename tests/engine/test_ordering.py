@@ -97,6 +97,7 @@ def test_a_long_sort_on_threads(name: str) -> None:
 
 
 _X = _RNG.normal(size=(400, 300))
+_INDEX = _RNG.integers(0, 400, 400)
 PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
     "sort": lambda: sc.sort(_drawn() * 2, axis=0),
     "argsort": lambda: sc.argsort(sc.asarray(_X)),
@@ -111,6 +112,11 @@ PROGRAMS: Final[dict[str, Callable[[], Any]]] = {
     "less the median": lambda: (sc.asarray(_X) - sc.median(_X, axis=0))[::2],
     "above the median": lambda: (_drawn() > sc.median(_drawn())).sum(),
     "partition": lambda: sc.partition(sc.asarray(_X), 7, axis=1),
+    "added": lambda: sc.asarray(_X).at[_INDEX, 5].add(_drawn()[_INDEX, 0]),
+    "segments": lambda: sc.segment_sum(_drawn(), _INDEX, 400),
+    "segments of integers": lambda: sc.segment_sum(_INDEX, _INDEX % 7),
+    "least of segments": lambda: sc.segment_min(_drawn(), _INDEX % 9, 11),
+    "greatest of segments": lambda: sc.segment_max(sc.asarray(_X), _INDEX % 9, 11)[:, ::7],
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import DTypeError
 from ..array import Array, array_of
 from ..indexing import items
+from ..indexing.places import checked
 from ..namespace.ranges import arange
 from ..shapes import broadcast_to
 from .bins import onto
@@ -66,12 +67,20 @@ class AtPlaces:
             )
         return given.astype(own)
 
+    def _places(self) -> Array:
+        """The numbers, in C order, of the elements that the key names."""
+        array, key = self._array, self._key
+        kind = getattr(key, "dtype", None)
+        if array.ndim == 1 and kind is not None and kind.kind in "iu" and key.ndim:
+            return checked(key, array.shape[0], 0)
+        return arange(array.size, dtype="int64").reshape(array.shape)[key]
+
     def _changed(self, op: str, values: Any) -> Array:
         array = self._array
         if array.dtype == bool:
             raise DTypeError(f"x.at[...].{op} takes numbers, not bool: x.astype('int64') first")
         given = self._cast(values)
-        places = arange(array.size, dtype="int64").reshape(array.shape)[self._key]
+        places = self._places()
         spread = broadcast_to(given, places.shape)
         if not places.size:
             return array._view(array._expr, array._grid)

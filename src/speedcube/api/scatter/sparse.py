@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DTypeError, ParameterError, ShapeError
 from ..array import Array, array_of
@@ -13,6 +14,8 @@ from ..namespace.ranges import arange
 from ..order.lookup import searchsorted
 from ..take import take
 from .bins import scattered
+
+_HELD: Final = 1 << 28  # elements whose rows are kept in memory; of more they are searched for
 
 
 def csr_matvec(data: Any, indices: Any, indptr: Any, x: Any) -> Array:
@@ -68,8 +71,18 @@ def csr_matvec(data: Any, indices: Any, indptr: Any, x: Any) -> Array:
         )
     if columns.size and vector.size == 0:
         raise ShapeError(f"x has no elements, and the matrix has {columns.size}")
-    place = searchsorted(rows, arange(values.size, dtype="int64"), side="right") - 1
+    place = _rows(rows)
     factor = take(vector, checked(columns, vector.shape[0], 0)) if columns.size else values[:0]
     products = values * factor
     products = products.astype("int64") if products.dtype == bool else products
     return scattered("add", place, products, len(rows) - 1, str(products.dtype))
+
+
+def _rows(ends: NDArray[np.int64]) -> Array:
+    """The row of each element."""
+    count = int(ends[-1])
+    if count > _HELD:
+        found: Array = searchsorted(ends, arange(count, dtype="int64"), side="right") - 1
+        return found
+    kind = np.int32 if len(ends) < 2**31 else np.int64
+    return array_of(np.repeat(np.arange(len(ends) - 1, dtype=kind), np.diff(ends))).astype("int64")

@@ -27,6 +27,7 @@ SHORT: Final = 1 << 17  # elements of a line that is held and partitioned
 # Neighbours of a sample, and how often at most. What is computed costs about as much for a tile.
 READ: Final = 256, 1 << 10
 _COMPUTED: Final = 1 << 10, 1 << 8
+_DIVIDED: Final = 512  # elements of a line that is not sorted for its middle and its last
 _SURE: Final = 5.0  # standard errors of the sample to each side
 
 
@@ -65,13 +66,24 @@ def _placed(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
     """What has ``places`` in the order of each line of ``block``, which is overwritten."""
     if has_negative_zero(block):
         block.sort(axis=-1, kind="stable")
-    elif len(distinct) > 1:
-        block.sort(
-            axis=-1
-        )  # by vectors; a partition at several places is not: 1 to 5 ns against 10
+    elif len(distinct) == 1:
+        block.partition(distinct[0], axis=-1)
+    elif block.shape[-1] >= _DIVIDED and {*distinct[1:]} <= {distinct[0] + 1, block.shape[-1] - 1}:
+        _divide(block, distinct[0])
     else:
-        block.partition(distinct, axis=-1)
+        block.sort(axis=-1)  # by vectors; a partition at several places is not
     return one_nan(block[:, list(places)])
+
+
+def _divide(block: Array, place: int) -> None:
+    """Put what has this place in the order of each line there, what follows, and what is last."""
+    block.partition(place, axis=-1)
+    rest = block[:, place + 1 :]
+    least, most = rest.min(axis=-1), rest.max(axis=-1)
+    if most.dtype.kind == "f" and np.isnan(most).any():
+        block.sort(axis=-1)
+    else:
+        rest[:, 0], rest[:, -1] = least, most
 
 
 # One long line -----------------------------------------------------------------------------------

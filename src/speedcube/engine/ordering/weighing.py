@@ -22,8 +22,11 @@ from .fixed import Weighing
 
 _READ: Final = 1 << 20  # weights of a block that lies in memory
 _APART: Final = 1 << 20  # pairs that are kept before they are sorted
+_LATE: Final = 1 << 14  # weights that wait for another unit
+_FEW: Final = 1 << 9  # weights that are worth none
 _LEAST: Final = -1074  # the exponent of the least double
 _SPARE: Final = 2  # binades above the first weights
+_CACHED: Final = 1 << 14  # numbers whose sums are rounded at a time
 _NAN, _ABOVE, _UNDER = 1, 2, 4  # which weights without a size a number has
 
 
@@ -35,13 +38,28 @@ class WeighedSums:
     top: int  # of the unit of most weights; the others' tops are whole steps away
     levels: dict[int, Weighing] = field(default_factory=dict)
     special: Array | None = None
+    late: list[tuple[Array, Array]] = field(default_factory=list)  # for other units, if many
     apart: list[tuple[Array, Array]] = field(default_factory=list)
     integers: dict[int, int] = field(default_factory=dict)  # of the least double
 
     def add(self, index: Array, weights: Array) -> None:
         left = self._level(self.top).add(index, weights)
         if len(left):
-            self._add_left(index[left], weights[left])
+            self.late.append((index[left], weights[left]))
+            if sum(len(one) for one, _ in self.late) >= _LATE:
+                self._add_late()
+
+    def _add_late(self) -> None:
+        index, weights = (np.concatenate(both) for both in zip(*self.late, strict=True))
+        self.late = []
+        finite = np.isfinite(weights)
+        if not finite.all():
+            self._add_special(index[~finite], weights[~finite])
+            index, weights = index[finite], weights[finite]
+        if 0 < len(index) < _FEW:
+            self._keep(index, weights)
+        else:
+            self._add_left(index, weights)
 
     def _level(self, top: int) -> Weighing:
         if top not in self.levels:
@@ -49,10 +67,6 @@ class WeighedSums:
         return self.levels[top]
 
     def _add_left(self, index: Array, weights: Array) -> None:
-        finite = np.isfinite(weights)
-        if not finite.all():
-            self._add_special(index[~finite], weights[~finite])
-            index, weights = index[finite], weights[finite]
         while len(index):
             size = math.frexp(float(np.abs(weights).max()))[1]
             top = self._top_above(size)
@@ -101,6 +115,8 @@ class WeighedSums:
             self.integers[number] = self.integers.get(number, 0) + total
 
     def finish(self) -> WeighedSums:
+        if self.late:
+            self._add_late()
         self.sort()
         for level in self.levels.values():
             level.carry()
@@ -194,12 +210,13 @@ def rounded(sums: WeighedSums) -> Array:
     for mask in used.values():
         several += mask
     for top, limbs in there.items():
-        alone = np.flatnonzero(used[top] & (several == 1))
-        if len(alone) == sums.length:
-            found = _nearest(*limbs, sums.levels[top].unit)
-        elif len(alone):
-            high, middle, low = (limb[alone] for limb in limbs)
-            found[alone] = _nearest(high, middle, low, sums.levels[top].unit)
+        for first in range(0, sums.length, _CACHED):
+            part = slice(first, first + _CACHED)
+            alone = used[top][part] & (several[part] == 1)
+            if alone.any():
+                high, middle, low = (limb[part] for limb in limbs)
+                some = _nearest(high, middle, low, sums.levels[top].unit)
+                np.copyto(found[part], some, where=alone)
     for number in np.flatnonzero(several > 1).tolist():
         total = sums.integers.get(number, 0)
         for top, limbs in there.items():
