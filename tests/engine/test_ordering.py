@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import rungs
 from speedcube.engine.ordering import keys, parting, radix, selecting, sorting
 from speedcube.expr.interpret import interpret
 from speedcube.expr.through import ordering
@@ -67,6 +68,23 @@ def test_a_long_line(name: str) -> None:
         _same(sc.topk(line, -2).compute(on=on), wanted[:2])
         some = sc.api.order.lines.order_statistics(line, PLACES)  # type: ignore[attr-defined]
         _same(some.compute(on=on), wanted[list(PLACES)])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("gpu" not in rungs.available(), reason="no GPU is visible here")
+@pytest.mark.parametrize("name", LINES)
+def test_a_long_line_on_a_gpu(name: str) -> None:
+    x = LINES[name]
+    a, order = sc.asarray(x), np.argsort(x, kind="stable")
+    some = sc.api.order.lines.order_statistics(a, PLACES)  # type: ignore[attr-defined]
+    _same(some.compute(on="gpu"), x[order][list(PLACES)])
+    _same(sc.sort(a).compute(on="gpu"), np.sort(x, kind="stable"))
+    np.testing.assert_array_equal(sc.argsort(a).compute(on="gpu"), order)
+    if x.dtype.kind == "f":
+        number = sc.where(a > 0, 3, sc.where(a < 0, 1, 0))
+        histogram = sc.histogram(sc.where(sc.isfinite(a), a, 9.0), 50, (-3, 3))[0]
+        for made in (histogram, sc.bincount(number.astype("int32"), a), sc.bincount(number)):
+            np.testing.assert_array_equal(made.compute(on="gpu"), made.compute(on="core"))
 
 
 HARD: Final = "all equal,few integers,magnitudes,NaN,float32,zeros of both signs"

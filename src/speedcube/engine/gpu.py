@@ -103,7 +103,7 @@ class Launcher:
     def windows(self, count: int, most: int = LAUNCH) -> Iterator[int]:
         """Set one window after the other until the tile loop is covered.
 
-        Each yields how many reduced rows a launch may take, so as to compute about ``most``.
+        Each yields how many reduced rows a launch may take, to compute about ``most`` elements.
         """
         terms, inner = self.prepared.program.sink.all_terms, self.prepared.tiling.inner
         most = min([most, *(SLOWER.get(t.bins.mode, most) for t in terms)])

@@ -51,7 +51,8 @@ class Through:
     @cached_property
     def line(self) -> int:
         """How many elements a line has."""
-        return self.count // max(1, math.prod(self.lines_last[:-1]))
+        along_last = len(self.arg.shape) == len(self.shape)
+        return self.arg.shape[-1] if along_last else self.count
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
