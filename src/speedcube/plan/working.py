@@ -135,4 +135,4 @@ def working_bytes(source: Through, threads: int, gpu: bool = False) -> int:
     On a ``gpu`` what is needed there, too.
     """
     here = _WORKING[source.op](source, threads)
-    return max(here, _ON_GPU[source.op](source)) if gpu else here
+    return max(here, _ON_GPU[source.op](source)) if gpu and source.op in _ON_GPU else here

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import flox
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import speedcube as sc
+
+flox = pytest.importorskip("flox")  # the reference
 
 RNG = np.random.default_rng(5)
 FUNCS: Final = (

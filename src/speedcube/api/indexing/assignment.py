@@ -109,13 +109,18 @@ def _with(array: Array, items: tuple[Any, ...], value: Array) -> Array:
     if mask is not None:
         return _masked(array, mask, value)
     if not any(is_mask(one) or isinstance(one, (Array, np.ndarray)) for one in items):
-        return array._view(_boxed(array._expr, items, value), array._grid)
+        return _changed(array, _boxed(array._expr, items, value), value)
     key = parsed(items, array.shape, lambda one: mask_of(asarray(one)).places())
     base = array[key.basic]
     changed = _scattered(base, key, value)
     if changed is None:
         return array
-    return array._view(_boxed(array._expr, key.basic, changed), array._grid)
+    return _changed(array, _boxed(array._expr, key.basic, changed), changed)
+
+
+def _changed(array: Array, expr: Expr, read: Array) -> Array:
+    """``array`` as ``expr`` says; it prefers a GPU if what is ``read`` does."""
+    return Array(expr, gpu=array._gpu or read._gpu, hint=array._grid)
 
 
 def _cast(value: Any, array: Array) -> Array:
@@ -232,7 +237,7 @@ def _masked(array: Array, mask: Any, value: Array) -> Array:
         new = _in_order(known.array, _fitted(value, (known.count, *rest)))
     condition = known.array[(..., *(None,) * len(rest))]
     chosen = where(condition, new, array)
-    return array._view(chosen._expr, array._grid)
+    return _changed(array, chosen._expr, chosen)
 
 
 def _in_order(mask: Array, part: Expr) -> Array:

@@ -50,7 +50,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
         return
     flat = a.reshape(-1)
     flat[index] = take(values, np.arange(index.size) % values.size)
-    a._rebind(a._view(flat.reshape(a.shape)._expr, a._grid))
+    a._rebind(Array(flat.reshape(a.shape)._expr, gpu=a._gpu or flat._gpu, hint=a._grid))
 
 
 def putmask(a: Array, /, mask: Any, values: Any) -> None:
@@ -269,7 +269,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
 
 
 def _become(array: Array, other: Array) -> None:
-    array._rebind(array._view(other._expr, array._grid))
+    array._rebind(Array(other._expr, gpu=array._gpu or other._gpu, hint=array._grid))
 
 
 def _check(array: Any, name: str) -> None:

@@ -28,6 +28,8 @@ def run_on_gpu(source: Through, work: DeviceWork) -> Any:
     """
     import cupy
 
+    if source.op not in _RUN:
+        return None
     with cupy.cuda.Device(work.device):
         made = _RUN[source.op](source, work)
         return None if made is None else made.reshape(source.lines_last)
