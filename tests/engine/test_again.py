@@ -164,3 +164,12 @@ def test_what_reads_reductions_of_many_is_planned() -> None:
     y = sc.asarray(X)
     assert known.value((y - y.prod(axis=0))._expr) is None
     assert known.value((y - y.cumsum(axis=0)).sum()._expr) is None
+
+
+def test_a_constant_and_an_array_do_not_change_places() -> None:
+    """Both have no strides here, or zeros: x / 2 and 2 / x are told apart all the same."""
+    for shape in ((), (5,)):
+        x = sc.broadcast_to(sc.asarray(np.float32(0.375)), shape)
+        for _ in range(2):
+            assert (np.asarray((2 / x).compute(on="core")) == 2 / np.float32(0.375)).all()
+            assert (np.asarray((x / 2).compute(on="core")) == np.float32(0.1875)).all()

@@ -42,7 +42,8 @@ def test_numpy_gives_the_same_numbers(name: str) -> None:
     wanted = interpret(in_place(array._expr), reference.draw)  # of a large permutation a part
     assert values.dtype == wanted.dtype
     if values.dtype.kind == "f":
-        np.testing.assert_allclose(values, wanted, rtol=1e-12)
+        # NumPy adds up float32 in float32.
+        np.testing.assert_allclose(values, wanted, rtol=1e-12 if values.itemsize == 8 else 1e-4)
     else:
         compared = (wanted < LARGE) | name.startswith(("permut", "choice", "geometric"))
         assert (values != wanted)[compared].mean() <= OPEN.get(name, 0)

@@ -20,6 +20,7 @@ from speedcube.expr import nodes, scans
 from speedcube.expr.interpret import interpret
 from speedcube.expr.reductions import factors
 from speedcube.expr.space import TILE
+from speedcube.expr.through import grouping, ordering
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm.compile import NativeKernel, compile_object, load_object, source, styles
 from speedcube.kernel.llvm.scratch import scratch_bytes
@@ -147,6 +148,19 @@ def _rows(arg: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     return np.transpose(arg, (*kept_axes, *axes)).reshape(shape)
 
 
+GROUPED_SUMS = frozenset(f"group_{op}" for op in ("sum", "mean", "var", "std"))
+
+
+def _of_groups(node: nodes.Through, give: Callable[[nodes.Expr], np.ndarray]) -> np.ndarray:
+    """Each group's sum, mean or spread as `reduce_row` gives it of the group's elements."""
+    op = node.op.removeprefix("group_")
+    meaning = grouping.of_each(
+        lambda values, options, _: reduce_row(op, values, node.dtype, options.ddof)
+    )
+    args = [give(arg) for arg in node.args]
+    return np.ascontiguousarray(ordering.made(node, meaning, args)).astype(node.dtype)
+
+
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
     """``root`` with every reduction and scan below it replaced by its exact values in memory."""
     give = value or elements
@@ -170,6 +184,8 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
             return nodes.Stored(reduced(node, give), node.dtype)
         if isinstance(node, nodes.Scanned):
             return nodes.Stored(scans.scanned(node, give(node.arg)).reshape(-1), node.dtype)
+        if isinstance(node, nodes.Through) and node.op in GROUPED_SUMS:
+            return nodes.Stored(_of_groups(node, give).reshape(-1), node.dtype)
         return node
 
     return visit(root)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final
@@ -25,9 +25,7 @@ from ..plan.costs import GPU_TRAFFIC
 from ..plan.plan import Plan, Resources, check_memory, make_plan
 from ..plan.regions import kernels_of
 from . import machine
-from .clusters.fingerprint import Fingerprint, expected
 from .clusters.losses import reported
-from .clusters.plans import How, graph_of
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .graph import build_graph, deferred_values
@@ -37,7 +35,7 @@ from .known.kept import active
 from .known.memory import planned
 from .prepare import prepare
 from .results import shaped
-from .rungs import Rung, active_client, resolve
+from .rungs import Rung, resolve
 from .small import lines as short_lines
 from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, ONE_SUM, value_on_gpu
 from .small.known import value as small_value
@@ -285,32 +283,3 @@ def source_of(root: Expr, target: str) -> str:
     if target not in printers:
         raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
     return printers[target](program)
-
-
-@dataclass(frozen=True)
-class Whereabouts:
-    """Where Dask will run a collection's tasks, as far as is known when it asks for them.
-
-    ``here`` is what processes elsewhere have to be like; None: there are no others.
-    """
-
-    workers: int
-    here: Fingerprint | None
-
-
-def place_of_collections() -> Whereabouts:
-    """The workers of the active client, else the cores of this machine."""
-    client = active_client()
-    if client is None:
-        return Whereabouts(machine.cores(), None)
-    return Whereabouts(len(worker_addresses(client)), expected())
-
-
-def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any, Any]:
-    """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
-    resources = Resources("Dask", place.workers, shared=False, apart=True)
-    plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
-    ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
-    shapes = {name: root.shape for name, root in roots.items()}
-    how = How(False, 1) if place.here is None else How()
-    return graph_of(plan, shapes, ready, how, place.here)

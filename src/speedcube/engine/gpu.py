@@ -42,8 +42,8 @@ def gpu_kernel(program: Program | Fixed, device: int) -> tuple[DeviceKernel, int
     import cupy
 
     kernel = build(program, device, kernel_cache())
-    count = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
-    return kernel, kernel.blocks_per_multiprocessor * count
+    attributes = cupy.cuda.Device(device).attributes
+    return kernel, kernel.blocks_per_multiprocessor * attributes["MultiProcessorCount"]
 
 
 class Launcher:
@@ -100,14 +100,12 @@ class Launcher:
         self.words[4] = end - begin
         self.row_tiles, self.tile_size = _row_tiles(prepared, end - begin)
 
-    def windows(self, count: int, most: int = LAUNCH) -> Iterator[int]:
-        """Set one window after the other until the tile loop is covered.
-
-        Each yields how many reduced rows a launch may take, to compute about ``most`` elements.
-        """
+    def windows(self, count: int, most: int | None = None) -> Iterator[int]:
+        """Set windows that cover the tile loop; give the rows of a launch of ``most`` elements."""
         terms, inner = self.prepared.program.sink.all_terms, self.prepared.tiling.inner
-        most = min([most, *(SLOWER.get(t.bins.mode, most) for t in terms)])
-        most = max(1, most // max(1, count))
+        most = most or LAUNCH
+        least = min([most, *(SLOWER.get(t.bins.mode, most) for t in terms)])
+        most = max(1, least // max(1, count))
         steps = self.prepared.loops[2]
         at_once = max(1, most // self.tile_size) * (self.tile_size // inner)
         for begin in range(0, steps, at_once):
@@ -272,12 +270,7 @@ def run_store(
 
 
 def blocks(
-    prepared: Prepared,
-    inputs: Mapping[int, Array],
-    start: int,
-    stop: int,
-    device: int,
-    until: Stop,
+    prepared: Prepared, inputs: Mapping[int, Array], start: int, stop: int, device: int, until: Stop
 ) -> Iterator[Array]:
     """Elements ``[start, stop)`` in C order, block after block in host memory, as `cpu.blocks`."""
     import cupy

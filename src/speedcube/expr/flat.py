@@ -70,7 +70,9 @@ def _row(node: Node, places: dict[int, int]) -> tuple[Any, ...]:
         name, arrays, others = node.call
         call = name, [places[id(array)] for array in arrays], others
         return Piecewise, node.shape, node.dtype, pieces, call
-    others_of = {one.name: getattr(node, one.name) for one in fields(node) if one.name != "arg"}
+    others_of = {
+        one.name: getattr(node, one.name) for one in fields(node) if one.init and one.name != "arg"
+    }
     return type(node), places[id(node.arg)], others_of
 
 

@@ -10,7 +10,11 @@ from typing import Any
 import dask.threaded
 from dask.delayed import Delayed
 
-from ...engine.compute import Whereabouts, collection_graph, place_of_collections
+from ...engine.clusters.asked.collections import (
+    Whereabouts,
+    collection_graph,
+    place_of_collections,
+)
 from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def flat_structure(root: Expr) -> Structure | None:
             return None
     data: list[Leaf] = []
     constants: list[Const] = []
-    each: list[Hashable] = []
+    each: list[Any] = []
     for leaf in args:
         if type(leaf) is not Leaf:
             return None
@@ -71,7 +71,8 @@ def flat_structure(root: Expr) -> Structure | None:
             constants.append(read)
         else:
             return None
-        each += (read.dtype, leaf.strides)
+        # A constant and an array that is repeated may have the same strides: none, or zeros.
+        each += (type(read), read.dtype, leaf.strides)
     if reduced is not None:
         what = (reduced.op, reduced.axes, reduced.dtype, reduced.ddof, what)
     key = (what, shape, len(constants), *each)

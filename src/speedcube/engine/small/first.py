@@ -27,54 +27,64 @@ def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
     """
     if math.prod(root.shape) > FEW or not is_short(root, MOST_NODES):
         return None
-    done: dict[int, Any] = {}
-    count = 0
+    walk = _Walk(made)
+    last = root.source if type(root) is Leaf and type(root.source) is Reduced else None
+    try:
+        if last is None:
+            found = walk.visit(root)
+        else:  # a reduction itself, of what reads others
+            own = walk.over_arrays(last)
+            assert type(root) is Leaf
+            found = Leaf(own, root.shape, root.offset, root.strides)
+    except _LeftError:
+        return None
+    return found if walk.count else None
 
-    def over_arrays(source: Reduced) -> Reduced:
+
+class _Walk:
+    """What was made of the nodes of a program; ``count``: of how many reductions."""
+
+    __slots__ = ("count", "done", "made")
+
+    def __init__(self, made: Callable[[Expr], Any]) -> None:
+        self.made = made
+        self.done: dict[int, Any] = {}
+        self.count = 0
+
+    def over_arrays(self, source: Reduced) -> Reduced:
         """The same reduction, of arrays alone: what it reads is made first, and once."""
-        arg = visit(source.arg)
+        arg = self.visit(source.arg)
         return Reduced(source.op, arg, source.axes, source.keepdims, source.dtype, source.ddof)
 
-    def array_of(source: Reduced) -> Stored:
-        nonlocal count
+    def array_of(self, source: Reduced) -> Stored:
         if math.prod(source.arg.shape) > FEW or source.op == "prod":
             raise _LeftError
-        value = made(whole(over_arrays(source), source.shape))
+        value = self.made(whole(self.over_arrays(source), source.shape))
         if value is None:
             raise _LeftError
-        count += 1
+        self.count += 1
         return Stored(np.asarray(value).reshape(-1), source.dtype)
 
-    def read(source: Source) -> Source:
+    def read(self, source: Source) -> Source:
         if type(source) in (Leaf, Map):
-            return visit(source)  # type: ignore[arg-type]
+            return self.visit(source)  # type: ignore[arg-type]
         if type(source) is not Reduced:
             return source
-        if id(source) not in done:
-            done[id(source)] = array_of(source)
-        return done[id(source)]  # type: ignore[no-any-return]
+        if id(source) not in self.done:
+            self.done[id(source)] = self.array_of(source)
+        return self.done[id(source)]  # type: ignore[no-any-return]
 
-    def visit(node: Expr) -> Expr:
+    def visit(self, node: Expr) -> Expr:
+        done = self.done
         if id(node) not in done:
             if type(node) is Map:
-                done[id(node)] = Map(node.op, tuple(map(visit, node.args)), node.shape, node.dtype)
+                args = tuple(map(self.visit, node.args))
+                done[id(node)] = Map(node.op, args, node.shape, node.dtype)
             else:
                 assert type(node) is Leaf
-                source = read(node.source)
+                source = self.read(node.source)
                 same = source is node.source
                 done[id(node)] = (
                     node if same else Leaf(source, node.shape, node.offset, node.strides)
                 )
         return done[id(node)]  # type: ignore[no-any-return]
-
-    last = root.source if type(root) is Leaf and type(root.source) is Reduced else None
-    try:
-        if last is None:
-            found = visit(root)
-        else:  # a reduction itself, of what reads others
-            own = over_arrays(last)
-            assert type(root) is Leaf
-            found = Leaf(own, root.shape, root.offset, root.strides)
-    except _LeftError:
-        return None
-    return found if count else None

@@ -170,11 +170,10 @@ def _by_structure(root: Expr, rung: str, flat: Structure | None) -> Any:
 
 def _most_of(found: Structure, rung: str) -> int:
     """No more elements than these are one call, whatever its kernel turns out to be."""
-    if is_long(found):
-        if rung == "core":
-            return FINISHED
-        if is_one_sum(found):
-            return ONE_SUM
+    if is_long(found) and rung == "core":
+        return FINISHED
+    if is_long(found) and is_one_sum(found):
+        return ONE_SUM
     return most_at_once(rung, found.operations <= LIGHT, found.source is not None)
 
 
@@ -191,7 +190,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
             return None
         ready = reusable(found, device, found.root.shape if large else None)
     except NotSmallError:
-        return None
+        ready = None
     if ready is None:
         return None
     with on_device(device):

@@ -48,7 +48,7 @@ def _places(codes: Array, group: int) -> Array:
     return np.flatnonzero(codes.reshape(-1) == group)
 
 
-def _of_each(fold: Callable[[Array, Options, Array], Any]) -> Callable[..., Array]:
+def of_each(fold: Callable[[Array, Options, Array], Any]) -> Callable[..., Array]:
     """A fold of a group's elements of one line, for all groups and lines."""
 
     def meaning(codes: Array, x: Array, given: tuple[Any, ...]) -> Array:
@@ -130,18 +130,18 @@ def _counted(codes: Array, given: tuple[Any, ...]) -> Array:
 
 
 MEANING: Final[dict[str, Callable[..., Array]]] = {
-    "group_sum": _of_each(lambda values, *_: values.sum()),
-    "group_mean": _of_each(_moment("mean")),
-    "group_var": _of_each(_moment("var")),
-    "group_std": _of_each(_moment("std")),
-    "group_numbers": _of_each(lambda values, *_: len(values)),
-    "group_min": _of_each(_element("min")),
-    "group_max": _of_each(_element("max")),
-    "group_argmin": _of_each(_place("argmin")),
-    "group_argmax": _of_each(_place("argmax")),
-    "group_first": _of_each(_at(0)),
-    "group_last": _of_each(_at(-1)),
-    "group_prod": _of_each(_product),
+    "group_sum": of_each(lambda values, *_: values.sum()),
+    "group_mean": of_each(_moment("mean")),
+    "group_var": of_each(_moment("var")),
+    "group_std": of_each(_moment("std")),
+    "group_numbers": of_each(lambda values, *_: len(values)),
+    "group_min": of_each(_element("min")),
+    "group_max": of_each(_element("max")),
+    "group_argmin": of_each(_place("argmin")),
+    "group_argmax": of_each(_place("argmax")),
+    "group_first": of_each(_at(0)),
+    "group_last": of_each(_at(-1)),
+    "group_prod": of_each(_product),
     "group_sort": _sorted,
     "group_count": _counted,
 }

@@ -232,6 +232,9 @@ def order_key(b: Builder, x: Value, highest: bool) -> Value:
     return b.unary("not", key) if highest else key
 
 
+_NAN: Final = -(2**63)  # its key, above all others in either order
+
+
 def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[Any]:
     """The values whose `order_key` are ``keys``."""
     turned = ~keys if highest else keys
@@ -242,10 +245,10 @@ def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[An
     held = dtypes.carrier(dtype)
     word = {"float64": "int64", "float32": "int32"}[held]
     most = 2**63 - 1 if word == "int64" else 2**31 - 1
-    if len(keys) == 1:  # in a tenth of the time
+    if len(keys) == 1 and keys[0] != _NAN:  # in a tenth of the time
         one = turned.item()
         values = np.array([one ^ most if one < 0 else one], word).view(held)
     else:
         values = np.where(turned < 0, turned ^ most, turned).astype(word).view(held)
-    values[keys == -(2**63)] = np.nan
+    values[keys == _NAN] = np.nan
     return values.astype(dtype, copy=False)
