@@ -12,7 +12,7 @@ from dask.base import collections_to_expr
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine import compute as engine
+from speedcube.engine.clusters.asked import collections
 from speedcube.errors import ParameterError, UnsupportedError
 
 
@@ -129,8 +129,8 @@ def test_dask_is_given_one_plan() -> None:
 def test_dask_plans_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many arrays there are, and what else is computed with them."""
     plans = []
-    make = engine.make_plan
-    monkeypatch.setattr(engine, "make_plan", lambda *a: plans.append(make(*a)) or plans[-1])
+    make = collections.make_plan
+    monkeypatch.setattr(collections, "make_plan", lambda *a: plans.append(make(*a)) or plans[-1])
     x = _data()[1]
     found = dask.compute(x.sum(), x.max(), x.std(), dask.delayed(abs)(-3), scheduler="sync")
     assert found[3] == 3
