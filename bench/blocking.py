@@ -1,7 +1,7 @@
 """Steps of a loop over large arrays on one core: by blocks of rows beside whole arrays, and NumPy.
 
-python bench/blocking.py [--json FILE]. Processor seconds of a step, medians in one process;
-both ways have a plan that is known.
+python bench/blocking.py [--on cores:2] [--json FILE]. Processor seconds of a step, of all cores
+together; medians in one process. Both ways have a plan that is known.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 import speedcube as sc
+from speedcube.commands.this_machine import processor
 from speedcube.engine.known import memory
 from speedcube.plan import blocks
 
@@ -49,7 +50,9 @@ def seconds(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def measured(name: str, step: Callable[[Any, int], Any], data: Any, steps: int) -> dict[str, Any]:
+def measured(
+    name: str, step: Callable[[Any, int], Any], data: Any, steps: int, on: str
+) -> dict[str, Any]:
     """Seconds of a step by each way."""
     ways = {f"{size >> 20} MiB a block": (1 << 20, size) for size in (1 << 21, 1 << 22, 1 << 23)}
     ways = {"whole arrays": (WHOLE, 1), **ways}
@@ -59,35 +62,44 @@ def measured(name: str, step: Callable[[Any, int], Any], data: Any, steps: int) 
             blocks.LARGE, blocks.BLOCK = large, block  # type: ignore[misc]
             memory._known.clear()
             array = step(sc.asarray(data), steps)
-            array.compute(on="core")  # plans
-            took = seconds(lambda array=array: array.compute(on="core")) / steps  # type: ignore[misc]
+            array.compute(on=on)  # plans
+            took = seconds(lambda array=array: array.compute(on=on)) / steps  # type: ignore[misc]
             if turn:
                 times[way].append(took)
         if turn > TURNS - 2:
             times["numpy"].append(seconds(lambda: step(data, 2)) / 2)
     row = {way: round(statistics.median(found), 5) for way, found in times.items()}
     print(name, row, flush=True)
-    return {"program": name, "steps": steps, "seconds a step": row}
+    return {"program": name, "steps": steps, "seconds a step": row, "all": times}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--on", default="core")
+    parser.add_argument("--only", default="", help="programs whose names have this in them")
     parser.add_argument("--json")
     options = parser.parse_args()
     plate = np.random.default_rng(1).normal(size=(SIDE, SIDE))
     wide = np.random.default_rng(2).random((4 * SIDE, SIDE))
     cells = (wide < 0.3).astype("uint8")
+    programs: dict[str, tuple[Callable[[Any, int], Any], Any]] = {
+        f"heat, {SIDE} x {SIDE} float64": (heat, plate),
+        f"heat, {SIDE} x {SIDE} float32": (heat, plate.astype("f4")),
+        f"heat, {SIDE // 4} x {SIDE // 4} float64": (heat, plate[:1024, :1024].copy()),
+        f"life, {SIDE} x {SIDE} uint8": (life, cells[:SIDE]),
+        f"life, {4 * SIDE} x {SIDE} uint8": (life, cells),
+    }
     rows = [
-        measured(f"heat, {SIDE} x {SIDE} float64", heat, plate, 10),
-        measured(f"heat, {SIDE} x {SIDE} float32", heat, plate.astype("f4"), 10),
-        measured(f"heat, {SIDE // 4} x {SIDE // 4} float64", heat, plate[:1024, :1024].copy(), 10),
-        measured(f"life, {SIDE} x {SIDE} uint8", life, cells[:SIDE], 10),
-        measured(f"life, {4 * SIDE} x {SIDE} uint8", life, cells, 10),
+        measured(name, step, data, 10, options.on)
+        for name, (step, data) in programs.items()
+        if options.only in name
     ]
     if options.json:
         facts = {
-            "what": "one core, processor seconds of a step, medians",
-            "command": "python bench/blocking.py --json FILE",
+            "what": f"{options.on}, processor seconds of a step, medians",
+            "command": f"python bench/blocking.py --on {options.on} --json FILE",
+            "machine": processor(),
+            "speedcube": sc.__version__,
             "date": datetime.now(UTC).date().isoformat(),
             "load": round(os.getloadavg()[0], 1),
             "numpy": np.__version__,

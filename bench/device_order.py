@@ -38,6 +38,7 @@ def stored(on: str, size: int) -> dict[str, Any]:
         "x": rng.normal(size=size),
         "i": rng.integers(0, 1000, size=size, dtype="int32"),
         "n": rng.integers(-(2**63), 2**63, size=size),
+        "j": rng.integers(0, size // 10, size=size, dtype="int32"),
     }
     return {name: x.compute(on=on, to=_TO[on]) for name, x in drawn.items()}
 
@@ -54,6 +55,38 @@ def _histogram(np_: Any, x: Any, *rest: Any) -> Any:
     return np_.histogram(x, 100, *rest)[0]
 
 
+def _scattered(np_: Any, op: str, i: Any, x: Any) -> Any:
+    """Zeros with ``x`` added, or held against them, at a tenth as many places."""
+    start = np_.zeros(x.size // 10, dtype=x.dtype)
+    if np_ is sc:
+        return getattr(start.at[i], op)(x)
+    getattr(np_, {"add": "add", "max": "maximum"}[op]).at(start, i, x)
+    return start
+
+
+def _means(np_: Any, i: Any, x: Any) -> Any:
+    if np_ is sc:
+        return sc.groupby(x, i, expected_groups=np.arange(1000)).mean()
+    return np_.bincount(i, x) / np_.bincount(i)
+
+
+def _of_groups(op: str) -> Callable[..., Any]:
+    """CuPy has none of them: the row is ours alone."""
+
+    def grouped(np_: Any, i: Any, x: Any) -> Any:
+        if np_ is not sc:
+            raise NotImplementedError("CuPy has no groups")
+        groups = sc.groupby(x, i, expected_groups=np.arange(1000))
+        return getattr(groups, op)()
+
+    return grouped
+
+
+def _rows(np_: Any, op: str, length: int, x: Any) -> Any:
+    lines = x.size // (10 * length)  # a tenth of the elements
+    return getattr(np_, op)(x[: lines * length].reshape(-1, length), axis=1)
+
+
 # What is done with CuPy or ours, with which array, and CuPy's own way where it differs.
 ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[str, ...]]]] = {
     "median": (lambda np_, x: np_.median(x), ("x",)),
@@ -63,6 +96,13 @@ ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[str, ...]]]] = {
     "histogram": (_histogram, ("x",)),
     "bincount": (lambda np_, i: np_.bincount(i), ("i",)),
     "bincount, weights": (lambda np_, i, x: np_.bincount(i, x), ("i", "x")),
+    "scatter-add": (lambda np_, j, x: _scattered(np_, "add", j, x), ("j", "x")),
+    "scatter-add, integers": (lambda np_, j, n: _scattered(np_, "add", j, n), ("j", "n")),
+    "scatter-max": (lambda np_, j, x: _scattered(np_, "max", j, x), ("j", "x")),
+    "group means": (_means, ("i", "x")),
+    **{f"group {op}": (_of_groups(op), ("i", "x")) for op in ("std", "max", "argmin", "first")},
+    "medians of 50": (lambda np_, x: _rows(np_, "median", 50, x), ("x",)),
+    "sorted 50": (lambda np_, x: _rows(np_, "sort", 50, x), ("x",)),
     "sort": (lambda np_, x: np_.sort(x), ("x",)),
     "argsort": (lambda np_, x: np_.argsort(x), ("x",)),
     "unique integers": (lambda np_, n: _in_memory(np_.unique(n)), ("n",)),
@@ -135,7 +175,7 @@ def _drawn_row(name: str, repeats: int) -> dict[str, Any]:
     return found
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
     import cupy
 
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
@@ -157,7 +197,7 @@ def measure(path: Path | None, repeats: int, only: str, size: int = LARGE) -> No
     """All rows, whose names hold ``only``."""
     import cupy
 
-    report: dict[str, Any] = {**_machine(), "elements": size, "rows": {}}
+    report: dict[str, Any] = {**machine(), "elements": size, "rows": {}}
     rows = report["rows"]
 
     def note(name: str, found: dict[str, Any]) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +71,16 @@ ROWS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
 }
 
 
+def about() -> dict[str, str]:
+    """Where and when this is measured."""
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "versions": f"Python {platform.python_version()}, NumPy {np.__version__}",
+        "command": " ".join(sys.argv),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+
+
 def seconds(work: Callable[[], Any]) -> float:
     """CPU seconds of one run."""
     start = time.process_time()
@@ -77,7 +90,7 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def compared(name: str, repeats: int) -> dict[str, float]:
+def compared(name: str, repeats: int) -> dict[str, Any]:
     """NumPy's seconds and ours of one row."""
     work, arrays = ROWS[name]
     own = [sc.asarray(array) for array in arrays]
@@ -86,7 +99,7 @@ def compared(name: str, repeats: int) -> dict[str, float]:
         for _ in range(repeats)
     ]
     numpys, ours = (min(one) for one in zip(*runs, strict=True))
-    return {"numpy": numpys, "speedcube": ours, "ratio": numpys / ours}
+    return {"numpy": numpys, "speedcube": ours, "ratio": numpys / ours, "runs": runs}
 
 
 def generated(repeats: int, count: int = 100_000_000) -> dict[str, float]:
@@ -108,10 +121,15 @@ def main() -> None:
     if options.on == "gpu":
         device_order.measure(options.json, options.repeats, options.only)
         return
-    found = {}
+    found: dict[str, Any] = {}
+    if options.json and options.json.exists():
+        found = json.loads(options.json.read_text())
+    found["about"] = about()
     with sc.on("core"):
         for name in (row for row in ROWS if options.only in row):
             found[name] = compared(name, options.repeats)
+            if options.json:
+                options.json.write_text(json.dumps(found, indent=1) + "\n")
             print(f"{name:20s} {found[name]['ratio']:6.2f}", flush=True)
         if not options.only:
             found["median over sum, drawn"] = generated(options.repeats)

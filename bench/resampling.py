@@ -1,7 +1,8 @@
 """Resampling beside SciPy, on one core: CPU seconds, the least of runs that take turns.
 
 SciPy holds a batch of resamples in memory; it is measured with fewer of them, and its time is
-scaled to ours. `python bench/resampling.py --json FILE`
+scaled to ours. `python bench/resampling.py --json FILE`; with `--on gpu` ours alone, on a GPU, by
+the clock.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import device_order
 import numpy as np
 from scipy import stats
 
@@ -60,12 +62,37 @@ def whole(resamples: int) -> float:
     return seconds(lambda: found.confidence_interval)
 
 
+def on_gpu(repeats: int, resamples: tuple[int, ...] = (1_000, 10_000, 100_000)) -> dict[str, Any]:
+    """Seconds of every run on a GPU, after one that compiles, and whether a core has the bits."""
+    found: dict[str, Any] = {**device_order.machine(), "size": SIZE}
+
+    def drawn(statistic: Callable[..., Any], count: int, on: str) -> Any:
+        with sc.on(on):
+            result = sc.random.bootstrap(X, statistic, count, method="percentile", rng=2)
+            return result.bootstrap_distribution
+
+    for name, statistic in STATISTICS.items():
+        same = np.array_equal(drawn(statistic, 50, "gpu"), drawn(statistic, 50, "core"))
+        found[name] = {"same bits": same}
+        for count in resamples if name in ("mean", "sum") else resamples[:1]:
+            times = device_order.seconds(lambda s=statistic, n=count: drawn(s, n, "gpu"), repeats)
+            found[name][f"{count:,} resamples"] = times
+            print(f"{name:8s} {count:8,d} {min(times):.4f} s {same}", flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--resamples", type=int, default=0, help="measure so many of ours whole")
+    parser.add_argument("--on", choices=("core", "gpu"), default="core")
     options = parser.parse_args()
+    if options.on == "gpu":
+        measured = on_gpu(options.repeats)
+        if options.json:
+            options.json.write_text(json.dumps(measured, indent=1) + "\n")
+        return
     found: dict[str, Any] = {"size": SIZE, "ns a draw": {}}
     with sc.on("core"):
         for name, statistic in STATISTICS.items():

@@ -36,6 +36,8 @@ ROOMS: Final = (
     "interop",
     "api",
     "random",
+    "linalg",
+    "fft",
     "train",
     "train/driver",
     "train/worker",
@@ -116,6 +118,7 @@ PROGRAMS: Final[tuple[tuple[str, tuple[dict[str, str], ...]], ...]] = (
         "docs/dask.md",
         (
             {r"\b500000": "1000", r"\b10000": "100"},
+            AS_IT_STANDS,
             {r"\b10_000": "1_000", r"\b2_500": "250", '"gpus?"': '"cores:2"'},
         ),
     ),

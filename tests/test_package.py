@@ -23,7 +23,8 @@ def test_a_name_is_public_and_there(name: str) -> None:
 
 # A name of a package that is a module on purpose: users go into it.
 SUBPACKAGES = {
-    *("speedcube.errors", "speedcube.random"),
+    *(f"speedcube.{name}" for name in ("errors", "fft", "linalg", "random")),
+    *("speedcube.overlap", "speedcube.api.blocks.overlap"),  # a module of Dask's, too
     *(f"speedcube.compat.dask_pytorch_ddp.{name}" for name in ("data", "dispatch", "results")),
 }
 

@@ -20,6 +20,8 @@ POINTS, EVERY, CPU, GPU = (
     "cpu-elementary-2cores.json",
     "h200-elementary.json",
 )
+COMPLEX_FILE: Final = "accuracy-complex.json"
+PARTS: Final = ("real", "imag")
 MAIN: Final = ("exp", "log", "sin", "cos", "tanh", "power")
 DTYPES: Final = ("float64", "float32")
 Measured = dict[str, Any]
@@ -53,6 +55,17 @@ of two arguments, at a million points, stand below (`{points}`).
 
 | function | largest error, ulp | at | not correctly rounded | wrong | hash |
 |---|---|---|---|---|---|
+"""
+COMPLEX: Final = """
+## complex128
+The largest error of each part at about a million points of each function, against NumPy's of
+{bits}-bit floats ({libc}): moduli from 2^-30 to 2^8 at any angle, and as many near the unit circle,
+near the axes, and near 1, -1, i and -i (`{file}`, made by `bench/complex_accuracy.py`). In ulps of
+the modulus of the result; and in ulps of the part, where it is an eighth of the modulus or more, so
+that its digits do not cancel. complex64 is computed as complex128 and rounded once.
+
+| function | real, of the modulus | imaginary | real, of the part | imaginary |
+|---|---|---|---|---|
 """
 PAIRS: Final = """
 | function of two | largest error, ulp | at | points | of them not correctly rounded |
@@ -114,6 +127,16 @@ def accuracy() -> str:
     return text
 
 
+def complex_numbers() -> str:
+    measured = read(COMPLEX_FILE)
+    bits, libc = measured["bits of the reference"], measured["libc"]
+    text = COMPLEX.format(bits=bits, libc=libc, file=COMPLEX_FILE)
+    for op, figure in sorted(measured["figures"].items()):
+        cells = (figure.get(f"{part} of {of}") for of in ("modulus", "part") for part in PARTS)
+        text += row(f"`{op}`", *("" if one is None else f"{one:.2f}" for one in cells))
+    return text
+
+
 def middle(figure: Measured, key: str) -> str:
     if key not in figure:
         return ""
@@ -142,7 +165,7 @@ def speed() -> str:
 
 
 def page() -> str:
-    return accuracy() + speed()
+    return accuracy() + complex_numbers() + speed()
 
 
 def main() -> None:

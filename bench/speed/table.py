@@ -16,7 +16,8 @@ BY_NAME: Final[dict[str, Row]] = {row.name: row for row in ROWS}
 # Names that are no rows, by the reason.
 GROUPS: Final = {
     "a dtype or a number": """
-        bool bool_ byte double dtype e euler_gamma float16 float32 float64 floating generic half
+        bool bool_ byte cdouble complex128 complex64 complexfloating csingle double dtype e
+        euler_gamma float16 float32 float64 floating generic half
         inexact inf int16 int32 int64 int8 int_ intc integer intp nan newaxis number pi short
         signedinteger single ubyte uint uint16 uint32 uint64 uint8 uintc uintp unsignedinteger
         ushort""",
@@ -32,12 +33,17 @@ GROUPS: Final = {
         argwhere choose compress copyto extract fill_diagonal flatnonzero nonzero place put
         put_along_axis putmask select""",
     "computed by NumPy, or by a Python function, at once": """
-        apply_along_axis apply_over_axes fromiter polydiv polyfit vectorize""",
+        apply_over_axes fromiter polydiv polyfit roots""",
+    "computed by Dask over our blocks (bench/workloads.py has some)": """
+        apply_along_axis apply_gufunc as_gufunc atop blockwise coarsen from_array from_delayed
+        from_npy_stack from_tiledb from_zarr gufunc map_blocks map_overlap overlap push rechunk
+        reduction reshape_blockwise shuffle store to_hdf5 to_npy_stack to_tiledb to_zarr
+        unify_chunks""",
     "made of others that are rows": """
         asarray_chkfinite concat diag_indices diag_indices_from diagflat empty empty_like
-        fromfunction geomspace identity indices ix_ kron logspace mask_indices mgrid ogrid
-        ravel_multi_index resize row_stack trace tri tril_indices tril_indices_from trim_zeros
-        triu_indices triu_indices_from unravel_index""",
+        fromfunction frompyfunc geomspace identity indices ix_ kron logspace mask_indices mgrid
+        ogrid ravel_multi_index resize row_stack trace tri tril_indices tril_indices_from trim_zeros
+        triu_indices triu_indices_from unravel_index vectorize""",
 }
 # Public names that compute nothing, each with what it is.
 NO_OPERATIONS: Final = {
@@ -46,10 +52,13 @@ NO_OPERATIONS: Final = {
     "cache": "a block; bench/together.py has several results",
     "compute": "of several arrays: bench/together.py",
     "errors": "a module",
+    "fft": "a module: NumPy's library and what surrounds it",
     "from_dask_array": "a door: Dask computes the data",
     "from_npy": "a door: the data are a file",
     "ladder": "a program",
+    "linalg": "a module: bench/linalg.py",
     "on": "where it runs",
+    "open": "a door: the data are files",
     "persist": "of several arrays",
     "random": "a module: bench/draws.py has every method, some are rows here, too",
     **{name: reason for reason, names in GROUPS.items() for name in names.split()},
@@ -61,7 +70,7 @@ amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh around bitwise_le
 bitwise_right_shift mod true_divide
 """
 COMPOSED: Final = """
-allclose array_equal array_equiv average bartlett bitwise_count blackman convolve copysign
+allclose angle array_equal array_equiv average bartlett bitwise_count blackman convolve copysign
 corrcoef correlate cov cross deg2rad degrees diff divmod ediff1d fabs fix float_power fmax fmin
 fmod frexp gcd gradient hamming hanning heaviside i0 interp isclose iscomplex iscomplexobj isneginf
 isnull isposinf isreal isrealobj kaiser lcm ldexp logaddexp logaddexp2 modf moment nan_to_num
@@ -74,8 +83,8 @@ rad2deg radians real_if_close reciprocal sinc spacing trapezoid unpackbits unwra
 ORDER: Final = """
 argpartition argsort argtopk bincount digitize histogram histogram2d histogram_bin_edges histogramdd
 intersect1d isin lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
-searchsorted setdiff1d setxor1d sort topk union1d unique unique_all unique_counts unique_inverse
-unique_values
+searchsorted setdiff1d setxor1d sort sort_complex topk union1d unique unique_all unique_counts
+unique_inverse unique_values
 """
 # Groups: bench/groups.py; scattered sums: bench/order.py.
 GROUPED: Final = """
@@ -83,9 +92,13 @@ Groups csr_matvec groupby groupby_reduce mode rank segment_max segment_min segme
 """
 
 
+# Products of matrices: bench/linalg.py.
+MATRICES: Final = "einsum einsum_path inner matvec tensordot vecmat"
+
+
 def not_covered() -> list[str]:
     """The public names that no row calls."""
     called = {name for row in ROWS for name in re.findall(r"\.(\w+)", row.text)}
     known = {*called, *NO_OPERATIONS, *SPELLINGS.split(), *COMPOSED.split(), *ORDER.split()}
-    known |= {*GROUPED.split()}
+    known |= {*GROUPED.split(), *MATRICES.split()}
     return [name for name in sc.__all__ if name not in known]

@@ -4,15 +4,18 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _CHECKED
 from typing import Any as _Any
 
-from . import early as _early  # noqa: F401  (first: the rest takes a second)
-from . import errors, random
+from . import early as _early
+from . import errors, fft, linalg, random
 from .__about__ import __version__ as __version__
 from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
 from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .api.array import Array
+from .api.blocks import *  # noqa: F403  (its own list of names)
+from .api.blocks import __all__ as _blocks
+from .api.complexes.of_parts import angle, conj, conjugate, imag, real
 from .api.creation import empty, full, ones, zeros
-from .api.dot import dot, matmul, vdot, vecdot
+from .api.dot import vdot, vecdot
 from .api.elementwise import (
     abs,
     absolute,
@@ -98,6 +101,8 @@ from .api.elementwise import (
     true_divide,
     trunc,
 )
+from .api.files.opening import from_zarr, open
+from .api.folding import give_methods as _give_methods
 from .api.functions.bits import bitwise_count, packbits, unpackbits
 from .api.functions.comparing import (
     allclose,
@@ -113,7 +118,7 @@ from .api.functions.comparing import (
 from .api.functions.covariances import corrcoef, cov
 from .api.functions.differences import diff, ediff1d, gradient, trapezoid
 from .api.functions.extremes import nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmin
-from .api.functions.fitting import poly, polydiv, polyfit, trim_zeros
+from .api.functions.fitting import poly, polydiv, polyfit, roots, trim_zeros
 from .api.functions.floats import (
     copysign,
     deg2rad,
@@ -141,12 +146,10 @@ from .api.functions.polynomials import polyadd, polyder, polyint, polymul, polys
 from .api.functions.signals import convolve, correlate, interp, unwrap
 from .api.functions.statistics import average, moment, ptp
 from .api.functions.walks import (
-    apply_along_axis,
     apply_over_axes,
     fromiter,
     iterable,
     piecewise,
-    vectorize,
 )
 from .api.functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from .api.functions.words import cross, divmod, frexp, gcd, lcm, ldexp, modf, nextafter, spacing
@@ -201,7 +204,14 @@ from .api.shapes import broadcast_to, expand_dims, flip, ravel, reshape, squeeze
 from .api.sources import array, asarray, from_dask_array, from_dlpack, from_npy
 from .api.take import take, take_along_axis
 from .api.together import cache, compute, persist
+from .api.tracing import *  # noqa: F403  (its own list of names)
+from .api.tracing import __all__ as _traced
+from .fft import twins as _spectrum_twins  # noqa: F401
 from .interop.plain_dask import on
+from .linalg import twins as _matrix_twins  # noqa: F401
+from .linalg.contraction import tensordot
+from .linalg.einsum import einsum, einsum_path
+from .linalg.products import dot, inner, matmul, matvec, vecmat
 
 __all__ = [
     "Array",
@@ -214,9 +224,9 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "append",
-    "apply_along_axis",
     "apply_over_axes",
     "arccos",
     "arccosh",
@@ -261,6 +271,8 @@ __all__ = [
     "compute",
     "concat",
     "concatenate",
+    "conj",
+    "conjugate",
     "convolve",
     "copysign",
     "copyto",
@@ -283,6 +295,8 @@ __all__ = [
     "dot",
     "dstack",
     "ediff1d",
+    "einsum",
+    "einsum_path",
     "empty",
     "equal",
     "erf",
@@ -294,6 +308,7 @@ __all__ = [
     "expm1",
     "extract",
     "fabs",
+    "fft",
     "fill_diagonal",
     "fix",
     "flatnonzero",
@@ -308,6 +323,7 @@ __all__ = [
     "from_dask_array",
     "from_dlpack",
     "from_npy",
+    "from_zarr",
     "fromiter",
     "full",
     "gammaln",
@@ -321,6 +337,8 @@ __all__ = [
     "hstack",
     "hypot",
     "i0",
+    "imag",
+    "inner",
     "interp",
     "invert",
     "isclose",
@@ -340,6 +358,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "linalg",
     "log",
     "log10",
     "log1p",
@@ -352,6 +371,7 @@ __all__ = [
     "logical_xor",
     "mask_indices",
     "matmul",
+    "matvec",
     "max",
     "maximum",
     "may_share_memory",
@@ -381,6 +401,7 @@ __all__ = [
     "notnull",
     "on",
     "ones",
+    "open",
     "packbits",
     "persist",
     "piecewise",
@@ -407,12 +428,14 @@ __all__ = [
     "random",
     "ravel",
     "ravel_multi_index",
+    "real",
     "real_if_close",
     "reciprocal",
     "remainder",
     "reshape",
     "right_shift",
     "rint",
+    "roots",
     "round",
     "row_stack",
     "select",
@@ -435,6 +458,7 @@ __all__ = [
     "take_along_axis",
     "tan",
     "tanh",
+    "tensordot",
     "trapezoid",
     "trim_zeros",
     "true_divide",
@@ -446,15 +470,17 @@ __all__ = [
     "var",
     "vdot",
     "vecdot",
-    "vectorize",
+    "vecmat",
     "vstack",
     "where",
     "zeros",
 ]
+__all__ += _blocks
 __all__ += _names
 __all__ += _ordering
 __all__ += _grouping
 __all__ += _scattering
+__all__ += _traced
 __all__.sort()
 
 
@@ -476,3 +502,7 @@ def __dir__() -> list[str]:
     """Public names, and those that the Array API and Python give a module."""
     special = (one for one in globals() if one.startswith("__"))
     return [*__all__, *special]
+
+
+_give_methods(value for value in tuple(globals().values()) if callable(value))
+_early.loaded()

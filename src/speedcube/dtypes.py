@@ -18,6 +18,11 @@ SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS: Final = SIGNED + UNSIGNED
 ALL: Final = ("bool", *INTEGERS, *FLOATS)
+# No kernel computes with these: an array of them is a pair of expressions (`expr/pairs`), each of
+# the dtype that its parts have.
+PARTS: Final = {"complex64": "float32", "complex128": "float64"}
+COMPLEX: Final = frozenset(PARTS)
+OF_PARTS: Final = {"float16": "complex64", **{part: name for name, part in PARTS.items()}}
 MANTISSA: Final = {"float16": 11, "float32": 24, "float64": 53}
 # What kernels compute in, where it is not the dtype itself: as in NumPy, each operation is done in
 # float32 and its result rounded.
@@ -26,7 +31,8 @@ _CARRIED: Final = {"float16": "float32"}
 _STORED: Final = {"float16": "uint16"}
 COMPUTED: Final = tuple(name for name in ALL if name not in _CARRIED)
 # NumPy makes a dtype's name anew each time it is asked, which takes 3 us.
-_NAMES: Final[dict[Any, str]] = {key: name for name in ALL for key in (name, np.dtype(name))}
+_SUPPORTED: Final = (*ALL, *PARTS)
+_NAMES: Final[dict[Any, str]] = {key: name for name in _SUPPORTED for key in (name, np.dtype(name))}
 
 
 def check(dtype: Any) -> str:
@@ -36,13 +42,11 @@ def check(dtype: Any) -> str:
     try:
         resolved = np.dtype(dtype)
     except TypeError as err:
-        raise DTypeError(f"unknown dtype {dtype!r}; supported: {', '.join(ALL)}") from err
-    if resolved.name not in ALL:
-        way = "Convert with .astype() before handing the array over."
-        if resolved.kind == "c":  # which would drop the imaginary parts
-            way = "Hand over .real and .imag apart."
+        raise DTypeError(f"unknown dtype {dtype!r}; supported: {', '.join(_SUPPORTED)}") from err
+    if resolved.name not in _SUPPORTED:
         raise DTypeError(
-            f"dtype {resolved.name!r} is not supported; supported: {', '.join(ALL)}. {way}"
+            f"dtype {resolved.name!r} is not supported; supported: {', '.join(_SUPPORTED)}. "
+            "Convert with .astype() before handing the array over."
         )
     return str(resolved.name)
 
@@ -59,6 +63,15 @@ def is_float(dtype: str) -> bool:
 
 def is_integer(dtype: str) -> bool:
     return dtype in INTEGERS
+
+
+def is_complex(dtype: str) -> bool:
+    return dtype in COMPLEX
+
+
+def is_inexact(dtype: str) -> bool:
+    """Whether ``dtype`` is one of floats, or of complex numbers."""
+    return dtype in FLOATS or dtype in COMPLEX
 
 
 def carrier(dtype: str) -> str:
@@ -82,6 +95,8 @@ def _without_value(operand: Any) -> Any:
         return operand
     if isinstance(operand, np.generic):
         return operand.dtype
+    if isinstance(operand, complex):
+        return 1j
     return 1.0 if isinstance(operand, float) else operand
 
 

@@ -5,6 +5,7 @@
     │   └── ShapeTypeError  (also TypeError)   a size that is no integer
     ├── AxisError           (NumPy's AxisError)  an axis or an index out of range
     │   └── AxisTypeError   (also TypeError)   an axis that is no integer
+    ├── MatrixError         (NumPy's LinAlgError)  a matrix that is singular, or none
     ├── DTypeError          (TypeError)        a dtype that is unknown or not supported there
     │   └── RangeError          (also OverflowError)  a Python integer that its dtype cannot hold
     ├── UnsupportedError    (TypeError)        a keyword or NumPy function that there is not
@@ -12,6 +13,7 @@
     ├── ParameterError      (ValueError)       a parameter outside its domain
     │   ├── ParameterTypeError (also TypeError)  a parameter that is not of a type it can have
     │   └── ParameterZeroError (also ZeroDivisionError)  weights that sum to 0
+    ├── LawError            (ValueError)       what no law covers, where that is refused
     ├── UnsafeFileError     (ValueError)       a file that would have to be unpickled
     ├── RungError           (RuntimeError)     a rung that this machine lacks
     ├── SchedulerError      (ConnectionError)  a Dask scheduler that cannot be reached
@@ -68,6 +70,10 @@ class AxisTypeError(AxisError, TypeError):
     """An axis that is no integer."""
 
 
+class MatrixError(SpeedcubeError, np.linalg.LinAlgError):
+    """What is no matrix, not square, or singular; NumPy's is a ValueError."""
+
+
 class DTypeError(SpeedcubeError, TypeError):
     """A dtype that is unknown, or that the operation or device cannot take."""
 
@@ -94,6 +100,10 @@ class ParameterTypeError(ParameterError, TypeError):
 
 class MissingError(SpeedcubeError, AttributeError):
     """A name that NumPy's object has and ours cannot have."""
+
+
+class LawError(SpeedcubeError, ValueError):
+    """What no law covers, in a block that is strict."""
 
 
 class UnsafeFileError(SpeedcubeError, ValueError):

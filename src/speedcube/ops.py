@@ -11,7 +11,7 @@
 * ``logical`` bool, of arguments cast to bool
 * ``test``    bool, of one argument of any dtype
 * ``select``  (bool, a, b) -> promoted dtype of a and b
-* ``cast``    the dtype asked for
+* ``cast``    the dtype asked for: ``cast`` converts values, ``bitcast`` keeps their bits
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ OPS: Final[dict[str, Op]] = {
         *_rows("test", 1, "isnan isfinite isinf signbit"),
         Op("where", 3, "select", np.where),
         Op("cast", 1, "cast", None),
+        Op("bitcast", 1, "cast", None),
     ]
 }
 

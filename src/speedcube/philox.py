@@ -17,12 +17,14 @@ ROUNDS: Final = 10
 _LOW: Final = 0xFFFFFFFF
 
 
+_BUMPS: Final = [(r * WEYL[0], r * WEYL[1]) for r in range(ROUNDS)]
+
+
 def round_keys(key: Any) -> tuple[Any, ...]:
     """The 2 x 10 round keys of a 64-bit ``key``: (k0, k1) of round 0, of round 1, ..."""
     k0, k1 = key & _LOW, key >> 32
-    return tuple(
-        (k + r * w) & _LOW for r in range(ROUNDS) for k, w in ((k0, WEYL[0]), (k1, WEYL[1]))
-    )
+    keys = [((k0 + a) & _LOW, (k1 + b) & _LOW) for a, b in _BUMPS]
+    return tuple([word for pair in keys for word in pair])
 
 
 def philox4x32(counter: Sequence[Any], key: Any, rounds: int = ROUNDS) -> tuple[Any, ...]:

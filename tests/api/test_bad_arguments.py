@@ -45,6 +45,7 @@ ELSEWHERE: Final = frozenset(
         *("random", "empty", "empty_like", "select", "choose", "compress"),
         *("apply_over_axes", "fromiter", "mask_indices", "piecewise"),  # which take functions
         *("may_share_memory", "shares_memory"),
+        *("einsum", "einsum_path", "frompyfunc"),  # which take text or a function first
     )
 )
 NO_NUMBERS: Final[dict[str, Any]] = {

@@ -234,13 +234,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         errors.ParameterError,
         "pass the seed it was made from",
     ),
-    "mean-of-integers": (
-        lambda: A.mean(dtype=int),
-        errors.DTypeError,
-        "mean has no dtype int64: its result is a fraction; it can be float16, float32, float64; "
-        "convert that, for example speedcube.rint(x.mean()).astype('int64')",
-    ),
-    "var-of-bool": (lambda: A.var(dtype=bool), errors.DTypeError, "var has no dtype bool"),
     "sum-of-objects": (
         lambda: sc.sum(np.array([1, None])),
         errors.DTypeError,
@@ -252,16 +245,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "dtype 'str32' is not supported; supported: bool, int8",
     ),
     "sum-to-objects": (lambda: A.sum(dtype=object), errors.DTypeError, "'object' is not supported"),
-    "max-of-complex": (lambda: sc.max([1j, 2]), errors.DTypeError, "'complex128' is not supported"),
+    "floor-of-complex": (
+        lambda: sc.floor([1j, 2]),
+        errors.DTypeError,
+        "floor takes real numbers, not complex128: give it .real, .imag or abs(x)",
+    ),
     "argmin-of-text": (
         lambda: sc.argmin(np.array(["b", "a"])),
         errors.DTypeError,
         "'str32' is not supported",
     ),
-    "less-than-complex": (
-        lambda: sc.less(A, np.array(1j)),
+    "remainder-of-complex": (
+        lambda: sc.remainder(A, np.array(1j)),
         errors.DTypeError,
-        "'complex128' is not supported",
+        "remainder takes real numbers, not complex128",
     ),
     "less-than-text": (lambda: sc.less(A, "a"), errors.DTypeError, "'a' is no number"),
     "ddof": (
@@ -285,10 +282,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         errors.DTypeError,
         f"unknown dtype 'nonsense'; {DTYPES}",
     ),
-    "complex-dtype": (
-        lambda: A.astype("complex128"),
+    "wide-complex-dtype": (
+        lambda: A.astype(np.clongdouble),
         errors.DTypeError,
-        f"dtype 'complex128' is not supported; {DTYPES}",
+        f"is not supported; {DTYPES}",
     ),
     "long-double-data": (
         lambda: sc.asarray(np.ones(3, np.longdouble)),
@@ -442,11 +439,11 @@ def test_errors_are_the_built_in_ones_too(ask: Callable[[], Any], kind: type[Exc
         (lambda: bool(A), "only arrays of one element can become a scalar"),
         (lambda: len(sc.full((), 1)), "len() of a 0-d array"),
         (lambda: hash(A), "unhashable type"),
-        (lambda: np.vecmat(A, A), "numpy.vecmat has no twin for speedcube arrays"),
+        (lambda: np.isnat(A), "numpy.isnat has no twin for speedcube arrays"),
         (lambda: np.add(A, 1, out=np.ones((3, 4))), "add writes into out= (or +=) at once"),
-        (lambda: np.linalg.norm(A), "numpy.linalg.norm has no twin for speedcube arrays"),
+        (lambda: np.is_busday(A), "numpy.is_busday has no twin for speedcube arrays"),
     ],
-    ids=["text", "none", "rpow", "float", "bool", "len", "hash", "ufunc", "out", "norm"],
+    ids=["text", "none", "rpow", "float", "bool", "len", "hash", "ufunc", "out", "dates"],
 )
 def test_pythons_own_type_errors(ask: Callable[[], Any], message: str) -> None:
     with pytest.raises((TypeError, AttributeError), match=re.escape(message)):

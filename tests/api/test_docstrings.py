@@ -13,9 +13,14 @@ import pytest
 
 import speedcube as sc
 
-# What some of NumPy's functions take, and ours do not: matrices have their products later.
-LACKING: Final = {
-    "matmul": ["out", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok"],
+# What some of NumPy's functions take, and ours do not.
+LACKING: Final[dict[str, Any]] = {
+    "einsum": ["kwargs"],
+    "einsum_path": ["einsum_call"],
+    **dict.fromkeys(
+        ["matmul", "matvec", "vecmat"],
+        ("axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "out"),
+    ),
     "vecdot": ["out", "axes", "keepdims", "casting", "order", "dtype", "subok"],
 }
 # The keywords of clip's minimum and maximum, which NumPy hands on without a name.

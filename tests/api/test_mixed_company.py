@@ -79,8 +79,8 @@ def test_dask_arrays_that_cannot_be_read_are_refused() -> None:
     ones = da.ones(4, chunks=2)
     with pytest.raises(ShapeError, match="compute_chunk_sizes"):
         V + ones[ones > 0]
-    with pytest.raises(DTypeError, match="complex128"):
-        V + ones.astype(complex)
+    with pytest.raises(DTypeError, match="datetime64"):
+        V + ones.astype("M8[s]")
 
 
 def test_rechunk_changes_the_grid_alone() -> None:
@@ -279,9 +279,10 @@ def test_einops_is_given_our_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not backend.is_float_type(X > 1)
 
 
-def test_opt_einsum_plans_with_our_arrays_and_is_told_what_is_missing() -> None:
+def test_opt_einsum_plans_and_contracts_our_arrays() -> None:
     opt_einsum = pytest.importorskip("opt_einsum")
     path, _ = opt_einsum.contract_path("ij,kj,k->i", X, X, X[:, 0])
     assert path == opt_einsum.contract_path("ij,kj,k->i", N, N, N[:, 0])[0]
-    with pytest.raises(TypeError, match=r"x\.compute\(\)"):
-        opt_einsum.contract("ij,kj->ik", X, X)
+    product = opt_einsum.contract("ij,kj->ik", X, X)
+    assert isinstance(product, sc.Array)
+    np.testing.assert_allclose(product.compute(), N @ N.T)

@@ -142,11 +142,9 @@ OUT = np.ones((3, 4))
 WAY_OUT = r"x\.compute\(\)"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "not even Dask": (
-        lambda: np.linalg.det(X),
-        r"numpy\.linalg\.det .*: compute it first \(x\.compute\(\)\)$",
+        lambda: np.is_busday(X),
+        r"numpy\.is_busday .*: compute it first \(x\.compute\(\)\)$",
     ),
-    "norm": (lambda: np.linalg.norm(X), r"numpy\.linalg\.norm has no twin.*" + WAY_OUT),
-    "to Dask": (lambda: np.tensordot(X, X), r"give it to Dask \(x\.to_dask_array\(\)\)"),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), "out= takes an array of ours"),
     "signature": (
         lambda: np.add(X, 1, signature="dd->d"),
@@ -155,7 +153,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "ufunc": (lambda: np.isnat(X), r"numpy\.isnat has no twin.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
-    "accumulate": (lambda: np.maximum.accumulate(X), r"numpy\.maximum\.accumulate has no twin"),
+    "accumulate": (lambda: np.hypot.accumulate(X), r"numpy\.hypot\.accumulate has no twin"),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),
     "round": (lambda: round(X), r"round\(\) is for one number.*speedcube\.round"),
 }

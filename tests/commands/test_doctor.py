@@ -57,7 +57,8 @@ def test_simd_is_what_the_kernel_lists() -> None:
     expected = "avx512" if flags >= AVX512 else "avx2" if flags >= AVX2 else "plain"
     assert here().cpu.simd == expected
     assert here().cpu.fma == ("fma" in flags)
-    assert here().cpu.name == _cpuinfo("model name")[0]
+    family, model = (_cpuinfo(key)[0] for key in ("cpu family", "model"))
+    assert here().cpu.name == f"{_cpuinfo('model name')[0]} (family {family}, model {model})"
 
 
 def test_cores_are_those_of_the_affinity() -> None:

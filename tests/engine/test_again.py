@@ -9,9 +9,11 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.small import again, known
-from speedcube.engine.small.again import Met, flat_structure
+from speedcube.engine.small.again import Made, Met, few_structure
+from speedcube.engine.small.structure import Structure
 from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
+from speedcube.kernel.lower.many import LONG_LINE
 
 X = np.random.default_rng(0).normal(size=(6, 8))
 Y = np.random.default_rng(1).normal(size=(6, 8))
@@ -43,6 +45,16 @@ DIFFERENT: dict[str, tuple[Callable[..., sc.Array], Callable[..., sc.Array]]] = 
     "of a map": (lambda x, y: x.max(), lambda x, y: abs(x).max()),
     "freedom": (lambda x, y: x.var(axis=1), lambda x, y: x.var(axis=1, ddof=1)),
     "kept axis": (lambda x, y: x.sum(axis=1), lambda x, y: x.sum(axis=1, keepdims=True)),
+    "order": (lambda x, y: (x + y) * x, lambda x, y: x * (x + y)),
+    "what is shared": (lambda x, y: (x + y) * (x + y), lambda x, y: (x + y) * (y + x)),
+    "nesting": (lambda x, y: (x + y) + x, lambda x, y: x + (y + x)),
+    "a whole number": (lambda x, y: (x > 0) * 2 + 1, lambda x, y: (x > 0) * 2 + 2),
+    "the kind of a number": (lambda x, y: (x > 0) & True, lambda x, y: (x > 0) & 1),
+    "choice": (
+        lambda x, y: sc.where(x > 0, x, y).sum(axis=1),
+        lambda x, y: sc.where(x > 0, y, x).sum(axis=1),
+    ),
+    "what is read": (lambda x, y: x - x.mean(axis=0), lambda x, y: x - x.mean(axis=1)[:, None]),
     "result": (lambda x, y: x < y, lambda x, y: x + y),
 }
 
@@ -52,7 +64,7 @@ def test_the_second_time_gives_the_values_of_what_was_asked(name: str) -> None:
     for text in (*DIFFERENT[name], *DIFFERENT[name]):
         for x, y in ((X, Y), (Y, X)):
             ours = text(sc.asarray(x), sc.asarray(y)).compute(on="core")
-            theirs = np.asarray(text(sc.asarray(x), sc.asarray(y)).compute(on="cores:2"))
+            theirs = planned_alone(text(sc.asarray(x), sc.asarray(y)))
             assert ours.tobytes() == theirs.tobytes()
             assert ours.shape == theirs.shape
 
@@ -74,12 +86,48 @@ def test_a_kernel_of_another_target_is_another() -> None:
     assert met() == len(targets())
 
 
-def test_what_is_more_than_one_operation_is_walked_through() -> None:
+def few(array: sc.Array) -> Structure | None:
+    return few_structure(array._expr, "plain")
+
+
+def test_what_cannot_be_told_by_a_few_words_is_walked_through() -> None:
     x, y = sc.asarray(X), sc.asarray(Y)
-    for array in (x * y + 1.0, x + x, (x * 2 + y).sum(), x.sum(axis=0)[1:], sc.arange(5)):
-        assert flat_structure(array._expr) is None
-    assert flat_structure((x + y)._expr) is not None
-    assert flat_structure(x.sum(axis=0)._expr) is not None
+    long = x
+    for _ in range(again.MOST_NODES + 1):
+        long = long + y
+    half = x.astype("f2")
+    for array in (x.sum(axis=0)[1:], sc.arange(5), (x + y)[1:] * 2, long, half + 1.5, x.cumsum()):
+        assert few(array) is None
+    for array in (x + y, x * y + 1.0, x + x, (x * 2 + y).sum(), x.sum(axis=0), (x > 1) & (y < 2)):
+        assert few(array) is not None
+
+
+def test_lines_of_any_length_have_one_key() -> None:
+    def key(n: int, text: Callable[[sc.Array], sc.Array]) -> object:
+        found = few(text(sc.asarray(np.arange(float(n)))))
+        assert found is not None
+        return found.key
+
+    for text in (lambda x: x * 2 + 1, lambda x: (x * 2 + 1).sum(), lambda x: x.max()):
+        assert key(10, text) == key(1000, text)
+        assert key(10, text) != key(1, text)
+        assert key(10, text) != key(LONG_LINE, text)
+    assert key(10, lambda x: x[::2] + 1) != key(20, lambda x: x[::2] + 1)
+
+
+def test_reductions_that_are_read_are_made_once() -> None:
+    made: list[Expr] = []
+
+    def value(one: Expr) -> np.ndarray:
+        made.append(one)
+        return np.full(one.shape, 2.0)
+
+    x = sc.asarray(X)
+    mean = x.mean(axis=0)
+    found = few_structure(((x - mean) / mean)._expr, "plain", value)
+    assert found is not None
+    assert [one.shape for one in made] == [(8,)]
+    assert [leaf.strides for leaf in found.data] == [(8, 1), (0, 1), (0, 1)]
 
 
 def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
@@ -143,10 +191,10 @@ def test_each_reduction_is_made_once_however_often_it_is_read(
     calls = 0
     one_call = known._one_call
 
-    def counted(root: Expr, rung: str) -> object:
+    def counted(root: Expr, rung: str, made: Made | None = None) -> object:
         nonlocal calls
         calls += 1
-        return one_call(root, rung)
+        return one_call(root, rung, made)
 
     monkeypatch.setattr(known, "_one_call", counted)
     x = sc.asarray(X)

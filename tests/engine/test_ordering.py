@@ -260,7 +260,7 @@ def test_partitions_have_the_bits_of_their_meaning(
     monkeypatch.setattr(parting, "_CALL", 70_001)
     x = LINES[name]
     word = f"u{x.itemsize}"
-    wanted = ordering.MEANING["partition"](x, places).view(word)
+    wanted = ordering.partition(x, places).view(word)
     lazy = sc.where(sc.arange(SIZE) >= 0, x, x)
     for on, line in (("core", x), ("cores:2", lazy)):
         found = np.asarray(sc.partition(line, places).compute(on=on))
@@ -271,7 +271,7 @@ def test_partitions_have_the_bits_of_their_meaning(
     table = x[: 30 * 100].reshape(30, 100)
     short = sc.partition(table, [p % 100 for p in places], axis=1).compute(on="core")
     for row, line in zip(np.asarray(short), table, strict=True):
-        alone = ordering.MEANING["partition"](line, sorted({p % 100 for p in places}))
+        alone = ordering.partition(line, sorted({p % 100 for p in places}))
         np.testing.assert_array_equal(row.view(word), alone.view(word))
 
 

@@ -129,7 +129,7 @@ def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -143,5 +143,9 @@ def test_on_processes(client: Any) -> None:
     programs = (sc.sort(x), sc.argsort(x), sc.median(x), sc.histogram(x, 9, (-3, 3), weights=x)[0])
     for made in programs:
         assert len(made.plan(on=client).stages[0].parts) == 2
+        found = np.asarray(made.compute(on=client))
+        assert found.tobytes() == np.asarray(made.compute(on="core")).tobytes()
+    groups = sc.groupby(x, np.arange(SIZE) % 40)
+    for made in (groups.mean(), groups.argmin(), groups.last(), sc.zeros(9).at[[1, 1]].add(x[:2])):
         found = np.asarray(made.compute(on=client))
         assert found.tobytes() == np.asarray(made.compute(on="core")).tobytes()

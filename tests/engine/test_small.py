@@ -25,8 +25,10 @@ from speedcube.kernel.llvm.simd import limited
 def _nothing_known() -> Iterator[None]:
     """Each test begins without structures that others have seen."""
     known._known.clear()
+    known._met.clear()
     yield
     known._known.clear()
+    known._met.clear()
 
 
 def planned(array: sc.Array) -> Any:

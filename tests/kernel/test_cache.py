@@ -24,8 +24,9 @@ from speedcube.engine.tiers import Tiers
 from speedcube.errors import KernelError
 from speedcube.kernel import cache
 from speedcube.kernel.cache import KernelCache, content_key
-from speedcube.kernel.llvm.compile import FULL, QUICK, Style, _key, build, load
+from speedcube.kernel.llvm.compile import FULL, QUICK, _key, build, load
 from speedcube.kernel.llvm.simd import targets
+from speedcube.kernel.llvm.text import Style
 from speedcube.kernel.program import Program
 
 KEY = content_key("test", 1)
@@ -333,6 +334,7 @@ from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.kernel.llvm.compile import FULL, build, load
 from speedcube.kernel.llvm.simd import targets
+from speedcube.kernel.llvm.text import Style
 from speedcube.kernel.cache import KernelCache
 
 store = KernelCache(Path(sys.argv[1]))

@@ -220,6 +220,8 @@ EXPRESSIONS: dict[str, Callable[[], sc.Array]] = {
     ),
     "integers of bool": lambda: sc.square(_x() > 1) << (_x() < 5),
     "isnan, isfinite": lambda: sc.isnan(_special()) | sc.isfinite(_special("float32")),
+    "frexp, nextafter": lambda: sc.frexp(_special())[0] + sc.nextafter(_special(), 0.0),
+    "float16 by its bits": lambda: sc.copysign(_special("float16"), -1.5),
     "isinf, signbit": lambda: sc.isinf(_special("float32")) ^ sc.signbit(-(+_special())),
     "where": lambda: sc.where(_x() > 0, sc.sqrt(abs(_x())), -1),
     "float32 sqrt": lambda: sc.sqrt(_special("float32")),

@@ -46,6 +46,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelCache:
     monkeypatch.setattr(tiers, "kernel_cache", lambda: empty)
     tiers.tiers.cache_clear()
     known._known.clear()
+    known._met.clear()
     return empty
 
 
@@ -170,6 +171,7 @@ def test_results_are_right_whatever_others_have_signed(store: KernelCache) -> No
         assert not store.path(key).exists()
     tiers.tiers.cache_clear()
     known._known.clear()
+    known._met.clear()
     assert (sc.asarray(np.arange(5.0)) * 3).compute(on="core").tolist() == [0, 3, 6, 9, 12]
 
 

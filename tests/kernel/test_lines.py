@@ -5,6 +5,8 @@ Here both are compared: the record of a line is made where two workers make part
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,50 @@ def test_long_lines_are_certain(shape: tuple[int, ...], failures: list[int]) -> 
     # By records, of two parts.
     for one, result in zip(alone, results, strict=True):
         assert_same_bits(one, result.compute(on="cores:2"), result)
+
+
+def test_spreads_of_ten_million_are_certain(failures: list[int]) -> None:
+    x = np.random.default_rng(3).normal(10, 1, 10_000_000)
+    assert_same_bits(sc.asarray(x).std().compute(on="core"), exact_deviation(x), 0)
+    assert failures == [0]
+
+
+def exact_deviation(x: np.ndarray) -> np.ndarray:
+    """By whole numbers: all are multiples of 2**-52, and below 16."""
+    total = whole_sum((x * 2.0**52).astype(np.int64))
+    squares = sum(squared(part) for part in np.split(x, 100))
+    n = len(x)
+    spread = n * squares - total * total  # n**2 times the variance, in units of 2**-104
+    root = math.isqrt(spread << 200)
+    return np.asarray(Fraction(root, n << 152).__float__())
+
+
+def squared(x: np.ndarray) -> int:
+    """The sum of the squares, in units of 2**-104, of halves that int64 holds the products of."""
+    units = (x * 2.0**52).astype(np.int64)
+    high, low = units >> 28, units & (1 << 28) - 1
+    parts = [(high, high, 56), (high, low, 29), (low, low, 0)]
+    return sum(whole_sum(a * b) << shift for a, b, shift in parts)
+
+
+def whole_sum(x: np.ndarray) -> int:
+    return (int((x >> 32).sum()) << 32) + int((x & 2**32 - 1).sum())
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("kind", ["normal", "late and large", "wide"])
+def test_spreads_and_dots_of_longer_lines(kind: str, target: str) -> None:
+    """Whose rests are put aside."""
+    x = np.resize(LINES[kind], lower_many.SHALLOW + 4321)
+    with simd.limited(target), np.errstate(all="ignore"):
+        a = sc.asarray(x)
+        for result, wanted in (
+            (a.var(), reduce_row("var", x, "float64")),
+            (sc.dot(a, a[::-1].copy()), dot_row(x, x[::-1], "float64")),
+            (sc.asarray(np.tile(x, (3, 1))).std(axis=1)[1], reduce_row("std", x, "float64")),
+        ):
+            assert_same_bits(result.compute(on="core"), np.asarray(wanted), kind)
 
 
 @pytest.mark.usefixtures("short")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.compute import source_of
+from speedcube.engine.known.text import source_of
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.llvm.elements import FAR
 

@@ -10,6 +10,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import compute as engine
+from speedcube.engine import graph
 from speedcube.engine.known import alone, memory
 from speedcube.plan import blocks
 
@@ -101,6 +102,32 @@ def test_blocks_give_the_bits_of_the_whole(name: str, monkeypatch: pytest.Monkey
     assert min(made) > 3
 
 
+@pytest.mark.parametrize("workers", [2, 3, 7])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_workers_share_the_blocks(name: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each makes its own; of more workers than blocks some have none."""
+    program, shape, dtype = PROGRAMS[name]
+    array = program(sc.asarray(source(shape, dtype)), 4)
+    made: list[tuple[int, int]] = []
+    run_rows = graph.run_rows
+    monkeypatch.setattr(
+        graph, "run_rows", lambda *given: (made.append(given[2]), run_rows(*given))[1]
+    )
+    value = array.compute(on=f"cores:{workers}")
+    assert value.tobytes() == unblocked(array).tobytes()
+    assert sorted(made) == [(k, workers) for k in range(workers)]
+
+
+def test_what_follows_a_chain_on_cores() -> None:
+    """Results on the way, a reduction of the last, and a second chain."""
+    u = sc.asarray(source((300, 40), "f8"))
+    third = heat(u, 3)
+    last = heat(third, 3)
+    arrays = [third, last, last.sum(), third.max(axis=0)]
+    for value, array in zip(sc.compute(*arrays, on="cores:2"), arrays, strict=True):
+        assert value.tobytes() == unblocked(array).tobytes()
+
+
 @pytest.mark.parametrize("steps", [2, 9, 10, 11, 23])
 def test_any_number_of_steps_and_rows(steps: int) -> None:
     for rows in (130, 131, 150):
@@ -115,7 +142,8 @@ def test_a_plan_says_what_is_made_by_blocks() -> None:
     assert (chain.first, chain.end) == (0, 5)
     assert chain.step == (1 << 12) // (8 * 30)  # of the last array
     assert f"stages 0 to 4 by {chain.count} blocks of {chain.step} rows" in repr(plan)
-    assert not heat(u, 5).plan(on="cores:2").blocks
+    (shared,) = heat(u, 5).plan(on="cores:2").blocks
+    assert (shared.step, shared.count) == (chain.step, chain.count)
     assert not heat(u, 1).plan(on="core").blocks  # there is nothing between
 
 

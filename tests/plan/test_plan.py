@@ -345,3 +345,23 @@ def test_a_reduction_used_twice_is_computed_once() -> None:
     total = x.sum()
     plan = (x / total + total * 2).plan(on="cores:2")
     assert [s.op for s in plan.stages] == ["sum", None]
+
+
+def test_a_gpus_scans_promise_what_they_make_beside_results() -> None:
+    """Elements that are computed, and the sums that thread blocks tell each other."""
+    x = sc.asarray(np.ones((1000, 1000)))
+    on_gpu = Resources("gpu", 1, gpu=True)
+
+    def peak(array: sc.Array, resources: Resources) -> int:
+        return make_plan(array._expr, resources, "", 1024).peak_bytes
+
+    def more(array: sc.Array) -> int:
+        return peak(array, on_gpu) - peak(array, Resources("core", 1))
+
+    least, elements = 1 << 20, 8 * 10**6
+    assert more(x.cumsum(axis=1)) == least + elements * 9 // 16
+    assert more((x + 1).cumsum(axis=1)) == least + elements + elements * 9 // 16
+    assert more(x.cumprod(axis=1)) == least + elements // 64
+    assert more((x * 2).prod(axis=1)) == least + elements + elements // 64
+    large = sc.zeros((1 << 14, 1 << 14)) + sc.arange(1 << 14)  # made block after block
+    assert more(large.cumprod(axis=1)) == least + (1 << 31) // 64

@@ -69,6 +69,16 @@ static inline u64 atomicAdd(u64 *word, u64 term) {
   *word += term;
   return before;
 }
+static inline unsigned atomicOr(unsigned *word, unsigned bits) {
+  unsigned old = *word;
+  *word = old | bits;
+  return old;
+}
+static inline u64 atomicMin(u64 *word, u64 value) {
+  u64 before = *word;
+  if (value < before) *word = value;
+  return before;
+}
 static inline u64 atomicMax(u64 *word, u64 value) {
   u64 before = *word;
   if (value > before) *word = value;

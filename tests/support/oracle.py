@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from speedcube.engine.results import combined
 from speedcube.expr import nodes, scans
 from speedcube.expr.interpret import interpret
+from speedcube.expr.pairs.node import is_pair, parts
 from speedcube.expr.reductions import factors
 from speedcube.expr.space import TILE
-from speedcube.expr.through import grouping, ordering
+from speedcube.expr.through import grouping
+from speedcube.expr.through.table import OPERATIONS
 from speedcube.kernel.ir import Body
 from speedcube.kernel.llvm.compile import NativeKernel, compile_object, load_object, source, styles
 from speedcube.kernel.llvm.scratch import scratch_bytes
@@ -158,7 +161,8 @@ def _of_groups(node: nodes.Through, give: Callable[[nodes.Expr], np.ndarray]) ->
         lambda values, options, _: reduce_row(op, values, node.dtype, options.ddof)
     )
     args = [give(arg) for arg in node.args]
-    return np.ascontiguousarray(ordering.made(node, meaning, args)).astype(node.dtype)
+    row = replace(OPERATIONS[node.op], meaning=meaning)
+    return np.ascontiguousarray(row.made(node, args)).astype(node.dtype)
 
 
 def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = None) -> nodes.Expr:
@@ -193,6 +197,8 @@ def exact(root: nodes.Expr, value: Callable[[nodes.Expr], np.ndarray] | None = N
 
 def elements(root: nodes.Expr) -> np.ndarray:
     """The elements of ``root``: its element body run by the IR evaluator, reductions exact."""
+    if is_pair(root):
+        return np.asarray(combined(*map(elements, parts(root))))
     return reference.elements(exact(root))
 
 

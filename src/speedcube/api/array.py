@@ -15,8 +15,13 @@ from ..engine.compute import Plans
 from ..errors import DTypeError
 from ..expr import build
 from ..expr.nodes import Expr, Shape
+from ..expr.pairs import apply as _rules  # noqa: F401  (what operations make of complex numbers)
+from ..expr.pairs import extremes as _extremes  # noqa: F401  (and what reductions do)
+from ..expr.pairs import products as _products  # noqa: F401
+from ..expr.pairs import reductions as _sums  # noqa: F401
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
+from .chunked import Chunked
 from .indexing import items
 from .methods import (
     evaluation,
@@ -31,14 +36,14 @@ from .methods.conversions import Values
 from .methods.dask_collection import Collection
 from .methods.operators import NUMBERS, Operators
 from .methods.places import Places
-from .methods.powers import check_powers
+from .methods.powers import check_powers, power
 from .methods.repr import html, summary
 from .missing.messages import missing_method
 from .namesakes import Namesakes
 from .stored import leaf_of
 
 
-class Array(Operators, Values, Places, Namesakes, Collection):
+class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     """An array of ``shape`` and ``dtype`` that is computed when it is asked for.
 
     Made by `speedcube.random`, `arange`, `asarray` and others, never directly. It behaves like a
@@ -233,15 +238,16 @@ class Array(Operators, Values, Places, Namesakes, Collection):
 
         Others, and arrays of exponents, are `power`.
         """
-        if isinstance(exponent, (bool, int, float, np.generic)):
-            return self._view(build.power(self._expr, exponent), self._grid)
+        real = isinstance(exponent, (bool, int, float, np.generic))
+        if real and self.dtype.kind != "c" and not isinstance(exponent, np.complexfloating):
+            return self._view(power(self._expr, exponent), self._grid)
         powers: Array = super().__pow__(exponent)
         return powers
 
 
-def operand(value: Any) -> Array | bool | int | float:
+def operand(value: Any) -> Array | bool | int | float | complex:
     """``value`` as an element-wise operation takes it: an `Array` or a Python scalar."""
-    if isinstance(value, (Array, bool, int, float)):
+    if isinstance(value, (Array, bool, int, float, complex)):
         return value
     if value is None or isinstance(value, (str, bytes)):
         raise DTypeError(f"{value!r} is no number and no array of numbers")
@@ -270,7 +276,7 @@ def elementwise(op: str, *args: Any) -> Array:
             return Array(expr, gpu=first._gpu or (not number and other._gpu), hint=first._grid)
     elif type(first) is Array and len(args) == 1:
         return Array(build.elementwise(op, (first._expr,)), gpu=first._gpu, hint=first._grid)
-    operands: list[Expr | bool | int | float] = []
+    operands: list[Expr | bool | int | float | complex] = []
     known: list[grids.Grid] = []
     gpu = False
     for arg in args:

@@ -10,7 +10,8 @@ import numpy as np
 from .. import dtypes
 from ..errors import DTypeError, ParameterError, ParameterTypeError, RangeError
 from ..expr import build
-from ..expr.nodes import Leaf, Position, Shape, const
+from ..expr.nodes import Leaf, Position, Shape
+from ..expr.pairs.node import filled
 from .array import Array, array_of
 from .devices import checked_device, checked_like, checked_order
 from .shapes import broadcast_to
@@ -74,16 +75,18 @@ def full(
         kind = scalar.dtype if dtype is None else dtype
         spread = broadcast_to(array_of(fill_value).astype(kind), build.check_shape(shape))
         return Array(spread._expr, gpu=gpu, hint=chunks)
-    if dtype is None or (scalar.dtype.kind not in "biuf" and not isinstance(fill_value, int)):
+    if dtype is None or (scalar.dtype.kind not in "biufc" and not isinstance(fill_value, int)):
         dtypes.check(scalar.dtype)
     name = dtypes.check(scalar.dtype if dtype is None else dtype)
+    if scalar.dtype.kind == "c" and name not in dtypes.COMPLEX:
+        raise DTypeError(f"full: {fill_value!r} is no {name}: give it its .real")
     if dtypes.is_integer(name):
         limits = np.iinfo(name)
         if not limits.min <= fill_value <= limits.max:
             message = f"{fill_value} does not fit {name} ({limits.min}..{limits.max})"
             raise (RangeError if isinstance(fill_value, int) else ParameterError)(message)
     value = scalar.astype(name).item()
-    return Array(const(value, name, build.check_shape(shape)), gpu=gpu, hint=chunks)
+    return Array(filled(value, name, build.check_shape(shape)), gpu=gpu, hint=chunks)
 
 
 def _constant(name: str, value: int, shape: Any, dtype: Any, options: Any) -> Array:
@@ -97,7 +100,7 @@ def _constant(name: str, value: int, shape: Any, dtype: Any, options: Any) -> Ar
     gpu = made(name, order, device, like)
     kind = dtypes.check("float64" if dtype is None else dtype)
     constant = bool(value) if kind == "bool" else float(value) if dtypes.is_float(kind) else value
-    return Array(const(constant, kind, build.check_shape(shape)), gpu=gpu, hint=chunks)
+    return Array(filled(constant, kind, build.check_shape(shape)), gpu=gpu, hint=chunks)
 
 
 def zeros(

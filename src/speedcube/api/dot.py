@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from ..expr import build, reductions
+from ..expr import build, reductions, views
+from ..expr.pairs.reductions import dot as dot_of_pairs
 from ..interop.chunks import reduced
 from .array import Array, array_of, elementwise
-from .methods.keywords import put
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
@@ -16,7 +16,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
 
     Of floats each is the exact sum of the exact products, rounded once to their common dtype: no
     product overflows or vanishes on the way, and no order, split or device can change a bit.
-    Integers wrap in their common dtype; of bool it is whether any pair is true.
+    Integers wrap in their common dtype; of bool it is whether any pair is true. Of complex numbers
+    the conjugate of `x1` is taken, and each part of the sum is exact, rounded once.
 
     Parameters
     ----------
@@ -41,6 +42,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     array([3., 7.])
     """
     x, y = (_last(array_of(vectors), axis) for vectors in (x1, x2))
+    return inner_products(x.conj() if x.dtype.kind == "c" else x, y)
+
+
+def inner_products(x: Array, y: Array) -> Array:
+    """The sums along the last axis of the products."""
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"vectors of {x.shape[-1]} and {y.shape[-1]} elements have no dot product: give both "
@@ -48,42 +54,17 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
         )
     product = elementwise("multiply", x, y)
     grid = reduced(product._grid, (product.ndim - 1,), False)
+    if product.dtype.kind == "c":
+        name, shape = str(product.dtype), product.shape
+        a, b = (views.broadcast_to(one.astype(name)._expr, shape) for one in (x, y))
+        return Array(dot_of_pairs(a, b, product.ndim - 1), gpu=product._gpu, hint=grid)
     return Array(reductions.dot(product._expr, -1), gpu=product._gpu, hint=grid)
-
-
-def dot(a: Any, b: Any, out: Any = None) -> Array:
-    """Multiply two vectors: their dot product, an exact sum rounded once.
-
-    Parameters
-    ----------
-    a, b : array
-        Two vectors; or a number and an array, which is multiplied by it.
-    out : Array, optional
-        Takes the result.
-
-    Returns
-    -------
-    Array
-        The product.
-
-    Raises
-    ------
-    ValueError
-        If the vectors differ in length, or an array has more axes.
-
-    Examples
-    --------
-    >>> sc.dot([1, 2, 3], [4, 5, 6]).compute()
-    np.int64(32)
-    """
-    x, y = array_of(a), array_of(b)
-    if not x.shape or not y.shape:
-        return put(out, elementwise("multiply", a, b), "dot")
-    return put(out, _of_vectors("dot", x, y), "dot")
 
 
 def vdot(a: Any, b: Any, /) -> Array:
     """Multiply all elements of two arrays, in C order, and sum: an exact sum, rounded once.
+
+    Of complex numbers the conjugate of `a` is taken.
 
     Parameters
     ----------
@@ -109,46 +90,9 @@ def vdot(a: Any, b: Any, /) -> Array:
     return vecdot(x, y)
 
 
-def matmul(x1: Any, x2: Any, /) -> Array:
-    """Multiply two vectors: ``x1 @ x2``, an exact sum rounded once.
-
-    Parameters
-    ----------
-    x1, x2 : array
-        The vectors.
-
-    Returns
-    -------
-    Array
-        Their dot product.
-
-    Raises
-    ------
-    ValueError
-        If they differ in length, or have more axes than one.
-
-    Examples
-    --------
-    >>> sc.matmul([1, 2, 3], [4, 5, 6]).compute()
-    np.int64(32)
-    """
-    return _of_vectors("@ (matmul)", array_of(x1), array_of(x2))
-
-
 def _last(x: Array, axis: int) -> Array:
     """``x`` with ``axis`` last."""
     k = build.check_axis(axis, x.ndim)
     if k == x.ndim - 1:
         return x
     return x.transpose([*(j for j in range(x.ndim) if j != k), k])
-
-
-def _of_vectors(name: str, x: Array, y: Array) -> Array:
-    if x.ndim == y.ndim == 1:
-        return vecdot(x, y)
-    raise ShapeError(
-        f"{name} of shapes {x.shape} and {y.shape}: it takes two vectors, arrays of one axis. "
-        "Products of matrices are NumPy's, x.compute() @ y.compute(), or, of what does not fit "
-        "into memory, Dask's: x.to_dask_array() @ y.to_dask_array(). speedcube.vecdot gives the "
-        "exact dot products of pairs of vectors; it is no way to multiply matrices"
-    )

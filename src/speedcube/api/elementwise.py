@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..errors import ParameterError
 from .array import Array, array_of, elementwise
 from .functions.table import OF_ONE, OF_TWO
@@ -13,8 +15,22 @@ from .functions.ufuncs import binary, documented, told, unary
 
 
 def where(condition: Any, x: Any, y: Any) -> Array:
-    """``x`` where ``condition``, else ``y``."""
-    return elementwise("where", condition, x, y)
+    """``x`` where ``condition``, else ``y``; Python integers wrap in the dtype of the other."""
+    return elementwise("where", condition, _wrapped(x, y), _wrapped(y, x))
+
+
+def _wrapped(number: Any, other: Any) -> Any:
+    """A Python integer as NumPy's `where` takes it: cast to the other's dtype, whatever is lost."""
+    if type(number) is not int or isinstance(other, (bool, int, float)):
+        return number
+    array = array_of(other)
+    kind = array.dtype
+    if kind.kind not in "iu" or not -(2**63) <= number < 2**64:
+        return number
+    known = np.iinfo(kind)
+    if known.min <= number <= known.max:
+        return number
+    return int(np.array(number % 2**64, np.uint64).astype(kind))
 
 
 def clip(

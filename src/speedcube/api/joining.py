@@ -10,6 +10,7 @@ from ..errors import DTypeError, ParameterTypeError, ShapeError, UnsupportedErro
 from ..expr import build
 from ..expr.nodes import Expr
 from ..expr.piecewise.build import concatenated
+from ..interop import chunks as grids
 from .array import Array, array_of
 from .shapes import expand_dims
 
@@ -59,7 +60,8 @@ def concatenate(
     if axis is None:
         several, axis = [one.reshape(-1) for one in several], 0
     name = None if dtype is None else dtypes.check(dtype)
-    result = _joined(several, concatenated([one._expr for one in several], axis, name))
+    expr = concatenated([one._expr for one in several], axis, name)
+    result = _joined(several, expr, axis % len(expr.shape))
     for one in several:
         if not dtypes.castable(one.dtype, result.dtype, casting):
             raise DTypeError(f"concatenate: {one.dtype} cannot become {name} with {casting=}")
@@ -270,5 +272,6 @@ def _arrays(name: str, arrays: Any) -> list[Array]:
     return [array_of(one) for one in arrays]
 
 
-def _joined(several: list[Array], expr: Expr) -> Array:
-    return Array(expr, gpu=any(one._gpu for one in several))
+def _joined(several: list[Array], expr: Expr, axis: int) -> Array:
+    cut = [one._grid for one in several if one.size] or [several[0]._grid]  # as Dask has it
+    return Array(expr, gpu=any(one._gpu for one in several), hint=grids.concatenated(cut, axis))

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import dot, elementwise, functions, joining, reductions, shapes, take
+from . import complexes, dot, elementwise, functions, joining, reductions, shapes, take
 from .array import Array
+from .complexes import of_parts
 from .functions import (
     bits,
     comparing,
@@ -31,15 +32,13 @@ from .functions import (
 from .indexing import choosing, flat, own_memory, putting, searching
 from .methods.numpy_protocol import register
 
+_FOLDERS: Final = functions.__name__, complexes.__name__
+
 # Modules whose functions have NumPy's names and arguments.
 _TOPICS: Final = (
-    *(bits, comparing, covariances, differences, extremes, fitting, floats, nans),
+    *(bits, comparing, of_parts, covariances, differences, extremes, fitting, floats, nans),
     *(polynomials, signals, statistics, windows, words),
 )
-
-
-def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
-    return dot.vecdot(x1, x2, axis=axis)
 
 
 def _shares(a: Any, b: Any, max_work: int = 0) -> bool:
@@ -83,24 +82,18 @@ register(
             getattr(np, name): function
             for topic in _TOPICS
             for name, function in vars(topic).items()
-            if getattr(function, "__module__", "").startswith(functions.__name__)
+            if getattr(function, "__module__", "").startswith(_FOLDERS)
             and callable(getattr(np, name, None))
         },
         np.may_share_memory: _shares,
         np.ravel_multi_index: flat.ravel_multi_index,
         np.shares_memory: _shares,
         np.unravel_index: flat.unravel_index,
-        **{
-            getattr(np, name): getattr(walks, name)
-            for name in ("apply_along_axis", "apply_over_axes", "piecewise")
-        },
+        **{getattr(np, name): getattr(walks, name) for name in ("apply_over_axes", "piecewise")},
         np.append: joining.append,
         np.round: elementwise.round,
         np.around: elementwise.round,
         np.clip: elementwise.clip,
-        np.dot: dot.dot,
-        np.linalg.vecdot: _vecdot,
-        np.matmul: dot.matmul,
         np.take: take.take,
         np.take_along_axis: take.take_along_axis,
         np.vdot: lambda a, b: dot.vdot(a, b),

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..errors import DTypeError, MissingError, ParameterError, RangeError, UnsafeFileError
-from ..expr.nodes import Leaf, Stored
+from ..errors import DTypeError, MissingError, ParameterError, RangeError
+from ..expr.nodes import Leaf
+from ..interop.buffers import readable
+from ..interop.readers.npy import open_npy
 from .array import Array
 from .devices import checked_device, checked_like, checked_order
+from .files.opening import read_by_tiles
 from .joining import stack
 from .stored import deferred, is_dask_array, leaf_of
 
@@ -113,8 +116,9 @@ def _holds_lazy(value: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    source = leaf_of(value)[0].source if not _holds_lazy(value) else None
-    return source.buffer.copy() if isinstance(source, Stored) else value  # Dask's have none yet
+    if _holds_lazy(value) or is_dask_array(value):
+        return value  # which have no memory yet
+    return readable(value).copy()
 
 
 def _needs_no_copy(value: Any, dtype: Any) -> None:
@@ -223,7 +227,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def from_npy(path: str | Path) -> Array:
-    """Make an array that reads a ``.npy`` file, mapped into memory.
+    """Make an array that reads a ``.npy`` file, of any size.
 
     Parameters
     ----------
@@ -233,12 +237,14 @@ def from_npy(path: str | Path) -> Array:
     Returns
     -------
     Array
-        The array; elements are read from the file when they are needed.
+        The array; elements are read from the file when they are needed, a box of
+        it at a time.
 
     Raises
     ------
     UnsafeFileError
-        If the file is no ``.npy`` file, or holds pickled objects, which are never loaded.
+        If the file is no ``.npy`` file, is shorter than its header says, or holds pickled
+        objects, which are never loaded.
 
     Examples
     --------
@@ -246,16 +252,9 @@ def from_npy(path: str | Path) -> Array:
     >>> sc.from_npy("numbers.npy").sum().compute()
     np.int64(3)
     """
-    with open(path, "rb") as file:
-        if file.read(6) != b"\x93NUMPY":
-            raise UnsafeFileError(f"{path} cannot be read: it does not begin as a .npy file does")
-    try:
-        return asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError) as err:
-        raise UnsafeFileError(
-            f"{path} cannot be read without unpickling or is no .npy file ({err}); "
-            "pickled files are never loaded"
-        ) from err
+    tiles, fortran = open_npy(path)
+    array = read_by_tiles(tiles, np.dtype(tiles.kind))
+    return array.T if fortran else array
 
 
 def from_dask_array(collection: Any) -> Array:

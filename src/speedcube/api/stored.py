@@ -9,12 +9,17 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import DTypeError, ShapeError
-from ..expr.nodes import Deferred, Leaf, Stored, c_strides
+from ..expr import views
+from ..expr.nodes import Deferred, Expr, Leaf, Stored, c_strides
+from ..expr.pairs.node import pair
 from ..interop.buffers import readable
 
 
-def leaf_of(value: Any) -> tuple[Leaf, bool]:
-    """The leaf that reads ``value`` when it is computed, and whether that is on a GPU."""
+def leaf_of(value: Any) -> tuple[Expr, bool]:
+    """The leaf that reads ``value`` when it is computed, and whether that is on a GPU.
+
+    Of complex numbers it is a pair of leaves that read the parts in place.
+    """
     if type(value) is not np.ndarray and hasattr(value, "__dask_graph__"):
         if is_dask_array(value):
             return deferred(value), False
@@ -24,6 +29,9 @@ def leaf_of(value: Any) -> tuple[Leaf, bool]:
         )
     buffer = readable(value)
     name = dtypes.check(buffer.dtype)
+    if name in dtypes.COMPLEX:
+        expr, on_gpu = leaf_of(_as_parts(buffer))
+        return _pair_of(expr), on_gpu
     size = buffer.itemsize
     strides = tuple([step // size for step in buffer.strides])
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
@@ -31,12 +39,26 @@ def leaf_of(value: Any) -> tuple[Leaf, bool]:
     return leaf, on_gpu and hasattr(type(buffer), "__cuda_array_interface__")
 
 
+def _as_parts(buffer: Any) -> Any:
+    """The same memory as real numbers, with one more axis: the parts of each."""
+    step = buffer.itemsize // 2
+    shape, strides = (*buffer.shape, 2), (*buffer.strides, step)
+    if type(buffer) is np.ndarray or isinstance(buffer, np.ndarray):
+        return np.lib.stride_tricks.as_strided(buffer.real, shape, strides)
+    return type(buffer)(shape, buffer.real.dtype, buffer.data, strides)  # CuPy's
+
+
+def _pair_of(expr: Expr) -> Expr:
+    """The complex numbers whose parts lie along the last axis."""
+    return pair(views.index(expr, (..., 0)), views.index(expr, (..., 1)))
+
+
 def is_dask_array(value: Any) -> bool:
     """Whether ``value`` is an array of Dask's; a Delayed has whatever it is asked for."""
     return hasattr(value, "__dask_graph__") and isinstance(getattr(value, "chunks", None), tuple)
 
 
-def deferred(collection: Any) -> Leaf:
+def deferred(collection: Any) -> Expr:
     """The leaf that reads a Dask array, which Dask computes to memory when it is needed."""
     name = dtypes.check(collection.dtype)
     if any(math.isnan(n) for n in collection.shape):
@@ -45,4 +67,15 @@ def deferred(collection: Any) -> Leaf:
             "compute_chunk_sizes() first"
         )
     shape = tuple(int(n) for n in collection.shape)
+    if name in dtypes.COMPLEX:
+        part = np.dtype(dtypes.PARTS[name])
+        both = collection[..., None].map_blocks(
+            _block_as_parts, dtype=part, chunks=(*collection.chunks, (2,))
+        )
+        return _pair_of(deferred(both))
     return Leaf(Deferred(collection, name, shape), shape, 0, c_strides(shape))
+
+
+def _block_as_parts(block: Any) -> Any:
+    """A block with an axis of one element at its end, as its parts along that axis."""
+    return _as_parts(block[..., 0]).copy()

@@ -33,10 +33,17 @@ def this_machine() -> dict[str, Any]:
 
 
 def processor(cpuinfo: Path = CPUINFO) -> str:
-    """The processor's name, from ``cpuinfo`` where there is such a file."""
+    """The processor's name, from ``cpuinfo`` where there is such a file.
+
+    With its family and model: cloud machines of several generations give one name.
+    """
     try:
         lines = cpuinfo.read_text().splitlines()
     except OSError:
         lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    pairs = [line.partition(":") for line in lines if ":" in line]
+    first = {name.strip(): value.strip() for name, _, value in reversed(pairs)}
+    name = first.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" not in first or "model" not in first:
+        return name
+    return f"{name} (family {first['cpu family']}, model {first['model']})"

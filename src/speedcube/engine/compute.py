@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 import dask.local
@@ -14,31 +15,30 @@ import dask.threaded
 from dask.callbacks import Callback
 
 from ..errors import MemoryLimitError, ParameterError, RungError
-from ..expr.nodes import STAGED, Expr, Leaf, Map, StageResult
+from ..expr.nodes import STAGED, Expr, Leaf, Map
+from ..expr.pairs.node import interleaved, is_pair, parts
 from ..expr.space import TILE
-from ..kernel.cuda.compile import source as cuda_source
-from ..kernel.llvm.compile import source as llvm_source
-from ..kernel.llvm.compile import styles
-from ..kernel.llvm.simd import targets
-from ..kernel.program import Program
 from ..plan.costs import GPU_TRAFFIC
 from ..plan.plan import Plan, Resources, check_memory, make_plan
-from ..plan.regions import kernels_of
 from . import machine
 from .clusters.losses import reported
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
-from .graph import build_graph, deferred_values
+from .foreign.values import deferred_values, is_of_dask
+from .graph import build_graph
 from .known import drawn
 from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
-from .prepare import prepare
-from .results import shaped
+from .results import as_complex, joined, shaped
+from .routines import direct
+from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
-from .small.known import FINISHED, MOST_AT_ONCE, ONE_LAUNCH, ONE_SUM, value_on_gpu
+from .small.call import FINISHED, MOST_AT_ONCE, ONE_SUM
+from .small.known import ONE_LAUNCH, value_on_gpu
 from .small.known import value as small_value
+from .small.pairs import small_pair
 from .small.structure import SMALL
 
 
@@ -102,10 +102,17 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
 
 
 def _visited(root: Expr) -> Expr:
-    """The expression whose elements are computed."""
+    """The expression whose elements are computed; of complex numbers, that of a part."""
+    root = parts(root)[0] if is_pair(root) else root
     if isinstance(root, Leaf) and isinstance(root.source, STAGED):
         return root.source.arg
     return root
+
+
+def _elements(root: Expr) -> int:
+    """How many elements are visited, or take as long as a routine."""
+    size = math.prod(_visited(root).shape)
+    return max(size, direct.alike(root)) if direct.is_routine(root) else size
 
 
 def compute(
@@ -120,11 +127,16 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
-    if active() is not None:
+    check_laws((root,))
+    if active() is not None or is_pair(root):
+        reals = interleaved(root) if is_pair(root) and active() is None else None
+        if reals is not None:
+            return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    visited = _visited(root)
-    size = math.prod(visited.shape)
+    visited, size = _visited(root), _elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
+    if direct.is_routine(root) and (made := direct.values((root,), rung, to == "cupy")):
+        return made[0]
     if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
         value = small_value(root, rung.kind)
         if value is not None:
@@ -198,22 +210,30 @@ def compute_all(
     """The values of ``roots``, planned together: what they share is made once."""
     if not roots:
         return []
+    check_laws(roots)
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
     _check_place(to, rung)
+    value = small_pair(roots, rung.kind) if rung.kind in _KEEPS and active() is None else None
+    if value is not None:
+        return [value]
+    kept = active()
+    if kept is None and (made := direct.values(roots, rung, to == "cupy")):
+        return made
 
     def values(some: Sequence[Expr]) -> list[Any]:
         return _read_again(some, rung, to)
 
-    kept = active()
     if kept is None or (rung.devices and to != "numpy"):
         return values(roots)
-    return kept.values(roots, values)
+    each = [parts(root) if is_pair(root) else (root,) for root in roots]
+    found = iter(kept.values([one for some in each for one in some], values))
+    return [joined(list(islice(found, len(some)))) for some in each]
 
 
 def _rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
     visited = [_visited(root) for root in roots]
-    sizes = [math.prod(one.shape) for one in visited]
+    sizes = [_elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype)
 
@@ -228,9 +248,11 @@ def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) 
     """The values of ``roots`` by ``plan``."""
     if rung.kind == "client":
         with reported(rung.client):
-            ready = {id(d): d.collection.compute(scheduler=rung.client) for d in plan.deferred}
+            ready = deferred_values(plan, rung.client)
         workers = rung.addresses or worker_addresses(rung.client)
-        return run_on(rung.client, plan, [root.shape for root in roots], ready, workers)
+        shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
+        found = run_on(rung.client, plan, shapes, ready, workers)
+        return [joined([found[k] for k in own]) for own in plan.roots]
     get = _get(rung)
     leave_on_gpu = to != "numpy"
     if rung.workers == 1 and not plan.deferred and not Callback.active:
@@ -238,7 +260,10 @@ def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) 
         return _shaped(run_alone(plan, device, leave_on_gpu), plan, roots)
     for device in rung.devices:
         wait(device)  # its stream may still make what other devices are to read
-    graph = build_graph(plan, deferred_values(plan, get), rung.devices, leave_on_gpu)
+    given = deferred_values(plan, get, rung.devices)
+    if not rung.devices and len(roots) == 1 and is_of_dask(roots[0]):
+        return [shaped(given[id(plan.deferred[0])], roots[0].shape)]  # in memory of its own
+    graph = build_graph(plan, given, rung.devices, leave_on_gpu)
     try:
         values = get(graph.tasks, list(graph.keys))
     except BaseException:
@@ -249,37 +274,23 @@ def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) 
 
 def _shaped(values: Sequence[Any], plan: Plan, roots: Sequence[Expr]) -> list[Any]:
     return [
-        _own(shaped(value, root.shape), result, plan.results[:k])
-        for k, (value, root, result) in enumerate(zip(values, roots, plan.results, strict=True))
+        _own(shaped(joined([values[k] for k in own]), root.shape), plan, own)
+        for root, own in zip(roots, plan.roots, strict=True)
     ]
 
 
-def _own(value: Any, result: StageResult, earlier: Sequence[StageResult]) -> Any:
+def _own(value: Any, plan: Plan, numbers: Sequence[int]) -> Any:
     """``value``, or a copy of it where it was asked for before: writes are seen by nobody else."""
-    again = any(one is result for one in earlier)
+    result, earlier = plan.results[numbers[0]], plan.results[: numbers[0]]
+    again = len(numbers) == 1 and any(one is result for one in earlier)
     return value.copy() if again else value
 
 
 def _get(rung: Rung) -> Any:
     # Said here, because asking Dask's configuration for each costs as much as a small kernel.
-    settings: dict[str, Any] = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
+    settings: Any = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
     if rung.kind in ("core", "gpu"):
         return partial(dask.local.get_sync, **settings)
     if rung.kind in ("cores", "gpus"):
         return partial(dask.threaded.get, num_workers=rung.workers, **settings)
     raise RungError(f"no engine for {rung.name}")
-
-
-def source_of(root: Expr, target: str) -> str:
-    """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
-    stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
-    program = prepare(*kernels_of(stage)[0], None).program
-    best = targets()[0]
-    printers: dict[str, Callable[[Program], str]] = {
-        "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),
-        "cuda": cuda_source,
-        "ir": str,
-    }
-    if target not in printers:
-        raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
-    return printers[target](program)

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DTypeError
-from ..expr.nodes import Stored
+from ..errors import DTypeError, KernelError
+from ..expr.nodes import Const, Position, Random, Stored
 from ..expr.space import TILE
 from ..kernel.exact.integers import carry
 from ..kernel.folds import FOLDS
@@ -133,6 +133,10 @@ class Caller:
         self.keep: list[Any] = []
         addresses = [0] * len(prepared.space.leaves) + frame.table_addresses
         self.buffers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        places: dict[int, tuple[Any, list[int]]] = {}
+        for k, leaf in enumerate(prepared.space.leaves):
+            places.setdefault(id(leaf.source), (leaf.source, []))[1].append(k)
+        self.sources = list(places.values())  # each with the leaves that read it
         self.read(inputs)
         self.start()
 
@@ -151,13 +155,17 @@ class Caller:
 
     def read(self, inputs: Mapping[int, Array]) -> None:
         """Take the address of each leaf's position 0 (0 stays for leaves that are computed)."""
-        for k, leaf in enumerate(self.prepared.space.leaves):
-            array = inputs.get(id(leaf.source))
-            if array is None and isinstance(leaf.source, Stored):
-                array = host_array(leaf.source)
+        for source, leaves in self.sources:
+            array = inputs.get(id(source))
+            if array is None and isinstance(source, Stored):
+                array = host_array(source)
             if array is not None:
-                self.buffers[k] = address_of(array)
+                address = address_of(array)
+                for k in leaves:
+                    self.buffers[k] = address
                 self.keep.append(array)
+            elif not isinstance(source, (Const, Position, Random)):
+                raise KernelError(f"a kernel was not given its {type(source).__name__}: a bug")
 
     def __call__(self, box: Box, out: int) -> None:
         self.geometry[:6] = box

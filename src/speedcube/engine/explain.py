@@ -12,6 +12,7 @@ from .. import dtypes
 from ..expr.analysis import analyse
 from ..expr.nodes import (
     Const,
+    Deferred,
     Expr,
     Leaf,
     Random,
@@ -57,7 +58,7 @@ class Explanation:
     @property
     def covered(self) -> bool:
         """Whether a law covers every step: then the result has the same bits everywhere."""
-        return all(step.law != laws.NOT_COVERED for step in self.steps)
+        return all(step.law not in (laws.NOT_COVERED, laws.NO_LAW) for step in self.steps)
 
     def __repr__(self) -> str:
         lines = [f"Laws of {self.title}: {_verdict(self.covered)}"]
@@ -125,6 +126,8 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
 def _source(number: int, leaf: Leaf, plan: Plan, stage_of: dict[int, int]) -> Step:
     source = leaf.source
     law, how = laws.SOURCES[type(source)]
+    if isinstance(source, Deferred) and source.name != Deferred.name:
+        law, how = laws.OF_BLOCKS
     if isinstance(source, StageResult):
         made = stage_of[id(source)]
         return Step(number, f"{plan.stages[made].op or 'values'} of stage {made}", law, how)

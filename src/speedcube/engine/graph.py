@@ -9,17 +9,20 @@ from typing import Any
 
 from dask._task_spec import Task, TaskRef
 
+from ..expr.nodes import StageResult
+from ..plan.blocks import Blocked
 from ..plan.passes import Pass
 from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .boxes import Stop
-from .results import Destination
+from .known.rows import run_rows
+from .results import Destination, Destinations
 from .scans.shared import carries, shared_lines
+from .several import from_records, merged
+from .streams.worker import StreamWorker
 from .tasks import (
     Worker,
-    from_records,
     joined,
-    merged,
     run_carried,
     run_joined,
     run_partial,
@@ -51,10 +54,12 @@ def build_graph(
     """
     token = f"speedcube-{next(_serial)}"
     stop = Stop()
-    workers = [Worker(stop, device) for device in devices] or [Worker(stop)]
+    kind = StreamWorker if plan.streams else Worker
+    workers = [kind(stop, device) for device in devices] or [kind(stop, here=True)]
     tasks: dict[Any, Any] = {}
     ready: dict[int, Any] = dict(deferred)
     asked = {id(result) for result in plan.results}
+    destinations = Destinations(plan)
 
     def destination(stage: Stage) -> Destination:
         is_result = id(stage.result) in asked
@@ -62,13 +67,19 @@ def build_graph(
         first = devices[0] if devices else None
         place = first if stays else None
         order = plan.order(stage) if not devices else None
-        return Destination(stage.shape, stage.dtype, place, order)
+        return destinations(stage, place, order)
 
+    chains = {} if devices else {chain.end - 1: chain for chain in plan.blocks}
+    inside = {k for end, chain in chains.items() for k in range(chain.first, end)}
     for k, one in enumerate(plan.passes):
+        if k in inside:
+            continue  # what a core makes of it is gone with its block
         key = f"{token}-{k}"
         out = [destination(stage) for stage in one.stages]
         names = [key]
-        if one.together is None:
+        if k in chains:
+            _row_tasks(tasks, key, chains[k], plan.workers, workers[0], ready, out[0])
+        elif one.together is None:
             _stage_tasks(tasks, key, one.visited, workers, ready, out[0])
         else:
             names = [f"{key}-{n}" for n in range(len(out))]
@@ -100,6 +111,26 @@ def _pass_tasks(
             tasks[name] = Task(name, partial(from_records, stage, k, out[k]), *refs)
         else:
             tasks[name] = Task(name, partial(joined, out[k]), *refs)
+
+
+def _row_tasks(
+    tasks: dict[Any, Any],
+    key: str,
+    chain: Blocked,
+    count: int,
+    worker: Worker,
+    ready: dict[int, Any],
+    out: Destination,
+) -> None:
+    """The tasks of ``count`` workers, who share the blocks of ``chain``."""
+    needs = [source for source, _ in chain.sources if isinstance(source, StageResult)]
+    arrays = [ready[id(need)] for need in needs]
+    refs = []
+    for k in range(count):
+        name = f"{key}-rows-{k}"
+        refs.append(TaskRef(name))
+        tasks[name] = Task(name, partial(run_rows, worker, chain, (k, count), out, needs), *arrays)
+    tasks[key] = Task(key, partial(joined, out), *refs)
 
 
 def _stage_tasks(
@@ -139,8 +170,3 @@ def _stage_tasks(
         tasks[key] = Task(key, partial(merged, stage), *refs)
     else:
         tasks[key] = Task(key, partial(joined, out), *refs)
-
-
-def deferred_values(plan: Plan, get: Any) -> dict[int, Any]:
-    """Every deferred collection of ``plan`` computed by Dask's scheduler ``get``."""
-    return {id(d): d.collection.compute(scheduler=get) for d in plan.deferred}

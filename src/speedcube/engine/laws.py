@@ -5,6 +5,7 @@
     exact-sum law   the exact sum of the elements, rounded once
     view            positions are mapped; no value is touched
     not covered     computed by another library, with its own rounding
+    no law          a routine of BLAS or LAPACK: about n eps, and other bits on other machines
 
 ``tests/engine/test_explain.py`` fails where an operation has no row.
 """
@@ -13,11 +14,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..expr.nodes import Const, Deferred, Position, Random, Source, StageResult, Stored
+from ..expr.nodes import Const, Deferred, Position, Random, Source, StageResult, Stored, Tiled
+from ..expr.routines.table import ROUTINES
+from ..expr.through import operation
+from ..expr.through.operation import BY_KEYS, BY_TREE
+from ..expr.through.table import OPERATIONS as _THROUGH
 from ..ops import ELEMENTARY, SAMPLERS
 
-POSITION, BITS, EXACT = "position law", "bits law", "exact-sum law"
-VIEW, NOT_COVERED = "view", "not covered"
+POSITION, BITS, EXACT = "position law", operation.BITS, operation.EXACT
+VIEW, NOT_COVERED, NO_LAW = "view", "not covered", "no law"
 
 
 def _rows(text: str, names: str) -> dict[str, str]:
@@ -47,10 +52,10 @@ OPERATIONS: Final[dict[str, str]] = {
     "gammaln": f"{_OURS}; 2 in float64, or 2**-53 below 1 in size",
     **dict.fromkeys(SAMPLERS, "stream v1: of correctly rounded operations alone, and of a key"),
     "gather": "exact: read at positions that are computed",
+    "bitcast": "exact: the bits of an element, of which NaN has NumPy's",
     "cast": "rounded once to a float; truncated to an integer, its least value if out of range",
 }
 
-_KEYS: Final = "by integer keys that order like the numbers, NaN first, -0 below +0: in any order"
 # Law and way of each reduction; how a reduction's sums are kept is `BINS`.
 REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     "sum": (EXACT, "the exact sum, rounded once"),
@@ -58,43 +63,25 @@ REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     "dot": (EXACT, "the exact sum of the products, split exactly by fma, rounded once"),
     "var": (EXACT, "from the exact sums of x and of x*x, split exactly by fma, rounded once"),
     "std": (EXACT, "the root of the variance from exact sums, rounded once"),
-    **dict.fromkeys(("min", "max"), (BITS, _KEYS)),
-    **dict.fromkeys(("argmin", "argmax"), (BITS, f"{_KEYS}, then by place")),
+    **dict.fromkeys(("min", "max"), (BITS, BY_KEYS)),
+    **dict.fromkeys(("argmin", "argmax"), (BITS, f"{BY_KEYS}, then by place")),
 }
-_TREE: Final = "neighbours 2k and 2k + 1 first, then their products, by place"
 # And of each scan, which takes its elements in their order.
 SCANS: Final[dict[str, tuple[str, str]]] = {
-    "prod": (BITS, f"{_TREE}; in float64, rounded once"),
+    "prod": (BITS, f"{BY_TREE}; in float64, rounded once"),
     "cumsum": (
         EXACT,
         "exact sums, each rounded once: in doubles or integers with room for every bit, or limbs",
     ),
-    "cumprod": (BITS, f"what is before each 1024th: {_TREE}; then one by one; in float64"),
+    "cumprod": (BITS, f"what is before each 1024th: {BY_TREE}; then one by one; in float64"),
 }
-_BY_VALUE: Final = "by value, NaN last, then by position: whoever compares which"
-# And of what is made of all elements of an array.
+# And of what is made of all elements of an array, which their own table has.
 THROUGH: Final[dict[str, tuple[str, str]]] = {
-    "sort": (BITS, f"{_BY_VALUE}; -0 and 0 are equal, and NaN is NumPy's"),
-    "argsort": (BITS, _BY_VALUE),
-    "order_statistics": (BITS, f"the elements that have these places when sorted: {_BY_VALUE}"),
-    "partition": (BITS, f"before, at and behind these places, then by position: {_BY_VALUE}"),
-    "count": (BITS, "integers are counted: in any order"),
-    "weigh": (EXACT, "the exact sum of the weights of each, rounded once"),
-    "group_sum": (EXACT, "the exact sum of each group, rounded once; integers wrap in 64 bits"),
-    "group_mean": (EXACT, "the exact sum of each group over its count, rounded once"),
-    "group_var": (EXACT, "from the exact sums of x and of x*x of each group, rounded once"),
-    "group_std": (EXACT, "the root of each group's variance from exact sums, rounded once"),
-    **dict.fromkeys(("group_count", "group_numbers"), (BITS, "counted: in any order")),
-    **dict.fromkeys(("group_min", "group_max"), (BITS, _KEYS)),
-    **dict.fromkeys(("group_argmin", "group_argmax"), (BITS, f"{_KEYS}, then by place")),
-    **dict.fromkeys(("group_first", "group_last"), (BITS, "by place: who lies first or last")),
-    "group_prod": (BITS, f"of where(key == group, x, 1): {_TREE}; in float64, rounded once"),
-    "rank": (BITS, f"counted: {_BY_VALUE}"),
-    "mode": (BITS, "counted; of several the least: in any order"),
-    "group_sort": (BITS, f"each group's elements, group after group: {_BY_VALUE}"),
-    "scatter_add": (BITS, "integers that wrap, added at each number: in any order"),
-    "scatter_min": (BITS, f"the least at each number, {_KEYS}"),
-    "scatter_max": (BITS, f"the greatest at each number, {_KEYS}"),
+    **{op: (row.law, row.why) for op, row in _THROUGH.items()},
+    **{
+        name: (NO_LAW, row.warning) if row.library else (BITS, row.how)
+        for name, row in ROUTINES.items()
+    },
 }
 WRAPPING: Final = (BITS, "integers wrap in 64 bits: in any order")
 # How partial sums that cannot round are kept, by `kernel.program.Bins.mode`.
@@ -117,12 +104,20 @@ DISTRIBUTIONS: Final[dict[str, str]] = {
     "bits64": "the block's own bits",
 }
 
+# Of blocks that somebody's function makes, or one of Dask's that is given our arrays.
+OF_BLOCKS: Final = (
+    NOT_COVERED,
+    "what it does with the blocks of x.chunks is its own, with its own order and rounding; what is "
+    "made of it is covered",
+)
+
 # Law and way of each source of an expression.
 SOURCES: Final[dict[type[Source], tuple[str, str]]] = {
     Const: (POSITION, "one value everywhere"),
     Position: (POSITION, "the position itself"),
     Random: (POSITION, "stream v1, of key and position alone"),
     Stored: (BITS, "read as it lies in memory, every bit"),
+    Tiled: (BITS, "read as it lies there, a box at a time, every bit"),
     Deferred: (NOT_COVERED, "computed by Dask, with its own order and rounding, which may follow "
                "its chunks; what is made of it is covered"),
     StageResult: (BITS, "read as that stage left it"),

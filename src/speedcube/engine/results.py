@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import dtypes
-from ..expr.nodes import Deferred, Reduced, StageResult, c_strides
+from ..expr.nodes import Deferred, Reduced, StageResult, Tiled, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS, Program
+from ..plan.plan import Plan
+from ..plan.stages import Stage
 
 Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(eq=False)
+class Interleaved:
+    """Memory for complex numbers, of which two stages write a part each; made when first needed."""
+
+    shape: tuple[int, ...]
+    dtype: str  # of a part
+    device: int | None = None
+    order: tuple[int, ...] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _array: Any = None
+
+    def part(self, number: int) -> Any:
+        """The real parts (0), or the imaginary ones (1): a view."""
+        with self._lock:
+            if self._array is None:
+                self._array = new_array(
+                    self.shape, dtypes.OF_PARTS[self.dtype], self.device, self.order
+                )
+            return self._array.imag if number else self._array.real
+
+
+def combined(re: Any, im: Any) -> Any:
+    """The complex numbers of these parts: the memory that both lie in, or new memory."""
+    if not np.shape(re):
+        return np.dtype(dtypes.OF_PARTS[str(re.dtype)]).type(complex(re, im))
+    if (whole := _shared_memory(re, im)) is not None:
+        return whole
+    module = sys.modules["cupy"] if hasattr(type(re), "__cuda_array_interface__") else np
+    made = module.empty(re.shape, dtypes.OF_PARTS[str(re.dtype)])
+    made.real, made.imag = re, im
+    return made
+
+
+def _shared_memory(re: Any, im: Any) -> Any:
+    """The complex array whose parts these are; None where they lie apart."""
+    whole, other = (getattr(part, "base", None) for part in (re, im))
+    if whole is not other or type(whole) is not np.ndarray:
+        return None
+    same = whole.dtype.kind == "c" and (whole.shape, whole.strides) == (re.shape, re.strides)
+    return whole if same else None
+
+
+def joined(values: Sequence[Any]) -> Any:
+    """A value, or that of complex numbers from those of their parts."""
+    return values[0] if len(values) == 1 else combined(*values)
 
 
 @dataclass(eq=False)
@@ -28,6 +78,7 @@ class Destination:
     dtype: str
     device: int | None = None
     order: tuple[int, ...] | None = None  # of the axes in host memory, where it is not C's
+    both: tuple[Interleaved, int] | None = None  # what it is a part of, and which
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _array: Any = None
 
@@ -45,15 +96,44 @@ class Destination:
         return array
 
     def _make(self) -> Any:
-        if self.device is None:
-            return room(self.shape, self.dtype, self.order)
-        import cupy
-
-        with cupy.cuda.Device(self.device):
-            return cupy.empty(self.shape, self.dtype)
+        if self.both is not None:
+            whole, number = self.both
+            return whole.part(number)
+        return new_array(self.shape, self.dtype, self.device, self.order)
 
 
-def room(shape: tuple[int, ...], dtype: str, order: tuple[int, ...] | None) -> Array:
+@dataclass(frozen=True, eq=False)
+class Destinations:
+    """Where the stages of a plan leave their results: parts of complex numbers side by side."""
+
+    plan: Plan
+    pairs: dict[int, Interleaved] = field(default_factory=dict)  # by their roots
+
+    def __call__(
+        self, stage: Stage, device: int | None, order: tuple[int, ...] | None
+    ) -> Destination:
+        """The destination of ``stage``, on ``device`` or in host memory."""
+        shape, dtype = stage.shape, stage.dtype
+        number, part = self.plan.halves.get(id(stage.result), (None, 0))
+        if number is None or device is not None:
+            return Destination(shape, dtype, device, order)
+        whole = self.pairs.setdefault(number, Interleaved(shape, dtype, device, order))
+        return Destination(shape, dtype, device, order, (whole, part))
+
+
+def new_array(
+    shape: tuple[int, ...], dtype: str, device: int | None, order: tuple[int, ...] | None
+) -> Any:
+    """Memory on the host, or on a device in C order."""
+    if device is None:
+        return room(shape, dtype, order)
+    import cupy
+
+    with cupy.cuda.Device(device):
+        return cupy.empty(shape, dtype)
+
+
+def room(shape: tuple[int, ...], dtype: DTypeLike, order: tuple[int, ...] | None) -> Array:
     """Memory for an array whose axes lie in ``order``, slowest first; None: C order."""
     if order is None:
         return np.empty(shape, dtype)
@@ -72,7 +152,14 @@ def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     return array if hasattr(type(array), "__cuda_array_interface__") else array[()]
 
 
-Needs: TypeAlias = Sequence[StageResult | Deferred]
+def as_complex(reals: Any) -> Any:
+    """Complex numbers whose parts lie side by side along the last axis; a scalar for 0-d."""
+    dtype = dtypes.OF_PARTS[str(reals.dtype)]
+    packed = reals if reals.flags.c_contiguous else reals.copy()
+    return shaped(packed.view(dtype), reals.shape[:-1])
+
+
+Needs: TypeAlias = Sequence[StageResult | Deferred | Tiled]
 
 
 def inputs_of(needs: Needs, arrays: Sequence[Any]) -> dict[int, Array]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,8 +26,10 @@ from ..plan.stages import Part, Stage
 from . import cpu, gpu
 from .boxes import CALL, Stop, boxes
 from .finished.along import Finished
+from .finished.near import Partial, from_partials
 from .prepare import KERNEL_REDUCTION, Prepared, prepared_of, remembered
-from .results import is_exact_sum, merge, merge_pieces, values
+from .results import Destination, is_exact_sum, merge, merge_pieces, values
+from .scans.shared import merged_products, shared_lines
 
 Array: TypeAlias = NDArray[Any]
 # What a part gives of each stage: the records of a reduction, the elements that it stored.
@@ -82,7 +85,7 @@ def run_part(
     for share, number in zip(shares, sinks.of, strict=True):
         places[number] = share
     strides = _strides(part, [place for place in places if place is not None], device)
-    prepared = _prepare(one, part, sinks.kinds, strides)
+    prepared = _prepare(one, part, sinks.kinds, strides, _woven(places, device))
     if device is None:
         outputs = _on_cpu(prepared, inputs, places, stop)
     else:
@@ -102,15 +105,34 @@ def _strides(part: Part, stored: Sequence[Any], device: int | None) -> tuple[int
     return tuple(stride // stored[0].itemsize for stride in stored[0].strides)
 
 
-def _prepare(one: Pass, part: Part, kinds: tuple[_Kind, ...], strides: tuple[int, ...]) -> Prepared:
+def _woven(places: Sequence[Any], device: int | None) -> tuple[int, ...]:
+    """The numbers of the sinks that store beside the next one: parts of complex numbers."""
+    if device is not None:
+        return ()
+    found = []
+    for k, (one, other) in enumerate(pairwise(places)):
+        if one is None or other is None or not one.size or one.strides != other.strides:
+            continue
+        if cpu.address_of(other) - cpu.address_of(one) == one.itemsize == other.itemsize:
+            found.append(k)
+    return tuple(found)
+
+
+def _prepare(
+    one: Pass,
+    part: Part,
+    kinds: tuple[_Kind, ...],
+    strides: tuple[int, ...],
+    woven: tuple[int, ...],
+) -> Prepared:
     def make() -> Prepared:
         assert isinstance(part.root, Map)
         axes, folds = one.visited.axes, any(reduction is not None for _, reduction in kinds)
         space = build(part.root, axes, (), strides, reduction=folds, everywhere=True)
         tiling = tile(space)
-        return prepared_of(space, tiling, lower_several(part.root, space, tiling, kinds))
+        return prepared_of(space, tiling, lower_several(part.root, space, tiling, kinds, woven))
 
-    return remembered(part, ("several", kinds, strides), make)
+    return remembered(part, ("several", kinds, strides, woven), make)
 
 
 def _record(stage: Stage, records: Array) -> Array:
@@ -217,4 +239,26 @@ def from_several(stage: Stage, records: Sequence[Any]) -> Any:
     assert isinstance(stage.source, Reduced)
     if isinstance(records[0], Finished):
         return records[0].results.reshape(stage.shape)
+    if (known := from_partials(stage, records)) is not None:
+        return known
+    records = [one.again() if isinstance(one, Partial) else one for one in records]
     return values(stage.source, merged_records(stage, records)).reshape(stage.shape)
+
+
+def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
+    """Task: the result of stage ``number`` of a pass from what each part gave."""
+    result = from_several(stage, [part[number] for part in parts])
+    on_device = hasattr(type(result), "__cuda_array_interface__")
+    if on_device or out.device is None:
+        return result.get() if out.device is None and on_device else result
+    array = out.take()
+    array.set(result)
+    return array
+
+
+def merged(stage: Stage, *parts: Array | Partial) -> Array:
+    """Task: the results of a reduction from what its parts give."""
+    if stage.op == "prod":
+        records = [one for one in parts if not isinstance(one, Partial)]
+        return merged_products(shared_lines(stage), *records)
+    return from_several(stage, parts)  # type: ignore[no-any-return]

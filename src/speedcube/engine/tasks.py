@@ -16,17 +16,17 @@ from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
 from . import cpu, gpu, gpu_records
 from .boxes import Stop
-from .finished import along
+from .finished import along, near
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
+from .finished.near import Partial
 from .ordering.run import placed, run_through
 from .pieces.moves import moved
 from .pieces.records import merged_regions
 from .pieces.regions import joined as joined_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
-from .results import Destination, Needs, inputs_of, is_exact_sum, merge, values
+from .results import Destination, Needs, inputs_of, values
 from .scans.parts import ScanPart, carried_share
-from .scans.shared import merged_products, shared_lines
 from .several import Outcome, from_several, run_part
 
 Array: TypeAlias = NDArray[Any]
@@ -38,11 +38,13 @@ class Worker:
     """Runs parts on the thread that calls it: on a CPU core, or on GPU ``device``.
 
     ``alone``: what it leaves on the GPU is read by itself, on its stream, before anybody else.
+    ``here``: what its parts give is put together in this process.
     """
 
     stop: Stop
     device: int | None = None
     alone: bool = False
+    here: bool = False
 
     def ordered(self, stage: Stage, part: Part, inputs: Inputs) -> ScanPart:
         """A part whose elements are taken in their order."""
@@ -133,6 +135,8 @@ class Worker:
         many = prepare_many(stage, part, self.device is not None)
         if many and (results := self.finished(stage, part, many, inputs, out)) is not None:
             return results.reshape(shape)  # type: ignore[no-any-return]
+        if (known := self.known(stage, part, inputs)) is not None:
+            return from_several(stage, [known]).reshape(shape)  # type: ignore[no-any-return]
         flat = np.empty(math.prod(shape), stage.dtype)
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
@@ -170,7 +174,7 @@ class Worker:
         """A part of several stages: stored in ``shares``, or the records it gives."""
         if one.is_along:
             return self.along(one, part, shares, inputs)
-        if self.alone and (found := along.numbers(one, part, inputs, self.device, self.stop)):
+        if self.here and (found := along.numbers(self, one, part, inputs)):
             return found
         for region in (regions := regions_of(one.visited, part)):
             here = [share[region.kept] for share in shares]  # of pieces there are no reductions
@@ -178,6 +182,12 @@ class Worker:
         if regions:
             return (None,) * len(shares)
         return run_part(one, part, shares, inputs, self.device, self.stop)
+
+    def known(self, stage: Stage, part: Part, inputs: Inputs) -> Partial | None:
+        """What the part knows of a spread of a long array, which records take long for."""
+        if self.device is not None or not self.here or regions_of(stage, part):
+            return None
+        return near.number_of(stage, part, inputs, self.stop, self.partial)
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
@@ -240,9 +250,12 @@ def run_joined(
     return out.take() if stage.join == "one" else None
 
 
-def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Array:
+def run_partial(
+    worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any
+) -> Array | Partial:
     """Task: a part of a reduction that others share."""
-    return worker.partial(stage, part, inputs_of(needs, arrays))
+    inputs = inputs_of(needs, arrays)
+    return worker.known(stage, part, inputs) or worker.partial(stage, part, inputs)
 
 
 def run_carried(
@@ -274,27 +287,6 @@ def run_pass(
     return worker.several(one, part, shares, inputs_of(needs, arrays))
 
 
-def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:
-    """Task: the result of stage ``number`` of a pass from what each part gave."""
-    result = from_several(stage, [part[number] for part in parts])
-    on_device = hasattr(type(result), "__cuda_array_interface__")
-    if on_device or out.device is None:
-        return result.get() if out.device is None and on_device else result
-    array = out.take()
-    array.set(result)
-    return array
-
-
 def joined(out: Destination, *parts: Any) -> Any:
     """Task: the destination, once every part has been written."""
     return out.take()
-
-
-def merged(stage: Stage, *records: Array) -> Array:
-    """Task: the results of a reduction from the records of its parts."""
-    source = stage.source
-    if stage.op == "prod":
-        return merged_products(shared_lines(stage), *records)
-    assert isinstance(source, Reduced)
-    whole = merge(source.op, is_exact_sum(source), records)
-    return values(source, whole).reshape(stage.shape)

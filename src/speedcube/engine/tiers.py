@@ -13,7 +13,8 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from ..kernel.cache import kernel_cache
-from ..kernel.llvm.compile import NativeKernel, Style, build, is_stored, load, styles
+from ..kernel.llvm.compile import NativeKernel, build, is_stored, load, styles
+from ..kernel.llvm.text import Style
 from ..kernel.program import Program
 
 # A full kernel takes 80 ms more to compile and saves about a nanosecond an element.

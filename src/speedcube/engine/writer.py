@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..expr.nodes import STAGED, Deferred, Expr, Leaf, Map, Piecewise, StageResult, whole
+from ..expr.nodes import STAGED, Deferred, Expr, Leaf, Map, Piecewise, StageResult, Tiled, whole
 from ..expr.push import in_place
 from ..expr.views import rebuild
 from ..plan.stages import make_stage
@@ -40,7 +40,7 @@ class Writer:
                     "reshape across strides, a concatenation, or take() of what was computed): "
                     ".persist() that array"
                 )
-            if not isinstance(source, (*STAGED, Deferred)):
+            if not isinstance(source, (*STAGED, Deferred, Tiled)):
                 return node
             if id(source) not in results:
                 result = StageResult(source.shape, source.dtype)

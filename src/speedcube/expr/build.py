@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -15,7 +15,6 @@ from ..errors import (
     AxisError,
     AxisTypeError,
     DTypeError,
-    ParameterError,
     ParameterTypeError,
     RangeError,
     ShapeError,
@@ -45,26 +44,42 @@ _OF_DOUBLES = frozenset(("divide", "erf", "erfc", "gammaln", "sigmoid"))
 
 _EXACT: Final = 2**53  # up to it integers are doubles
 
+_COMPLEX: Final = (complex, np.complexfloating)
 
-def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
+# What makes pairs of complex operands: "elementwise" and "cast". `pairs.apply` puts them in, which
+# is made of the operations here.
+of_pairs: Final[dict[str, Callable[..., Expr]]] = {}
+
+
+def elementwise(op: str, args: Sequence[Any]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
     if len(args) == 2:  # as nearly always
         a, b = args
-        if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:  # type: ignore[union-attr]
-            return Map(op, (a, b), a.shape, _dtypes(op, (a.dtype, b.dtype))[1])  # type: ignore
+        if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:
+            common, dtype = _dtypes(op, (a.dtype, b.dtype))
+            if common in dtypes.COMPLEX:
+                return of_pairs["elementwise"](op, args, common)
+            return Map(op, (a, b), a.shape, dtype)
         if type(a) in _EXPRS and (type(b) is float or (type(b) is int and abs(b) < _EXACT)):
-            common, dtype = _dtypes(op, (a.dtype, type(b)))  # type: ignore[union-attr]
+            common, dtype = _dtypes(op, (a.dtype, type(b)))
             if common == "float64":
-                shape = a.shape  # type: ignore[union-attr]
+                shape = a.shape
                 number = Leaf(Const(b, common), shape, 0, (0,) * len(shape))
-                return Map(op, (a, number), shape, dtype)  # type: ignore
+                return Map(op, (a, number), shape, dtype)
     elif len(args) == 1 and type(args[0]) in _EXPRS:
-        one: Expr = args[0]  # type: ignore[assignment]
-        return Map(op, (one,), one.shape, _dtypes(op, (one.dtype,))[1])
+        one: Expr = args[0]
+        common, dtype = _dtypes(op, (one.dtype,))
+        if common in dtypes.COMPLEX:
+            return of_pairs["elementwise"](op, args, common)
+        return Map(op, (one,), one.shape, dtype)
     select = op == "where"
     typed = args[1:] if select else args
     kinds = tuple([a.dtype if isinstance(a, (Leaf, Map)) else type(a) for a in typed])
     common, dtype = _dtypes(op, kinds)
+    if common in dtypes.COMPLEX:
+        return of_pairs["elementwise"](op, args, common)
+    if select and isinstance(args[0], (Leaf, Map)):
+        args = [cast(args[0], "bool"), *args[1:]] if args[0].dtype in dtypes.COMPLEX else args
     exprs = [arg for arg in args if isinstance(arg, (Leaf, Map))]
     shapes = [arg.shape for arg in exprs]
     same = shapes and shapes.count(shapes[0]) == len(shapes)
@@ -90,7 +105,8 @@ def elementwise(op: str, args: Sequence[Expr | Scalar]) -> Expr:
 def _dtypes(op: str, kinds: tuple[str | type[Scalar], ...]) -> tuple[str, str]:
     """The dtype that ``op`` computes in, which its Python scalars take, and that of its results.
 
-    They follow from the dtypes of expressions and the types of scalars alone.
+    They follow from the dtypes of expressions and the types of scalars alone. Of complex operands
+    the first is always complex.
     """
     rule = OPS[op].rule
     common = _common(op, rule, kinds)
@@ -98,9 +114,15 @@ def _dtypes(op: str, kinds: tuple[str | type[Scalar], ...]) -> tuple[str, str]:
 
 
 def _common(op: str, rule: str, kinds: tuple[str | type[Scalar], ...]) -> str:
-    if rule == "logical":
+    is_complex = any(
+        kind in dtypes.COMPLEX if isinstance(kind, str) else issubclass(kind, _COMPLEX)
+        for kind in kinds
+    )
+    if rule == "logical" and not is_complex:
         return "bool"
     common = dtypes.promote(*(kind if isinstance(kind, str) else kind(0) for kind in kinds))
+    if is_complex:
+        return common
     if common == "bool" and op in _INT8_OF_BOOL:
         common = "int8"
     if rule == "float" and not dtypes.is_float(common):
@@ -191,44 +213,16 @@ _shared = lru_cache(maxsize=1024)(_one)
 
 def cast(root: Expr, dtype: str) -> Expr:
     """``root`` converted to ``dtype``."""
-    return root if root.dtype == dtype else Map("cast", (root,), root.shape, dtype)
+    if root.dtype == dtype:
+        return root
+    if root.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        return of_pairs["cast"](root, dtype)
+    return Map("cast", (root,), root.shape, dtype)
 
 
-def power(base: Expr, scalar: Scalar | np.generic) -> Expr:
-    """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
-
-    A NumPy scalar has a dtype that counts; Python's numbers take that of ``base``.
-    """
-    if isinstance(scalar, np.generic):
-        base = cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
-    exponent: Scalar = scalar.item() if isinstance(scalar, np.generic) else scalar
-    if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
-        base = cast(base, "float64")
-    if isinstance(exponent, float) and exponent == 0.5:
-        return elementwise("sqrt", [base])
-    if exponent < 0 and not dtypes.is_float(base.dtype):
-        raise ParameterError("integers to negative integer powers are not allowed")
-    if not abs(exponent) <= 64 or exponent != int(exponent):
-        return elementwise("power", [base, exponent])
-    if base.dtype == "bool":  # NumPy's square of bool is int8
-        base = cast(base, "int8" if exponent == 2 or isinstance(exponent, bool) else "int64")
-    # float16 is carried through all multiplications in float32, and rounded once.
-    return cast(_multiplied(cast(base, dtypes.carrier(base.dtype)), int(exponent)), base.dtype)
-
-
-def _multiplied(base: Expr, whole: int) -> Expr:
-    """``base ** whole`` by repeated squaring."""
-    result: Expr | None = None
-    square, bits = base, abs(whole)
-    while bits:
-        if bits & 1:
-            result = square if result is None else elementwise("multiply", [result, square])
-        bits >>= 1
-        if bits:
-            square = elementwise("square", [square])
-    if result is None:
-        return const(1, base.dtype, base.shape)
-    return result if whole > 0 else elementwise("divide", [1.0, result])
+def bitcast(root: Expr, dtype: str) -> Expr:
+    """The bits of ``root`` as ``dtype``, which is as wide."""
+    return root if root.dtype == dtype else Map("bitcast", (root,), root.shape, dtype)
 
 
 def check_axis(axis: Any, ndim: int) -> int:
@@ -254,6 +248,8 @@ def normalise_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """``axis`` (None: all) as sorted axes; `AxisError` for one out of range or given twice."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:  # as nearly always
+        return (axis % ndim,)
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(sorted(check_axis(a, ndim) for a in listed))
     if len(set(axes)) < len(axes):

@@ -8,6 +8,7 @@ from ..ops import SAMPLERS
 from . import views
 from .build import elementwise
 from .nodes import Const, Expr, Leaf, Map, Position, Shape, Source, const, countable, memory
+from .pairs.node import is_pair, of_parts
 from .push import in_place
 from .views import Affine, Axis
 
@@ -67,6 +68,8 @@ def _read(
     rest: Callable[[tuple[int, ...]], tuple[int, ...]],
 ) -> Expr:
     """``root`` at ``indices`` along their axes; ``rest`` are the strides along those that stay."""
+    if is_pair(root):
+        return of_parts(lambda part: _read(part, shape, indices, rest), root)
 
     def leaf(node: Leaf) -> Expr:
         still = rest(node.strides)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .nodes import STAGED, Leaf, Map, Node, Piecewise
 
 
 def below(*roots: Node) -> list[Node]:
     """``roots`` and every node that they need, those that sources need too; each after its own."""
+    nodes = below_up_to(roots, None)
+    assert nodes is not None
+    return nodes
+
+
+def below_up_to(roots: Sequence[Node], most: int | None) -> list[Node] | None:
+    """The same; None where they are more than ``most``."""
     done: dict[int, Node] = {}
     stack: list[Node | None] = [*reversed(roots)]
     while stack:
@@ -22,6 +29,8 @@ def below(*roots: Node) -> list[Node]:
             stack += (node, None, *needs[::-1])
             continue
         done[id(node)] = node
+        if most is not None and len(done) > most:
+            return None
     return list(done.values())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,15 @@ from .nodes import (
     Source,
     Stored,
     Through,
+    Tiled,
 )
 from .reductions import factors
-from .through import grouping, ordering, ranks
+from .routines.row import call_of, made, seen
+from .routines.table import ROUTINES
+from .through.table import OPERATIONS
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
-
-
-_THROUGH: Final = {**ordering.MEANING, **grouping.MEANING, **ranks.MEANING}
 
 
 def positions(leaf: Leaf) -> NDArray[np.int64]:
@@ -70,12 +70,19 @@ def interpret(root: Expr, draw: Draw) -> Array:
         elif isinstance(node, Piecewise):
             done[id(node)] = _piecewise(node, done)
         elif isinstance(node, Through):
-            done[id(node)] = ordering.made(
-                node, _THROUGH[node.op], [done[id(arg)] for arg in node.args]
-            )
+            done[id(node)] = _through(node, [done[id(arg)] for arg in node.args])
         else:
             done[id(node)] = scans.scanned(node, done[id(node.arg)])
     return done[id(root)]
+
+
+def _through(node: Through, args: list[Array]) -> Array:
+    if node.op not in ROUTINES:
+        return OPERATIONS[node.op].made(node, args)
+    strided = np.lib.stride_tricks.as_strided
+    views = call_of(node).views
+    parts = [seen(np.ascontiguousarray(a), v, strided) for a, v in zip(args, views, strict=True)]
+    return np.asarray(made(np, ROUTINES[node.op], node, parts))
 
 
 def _piecewise(node: Piecewise, done: dict[int, Array]) -> Array:
@@ -105,6 +112,10 @@ def _map(node: Map, done: dict[int, Array], draw: Draw) -> Array:
     with np.errstate(all="ignore"):
         if node.op == "cast":
             return np.asarray(args[0].astype(node.dtype))
+        if node.op == "bitcast":
+            made = isinstance(node.args[0], Map)  # whose NaN processors choose
+            bits = scans.one_nan(args[0]) if made else args[0]
+            return np.ascontiguousarray(bits).view(node.dtype).reshape(node.shape)
         held = [arg.astype(dtypes.carrier(arg.dtype.name), copy=False) for arg in args]
         return np.asarray(OPS[node.op].numpy(*held)).astype(node.dtype, copy=False)
 
@@ -140,6 +151,8 @@ def _read(source: Source, at: Array, done: dict[int, Array], draw: Draw) -> Arra
         return draw(source, at)
     if isinstance(source, Deferred):
         return np.asarray(source.collection.compute()).reshape(-1)[at]
+    if isinstance(source, Tiled):
+        return source.everything().reshape(-1)[at]
     return done[id(source)].reshape(-1)[at]
 
 

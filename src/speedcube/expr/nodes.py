@@ -1,12 +1,14 @@
-"""The expression: two kinds of node over ten kinds of source, and one more in plans.
+"""The expression: two kinds of node over eleven kinds of source, and one more in plans.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
+                                                        ("complex" of two: see `pairs.node`)
     Source ::= Const(value, dtype)                      the same value at every position
              | Position()                               the position itself, int64
              | Random(distribution, key, parameters)    a pure function of (key, position)
              | Stored(buffer)                           an array in memory, flat
              | Deferred(collection)                     an array another library will hand over
+             | Tiled(tiles)                             an array that is read a box at a time
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
              | Scanned(op, arg, lines, dtype)           running sums or products, the same
              | Through(op, arg, shape, dtype, options)  sorted, selected or counted, the same
@@ -32,13 +34,14 @@ from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 from .. import dtypes
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from .sources.read import Const as Const
 from .sources.read import Deferred as Deferred
 from .sources.read import Position as Position
 from .sources.read import Random as Random
 from .sources.read import Shape as Shape
 from .sources.read import Stored as Stored
+from .sources.tiled import Tiled as Tiled
 from .through.node import Through as Through
 
 
@@ -181,7 +184,7 @@ class Map:
 Expr: TypeAlias = Leaf | Map
 Node: TypeAlias = Expr | Staged | Piecewise
 # What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
-Read: TypeAlias = Const | Position | Random | Stored | Deferred | StageResult
+Read: TypeAlias = Const | Position | Random | Stored | Deferred | Tiled | StageResult
 Source: TypeAlias = Read | Staged | Piecewise | Expr
 
 
@@ -200,6 +203,8 @@ def countable(shape: Shape) -> Shape:
 
 def whole(source: Source, shape: Shape) -> Leaf:
     """``source`` with positions counted in C order over ``shape``."""
+    if source.dtype in dtypes.COMPLEX:
+        raise DTypeError(f"this takes real numbers, not {source.dtype}: give it .real and .imag")
     return Leaf(source, countable(shape), 0, c_strides(shape))
 
 

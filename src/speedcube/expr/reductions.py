@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from .. import dtypes
-from ..errors import AxisTypeError, ParameterError, ParameterTypeError, ShapeError
+from ..errors import AxisTypeError, DTypeError, ParameterError, ParameterTypeError, ShapeError
 from . import views
 from .build import cast, check_axis, normalise_axes
 from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
+
+# Reductions and running sums of complex arrays, by the names of the operations. `pairs.reductions`
+# puts them in, which is made of those here.
+of_pairs: Final[dict[str, Callable[..., Expr]]] = {}
 
 _OF_NOTHING: Final = {"any": False, "all": True}
 _EXTREME: Final = {"any": "max", "all": "min"}
 _OF_SOMETHING: Final = ("min", "max", "argmin", "argmax")
 
 
-def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Leaf:
+def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Expr:
     """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
+    if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        rule = _of_pairs(op)
+        return rule(cast(arg, dtypes.promote(arg.dtype, "complex64")), axis, keepdims, dtype, ddof)
     of_nothing = _OF_NOTHING.get(op)
     op = _EXTREME.get(op, op)
     if op.startswith("arg") and isinstance(axis, (tuple, list)):
@@ -43,6 +51,14 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     return Leaf(source, source.shape, 0, c_strides(source.shape))
 
 
+def _of_pairs(op: str) -> Callable[..., Expr]:
+    if op not in of_pairs:
+        raise DTypeError(
+            f"{op} takes real numbers, not complex ones: give it .real, .imag or abs(x)"
+        )
+    return of_pairs[op]
+
+
 def checked_ddof(ddof: float) -> float:
     """``ddof``, or `ParameterError`."""
     number = isinstance(ddof, (int, float, np.number)) and not isinstance(ddof, bool)
@@ -52,7 +68,7 @@ def checked_ddof(ddof: float) -> float:
     return float(ddof)
 
 
-def dot(product: Expr, axis: Any) -> Leaf:
+def dot(product: Expr, axis: Any) -> Expr:
     """The sum over ``axis`` of a product as `elementwise` made it; of floats with no rounding."""
     if not dtypes.is_float(product.dtype):
         return reduction("sum", product, axis, False, product.dtype)
@@ -72,6 +88,8 @@ def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
 
     The reduced axes go last, so that their C order is the order of the product.
     """
+    if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        return _of_pairs("prod")(arg, axis, keepdims, dtype)
     axes = normalise_axes(axis, len(arg.shape))
     kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
@@ -87,6 +105,8 @@ def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
 
 def running(op: str, arg: Expr, axis: Any, dtype: str, initial: bool = False) -> Expr:
     """Running sums or products (``op``) along ``axis`` (None: of all elements, in C order)."""
+    if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        return _of_pairs(op)(arg, axis, dtype, initial)
     if not arg.shape:
         arg = views.index(arg, None)
     ndim = len(arg.shape)

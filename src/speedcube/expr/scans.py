@@ -25,7 +25,7 @@ def product(line: Array) -> Any:
             if len(line) % 2:
                 line = np.append(line, line.dtype.type(1))
             line = line[::2] * line[1::2]
-    return _one_nan(line[0])[()] if len(line) else line.dtype.type(1)
+    return one_nan(line[0])[()] if len(line) else line.dtype.type(1)
 
 
 def running_products(line: Array) -> Array:
@@ -87,10 +87,10 @@ def scanned(source: Scanned, arg: Array) -> Array:
             each = running_products(lines[at])
         with np.errstate(all="ignore"):
             results[at][int(source.initial) :] = each
-    return np.asarray(_one_nan(filled))
+    return np.asarray(one_nan(filled))
 
 
-def _one_nan(values: Any) -> Any:
+def one_nan(values: Any) -> Any:
     """``values`` with NumPy's NaN, whose sign processors choose."""
     if values.dtype.kind != "f":
         return values

@@ -19,6 +19,7 @@ from .nodes import (
     StageResult,
     Stored,
     Through,
+    Tiled,
     leaves,
 )
 from .push import in_place
@@ -59,6 +60,8 @@ def show(root: Expr, depth: int = 8) -> str:
     args = [show(arg, depth - 1) for arg in root.args]
     if root.op == "cast":
         return f"{args[0]}.astype({root.dtype})"
+    if root.op == "bitcast":
+        return f"{args[0]}.view({root.dtype})"
     if root.op in INFIX:
         return f"({args[0]} {INFIX[root.op]} {args[1]})"
     return f"{root.op}({', '.join(args)})"
@@ -90,8 +93,8 @@ def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str]
         axis = "" if source.lines == len(source.arg.shape) else f"axis={source.axis}"
         return f"{inner}.{source.op}({axis})"
     if isinstance(source, Through):
-        inner = show(source.arg, depth - 1) if depth else "..."
-        return f"{source.op}({inner})"
+        texts = [show(arg, depth - 1) for arg in source.args] if depth else ["..."]
+        return f"{source.op}({', '.join(texts)})"
     if isinstance(source, Piecewise):
         name, args, options = source.call
         texts = [show(arg, depth - 1) for arg in args[:_PIECES]] if depth else ["..."]
@@ -100,7 +103,11 @@ def source_text(source: Source, depth: int = 8, show: Callable[[Expr, int], str]
     if isinstance(source, Random):
         values = ", ".join(f"{p:g}" for p in source.parameters)
         return f"{source.distribution}({values})"
-    names = {Position: "position", Stored: "stored", Deferred: "dask", StageResult: "kept"}
+    if isinstance(source, Deferred):
+        return source.name
+    if isinstance(source, Tiled):
+        return source.tiles.label
+    names = {Position: "position", Stored: "stored", StageResult: "kept"}
     return names[type(source)]
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..errors import AxisError, ShapeError
-from .nodes import Expr, Leaf, Map, Shape, const, countable, walk, whole
+from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
+from .pairs.node import filled, is_pair, of_parts
 
 Index: TypeAlias = int | slice | EllipsisType | None
 
@@ -43,6 +45,8 @@ def apply(root: Expr, change: Affine) -> Expr:
     """``root`` seen through ``change``."""
     if change == _identity(root.shape):
         return root
+    if is_pair(root):
+        return of_parts(lambda part: apply(part, change), root)
     return through(root if isinstance(root, Leaf) else whole(root, root.shape), change)
 
 
@@ -76,6 +80,8 @@ def rebuild(root: Expr, shape: Shape, leaf: Callable[[Leaf], Expr]) -> Expr:
 def index(root: Expr, item: Any) -> Expr:
     """Basic indexing: integers, slices of any step, ``None`` and ``...``."""
     items = item if type(item) is tuple else (item,)
+    if is_pair(root):
+        return of_parts(lambda part: index(part, item), root)
     if len(items) > len(root.shape) or not all([type(entry) is slice for entry in items]):
         return apply(root, indexed(root.shape, item))
     return _sliced(root, items)
@@ -172,7 +178,7 @@ def diagonal(root: Expr, offset: int, first: int, second: int) -> Expr:
     others = [k for k in range(len(root.shape)) if k not in (first, second)]
     shape = (*(root.shape[k] for k in others), length)
     if not length:
-        return const(0, root.dtype, shape)
+        return filled(0, root.dtype, shape)
     places = {axis: Axis(k, 0, 1) for k, axis in enumerate(others)}
     last = len(others)
     places |= {first: Axis(last, start[0], 1), second: Axis(last, start[1], 1)}
@@ -186,13 +192,17 @@ def broadcast_to(root: Expr, shape: Shape) -> Expr:
     lead = len(shape) - len(root.shape)
     if lead < 0 or any(n not in (1, shape[lead + k]) for k, n in enumerate(root.shape)):
         raise ShapeError(f"cannot broadcast shape {root.shape} to {shape}")
-    axes = (
-        Axis(None, 0, 0) if n == 1 and shape[lead + k] != 1 else Axis(lead + k, 0, 1)
-        for k, n in enumerate(root.shape)
-    )
-    return apply(root, Affine(shape, tuple(axes)))
+    if is_pair(root):
+        return of_parts(lambda part: broadcast_to(part, shape), root)
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    strides = [
+        0 if n == 1 and shape[lead + k] != 1 else stride
+        for k, (n, stride) in enumerate(zip(leaf.shape, leaf.strides, strict=True))
+    ]
+    return Leaf(leaf.source, shape, leaf.offset, (*(0,) * lead, *strides))
 
 
+@lru_cache(maxsize=1024)
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The common shape of ``shapes`` by NumPy's rules."""
     ndim = max(map(len, shapes), default=0)
@@ -212,6 +222,8 @@ def reshape(root: Expr, shape: Shape) -> Expr:
     """``root``, its elements in C order, in ``shape``: a view, or a new source of its elements."""
     if shape == root.shape:
         return root
+    if is_pair(root):
+        return of_parts(lambda part: reshape(part, shape), root)
     strides = reshaped(root, shape) if isinstance(root, Leaf) else None
     if strides is None:
         return whole(root, shape)

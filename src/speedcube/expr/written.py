@@ -52,6 +52,8 @@ class _Writer:
         args = [self.text(arg, depth - 1) for arg in node.args]
         if node.op == "cast":
             return f"{args[0]}.astype({node.dtype})"
+        if node.op == "bitcast":
+            return f"{args[0]}.view({node.dtype})"
         if node.op in INFIX:
             return f"({args[0]} {INFIX[node.op]} {args[1]})"
         return f"{node.op}({', '.join(args)})"

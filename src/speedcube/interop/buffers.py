@@ -14,6 +14,8 @@ _NUMBERS: Final = "?bhilqBHILQefd"  # of NumPy's characters, those of numbers
 
 def readable(value: Any) -> Any:
     """``value`` as a NumPy or CuPy array of native, aligned elements."""
+    if type(value) is list:
+        value = _of_numbers(value)
     if _as_it_lies(value):
         return value
     if is_cupy(value):
@@ -24,16 +26,21 @@ def readable(value: Any) -> Any:
         return _from_dlpack(value)
     if isinstance(value, np.ma.MaskedArray):
         raise DTypeError("masked arrays are not supported; fill the gaps first: value.filled(...)")
-    try:
-        array = np.asarray(value)
-    except ValueError as err:
-        raise ShapeError(f"this is no array: {err}") from err
+    array = _of_numbers(value)
     whole_steps = all(s % array.itemsize == 0 for s in array.strides) if array.itemsize else True
     if array.dtype.hasobject or not array.dtype.isnative or not array.flags.aligned:
         if array.dtype.hasobject:
             raise DTypeError("object arrays are not supported; convert to a number dtype first")
         return np.array(array, array.dtype.newbyteorder("="))
     return array if whole_steps else array.copy()
+
+
+def _of_numbers(value: Any) -> Any:
+    """What NumPy makes of ``value``."""
+    try:
+        return np.asarray(value)
+    except ValueError as err:
+        raise ShapeError(f"this is no array: {err}") from err
 
 
 def is_cupy(value: Any) -> bool:

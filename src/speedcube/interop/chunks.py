@@ -252,6 +252,23 @@ def _joined(*grids: Chunks) -> Chunks:
     return tuple(joined_axes)
 
 
+def concatenated(grids: Sequence[Grid], axis: int) -> Grid:
+    """The grid of arrays one after the other along ``axis``."""
+    return _derived(_concatenated, grids, axis)
+
+
+def _concatenated(*given: Any) -> Chunks:
+    from dask.array.core import common_blockdim
+
+    *grids, axis = given
+    ndim = len(grids[0])
+    rest = [
+        tuple(common_blockdim({chunks[k] for chunks in grids})) for k in range(ndim) if k != axis
+    ]
+    rest.insert(axis, tuple(size for chunks in grids for size in chunks[axis]))
+    return tuple(rest)
+
+
 def reduced(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
     """The grid of a reduction along ``axes``."""
     return _derived(_reduced, [grid], axes, keepdims)

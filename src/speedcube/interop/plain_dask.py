@@ -21,7 +21,9 @@ import dask.local
 from ..engine import rungs
 from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
+from ..engine.routines.strictness import is_strict
 from ..engine.rungs import Rung
+from ..errors import ParameterError
 from . import cupy_backend
 from .dask_settings import Changed, Plain, setting
 
@@ -31,13 +33,16 @@ Settings: TypeAlias = dict[str, Any]  # by section
 class Block(ContextDecorator):
     """What `on` gives: a ``with`` block or a decorator, as often as wanted, nested too."""
 
-    def __init__(self, where: Any) -> None:
-        self._where = where
-        self._entered: dict[int, list[Entered]] = {}  # by thread
+    def __init__(self, where: Any, strict: bool | None = None) -> None:
+        self._where, self._strict = where, strict
+        self._entered: dict[int, list[Entered | Strictness]] = {}  # by thread
 
     def __enter__(self) -> None:
         where = self._where
-        if type(where) is str and where == "core":  # as small computations do each time
+        entered: Entered | Strictness
+        if self._strict is not None:
+            entered = Strictness(self._strict, None if where is None else Block(where))
+        elif type(where) is str and where == "core":  # as small computations do each time
             entered = Entered(where, _core())
         elif rungs.is_name(where):
             entered = _entered_rung(where)
@@ -53,10 +58,11 @@ class Block(ContextDecorator):
         self._entered[get_ident()].pop().leave(*error)
 
     def __repr__(self) -> str:
-        return f"speedcube.on({self._where!r})"
+        strict = "" if self._strict is None else f", strict={self._strict}"
+        return f"speedcube.on({self._where!r}{strict})"
 
 
-def on(where: Any) -> Block:
+def on(where: Any = None, *, strict: bool | None = None) -> Block:
     """Run speedcube's arrays, and plain Dask code, on ``where`` inside the block.
 
     ========================== ============================================= =========
@@ -82,17 +88,17 @@ def on(where: Any) -> Block:
     want different ones have to take turns. All of it is restored at the end of the block, also
     after an exception; what was changed inside (``dask.config.set``) goes with it.
 
-    What is returned can be kept and used for many blocks, nested too, and as a decorator.
-
     Parameters
     ----------
-    where : str, Client, cluster or address
-        As in the table.
+    where : str, Client, cluster or address, optional
+        As in the table; where it is left out the rung stays, and `strict` is to be given.
+    strict : bool, optional
+        Whether what no law covers (BLAS, LAPACK, a Dask array) is refused: `LawError`.
 
     Returns
     -------
     Block
-        For ``with``, or as a decorator.
+        For ``with``, or as a decorator; for as many blocks as wanted, nested too.
 
     Raises
     ------
@@ -107,7 +113,26 @@ def on(where: Any) -> Block:
     ...     float(sc.ones(10).sum())
     10.0
     """
-    return Block(where)
+    if where is None and strict is None:
+        raise ParameterError("on takes a rung, on('cores'), or strict=True, or both")
+    return Block(where, strict)
+
+
+class Strictness:
+    """What a block has changed that says whether the laws are asked for; and its rung's block."""
+
+    __slots__ = ("_block", "_token")
+
+    def __init__(self, wanted: bool, block: Block | None) -> None:
+        if block is not None:
+            block.__enter__()
+        self._block, self._token = block, is_strict.set(bool(wanted))
+
+    def leave(self, *error: Any) -> None:
+        """Put everything back."""
+        is_strict.reset(self._token)
+        if self._block is not None:
+            self._block.__exit__(*error)
 
 
 class Entered:

@@ -54,19 +54,21 @@ def content_key(*parts: object) -> bytes:
 # compares them with what the printers import. What makes the program (rules, functions, samplers)
 # is left out: the program is part of each key.
 _COMMON: Final = (
-    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/space "
-    "../expr/through/node ../philox builder folds ir legal program "
+    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/sources/tiled "
+    "../expr/space ../expr/through/node ../philox builder folds ir legal program "
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
     "llvm/folded/columns llvm/folded/nest llvm/folded/rows llvm/folds llvm/function "
-    "llvm/grouping/near llvm/grouping/places llvm/grouping/program llvm/hooks llvm/loops "
+    "llvm/grouping/deal llvm/grouping/near llvm/grouping/places llvm/grouping/products "
+    "llvm/grouping/program llvm/hooks llvm/loops "
     "llvm/many/adding "
     "llvm/many/blocks llvm/many/columns llvm/many/doubles "
     "llvm/many/finish llvm/many/nest llvm/many/quick llvm/many/rows llvm/many/short "
     "llvm/many/sums llvm/memory llvm/nests/columns llvm/nests/rows llvm/nests/together "
-    "llvm/ordering/part llvm/ordering/radix llvm/ordering/sieve llvm/ordering/tally "
+    "llvm/ordering/even llvm/ordering/part llvm/ordering/radix llvm/ordering/sieve "
+    "llvm/ordering/tally "
     "llvm/ordering/weigh llvm/random llvm/scratch llvm/simd llvm/sinks llvm/text orders "
     "llvm/scans/emit llvm/scans/frame "
     "llvm/scans/layout llvm/scans/limb_sums llvm/scans/products llvm/scans/split_sums "
@@ -74,8 +76,11 @@ _PRINTERS: Final = {
     "llvm/scans/columns/products llvm/scans/columns/sums",
     "cuda": f"{_COMMON} cuda/compile cuda/emit cuda/exact_sum cuda/folds cuda/hooks cuda/loops "
     "cuda/many/batches cuda/many/finish cuda/many/folds cuda/many/near cuda/many/nest "
-    "cuda/many/state cuda/many/teams cuda/ordering/distinct cuda/ordering/keys cuda/ordering/sieve "
-    "cuda/ordering/tally cuda/ordering/weigh cuda/scans/columns cuda/scans/emit cuda/scans/fixed "
+    "cuda/many/state cuda/many/teams cuda/ordering/distinct "
+    "cuda/ordering/foremost cuda/ordering/keys cuda/ordering/lines cuda/ordering/rounding "
+    "cuda/ordering/sieve exact/integers "
+    "cuda/ordering/tally cuda/ordering/weigh cuda/ordering/words "
+    "cuda/scans/columns cuda/scans/emit cuda/scans/fixed "
     "cuda/scans/layout cuda/scans/lines cuda/scans/products cuda/scans/range cuda/scans/trees "
     "cuda/prelude cuda/segments cuda/sinks cuda/text cuda/wide",
 }

@@ -9,6 +9,7 @@ the way; elements outside `2**-450 .. 2**450` are done with exact fractions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -37,6 +38,10 @@ def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _fma64(a: Array, b: Array, c: Array) -> Array:
+    if not (np.ndim(a) or np.ndim(b) or np.ndim(c)):  # one number: Python's integers are quicker
+        x, y, z = float(a), float(b), float(c)
+        if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):
+            return np.asarray(_fma_exact(x, y, z))
     with np.errstate(all="ignore"):
         p, e = _two_product(a, b)
         s, t = _two_sum(p, c)

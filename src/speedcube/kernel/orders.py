@@ -1,4 +1,4 @@
-"""Programs of fixed text that bring elements in memory into an order."""
+"""Programs of fixed text that order elements in memory, or count them by their order."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ class Deal:
 
     dtype: str
     bounds: int
+
+
+@dataclass(frozen=True)
+class EvenTally:
+    """A kernel that counts doubles by bins of one width."""

@@ -40,7 +40,8 @@ class LeafCode:
 
     ``mode`` along the lane loop: ``segment`` (random, stride `2**lg`: whole segments),
     ``single`` (random, any stride: a block for each element), ``splat`` (stride 0),
-    ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table).
+    ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table). ``every_other``: a
+    strided one whose stride is 2, as of the parts of complex numbers.
     """
 
     kind: str  # random | position | stored
@@ -49,6 +50,7 @@ class LeafCode:
     lg: int = 0
     stream: Stream | None = None
     twin: int = -1  # segment leaves with one number read the same positions
+    every_other: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ class Term:
     bins: Bins
 
 
+NEAR: Final = ("value", "tail", "bound")  # what is given of a sum, where no results are
+
+
 @dataclass(frozen=True)
 class Many:
     """Exact sums that the kernel finishes itself, each with a certificate (`lower/many.py`).
@@ -92,6 +97,9 @@ class Many:
     of a unit (its exponent's bits), how many reduced steps lie between two that are probed, a
     rest's own unit. ``also``: further results of the same sums, none of which needs more of them;
     the kernel's output is a table of theirs then. Their own second parameters follow the six.
+    ``near``: instead of results the kernel gives what it knows of each sum, so that those of
+    several parts can be put together: three doubles, of which the first two add up to the sum but
+    for the third at most. ``apart``: what squares round away has a sum of its own behind theirs.
     """
 
     op: str
@@ -103,11 +111,13 @@ class Many:
     short: bool = False
     line: bool = False
     also: tuple[str, ...] = ()
+    near: bool = False
+    apart: bool = False
 
     @property
     def ops(self) -> tuple[str, ...]:
         """The operation of each result."""
-        return (self.op, *self.also)
+        return NEAR * self.sums if self.near else (self.op, *self.also)
 
     def spread(self, number: int) -> int:
         """The parameter of result ``number`` that a spread is divided by."""
@@ -115,24 +125,24 @@ class Many:
 
     @property
     def sums(self) -> int:
-        return 2 if self.op in ("var", "std") else 1
+        return (2 if self.op in ("var", "std") else 1) + self.apart
 
     @property
     def fine(self) -> bool:
         """Whether rests are sums that cannot round: of float64 a fourth may end in a tie.
 
-        (Those of a sum that is a result; never those of squares.)
+        (Those of a sum that is a result; of squares where they have no errors among them.)
         """
-        given = any(op in ("sum", "mean") for op in self.ops)
-        return given and not self.whole and self.op != "dot"
+        given = any(op in ("sum", "mean") for op in (self.op, *self.also))
+        return self.apart or (given and not self.whole and self.op != "dot")
 
     def is_fine(self, sum_: int) -> bool:
         """The same of sum ``sum_``."""
-        return self.fine and not sum_
+        return self.fine and sum_ <= self.apart
 
     def settles(self, sum_: int) -> bool:
-        """Whether rests of sum ``sum_`` are put aside now and then, while columns are walked."""
-        return self.deep and not self.rows and not self.is_fine(sum_)
+        """Whether rests of sum ``sum_`` are put aside now and then."""
+        return self.deep and not self.is_fine(sum_)
 
 
 @dataclass(frozen=True)
@@ -159,6 +169,7 @@ class Sink:
     dtype: str = "float64"
     terms: tuple[Term, ...] = ()
     unit_stride: bool = True  # store, many, folded: contiguous results along the lane loop
+    woven: bool = False  # store, of several: what the next one stores lies between its elements
     packed: bool = False  # store: a tile's elements lie one after the other, as short rows do
     many: Many | None = None
     folded: Folded | None = None

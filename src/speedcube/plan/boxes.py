@@ -3,7 +3,8 @@
 A program is looked through from its results to its sources, before it is cut. What reads an array
 needs a box of it: an interval of each axis. Where that is clearly less than the whole (`PART`), the
 array is replaced by its box, and what reads it is moved along. Lines of scans and what a reduction
-folds stay whole, and so do pieces, what is sorted or counted, and what gathers read.
+folds stay whole, and so do pieces, what is sorted or counted, and what gathers read. Of a routine
+of several results it is one of them, where that is less work.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from ..expr.graph import below, memories
 from ..expr.nodes import (
     STAGED,
+    Deferred,
     Expr,
     Leaf,
     Map,
@@ -29,6 +31,7 @@ from ..expr.nodes import (
     whole,
 )
 from ..expr.push import places
+from ..expr.routines.table import part_of
 
 PART: Final = 0.75  # of an array: a larger box is not worth another shape
 Box: TypeAlias = tuple[tuple[int, int], ...]  # first and end of each axis
@@ -58,6 +61,7 @@ def shrunk(targets: Sequence[Node]) -> Shrunk:
         needed.add_all(target)
     for node in reversed(nodes):
         needed.visit(node)
+    needed.settle_deferred(nodes)
     if not needed.parts:
         return Shrunk(list(targets), nodes, gathers, {})
     made = _Made(needed)
@@ -111,7 +115,7 @@ class _Needed:
         if isinstance(node, Leaf):
             source: Any = node.source
             is_node = isinstance(source, (Map, Leaf, Piecewise, *STAGED))
-            if is_node and id(source) not in self.entire:
+            if (is_node or _can_be_cut(source)) and id(source) not in self.entire:
                 self.add(source, self._read(node, source))
             return
         if isinstance(node, Map) and id(node) in self.entire:
@@ -128,12 +132,23 @@ class _Needed:
         else:
             self.add(node.arg, box_of_arg(node, box))
 
+    def settle_deferred(self, nodes: Sequence[Node]) -> None:
+        """Find the Dask arrays of which a box is enough, after all of their readers."""
+        for leaf in nodes:
+            source: Any = leaf.source if isinstance(leaf, Leaf) else None
+            if _can_be_cut(source) and self.box(source) != _all_of(source.shape):
+                self.parts.add(id(source))
+
     def _settled(self, node: Node) -> Box:
         box, size = self.box(node), math.prod(node.shape)
         if isinstance(node, Scanned):
             line = (0, node.shape[node.axis])
             box = self.boxes[id(node)] = (*box[: node.axis], line, *box[node.axis + 1 :])
-        if isinstance(node, (Piecewise, Through)) or not size:
+        if isinstance(node, Through) and len(box) == 1 and (part := part_of(node, *box[0])):
+            start, fewer = part
+            self.parts.add(id(node))
+            box = self.boxes[id(node)] = ((start, start + fewer.shape[0]),)
+        elif isinstance(node, (Piecewise, Through)) or not size:
             box = self.boxes[id(node)] = _all_of(node.shape)
         elif box != _all_of(node.shape):
             self.parts.add(id(node))
@@ -151,6 +166,13 @@ class _Needed:
             first = start + sum(map(min, reach))
             found.append((first, start + sum(map(max, reach)) + 1))
         return tuple(found)
+
+
+def _can_be_cut(source: Any) -> bool:
+    """Whether ``source`` is a Dask array: slices of it need the chunks alone that they touch."""
+    if not isinstance(source, Deferred):
+        return False
+    return isinstance(getattr(source.collection, "chunks", None), tuple)
 
 
 def box_of_factor(node: Map, arg: Expr, box: Box) -> Box:
@@ -193,6 +215,10 @@ class _Made:
         else:
             arg = self.at(node.arg, box_of_arg(node, box))
             made = node if arg is node.arg else replace(node, arg=arg)
+        if isinstance(made, Through) and id(node) in self.needed.parts:
+            part = part_of(made, *box[0])
+            assert part is not None
+            made = part[1]
         self.nodes[id(node)] = made
         if id(node) in self.needed.parts:
             text = ", ".join(f"{first}:{end}" for first, end in box)
@@ -227,8 +253,10 @@ class _Made:
         return made
 
     def _leaf(self, leaf: Leaf, box: Box) -> Leaf:
-        old = leaf.source
-        source = self.nodes.get(id(old), old)
+        old: Any = leaf.source
+        if isinstance(old, Deferred) and id(old) in self.needed.parts and id(old) not in self.nodes:
+            self.nodes[id(old)] = self._deferred(old)
+        source: Any = self.nodes.get(id(old), old)
         start = [first for first, _ in box]
         offset = leaf.offset + sum(s * a for s, a in zip(leaf.strides, start, strict=True))
         strides = leaf.strides
@@ -237,6 +265,12 @@ class _Made:
         elif source is old and box == _all_of(leaf.shape):
             return leaf
         return Leaf(source, _shape(box), offset, strides)
+
+    def _deferred(self, old: Deferred) -> Any:
+        """The box of a Dask array that is needed."""
+        box = self.needed.box(old)  # type: ignore[arg-type]
+        cut = old.collection[tuple(slice(first, end) for first, end in box)]
+        return replace(old, collection=cut, shape=_shape(box))
 
     def _within(self, leaf: Leaf, old: Any, start: list[int]) -> tuple[int, tuple[int, ...]]:
         """Where ``leaf`` begins at ``start``, and its steps, in the box of its source."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Protocol
 
 from .. import dtypes
 from ..errors import MemoryLimitError
-from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through
+from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through, Tiled
+from ..expr.pairs.node import is_pair, parts
+from ..expr.routines.table import ROUTINES
 from ..expr.show import reads
 from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
@@ -19,7 +22,8 @@ from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
-from .working import working_bytes
+from .streams import AHEAD, block_bytes
+from .working import scan_on_gpu, working_bytes
 
 
 @dataclass(frozen=True)
@@ -61,17 +65,50 @@ class Plan:
     workers: int
     passes: tuple[Pass, ...]
     results: tuple[StageResult, ...]
-    deferred: tuple[Deferred, ...]
+    deferred: tuple[Deferred | Tiled, ...]
     tasks: int
     tiles: int
     elements: int
     peak_bytes: int
     result_bytes: int
+    # For each root which of ``results`` give it: one, or those of both parts of complex numbers.
+    roots: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def halves(self) -> dict[int, tuple[int, int]]:
+        """Results, by their ids, that can be written side by side with the other part.
+
+        Each with the number of its root and that of the part: what a stage stores elements of, that
+        nobody else asks for or reads.
+        """
+        stored = {id(s.result) for one in self.passes for s in one.stages if s.source is None}
+        stored -= {id(need) for one in self.passes for need in one.visited.needs}
+        times = Counter(map(id, self.results))
+        pairs = {}
+        for number, root in enumerate(self.roots):
+            ids = [id(self.results[k]) for k in root]
+            if len(ids) == 2 and all(one in stored and times[one] == 1 for one in ids):
+                pairs[number] = ids
+        together = [{id(s.result) for s in one.stages if s.source is None} for one in self.passes]
+        while True:  # what one kernel stores lies in one way
+            halves = {one for ids in pairs.values() for one in ids}
+            mixed = {one for some in together if some & halves and some - halves for one in some}
+            if not halves & mixed:
+                break
+            pairs = {k: ids for k, ids in pairs.items() if mixed.isdisjoint(ids)}
+        return {
+            one: (number, part) for number, ids in pairs.items() for part, one in enumerate(ids)
+        }
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """All stages in order; the last gives the (last) result."""
         return tuple(stage for one in self.passes for stage in one.stages)
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether sources are read a box at a time."""
+        return any(one.visited.streams for one in self.passes)
 
     @cached_property
     def _last(self) -> frozenset[int]:
@@ -82,9 +119,9 @@ class Plan:
 
     @cached_property
     def blocks(self) -> tuple[Blocked, ...]:
-        """Which passes one core makes for a block of rows after the other."""
-        alone = self.workers == 1 and self.rung.startswith("core")
-        return blocked(self.passes, self.results) if alone else ()
+        """Which passes cores make for a block of rows after the other."""
+        in_memory = self.rung.startswith("core") and not self.streams
+        return blocked(self.passes, self.results) if in_memory else ()
 
     def order(self, stage: Stage) -> tuple[int, ...] | None:
         """The axes of the result of ``stage``, slowest first, in memory; None: C order."""
@@ -113,7 +150,7 @@ class Plan:
         axes = stage.axes if stage.source is None else stage.source.axes
         what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
         if isinstance(stage.source, Through):
-            what = stage.source.op
+            what = stage.source.op + _warning(stage.source.op)
         why = f": {stage.why}" if len(self.stages) > 1 else ""
         visited = one.visited
         boxes = len(regions_of(stage, stage.parts[0]))
@@ -130,6 +167,12 @@ class Plan:
         printer.text(repr(self))
 
 
+def _warning(op: str) -> str:
+    """That no law covers ``op``, where none does."""
+    warning = ROUTINES[op].warning if op in ROUTINES else ""
+    return f" (no law: {warning})" if warning else ""
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
@@ -137,15 +180,24 @@ def _count(number: int, noun: str) -> str:
 def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, tile: int) -> Plan:
     """The plan of ``root``, or of several roots together, on ``resources``."""
     roots = [root] if isinstance(root, (Leaf, Map)) else list(root)
-    made = cut(roots, resources.memory, resources.traffic)
+    each = [parts(one) if is_pair(one) else (one,) for one in roots]
+    made = cut([one for some in each for one in some], resources.memory, resources.traffic)
     passes = tuple(
         make_pass(requests, resources.workers, resources.apart)
         for requests in passes_of(made.requests, made.results, resources.gpu)
     )
     visited = [one.visited for one in passes]
-    deferred = {id(n): n for stage in visited for n in stage.needs if isinstance(n, Deferred)}
+    deferred = {
+        id(n): n for stage in visited for n in stage.needs if isinstance(n, (Deferred, Tiled))
+    }
     sizes = [math.prod(stage.root.shape) for stage in visited]
     results = {id(result): result for result in made.results}.values()
+    numbers = iter(range(len(made.results)))
+    places = tuple(tuple(islice(numbers, len(some))) for some in each)
+    peak = max(_peaks(passes, resources, {id(result) for result in results}))
+    result_bytes = sum(math.prod(r.shape) * dtypes.itemsize(r.dtype) for r in results)
+    if len(made.results) > len(roots) and (resources.gpu or resources.apart):
+        peak += result_bytes  # parts of complex numbers, which are put together at the end
     return Plan(
         resources.name,
         reason,
@@ -156,8 +208,9 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
         sum(map(_tasks, passes)) + len(deferred),
         sum(-(-size // tile) for size in sizes),
         sum(sizes),
-        max(_peaks(passes, resources, {id(result) for result in results})),
-        sum(math.prod(r.shape) * dtypes.itemsize(r.dtype) for r in results),
+        peak,
+        result_bytes,
+        places,
     )
 
 
@@ -191,7 +244,8 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
     """Peak bytes of a worker in a pass: overhead, results, records, and what it reads."""
     inputs = sum(math.prod(n.shape) * 8 for n in one.visited.needs)
     parts = len(one.visited.parts)
-    return WORKER_OVERHEAD + inputs + sum(_held(s, parts, resources) for s in one.stages)
+    streams = AHEAD * block_bytes(one.visited.parts[0].root) if one.visited.streams else 0
+    return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 
 def _held(stage: Stage, parts: int, resources: Resources) -> int:
@@ -207,6 +261,8 @@ def _held(stage: Stage, parts: int, resources: Resources) -> int:
         result *= 5  # float64 first
     elif stage.op == "prod":
         result *= 4  # block by block, then in a row, then a part of the whole
+    if stage.is_scan and resources.gpu:
+        result += scan_on_gpu(stage)
     return result
 
 

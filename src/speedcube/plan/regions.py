@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import EllipsisType
 
 from ..expr.nodes import Piecewise, Reduced, Shape, leaves
@@ -26,7 +27,7 @@ class Region:
     def part(self) -> Part:
         return self.stage.parts[0]
 
-    @property
+    @cached_property
     def kept(self) -> tuple[slice | EllipsisType, ...]:
         """Where in the part's results those of this region lie, a single one as an array, too."""
         ends = enumerate(zip(self.at, self.stage.root.shape, strict=True))

@@ -16,19 +16,26 @@ from typing import Final
 import numpy as np
 
 from .. import dtypes
+from ..expr import views
+from ..expr.nodes import Expr, Map
+from ..expr.push import push
 from ..expr.through.node import Through
-from .stages import Stage, sliced
+from ..expr.through.table import OPERATIONS
+from .stages import Part, Stage, sliced
 
 LEAST: Final = 1 << 20  # elements below which a second worker costs more than it brings
 KEY_BITS: Final = 16  # of an element's key, found in one round
 
-_ROUNDS: Final[dict[str, Callable[[Through], int]]] = {
-    "count": lambda source: 1,
-    "weigh": lambda source: 2,  # the greatest weight, the sums
-    "order_statistics": lambda source: _to_select(np.dtype(source.arg.dtype)),
+# How often workers are asked about their shares of one line, by the way that it is made.
+ROUNDS: Final[dict[str, Callable[[Through], int]]] = {
+    "counts": lambda source: 1,
+    "sums of weights": lambda source: 2,  # the greatest weight, the sums
+    "selection": lambda source: _to_select(np.dtype(source.arg.dtype)),
+    "scatter": lambda source: 1,
+    "sums of groups": lambda source: 2,  # nearly exact sums; those that are not certain, exactly
+    "foremost of groups": lambda source: 1,
+    "numbers of groups": lambda source: 1,
 }
-
-CUT: Final = frozenset((*_ROUNDS, "sort", "argsort"))  # others stay with one worker
 
 
 def _to_select(dtype: np.dtype[np.generic]) -> int:
@@ -38,32 +45,75 @@ def _to_select(dtype: np.dtype[np.generic]) -> int:
 
 def rounds(source: Through) -> int:
     """How often the workers are asked about their shares."""
-    return _ROUNDS[source.op](source)
+    return ROUNDS[OPERATIONS[source.op].way](source)
 
 
 def shared_out(stage: Stage, workers: int) -> Stage:
     """``stage``, which makes a `Through`, with a part for each of ``workers``."""
     source, root = stage.source, stage.root
     assert isinstance(source, Through)
-    if (
-        source.op not in CUT
-        or workers < 2
-        or math.prod(root.shape) < max(LEAST, workers * KEY_BITS)
-    ):
+    if workers < 2 or math.prod(root.shape) < max(LEAST, workers * KEY_BITS):
         return stage
-    join = "concatenate"
-    if source.op in ("count", "weigh") or source.line == source.count:
-        join = "rounds" if source.op in _ROUNDS else "exchange"
+    row = OPERATIONS.get(source.op)
+    if row is None:  # a library's routine
+        return stage
+    cut = {"lines": _lines, "groups": _groups}.get(row.of)
+    made = cut(source, root, row.line, workers) if cut else None
+    return stage if made is None else replace(made, result=stage.result, why=stage.why)
+
+
+def _lines(source: Through, root: Expr, line: str, workers: int) -> Stage | None:
+    """Lines dealt out, or the one line cut as ``line`` says."""
+    join = "concatenate" if source.line != source.count else line
+    if join == "one":
+        return None
     axes = {"rounds": len(root.shape), "exchange": 1}.get(join, len(root.shape) - 1)
     axis = next((k for k in range(axes) if root.shape[k] >= workers), None)
-    if axis is None:
-        return stage
-    cut = sliced(root, source, (), (), workers, axis, join)
-    return replace(cut, result=stage.result, why=stage.why)
+    return None if axis is None else sliced(root, source, (), (), workers, axis, join)
+
+
+def _groups(source: Through, root: Expr, line: str, workers: int) -> Stage | None:
+    """Lines or columns dealt out beside all numbers of groups; else lines cut with the numbers."""
+    _, x = _arguments(root)
+    along = 0 if source.options[1] else 1  # the axis of groups
+    others = 1 - along
+    if x.shape[others] >= workers:
+        return _beside(source, root, others, workers, "concatenate")
+    if line == "one" or along == 0 or x.shape[along] < workers:
+        return None
+    return _beside(source, root, along, workers, line)
+
+
+def _beside(source: Through, root: Expr, axis: int, workers: int, join: str) -> Stage:
+    """Elements cut along ``axis``, and the numbers of their groups where they lie along it."""
+    codes, x = _arguments(root)
+    cut = sliced(x, source, (), (), workers, axis, join)
+    parts = []
+    for part in cut.parts:
+        own = (slice(part.start, part.stop),)
+        numbers = codes if join == "concatenate" else push(codes, views.indexed(codes.shape, own))
+        both = Map("several", (numbers, part.root), part.root.shape, x.dtype)
+        parts.append(replace(part, root=both))
+    return replace(cut, root=root, parts=tuple(parts))
+
+
+def _arguments(root: Expr) -> tuple[Expr, ...]:
+    assert isinstance(root, Map)
+    return root.args
+
+
+def of_part(source: Through, part: Part) -> Through:
+    """What ``part``, some of the lines, makes of ``source``."""
+    shape = list(source.shape)
+    assert part.axis is not None
+    shape[result_axis(source, part.axis)] = part.stop - part.start
+    return replace(source, arg=part.root, shape=tuple(shape))
 
 
 def result_axis(source: Through, axis: int) -> int:
     """The axis of what ``source`` makes that ``axis`` of its lines becomes."""
+    if OPERATIONS[source.op].of == "groups":
+        return axis
     return axis + (axis >= source.axis % len(source.shape))
 
 

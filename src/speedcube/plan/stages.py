@@ -26,11 +26,13 @@ from ..expr.nodes import (
     Staged,
     StageResult,
     Through,
+    Tiled,
     c_strides,
 )
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 from ..expr.space import memory_order
+from .streams import can_stream, cut_of, tiled
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -115,14 +117,22 @@ class Stage:
         return isinstance(self.source, Scanned) or self.op == "prod"
 
     @cached_property
-    def needs(self) -> tuple[StageResult | Deferred, ...]:
+    def needs(self) -> tuple[StageResult | Deferred | Tiled, ...]:
         """Sources that must be in memory before this stage runs."""
         sources = {
             id(leaf.source): leaf.source
             for leaf in leaves_within(self.root)
-            if isinstance(leaf.source, (StageResult, Deferred))
+            if isinstance(leaf.source, (StageResult, Deferred, Tiled))
         }
-        return tuple(sources.values())
+        found = tuple(sources.values())
+        return tuple(n for n in found if not isinstance(n, Tiled)) if self.streams else found
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether it reads sources a box at a time."""
+        if not any(isinstance(leaf.source, Tiled) for leaf in leaves_within(self.root)):
+            return False
+        return not self.is_scan and not isinstance(self.source, Through) and can_stream(self.root)
 
 
 def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
@@ -146,7 +156,10 @@ def cut_stage(
     workers: int,
 ) -> Stage:
     """The stage of ``root`` cut for ``workers``; ``extra`` leaves are cut with it."""
-    axis, join = _cut(root.shape, axes, workers)
+    if tiled(root) and can_stream(root):
+        axis, join = cut_of(root, axes, workers)
+    else:
+        axis, join = _cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")
     return sliced(root, source, axes, extra, workers, axis, join)

@@ -1,4 +1,4 @@
-"""What a worker needs to sort, select or count, besides what it reads and its result."""
+"""What a worker needs to sort, select, count or scan, besides what it reads and its result."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import dtypes
+from ..expr.nodes import Leaf, Map
 from ..expr.piecewise.regions import pieced
+from ..expr.routines.row import bytes_of
+from ..expr.routines.table import ROUTINES
 from ..expr.through.node import Through
+from ..expr.through.table import OPERATIONS
+from .stages import Stage
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
 LEVEL_BYTES: Final = 1 << 26  # of sums of weights, in all units of a thread, but two units at least
+WORD_BYTES: Final = 1 << 28  # of sums in a GPU's memory, but four words each at least
+LINES: Final = 1 << 25  # elements of lines that a GPU holds at a time, but one line at least
 BLOCK_BYTES: Final = 1 << 21  # of lines that a thread holds at a time, but one line at least
 
 
@@ -39,20 +46,27 @@ def _select(source: Through, threads: int) -> int:
 
 
 _PARTS: Final = 8 * 8  # bytes of a group's sum while it is added up
-_SUMS: Final = ("sum", "mean", "var", "std", "numbers")
-_GROUPED: Final = (*_SUMS, "min", "max", "argmin", "argmax", "first", "last", "prod", "sort")
+
+
+def _group_places(source: Through) -> int:
+    """The places of all elements by group, while they are sorted."""
+    of_rows: int = source.args[-1].shape[0 if source.options[1] else -1]
+    return 2 * of_rows * (8 + 8 + 2)
+
+
+def _group_sums(source: Through, threads: int) -> int:
+    groups, rows = int(source.options[0]), bool(source.options[1])
+    sums = threads * (groups + 1) * _PARTS + (0 if rows else math.prod(source.shape) * _PARTS)
+    return _elements(source) + _group_places(source) + sums
 
 
 def _grouped(source: Through, threads: int) -> int:
     """All elements, where they are taken by group, their places and a copy of some."""
-    groups, rows = int(source.options[0]), bool(source.options[1])
-    x = source.args[-1]
-    elements: int = source.count * dtypes.itemsize(x.dtype)
-    places: int = x.shape[0 if rows else -1] * (8 + 8 + 2)
-    if source.op.removeprefix("group_") in _SUMS:
-        sums = threads * (groups + 1) * _PARTS + (0 if rows else math.prod(source.shape) * _PARTS)
-        return elements + 2 * places + sums
-    return 3 * elements + 2 * places + source.count * 16
+    return 3 * _elements(source) + _group_places(source) + source.count * 16
+
+
+def _elements(source: Through) -> int:
+    return source.count * dtypes.itemsize(source.args[-1].dtype)
 
 
 def levels_of(length: int) -> int:
@@ -93,14 +107,38 @@ def device_sample(size: int, computed: bool = True) -> int:
 
 def _select_on_gpu(source: Through) -> int:
     each, places = dtypes.itemsize(source.arg.dtype), max(1, len(source.options))
+    if source.line < source.count:  # lines, some at a time: those, their keys, and sorted
+        return 4 * each * min(source.count, max(LINES, source.line))
     kept = (min(places, 4) + 1) * device_room(source.count)  # of which one is sorted
     return each * (kept + 4 * device_sample(source.count))
 
 
+def words_of(length: int) -> int:
+    """How many words of 64 bits a GPU keeps for a sum of ``length``; of all doubles 35 hold any."""
+    return max(4, min(36, WORD_BYTES // (8 * max(1, length))))
+
+
 def _weigh_on_gpu(source: Through) -> int:
-    return math.prod(source.shape) * 8 * 3 * 72
+    length = math.prod(source.shape)
+    kept = 16 * source.count if any(map(pieced, source.args)) else 0
+    return length * (8 * words_of(length) + 8 + 1) + kept
 
 
+def _scatter_on_gpu(source: Through) -> int:
+    kept = 16 * source.count if any(map(pieced, source.args)) else 0
+    return math.prod(source.shape) * 16 + kept
+
+
+def _grouped_on_gpu(source: Through) -> int:
+    length = math.prod(source.shape)
+    op = source.op.removeprefix("group_")
+    sums = OPERATIONS[source.op].way in ("sums of groups", "numbers of groups")
+    words = 8 * (1 + 2 * (op in ("var", "std"))) * words_of(length) if sums else 0
+    kept = 16 * source.count if any(map(pieced, source.args)) else 0
+    return length * (words + 4 * 8) + kept
+
+
+_OF_GROUPS: Final = ("sums of groups", "foremost of groups", "numbers of groups")
 # Bytes in the memory of a GPU, which are few beside what a host of it has.
 _ON_GPU: Final[dict[str, Callable[[Through], int]]] = {
     "sort": lambda source: 2 * source.count * dtypes.itemsize(source.dtype),
@@ -108,25 +146,32 @@ _ON_GPU: Final[dict[str, Callable[[Through], int]]] = {
     "order_statistics": _select_on_gpu,
     "count": lambda source: math.prod(source.shape) * 16,
     "weigh": _weigh_on_gpu,
+    **dict.fromkeys(("scatter_add", "scatter_min", "scatter_max"), _scatter_on_gpu),
+    "group_count": lambda source: math.prod(source.shape) * 16,
+    **{op: _grouped_on_gpu for op, row in OPERATIONS.items() if row.way in _OF_GROUPS},
 }
 
 
 _WORKING: Final[dict[str, Callable[[Through, int], int]]] = {
-    "sort": _sort,
-    "argsort": _argsort,
-    "order_statistics": _select,
+    "values in order": _sort,
+    "places in order": _argsort,
+    "selection": _select,
     "partition": lambda source, threads: (
         _select(source, threads) + source.count * (2 * dtypes.itemsize(source.dtype) + 3)
     ),
-    "count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
-    "weigh": _weigh,
-    "scatter_add": _scatter,
-    "scatter_min": _scatter,
-    "scatter_max": _scatter,
-    "group_count": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
-    **dict.fromkeys(("rank", "mode"), lambda source, threads: source.count * 40),
-    **{f"group_{op}": _grouped for op in _GROUPED},
+    "lines": lambda source, threads: source.count * 40,
+    "counts": lambda source, threads: (threads + 1) * math.prod(source.shape) * 8,
+    "sums of weights": _weigh,
+    "scatter": _scatter,
+    "sums of groups": _group_sums,
+    "numbers of groups": _group_sums,
+    "foremost of groups": _grouped,
+    "products of groups": _grouped,
+    "groups in order": _grouped,
 }
+
+DEVICE_ROOM: Final = 1 << 30  # bytes of elements that a scan makes in a GPU's memory at most
+LEAST_ON_GPU: Final = 1 << 20  # of a scan: a few thread blocks, though they have little to do
 
 
 def working_bytes(source: Through, threads: int, gpu: bool = False) -> int:
@@ -134,5 +179,21 @@ def working_bytes(source: Through, threads: int, gpu: bool = False) -> int:
 
     On a ``gpu`` what is needed there, too.
     """
-    here = _WORKING[source.op](source, threads)
+    if source.op in ROUTINES:
+        return bytes_of(ROUTINES[source.op], source)
+    here = _WORKING[OPERATIONS[source.op].way](source, threads)
     return max(here, _ON_GPU[source.op](source)) if gpu and source.op in _ON_GPU else here
+
+
+def scan_on_gpu(stage: Stage) -> int:
+    """Bytes beside its results that a GPU needs for the scan ``stage``.
+
+    Elements that do not lie in memory as they are read, if they fit there (else they are made block
+    after block), and of running sums what thread blocks tell each other: at most two sums of
+    36 words for each of 32 columns side by side, 4096 elements a block.
+    """
+    root, size = stage.root, 8 * math.prod(stage.root.shape)
+    lies = root.args[0] if isinstance(root, Map) and root.op == "cast" else root
+    made = size if size <= DEVICE_ROOM and not isinstance(lies, Leaf) else 0
+    sums = stage.op == "cumsum" and dtypes.is_float(root.dtype)
+    return made + (size * 9 // 16 if sums else size // 64) + LEAST_ON_GPU

@@ -66,7 +66,7 @@ def parameter(name: str, value: Any, domain: Domain = REAL, dtype: str = "float6
     checked: outside the domain the results mean nothing.
     """
     if isinstance(value, Array):
-        return Parameter(name, value.astype(dtype), None)
+        return Parameter(name, _real(name, value).astype(dtype), None)
     checked = _array(name, value, dtype) if _is_array(value) else _number(name, value)
     for each in (REAL, domain):
         refuse(each.refused.format(name=name), each.outside(checked.known), checked)
@@ -104,6 +104,8 @@ def numbers(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def _is_array(value: Any) -> bool:
+    if type(value) in (int, float):
+        return False
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return isinstance(value, (list, tuple, range)) or (
         not isinstance(value, np.generic) and any(hasattr(value, name) for name in protocols)
@@ -119,7 +121,14 @@ def _in_memory(name: str, value: Any) -> tuple[Array, Any]:
         array = asarray(buffer)
     except (DTypeError, ShapeError) as err:
         raise ParameterTypeError(f"{name} must be a number or an array of them: {err}") from err
-    return array, buffer.get() if hasattr(buffer, "get") else buffer
+    return _real(name, array), buffer.get() if hasattr(buffer, "get") else buffer
+
+
+def _real(name: str, array: Array) -> Array:
+    """``array``; `ParameterTypeError` where its numbers are complex."""
+    if array.dtype.kind == "c":
+        raise ParameterTypeError(f"{name} must be real numbers, not {array.dtype}")
+    return array
 
 
 def _large(value: Any) -> Any:
@@ -134,8 +143,13 @@ def _large(value: Any) -> Any:
     return array if is_large else None
 
 
+_NO: Final = np.False_
+
+
 def refuse(words: str, bad: Any, *parameters: Parameter) -> None:
     """`ParameterError` with ``words`` and the first values for which ``bad`` is true."""
+    if bad is False or bad is _NO:  # of one number, as nearly always
+        return
     outside = np.asarray(bad)
     if outside.any():
         place = np.unravel_index(int(outside.argmax()), outside.shape)

@@ -45,6 +45,13 @@ np.spacing(x * 1.0); np.cross(x[..., :1].repeat(3, -1), x[..., -1:].repeat(3, -1
 np.vander(x); np.polyadd(x, y)
 np.polyder(x.ravel()); np.fmax.reduce(x); np.bitwise_left_shift(x, 1)
 np.multiply.outer(x, y[..., :1]); np.gcd(x, y); np.lcm(x, y)
+np.amax(x, axis=0); np.amin(x); np.bitwise_not(x); np.left_shift(x, 1); np.right_shift(x, 2)
+np.nanargmax(x, axis=-1); np.nanargmin(x); np.real_if_close(x); np.polysub(x, y); np.repeat(x, 2.0)
+np.maximum.accumulate(x, axis=0); np.minimum.accumulate(x, axis=-1); np.fmax.accumulate(x, axis=-1)
+np.logical_or.accumulate(x, axis=0); np.logical_xor.reduce(x, axis=-1); np.bitwise_or.reduce(x)
+np.bitwise_xor.accumulate(x, axis=-1); np.gcd.accumulate(x, axis=0); np.gcd.reduce(x, axis=-1)
+np.maximum.reduceat(x, [0, 1, 0], axis=-1); np.logical_and.reduceat(x, [0], axis=0)
+np.where(y > 0, x, 7); np.where(y > 0, -1, x); np.minimum.outer(y[..., :1], x)
 """
 # Of few elements: a sum's order is seen in the last places only.
 ROUNDED: Final = """
@@ -58,6 +65,10 @@ np.gradient(x * 1.0, 0.5, axis=-1); np.gradient(x, axis=-1, edge_order=2); np.un
 np.unwrap(x); np.unwrap(x, axis=0, discont=4.0); np.cov(x); np.cov(x, rowvar=False)
 np.sum(x, axis=()); np.sum(x, axis=0, initial=3, where=y > 0); np.sum(x, axis=1)
 np.prod(x, where=y > 0, initial=2)
+np.arccos(x); np.arccosh(x); np.arcsin(x); np.arctanh(x); np.arctan2(x, y)
+np.polymul(np.append(1, x)[:3], np.append(2, y)[:2]); np.add.reduceat(x, [0, 1], axis=-1)
+np.subtract.accumulate(x * 1.0, axis=0); np.subtract.reduce(x * 1.0, axis=-1)
+np.nanpercentile(x * 1.0, 30.0, axis=0); np.cross(x[..., :2], y[..., :2])
 np.mean(x, where=y > 0); np.mean(x, axis=0, where=y > 0); np.var(x, axis=0, where=y > 0)
 np.std(x, where=y > 0); np.var(x, axis=0, correction=1); np.cumsum(x, axis=0)
 np.std(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)); np.mean(x, axis=(0, 1))

@@ -178,7 +178,7 @@ def test_functions_along_and_over_axes() -> None:
 
 
 def test_python_functions_of_each_element() -> None:
-    kind = sc.vectorize(lambda a, b=1: a if a > b else -b, otypes=[float])
+    kind = sc.vectorize(lambda a, b=1: np.where(a > b, a, -b), otypes=[float])
     same(kind(sc.asarray([1, 3]), b=sc.asarray([2, 2])), np.array([-2.0, 3.0]))
     same(sc.vectorize(divmod)(sc.asarray([7, 8]), 3), np.vectorize(divmod)([7, 8], 3))
 

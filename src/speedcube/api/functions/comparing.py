@@ -10,6 +10,7 @@ from ...errors import ParameterError, ShapeError, SpeedcubeError
 from ...expr import views
 from ...expr.nodes import const
 from ..array import Array, array_of, elementwise
+from ..complexes.of_parts import by_parts, real
 from ..devices import checked_order
 from .floats import either, floats, is_of_floats, magnitude
 
@@ -176,6 +177,8 @@ def nan_to_num(
     array = array_of(x)
     if not is_of_floats(array):
         return array._view(array._expr, array._grid)  # another one, to be assigned to
+    if array.dtype.kind == "c":
+        return by_parts(lambda part: nan_to_num(part, copy, nan, posinf, neginf), array)
     largest = float(np.finfo(array._expr.dtype).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     endless = elementwise("isinf", array)
@@ -185,7 +188,7 @@ def nan_to_num(
 
 
 def isreal(x: Any) -> Array:
-    """Whether the imaginary part is 0, as it is of every number here.
+    """Whether the imaginary part is 0, as it is of real numbers.
 
     Parameters
     ----------
@@ -195,20 +198,22 @@ def isreal(x: Any) -> Array:
     Returns
     -------
     Array
-        Of bool: True.
+        Of bool.
 
     Examples
     --------
     >>> import speedcube as sc
-    >>> sc.isreal([1.0, 2.0]).compute()
-    array([ True,  True])
+    >>> sc.isreal([1.0, 2.0j]).compute()
+    array([ True, False])
     """
     array = array_of(x)
+    if array.dtype.kind == "c":
+        return elementwise("equal", array.imag, 0)
     return array._view(const(True, "bool", array.shape), array._grid)
 
 
 def iscomplex(x: Any) -> Array:
-    """Whether the imaginary part is not 0, which it is of every number here.
+    """Whether the imaginary part is not 0, which it is of real numbers.
 
     Parameters
     ----------
@@ -218,40 +223,46 @@ def iscomplex(x: Any) -> Array:
     Returns
     -------
     Array
-        Of bool: False.
+        Of bool.
 
     Examples
     --------
     >>> import speedcube as sc
-    >>> sc.iscomplex([1.0, 2.0]).compute()
-    array([False, False])
+    >>> sc.iscomplex([1.0, 2.0j]).compute()
+    array([False,  True])
     """
     array = array_of(x)
+    if array.dtype.kind == "c":
+        return elementwise("not_equal", array.imag, 0)
     return array._view(const(False, "bool", array.shape), array._grid)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Array:
-    """The real parts where imaginary ones are small: of numbers here, the numbers themselves.
+    """The real parts where all imaginary ones are small; whether they are is computed at once.
 
     Parameters
     ----------
     a : array_like
         Any shape.
     tol : float
-        How many epsilons an imaginary part may have.
+        How many epsilons an imaginary part may have; up to 1, its size.
 
     Returns
     -------
     Array
-        `a`.
+        The real parts, or `a`.
 
     Examples
     --------
     >>> import speedcube as sc
-    >>> sc.real_if_close([1.0, 2.0]).compute()
+    >>> sc.real_if_close([1.0, 2.0 + 1e-15j]).compute()
     array([1., 2.])
     """
-    return array_of(a)
+    array = array_of(a)
+    if array.dtype.kind != "c":
+        return array
+    most = tol * float(np.finfo(array.dtype).eps) if tol > 1 else tol
+    return real(array) if bool((magnitude(array.imag) < most).all()) else array
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:

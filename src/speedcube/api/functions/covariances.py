@@ -9,7 +9,8 @@ import numpy as np
 from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..array import Array, array_of, elementwise
-from ..dot import vecdot
+from ..complexes.of_parts import complex_of
+from ..dot import inner_products
 from ..joining import concatenate
 from .floats import floats
 
@@ -69,8 +70,8 @@ def cov(
     means, divisor = _centre(x, weight, aweights, taken)
     apart = x - means
     weighted = apart if weight is None else apart * weight
-    products = elementwise("multiply", apart[:, None], weighted[None, :]).sum(-1)
-    held = elementwise("maximum", divisor.astype(products.dtype), 0.0)
+    products = elementwise("multiply", apart[:, None], weighted.conj()[None, :]).sum(-1)
+    held = elementwise("maximum", divisor.astype(products.real.dtype), 0.0)
     result = elementwise("divide", products, held)
     return result.reshape(()) if result.size == 1 else result
 
@@ -80,19 +81,20 @@ def _centre(x: Array, weight: Array | None, aweights: Any, taken: float) -> tupl
     if weight is None:
         return x.mean(1, keepdims=True), array_of(float(x.shape[1] - taken))
     total = weight.sum()
-    means = elementwise("divide", vecdot(x, weight), total)[:, None]
+    means = elementwise("divide", inner_products(x, weight), total)[:, None]
     if aweights is None or not taken:
         return means, total - taken
     return means, total - taken * (weight * floats(aweights)).sum() / total
 
 
 def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
-    """Variables times observations, as floats."""
+    """Variables times observations, as floats or complex numbers."""
     given = [array_of(m), *(() if y is None else (array_of(y),))]
     if any(one.ndim > 2 for one in given):
         raise ParameterError(f"{name} takes arrays of at most two axes")
-    name_of = "float64" if dtype is None else dtypes.check(dtype)
-    if not dtypes.is_float(name_of):
+    common = dtypes.promote("float64", *(one._expr.dtype for one in given))
+    name_of = common if dtype is None else dtypes.check(dtype)
+    if not dtypes.is_inexact(name_of):
         raise DTypeError(f"{name} has no dtype {name_of}: covariances are fractions")
     rows = []
     for k, one in enumerate(given):
@@ -150,6 +152,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if not matrix.ndim:
         return elementwise("divide", matrix, matrix)
     count = len(matrix)
-    spread = elementwise("sqrt", matrix.reshape(-1)[:: count + 1])
+    spread = elementwise("sqrt", matrix.reshape(-1)[:: count + 1].real)
     scaled = elementwise("divide", elementwise("divide", matrix, spread[:, None]), spread[None])
+    if scaled.dtype.kind == "c":
+        return complex_of(*(part.clip(-1, 1) for part in (scaled.real, scaled.imag)))
     return scaled.clip(-1, 1)

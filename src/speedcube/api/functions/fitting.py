@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError, ShapeTypeError
+from ...errors import MatrixError, ParameterError, ShapeError, ShapeTypeError
 from ...expr import build
 from ..array import Array, array_of
 from ..joining import concatenate
@@ -47,7 +47,8 @@ def poly(seq_of_zeros: Any) -> Array:
             "needs eigenvalues: np.poly(matrix.compute())"
         )
     factors = line(zeros)
-    name = "float32" if factors.dtype == "float32" else "float64"  # as in NumPy
+    kept = factors.dtype == "float32" or factors.dtype.kind == "c"
+    name = str(factors.dtype) if kept else "float64"  # as in NumPy
     coefficients = one = asarray(np.ones(1, name))
     for k in range(len(factors)):
         coefficients = convolve(coefficients, concatenate([one, -factors[k : k + 1].astype(name)]))
@@ -81,6 +82,41 @@ def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
         raise ShapeError("polydiv takes coefficients along one axis")
     quotient, rest = np.polydiv(dividend, divisor)
     return asarray(quotient), asarray(rest)
+
+
+def roots(p: Any) -> Array:
+    """The zeros of a polynomial, computed at once by NumPy: no law covers them.
+
+    Parameters
+    ----------
+    p : array_like
+        Coefficients along one axis, the highest power first.
+
+    Returns
+    -------
+    Array
+        The zeros: complex numbers where one is not real.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients have more than one axis.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.roots([1.0, -3.0, 2.0]).compute()
+    array([2., 1.])
+    """
+    coefficients = array_of(p)
+    if coefficients.ndim != 1:
+        raise ShapeTypeError(
+            f"roots takes coefficients along one axis, not an array of shape {coefficients.shape}"
+        )
+    try:
+        return asarray(np.roots(np.asarray(coefficients.compute())))
+    except np.linalg.LinAlgError as err:
+        raise MatrixError(f"roots: {err}: see isfinite(p).all()") from err
 
 
 def polyfit(

@@ -6,22 +6,26 @@ import math
 from typing import Any, Final
 
 from ... import dtypes
+from ...expr import build
+from ...expr.pairs.node import check_real
 from ..array import Array, array_of, elementwise
+from ..complexes.of_parts import by_rule
 from .ufuncs import binary, documented, plain, unary
 
 _LOG2_E: Final = 1.4426950408889634
 
 
 def floats(x: Any) -> Array:
-    """``x`` as floats: integers and bool as float64."""
+    """``x`` as floats: integers and bool as float64; complex numbers as they are."""
     array = array_of(x)
-    return array if dtypes.is_float(array._expr.dtype) else array.astype("float64")
+    return array if dtypes.is_inexact(array._expr.dtype) else array.astype("float64")
 
 
 def held(x: Any) -> Array:
     """``x`` as floats: integers and bool as the least floats that hold them, as NumPy's ufuncs."""
     array = array_of(x)
     name = array._expr.dtype
+    check_real("this", array._expr)
     return array if dtypes.is_float(name) else array.astype(dtypes.holding(name))
 
 
@@ -32,7 +36,10 @@ def together(x: Any, y: Any, as_floats: bool = False) -> tuple[Array, Array]:
     common = dtypes.promote(*names)
     if as_floats and not dtypes.is_float(common):
         common = dtypes.holding(*(name if isinstance(name, str) else type(name) for name in names))
-    first, second = (array_of(one).astype(common) for one in pair)
+    several = [array_of(one) for one in pair]
+    if as_floats:
+        check_real("this", *(one._expr for one in several))
+    first, second = (one.astype(common) for one in several)
     return first, second
 
 
@@ -42,8 +49,8 @@ def either(condition: Any, x: Any, y: Any) -> Array:
 
 
 def is_of_floats(x: Array) -> bool:
-    """Whether NaN and infinities can occur in ``x``."""
-    return dtypes.is_float(x._expr.dtype)
+    """Whether NaN and infinities can occur in ``x``: it is of floats, or complex."""
+    return dtypes.is_inexact(x._expr.dtype)
 
 
 def magnitude(x: Any) -> Array:
@@ -70,10 +77,21 @@ def _extremum(op: str, pairwise: str) -> Any:
     return rule
 
 
+def bits_as(array: Array, dtype: str) -> Array:
+    """The bits of ``array`` as ``dtype``, which is as wide."""
+    return array._view(build.bitcast(array._expr, dtype), array._grid)
+
+
+_WORD: Final = {"float16": "uint16", "float32": "uint32", "float64": "uint64"}
+
+
 def copied_sign(a: Array, b: Array) -> Array:
-    """The size of ``a`` with the sign of ``b``."""
-    positive = magnitude(a)
-    return either(elementwise("signbit", b), -positive, positive)
+    """The size of ``a`` with the sign of ``b``, of one dtype."""
+    name = a._expr.dtype
+    word = _WORD[name]
+    sign = 1 << 8 * dtypes.itemsize(name) - 1
+    size = bits_as(a, word) & sign - 1
+    return bits_as(size | bits_as(b, word) & sign, name)
 
 
 def _copysign(x: Any, y: Any) -> Array:
@@ -84,6 +102,7 @@ def _fmod(x: Any, y: Any) -> Array:
     a, b = together(x, y)
     if a.dtype == bool:
         return elementwise("remainder", a, b)
+    check_real("fmod", a._expr)
     if is_of_floats(a):  # the remainder of sizes is exact, and what is left below it too
         return copied_sign(elementwise("remainder", magnitude(a), magnitude(b)), a)
     left = a % b  # with the sign of b
@@ -110,6 +129,8 @@ def _logaddexp2(x: Any, y: Any) -> Array:
 
 def _reciprocal(x: Any) -> Array:
     array = array_of(x)
+    if array.dtype.kind == "c":
+        return by_rule("reciprocal", array)
     if is_of_floats(array):
         return elementwise("divide", 1.0, array)
     whole = array.astype("int8") if array.dtype == bool else array
@@ -120,17 +141,23 @@ def _reciprocal(x: Any) -> Array:
 
 
 def _float_power(x: Any, y: Any) -> Array:
-    return elementwise("power", array_of(x).astype("float64"), array_of(y).astype("float64"))
+    base, exponent = (
+        one.astype("complex128" if one.dtype.kind == "c" else "float64")
+        for one in map(array_of, (x, y))
+    )
+    return elementwise("power", base, exponent)
 
 
 def _isposinf(x: Any) -> Array:
     array = array_of(x)
+    check_real("isposinf", array._expr)
     endless = elementwise("isinf", array)
     return elementwise("logical_and", endless, array > 0) if is_of_floats(array) else endless
 
 
 def _isneginf(x: Any) -> Array:
     array = array_of(x)
+    check_real("isneginf", array._expr)
     endless = elementwise("isinf", array)
     return elementwise("logical_and", endless, array < 0) if is_of_floats(array) else endless
 

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
-from ..creation import full
+from ..creation import full, zeros
 from ..joining import concatenate, stack
 from ..namespace.padding import pad
 from ..shapes import broadcast_to
@@ -124,7 +124,8 @@ def polymul(a1: Any, a2: Any) -> Array:
     >>> sc.polymul([1, 2], [9, 5, 4]).compute()
     array([ 9, 23, 14,  8])
     """
-    return convolve(line(a1), line(a2))
+    first, second = (one if one.size else zeros(1, one.dtype) for one in (line(a1), line(a2)))
+    return convolve(first, second)
 
 
 def polyder(p: Any, m: int = 1) -> Array:

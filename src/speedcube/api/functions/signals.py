@@ -10,8 +10,10 @@ import numpy as np
 from ...errors import ParameterError, ShapeError
 from ...expr import build, gather
 from ...expr.nodes import Leaf
+from ...expr.pairs.node import check_real
 from ..array import Array, array_of, elementwise
-from ..dot import vecdot
+from ..complexes.of_parts import complex_of
+from ..dot import inner_products
 from ..joining import concatenate
 from ..namespace.padding import pad
 from ..sources import asarray
@@ -88,6 +90,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     if not array_of(a).ndim or not array_of(v).ndim:
         raise ShapeError("correlate takes lines of one axis, not numbers")
     x, y = _lines("correlate", a, v)
+    y = y.conj()
     forwards = len(x) >= len(y)
     return _slid(x, y, mode) if forwards else _slid(y, x, mode)[::-1]
 
@@ -114,7 +117,7 @@ def _slid(long: Array, short: Array, mode: str) -> Array:
     results = len(line) - count + 1
     if count > _UNROLLED and is_of_floats(line):
         windows = view(line, results, count)
-        return vecdot(windows, short)
+        return inner_products(windows, short)
     total: Array = line[:results] * short[0]
     for k in range(1, count):
         total = elementwise("add", total, line[k : k + results] * short[k])
@@ -145,7 +148,7 @@ def interp(
     Returns
     -------
     Array
-        float64, of the shape of `x`.
+        float64, of the shape of `x`; complex128 where `fp` is complex.
 
     Raises
     ------
@@ -164,6 +167,9 @@ def interp(
             f"interp takes lines of points of one length: xp has shape {places.shape}, fp "
             f"{values.shape}"
         )
+    if values.dtype.kind == "c":
+        return _of_parts(x, xp, values, left, right, period)
+    check_real("interp", at._expr, places._expr)
     at, places, values = (one.astype("float64") for one in (at, places, values))
     if period is not None:
         if period == 0:
@@ -171,6 +177,17 @@ def interp(
         at, places, values = _periodic(at, xp, fp, abs(period))
         left = right = None
     return _between(at, places, values, left, right)
+
+
+def _of_parts(x: Any, xp: Any, values: Array, left: Any, right: Any, period: Any) -> Array:
+    """`interp` of the real and of the imaginary parts."""
+    ends = [None if end is None else complex(end) for end in (left, right)]
+    re = [None if end is None else end.real for end in ends]
+    im = [None if end is None else end.imag for end in ends]
+    return complex_of(
+        interp(x, xp, values.real, re[0], re[1], period),
+        interp(x, xp, values.imag, im[0], im[1], period),
+    )
 
 
 def _periodic(at: Array, xp: Any, fp: Any, period: float) -> tuple[Array, Array, Array]:
@@ -218,6 +235,8 @@ def gathered(line: Array, index: Array) -> Array:
 
 def view(line: Array, rows: int, columns: int) -> Array:
     """Each run of ``columns`` elements of ``line`` as a row, nothing copied."""
+    if line.dtype.kind == "c":
+        return complex_of(*(view(part, rows, columns) for part in (line.real, line.imag)))
     expr = line._expr
     if isinstance(expr, Leaf):
         step = expr.strides[0]

@@ -1,4 +1,4 @@
-"""Functions of others along an array: by lines, by axes, by conditions, or element by element."""
+"""Functions of others along an array: by axes, by conditions, from an iterator."""
 
 from __future__ import annotations
 
@@ -14,46 +14,6 @@ from ..array import Array, array_of, elementwise
 from ..creation import zeros
 from ..shapes import expand_dims
 from ..sources import asarray
-
-
-def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> Array:
-    """A function of each line along an axis: called at once, with NumPy's arrays.
-
-    Parameters
-    ----------
-    func1d : callable
-        Takes a line, an array of NumPy's, and gives a number or an array.
-    axis : int
-        Along which axis the lines are.
-    arr : array_like
-        Of one axis or more. It is computed, and needs memory.
-    *args, **kwargs
-        What else `func1d` takes.
-
-    Returns
-    -------
-    Array
-        In memory: the axis is replaced by those of what `func1d` gives.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no line.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.apply_along_axis(sorted, 1, [[3, 1, 2], [9, 8, 7]]).compute()
-    array([[1, 2, 3],
-           [7, 8, 9]])
-    """
-    array = array_of(arr)
-    k = build.check_axis(axis, array.ndim)
-    if 0 in (*array.shape[:k], *array.shape[k + 1 :]):
-        raise ParameterError(f"apply_along_axis: an array of shape {array.shape} has no line")
-    return asarray(np.apply_along_axis(func1d, k, np.asarray(array), *args, **kwargs))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
@@ -165,35 +125,6 @@ def _none_of(conditions: list[Array]) -> Array:
     for one in conditions[1:]:
         some = elementwise("logical_or", some, one)
     return elementwise("logical_not", some)
-
-
-class vectorize(np.vectorize):
-    """A Python function of numbers as a function of arrays: called at once for each element.
-
-    It computes its arguments and needs memory for them; it is as slow as Python is. Write an
-    expression where you can.
-
-    Parameters
-    ----------
-    pyfunc, otypes, doc, excluded, cache, signature
-        NumPy's.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> collatz = sc.vectorize(lambda n: n // 2 if n % 2 == 0 else 3 * n + 1)
-    >>> collatz([6, 7]).compute()
-    array([ 3, 22])
-    """
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function of each element, as arrays."""
-        if not callable(self.pyfunc):  # a decorator with arguments gets its function
-            return super().__call__(*args, **kwargs)
-        known = [np.asarray(one) if isinstance(one, Array) else one for one in args]
-        named = {k: np.asarray(v) if isinstance(v, Array) else v for k, v in kwargs.items()}
-        found = super().__call__(*known, **named)
-        return tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -79,33 +79,39 @@ def i0(x: Any) -> Array:
     return either(size <= 8.0, near, far).astype(array.dtype)
 
 
-def _window(name: str, rule: Callable[[Array, int], Array], line: str, value: str) -> Any:
-    def function(M: int) -> Array:
+Weights: TypeAlias = Callable[[Array, float], Array]
+
+
+def _window(name: str, rule: Weights, line: str, value: str) -> Any:
+    def function(M: float) -> Array:
         return _made(name, M, rule)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"{line}\n\n    Parameters\n    ----------\n    M : int\n        How many weights; below 1 "
-        "there is none.\n\n    Returns\n    -------\n    Array\n        One axis, float64.\n\n"
+        "there is none. A fraction makes the window wider, and cuts it off.\n\n"
+        "    Returns\n    -------\n    Array\n        One axis, float64.\n\n"
         "    Examples\n    --------\n    >>> import speedcube as sc\n"
         f"    >>> sc.{name}(5).compute()\n    {value}\n    "
     )
     return function
 
 
-def _made(name: str, count: Any, rule: Callable[[Array, int], Array]) -> Array:
-    """The weights at -(M - 1), -(M - 3) ... M - 1."""
+def _made(name: str, count: Any, rule: Weights, lacks: float = 0.5) -> Array:
+    """The weights at -(M - 1), -(M - 3) ... below M, or where ``lacks`` is 0, one more."""
     if not isinstance(count, (int, float, np.integer, np.floating)):
-        raise ParameterTypeError(f"{name} takes a whole number of weights, not {count!r}")
-    if isinstance(count, bool) or not math.isfinite(count) or int(count) != count:
-        raise ParameterError(f"{name} takes a whole number of weights, not {count!r}")
-    size = int(count)
-    if size <= 1:
-        return ones(max(size, 0))
-    return rule(arange(1 - size, size, 2).astype("float64"), size)
+        raise ParameterTypeError(f"{name} takes a number of weights, not {count!r}")
+    if not math.isfinite(count):
+        raise ParameterError(f"{name} takes a finite number of weights, not {count!r}")
+    if count <= 1:
+        return ones(int(count == 1))
+    size = math.ceil(count - lacks)
+    if count == int(count):
+        return rule(arange(1 - size, size, 2).astype("float64"), float(size))
+    return rule(arange(size).astype("float64") * 2.0 + (1.0 - float(count)), float(count))
 
 
-def _cosine(n: Array, size: int, times: int = 1) -> Array:
+def _cosine(n: Array, size: float, times: int = 1) -> Array:
     return elementwise("cos", n * (math.pi * times / (size - 1)))
 
 
@@ -128,13 +134,13 @@ blackman = _window(
 )  # fmt: skip
 
 
-def kaiser(M: int, beta: float) -> Array:
+def kaiser(M: float, beta: float) -> Array:
     """A Bessel function's window: the larger `beta`, the narrower.
 
     Parameters
     ----------
     M : int
-        How many weights; below 1 there is none.
+        How many weights; below 1 there is none. A fraction makes the window wider, and cuts it off.
     beta : float
         The shape.
 
@@ -150,10 +156,12 @@ def kaiser(M: int, beta: float) -> Array:
     array([7.72686684e-06, 1.00000000e+00, 7.72686684e-06])
     """
 
-    def rule(n: Array, size: int) -> Array:
+    def rule(n: Array, size: float) -> Array:
         part = n / (size - 1)
-        inside = elementwise("maximum", 1.0 - part * part, 0.0)
+        inside = 1.0 - part * part
+        if size == int(size):
+            inside = elementwise("maximum", inside, 0.0)
         weights: Array = i0(elementwise("sqrt", inside) * float(beta)) / i0(array_of(float(beta)))
         return weights
 
-    return _made("kaiser", M, rule)
+    return _made("kaiser", M, rule, 0.0)

@@ -8,16 +8,21 @@ from typing import Any, Final
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import DTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..joining import stack
 from ..namespace.axes import moveaxis
-from .floats import copied_sign, either, held, magnitude, together
+from .floats import bits_as, copied_sign, either, held, magnitude, together
 from .ufuncs import binary, documented, pair_of_one, pair_of_two, unary
 
-# Places of the fraction, and the exponent of the least number above 0.
-_PLACES: Final = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
+# The signed integer as wide, the places of the fraction in it, and the exponent of infinity.
+_LAYOUT: Final = {
+    "float16": ("int16", 10, 31),
+    "float32": ("int32", 23, 255),
+    "float64": ("int64", 52, 2047),
+}
 
 
 def _quotient(x: Any, y: Any) -> Array:
@@ -55,34 +60,36 @@ modf = pair_of_one(
 )
 
 
-def _scaled(array: Array, exponent: Array) -> Array:
-    """``array``, float64, times 2 to ``exponent``, rounded once: `exp2` of whole numbers is exact.
-
-    In three steps, of which only the last can round: a double holds powers from -1074 to 1023.
-    """
-    left = exponent.astype("float64").clip(-2200.0, 2200.0)
-    first = left.clip(-1000.0, 1023.0)
-    last = (left - first).clip(-1074.0, 1023.0)
-    array = array * elementwise("exp2", first) * elementwise("exp2", left - first - last)
-    scaled: Array = array * elementwise("exp2", last)
-    return scaled
+def _power_of_two(exponent: Array) -> Array:
+    """2 to whole numbers, int64, that are normal exponents of float64: made of bits."""
+    return bits_as((exponent + 1023) << 52, "float64")
 
 
 def _ldexp(x: Any, exponent: Any) -> Array:
+    """In three steps: only the last can round a result that is not 0."""
     by = array_of(exponent)
     array = held(x)
     if not np.can_cast(by.dtype, np.int64):
         raise DTypeError(f"ldexp takes integers for exponents; got {by.dtype}")
-    return _scaled(array.astype("float64"), by).astype(array.dtype)
+    whole = by.astype("int64").clip(-2100, 2100)
+    last = whole.clip(-1022, 1023)
+    half = (whole - last) >> 1
+    scaled = array.astype("float64") * _power_of_two(half) * _power_of_two(whole - last - half)
+    return elementwise("multiply", scaled, _power_of_two(last)).astype(array.dtype)
 
 
 def _mantissa(x: Any) -> Array:
     array = held(x)
-    return _apart(array.astype("float64"))[0].astype(array.dtype)
+    return _Taken(_carried(array)).mantissa().astype(array.dtype)
 
 
 def _exponent(x: Any) -> Array:
-    return _apart(held(x).astype("float64"))[1].astype("int32")
+    return _Taken(_carried(held(x))).exponent().astype("int32")
+
+
+def _carried(array: Array) -> Array:
+    """float16 as float32, in which it has no subnormal numbers."""
+    return array.astype(dtypes.carrier(array._expr.dtype))
 
 
 frexp = pair_of_one(
@@ -96,59 +103,57 @@ frexp = pair_of_one(
 )
 
 
-def _apart(array: Array) -> tuple[Array, Array]:
-    """Fraction and exponent of float64: by the logarithm, put right by one where it is off."""
-    plain = elementwise("isfinite", array) & (array != 0)
-    size = either(plain, magnitude(array), 1.0)
-    tiny = size < 2.0**-1000
-    size = either(tiny, size * 2.0**100, size)
-    near = elementwise("floor", elementwise("log2", size)) + 1.0
-    # In two steps: the power may be too small for a double.
-    half = elementwise("trunc", near / 2.0)
-    fraction = size * elementwise("exp2", -half) * elementwise("exp2", half - near)
-    over, under = fraction >= 1, fraction < 0.5
-    fraction = either(over, fraction / 2.0, either(under, fraction * 2.0, fraction))
-    near = near + either(over, 1.0, either(under, -1.0, 0.0)) - either(tiny, 100.0, 0.0)
-    return either(plain, copied_sign(fraction, array), array), either(plain, near, 0.0)
+class _Taken:
+    """A number by its bits; 0, infinities and NaN are their own mantissa, with exponent 0.
 
+    Subnormal numbers are lifted first, which is exact.
+    """
 
-def _ulp(array: Array) -> tuple[Array, Array]:
-    """The distance to the next number away from 0, float64, and whether that towards 0 is half."""
-    places, least = _PLACES[array._expr.dtype]
-    wide = array.astype("float64")
-    fraction, exponent = _apart(wide)
-    place = elementwise("maximum", exponent - float(places), float(least))
-    place = either(wide == 0, float(least), place)
-    return elementwise("exp2", place), (magnitude(fraction) == 0.5) & (place > least)
+    def __init__(self, array: Array) -> None:
+        name = array._expr.dtype
+        word, self.places, most = _LAYOUT[name]
+        self.array, self.half = array, most // 2 - 1  # the biased exponent of 1/2
+        self.tiny = magnitude(array) < float(np.finfo(name).tiny)
+        self.bits = bits_as(either(self.tiny, array * 2.0 ** (self.places + 2), array), word)
+        self.biased = self.bits & (most << self.places)
+        self.plain = (array != 0) & (self.biased != most << self.places)
+
+    def mantissa(self) -> Array:
+        exchanged = (self.bits ^ self.biased) | (self.half << self.places)
+        return either(self.plain, bits_as(exchanged, self.array._expr.dtype), self.array)
+
+    def exponent(self) -> Array:
+        off = either(self.tiny, self.half + self.places + 2, self.half)
+        return either(self.plain, (self.biased >> self.places) - off, 0)
 
 
 def _spacing(x: Any) -> Array:
     array = held(x)
-    largest = float(np.finfo(array._expr.dtype).max)
-    unit, halved = _ulp(array)
+    word, _, _ = _LAYOUT[array._expr.dtype]
+    bits = bits_as(array, word)
+    away = bits + 1
     if array.dtype == "float16":  # NumPy's looks up from every number, and has no sign
-        signed = either((array < 0) & halved, unit / 2.0, either(array == largest, math.inf, unit))
-    else:
-        unit = either(magnitude(array) == largest, math.inf, unit)
-        signed = either(array < 0, -unit, unit)
-    strange = elementwise("logical_not", elementwise("isfinite", array))
-    return either(strange, math.nan, signed).astype(array.dtype)
+        away = either(array < 0, bits - 1, away)
+    unit = bits_as(away, array._expr.dtype) - array
+    unit = either(array == 0, float(_least(array._expr.dtype)), unit)
+    return either(elementwise("isfinite", array), unit, math.nan)
 
 
 def _nextafter(x: Any, y: Any) -> Array:
     a, b = together(x, y, as_floats=True)
     name = a._expr.dtype
-    unit, halved = _ulp(a)
-    up, wide = b > a, a.astype("float64")
-    inward = elementwise("logical_xor", up, a > 0)
-    unit = either(halved & inward, unit / 2.0, unit)
-    moved = either(up, wide + unit, wide - unit)
-    largest = float(np.finfo(name).max)
-    moved = either(elementwise("isinf", a), either(a > 0, largest, -largest), moved)
-    moved = either(moved == 0, copied_sign(moved, wide), moved)
+    word, _, _ = _LAYOUT[name]
+    bits = bits_as(a, word)
+    away = elementwise("logical_xor", b > a, a < 0)  # from 0
+    moved = bits_as(either(away, bits + 1, bits - 1), name)
+    moved = either(a == 0, copied_sign(array_of(_least(name)), b), moved)
     unknown = elementwise("isnan", a) | elementwise("isnan", b)
-    moved = either(a == b, b.astype("float64"), moved)
-    return either(unknown, math.nan, moved).astype(name)
+    alike = a if name == "float16" else b  # as NumPy has it, of two zeros
+    return either(unknown, math.nan, either(a == b, alike, moved))
+
+
+def _least(name: str) -> Any:
+    return np.finfo(name).smallest_subnormal
 
 
 def _lcm(x: Any, y: Any) -> Array:
@@ -202,7 +207,7 @@ spacing = unary(
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """The cross products of vectors of three elements.
+    """The cross products of vectors of three elements; a third that is missing is 0.
 
     Parameters
     ----------
@@ -216,12 +221,13 @@ def cross(
     Returns
     -------
     Array
-        Each component two products, rounded, and their difference.
+        Each component two products, rounded, and their difference; of vectors of two elements the
+        last component alone.
 
     Raises
     ------
     ShapeError
-        Where vectors have no three elements.
+        Where vectors have neither two nor three elements.
 
     Examples
     --------
@@ -236,10 +242,23 @@ def cross(
     if not first.ndim or not second.ndim:
         raise ShapeError("cross takes arrays of one axis or more")
     x, y = moveaxis(first, axisa, -1), moveaxis(second, axisb, -1)
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
+    if not {x.shape[-1], y.shape[-1]} <= {2, 3}:
         raise ShapeError(
-            f"cross takes vectors of three elements, not {x.shape[-1]} and {y.shape[-1]}"
+            f"cross takes vectors of two or three elements, not {x.shape[-1]} and {y.shape[-1]}"
         )
-    (x0, x1, x2), (y0, y1, y2) = ([z[..., k] for k in range(3)] for z in (x, y))
-    parts = [x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0]
-    return stack(parts, build.check_axis(axisc, parts[0].ndim + 1))
+    parts = ([z[..., k] for k in range(z.shape[-1])] for z in (x, y))
+    return _crossed(next(parts), next(parts), axisc)
+
+
+def _crossed(x: list[Array], y: list[Array], axis: int) -> Array:
+    """The components, along ``axis``; the last alone where there are no others."""
+    last: Array = x[0] * y[1] - x[1] * y[0]
+    if len(x) == len(y) == 2:
+        return last
+    if len(x) == len(y):
+        parts = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], last]
+    elif len(y) == 2:
+        parts = [-(x[2] * y[1]), x[2] * y[0], last]
+    else:
+        parts = [x[1] * y[2], -(x[0] * y[2]), last]
+    return stack(parts, build.check_axis(axis, last.ndim + 1))

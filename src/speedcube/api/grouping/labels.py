@@ -14,6 +14,8 @@ from ..array import Array, array_of, elementwise
 from ..order.lines import counts_of, taken
 from ..order.lookup import searchsorted
 from ..together import compute
+from .intervals import intervals
+from .words import distinct_strings
 
 _CLOSE: Final = 1 << 16  # integers that lie so close together are counted, not sorted
 Labels = np.ndarray[Any, Any]
@@ -37,8 +39,11 @@ class Coded:
         return math.prod(self.shape)
 
 
-def coded(keys: tuple[Any, ...], expected: Any, sort: bool) -> Coded:
-    """The groups of all ``keys`` together: one for each of their labels' combinations."""
+def coded(keys: tuple[Any, ...], expected: Any, sort: bool, isbin: Any = False) -> Coded:
+    """The groups of all ``keys`` together: one for each of their labels' combinations.
+
+    ``isbin``: whether labels are the edges of bins, of all keys or of each.
+    """
     if not keys:
         raise ParameterError("groups need keys: give an array of labels beside the elements")
     wanted = expected if isinstance(expected, tuple) else (expected,)
@@ -49,7 +54,10 @@ def coded(keys: tuple[Any, ...], expected: Any, sort: bool) -> Coded:
             f"{len(keys)} arrays of keys take as many expected_groups, a tuple of "
             f"{len(keys)}, not of {len(wanted)}"
         )
-    found = [_one(key, labels, sort) for key, labels in zip(keys, wanted, strict=True)]
+    bins = tuple(isbin) if np.ndim(isbin) else (isbin,) * len(keys)
+    if len(bins) != len(keys):
+        raise ParameterError(f"isbin has {len(bins)} values for {len(keys)} arrays of keys")
+    found = [_one(*one, sort) for one in zip(keys, wanted, map(bool, bins), strict=True)]
     codes, labels = found[0]
     if len(found) == 1:
         return Coded(codes, (labels,))
@@ -64,8 +72,11 @@ def _inside(codes: Array, groups: int) -> Array:
     return elementwise("logical_and", codes >= 0, codes < groups)
 
 
-def _one(key: Any, expected: Any, sort: bool) -> tuple[Array, Labels]:
+def _one(key: Any, expected: Any, isbin: bool, sort: bool) -> tuple[Array, Labels]:
     values = key if isinstance(key, Array) else np.asarray(key)
+    bins = intervals(expected, isbin)
+    if bins is not None:
+        return bins.codes(array_of(values)), bins.labels
     if expected is not None:
         return _known(values, _labels(expected, sort))
     if not isinstance(values, Array) and values.dtype.name not in dtypes.ALL:
@@ -104,7 +115,8 @@ def _less(keys: Array, low: int) -> Array:
 def _distinct(values: Labels, sort: bool) -> tuple[Array, Labels]:
     """Labels that are found by sorting in memory; NaN is none."""
     try:
-        labels, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        words = distinct_strings(values)
+        labels, first, codes = words or np.unique(values, return_index=True, return_inverse=True)
     except TypeError as err:
         raise DTypeError(
             f"keys of dtype {values.dtype} have no order: convert them to strings or numbers"
@@ -136,8 +148,8 @@ def _labels(expected: Any, sort: bool) -> Labels:
         raise ShapeError(f"expected_groups are labels along one axis, not of {labels.ndim}")
     if labels.dtype == object and labels.size and not isinstance(labels[0], str):
         raise ParameterError(
-            "expected_groups are labels, not intervals: speedcube.digitize(x, edges) gives the "
-            "number of each element's bin, which is a key"
+            "expected_groups are labels: numbers, strings or dates of one dtype, or intervals of a "
+            "pandas.IntervalIndex"
         )
     distinct = np.unique(labels)
     if len(distinct) != len(labels):

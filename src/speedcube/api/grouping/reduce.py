@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, UnsupportedError
+from ...errors import ParameterError
 from ...expr import build
 from ..array import Array, array_of
 from .folds import Wanted, counts_of_groups, filled, folded, numbers
@@ -47,12 +47,13 @@ def groupby_reduce(
     func : str
         sum mean var std min max argmin argmax first last prod median quantile, each with "nan" in
         front of it to leave NaN out; count (of what is no NaN), any, all.
-    expected_groups : array_like or tuple of array_like, optional
+    expected_groups : array_like, pandas.IntervalIndex or tuple of these, optional
         The labels, one array for each of `by`; others are in no group.
     sort : bool
         Whether labels are sorted; else they are as they come.
-    isbin : bool
-        False: bins are what `digitize` makes of elements.
+    isbin : bool or tuple of bool
+        Whether `expected_groups` are edges that rise: a bin holds its upper edge, and its label is
+        the pair of both. A pandas.IntervalIndex has bins and labels of its own.
     axis : int or tuple of int, optional
         What is folded: by default all axes of the keys.
     fill_value : number, optional
@@ -82,7 +83,7 @@ def groupby_reduce(
     ShapeError
         For keys that do not lie beside the elements.
     ParameterError
-        For another `func`, and labels that are given twice.
+        For another `func`, labels that are given twice, and bins that fall or overlap.
 
     Examples
     --------
@@ -91,14 +92,12 @@ def groupby_reduce(
     >>> result.tolist(), labels.tolist()
     ([2.5, 2.0], ['a', 'b'])
     """
-    if np.any(isbin):
-        raise UnsupportedError("isbin: digitize(x, edges) gives the numbers of bins, as a key")
     options = dict(finalize_kwargs or {})
     if not options.keys() <= _OPTIONS:
         raise ParameterError(f"finalize_kwargs are {', '.join(sorted(_OPTIONS))}, not {options}")
     if func in ("quantile", "nanquantile") and "q" not in options:
         raise ParameterError('quantiles need finalize_kwargs={"q": ...}')
-    keys = coded(by, expected_groups, sort)
+    keys = coded(by, expected_groups, sort, isbin)
     lie = layout(array_of(array), keys, axis)
     wanted = Wanted(False, dtype, **options)
     result = folded(func, lie, wanted)

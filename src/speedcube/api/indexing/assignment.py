@@ -9,23 +9,23 @@ import numpy as np
 
 from ...engine.machine import free_memory
 from ...errors import ParameterError, RangeError, ShapeError
-from ...expr import build, gather, views
-from ...expr.nodes import Expr, Leaf, Position, Shape, const
+from ...expr import gather, views
+from ...expr.nodes import Expr, Shape, const
 from ...expr.piecewise.assigned import assigned
 from ...expr.views import Affine, Axis
 from ..array import Array, array_of
 from ..creation import full
 from ..elementwise import where
 from ..sources import asarray
+from .at_once import is_little, numbers_of
+from .items import DEPTH
 from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from .own_memory import own_memory
 from .places import mask_of
 from .reading import together
 from .selection import Selection
+from .strides import between
 
-# After so many assignments an array is computed to memory, if it fits there: what is read again and
-# again would otherwise be made of all of them each time. From then on they are made in place.
-DEPTH: Final = 32
 _NUMBERS: Final = (bool, int, float, np.generic)
 _PLAIN: Final = (bool, int, float)
 _AT_HAND: Final = (*_NUMBERS, np.ndarray)
@@ -38,8 +38,12 @@ def assign(array: Array, item: Any, value: Any) -> None:
     ``value`` is broadcast to what ``array[item]`` has, and cast to its dtype. The memory that
     `asarray` was given is never written: the expression changes. After `DEPTH` assignments the
     array is computed to memory, if that takes an eighth of what is free at most; there others are
-    made in place, as long as nothing else refers to it.
+    made in place, as long as nothing else refers to it; few lazy numbers are computed for that. One
+    that is assigned few numbers made of its own is computed to memory earlier.
     """
+    if is_little(value, array, array._writes >= DEPTH):
+        value = numbers_of(value)
+        _to_memory(array)
     if array._writes >= DEPTH:
         if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
             return
@@ -156,7 +160,7 @@ def _boxed(root: Expr, items: tuple[Any, ...], value: Array) -> Expr:
         axes.append(axis)
     part = _turned(part, axes, tuple(shape), change.shape)
     if any(step > 1 for step in steps):
-        part, shape = _between(root, start, shape, steps, part)
+        part, shape = between(root, start, shape, steps, part)
     return assigned(root, tuple(start), part)
 
 
@@ -172,38 +176,6 @@ def _turned(part: Expr, axes: list[Axis], shape: Shape, had: Shape) -> Expr:
         else:
             places.append(Axis(taken[k], 0, 1))
     return views.apply(part, Affine(shape, tuple(places)))
-
-
-def _between(
-    root: Expr, start: list[int], shape: list[int], steps: list[int], part: Expr
-) -> tuple[Expr, list[int]]:
-    """``part`` at each of ``steps``, and what ``root`` has between them; its shape."""
-    full = [(n - 1) * step + 1 for n, step in zip(shape, steps, strict=True)]
-    item = tuple(slice(a, a + n) for a, n in zip(start, full, strict=True))
-    old = views.index(root, item)
-    here: Expr | None = None
-    for k, step in enumerate(steps):
-        if step == 1:
-            continue
-        place = _coordinate(tuple(full), k)
-        on = build.elementwise("equal", [_phase(place, step), 0])
-        here = on if here is None else build.elementwise("logical_and", [here, on])
-        line = Leaf(Position(), (full[k],), 0, (1,))
-        part = gather.take(part, build.elementwise("floor_divide", [line, step]), k)
-    assert here is not None
-    return build.elementwise("where", [here, part, old]), full
-
-
-def _phase(place: Expr, step: int) -> Expr:
-    """``place`` modulo ``step``; a division of integers takes longer than all the rest."""
-    if step & (step - 1):
-        return build.elementwise("remainder", [place, step])
-    return build.elementwise("bitwise_and", [place, step - 1])
-
-
-def _coordinate(shape: Shape, axis: int) -> Leaf:
-    """The index along ``axis`` of each element."""
-    return Leaf(Position(), shape, 0, tuple(int(k == axis) for k in range(len(shape))))
 
 
 def _fitted(value: Array, shape: Shape) -> Expr:

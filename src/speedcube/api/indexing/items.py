@@ -14,6 +14,11 @@ from ...interop import chunks as grids
 from ..methods.lazy import A
 from ..methods.operators import is_operand
 
+# After so many assignments an array is computed to memory, if it fits there: what is read again and
+# again would otherwise be made of all of them each time. From then on they are made in place.
+DEPTH: Final = 32
+EARLY: Final = 8  # as many count an element that is asked for between them
+
 _BASIC: Final = (int, slice, type(None), EllipsisType)
 
 # What `indexing` does: "read" an array at indices and masks, and "assign" to any key.
@@ -42,6 +47,8 @@ def getitem(self: A, item: Any) -> A:
         other: A = _OTHERS["read"](self, item)
         return other
     expr = views.index(self._expr, item)
+    if 0 < self._writes < DEPTH and not expr.shape:  # a loop asks for what it wrote
+        self._writes = min(self._writes + EARLY, DEPTH)
     return self._view(expr, grids.sliced(self._grid, item, expr.shape))
 
 

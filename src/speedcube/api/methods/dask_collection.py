@@ -10,6 +10,7 @@ from typing import Any
 import dask.threaded
 from dask.delayed import Delayed
 
+from ... import dtypes
 from ...engine.clusters.asked.collections import (
     Whereabouts,
     collection_graph,
@@ -18,6 +19,7 @@ from ...engine.clusters.asked.collections import (
 from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
+from ...expr.pairs.node import is_pair, pair
 
 
 class LaterGraph(Mapping[str, Any]):
@@ -42,6 +44,10 @@ class LaterGraph(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    def copy(self) -> LaterGraph:
+        """The graph itself, which nobody changes: Dask copies what it is given."""
+        return self
 
     def __reduce__(self) -> Any:
         if all(map(is_shallow, self.roots.values())):
@@ -132,5 +138,13 @@ def _only(results: Any) -> Any:
 def _persisted(graph: Any, like: Collection, **_: Any) -> Any:
     """The array like ``like`` whose values are its task of ``graph``."""
     expr = like._expr
-    source = Deferred(Delayed(like._key(), graph), expr.dtype, expr.shape)
-    return like._rebuilt(Leaf(source, expr.shape, 0, c_strides(expr.shape)))
+    values = Delayed(like._key(), graph)
+    if is_pair(expr):
+        part = dtypes.PARTS[expr.dtype]
+        return like._rebuilt(pair(*(_read(one, part, expr) for one in (values.real, values.imag))))
+    return like._rebuilt(_read(values, expr.dtype, expr))
+
+
+def _read(values: Delayed, dtype: str, like: Expr) -> Leaf:
+    """All of ``values``, which have the shape of ``like``."""
+    return Leaf(Deferred(values, dtype, like.shape), like.shape, 0, c_strides(like.shape))

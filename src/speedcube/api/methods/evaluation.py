@@ -9,6 +9,7 @@ from ...engine import compute as engine
 from ...engine.clusters.patience import waiting
 from ...engine.explain import Explanation
 from ...engine.explain import explain as explanation
+from ...engine.known.text import source_of
 from ...engine.rungs import with_threads
 from ...errors import ParameterError
 from ...plan.plan import Plan
@@ -220,7 +221,7 @@ def source(self: Lazy, target: str = "cpu") -> str:
     >>> sc.arange(3).sum().source("cuda").count("__global__") > 0
     True
     """
-    return engine.source_of(self._expr, target)
+    return source_of(self._expr, target)
 
 
 def _where(array: Lazy, on: Any, scheduler: Any, num_workers: Any) -> tuple[Any, Any]:

@@ -73,13 +73,13 @@ def masked(array: A, where: Any, neutral: float) -> A:
     return array._elementwise("where", mask_of(array, where), array, value)
 
 
-def first_value(initial: Any, dtype: str) -> bool | int | float:
+def first_value(initial: Any, dtype: str) -> Any:
     """``initial=`` of a reduction as a number of its dtype."""
     value = np.asarray(initial)
-    if value.shape or value.dtype.kind not in "biufO":
+    if value.shape or value.dtype.kind not in "biufcO":
         raise ParameterError(f"initial= takes one number, not {initial!r}")
     try:
-        number: bool | int | float = np.asarray(initial, dtype).item()
+        number = np.asarray(initial, dtype).item()
     except (OverflowError, TypeError, ValueError) as err:
         kind = RangeError if isinstance(err, OverflowError) else ParameterError
         raise kind(f"initial={initial!r} is no {dtype}, which the result is") from err

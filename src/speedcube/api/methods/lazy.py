@@ -19,6 +19,7 @@ class Lazy(Protocol):
     _grid: Grid
     _gpu: bool
     _plans: Plans
+    _writes: int
 
     def _view(self, expr: Expr, grid: Grid | None) -> Self: ...
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
-from ...errors import ParameterError
+from ...errors import DTypeError, ParameterError
 from ...expr import reductions
+from ...expr.pairs.node import is_pair, parts
 from .keywords import axis_of, mask_of, masked, put
 from .lazy import A, Lazy
-from .reducing import as_dtype, float_result, reduced, total_dtype
+from .reducing import as_dtype, float_result, is_whole, reduced, total_dtype
 
 
 def mean(
@@ -23,8 +24,11 @@ def mean(
 ) -> A:
     """The exact sum over the count, rounded once; float64 of integers.
 
+    With an integer ``dtype`` elements are truncated to it before they are summed, and the quotient.
     With ``where`` it is the exact sum rounded to float64, divided by the count.
     """
+    if is_whole(dtype):
+        return put(out, _whole_mean(self, axis, dtypes.check(dtype), keepdims, where), "mean")
     name = float_result(self, "mean", dtype)
     if where is True:
         return put(out, reduced(self, "mean", axis, keepdims, name), "mean")
@@ -72,6 +76,41 @@ def std(
     )
 
 
+def _whole_mean(array: A, axis: Any, name: str, keepdims: bool, where: Any) -> A:
+    """The quotient of a sum of that dtype, to which elements are cast first, without its fraction.
+
+    Of bool it is whether any is true.
+    """
+    axis = axis_of(array, axis)
+    counted = mask_of(array, where)
+    elements = as_dtype(masked(array, where, 0), name)
+    if name == "bool":
+        return reduced(elements, "any", axis, keepdims, name)
+    total = as_dtype(reduced(elements, "sum", axis, keepdims, total_dtype(elements, None)), name)
+    count = reduced(counted, "sum", axis, keepdims, "int64")
+    return as_dtype(total._elementwise("divide", total, count), name)
+
+
+def _whole_spread(
+    op: str, array: A, axis: Any, name: str, ddof: float, keepdims: bool, where: Any, mean: Any
+) -> A:
+    """The same of squared deviations from that mean; their root is taken of one number only."""
+    middle = _whole_mean(array, axis, name, True, where) if mean is None else mean
+    apart = array._elementwise("subtract", array, middle)
+    squares = as_dtype(masked(apart._elementwise("multiply", apart, apart), where, 0), name)
+    axis = axis_of(array, axis)
+    total = as_dtype(reduced(squares, "sum", axis, keepdims, total_dtype(squares, None)), name)
+    if op == "std" and total._expr.shape:
+        raise DTypeError(
+            f"std has no dtype {name} along axes: roots are fractions; leave dtype= out, and "
+            f"convert with .astype('{name}')"
+        )
+    count = reduced(mask_of(array, where), "sum", axis, keepdims, "int64")
+    over = count._elementwise("maximum", count._elementwise("subtract", count, ddof), 0)
+    result = as_dtype(total._elementwise("divide", total, over), name)
+    return as_dtype(result._elementwise("sqrt", result), name) if op == "std" else result
+
+
 def _mean_where(array: A, axis: Any, keepdims: bool, mask: A) -> A:
     """The exact sum where ``mask`` holds, as a float64, over how many there are."""
     name = _sum_dtype(array)
@@ -82,7 +121,19 @@ def _mean_where(array: A, axis: Any, keepdims: bool, mask: A) -> A:
 
 def _sum_dtype(array: Lazy) -> str:
     """What the mean of what a mask leaves is made of: integers are summed as such."""
-    return "float64" if dtypes.is_float(array._expr.dtype) else total_dtype(array, None)
+    own = array._expr.dtype
+    if own in dtypes.COMPLEX:
+        return "complex128"
+    return "float64" if dtypes.is_float(own) else total_dtype(array, None)
+
+
+def _squares(array: A) -> A:
+    """The squares of sizes: of complex numbers, of both parts together."""
+    if not is_pair(array._expr):
+        return array._elementwise("square", array)
+    both = (array._view(part, array._grid) for part in parts(array._expr))
+    re, im = (part._elementwise("square", part) for part in both)
+    return re._elementwise("add", re, im)
 
 
 def spread(
@@ -102,19 +153,23 @@ def spread(
         if ddof != 0:
             raise ParameterError("ddof and correction are one thing: give one of them")
         ddof = correction
+    if is_whole(dtype):
+        name = dtypes.check(dtype)
+        return _whole_spread(op, array, axis, name, ddof, keepdims, where, mean)
     name = float_result(array, op, dtype)
     if where is True and mean is None:
         return reduced(array, op, axis, keepdims, name, ddof)
     ddof, axis = reductions.checked_ddof(ddof), axis_of(array, axis)
     mask = mask_of(array, where)
     middle = _mean_where(array, axis, True, mask) if mean is None else mean
-    apart = array._elementwise("subtract", as_dtype(array, "float64"), middle)
+    wide = "complex128" if array._expr.dtype in dtypes.COMPLEX else "float64"
+    apart = array._elementwise("subtract", as_dtype(array, wide), middle)
     if apart._expr.shape != array._expr.shape:
         raise ParameterError(
             f"mean= gives the array of shape {array._expr.shape} deviations of shape "
             f"{apart._expr.shape}; make it with keepdims=True"
         )
-    squares = array._elementwise("square", masked(apart, where, 0.0))
+    squares = _squares(masked(apart, where, 0.0))
     total = reduced(squares, "sum", axis, keepdims, "float64")
     count = reduced(mask, "sum", axis, keepdims, "int64")
     enough = count._elementwise("greater", count, ddof)

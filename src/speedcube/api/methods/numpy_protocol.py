@@ -143,8 +143,8 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         twin = _TWINS.get(whole)
         if twin is not None and kwargs.keys() <= set(_parameters(twin)):
             return twin(inputs[0], **{"axis": 0, **kwargs})
-    if method == "at":
-        return _TWINS["at"](ufunc, *inputs)
+    if method in ("reduce", "accumulate", "reduceat", "at"):
+        return _TWINS[method](ufunc, *inputs, **kwargs)
     twin = _TWINS.get(ufunc)
     if method == "outer" and twin is not None and len(inputs) == 2:
         first = np.reshape(inputs[0], (*np.shape(inputs[0]), *(1 for _ in np.shape(inputs[1]))))

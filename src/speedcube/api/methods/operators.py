@@ -7,17 +7,20 @@ from typing import Any, Final
 
 import numpy as np
 
-NUMBERS: Final = frozenset((bool, int, float))  # most of what is no array
+NUMBERS: Final = frozenset((bool, int, float, complex))  # most of what is no array
 
 
 def _binary(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if type(other) not in NUMBERS:
+        kind = type(other)
+        if kind not in NUMBERS and kind is not type(self):
             if is_pandas(other):
                 return _labelled(op, self, other, swapped)
             if not is_operand(other):
                 return NotImplemented
-        return self._elementwise(op, *((other, self) if swapped else (self, other)))
+        if swapped:
+            return self._elementwise(op, other, self)
+        return self._elementwise(op, self, other)
 
     return method
 
@@ -55,9 +58,9 @@ def _labelled(op: str, array: Any, other: Any, swapped: bool) -> Any:
 def is_operand(value: Any) -> bool:
     """Whether an operator takes ``value``: numbers and arrays; Python refuses the others."""
     protocols = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(value, (bool, int, float, list, tuple, np.ndarray, Operators)) or any(
-        hasattr(value, name) for name in protocols
-    )
+    return isinstance(
+        value, (bool, int, float, complex, list, tuple, np.ndarray, Operators)
+    ) or any(hasattr(value, name) for name in protocols)
 
 
 def _unary(op: str) -> Callable[[Any], Any]:

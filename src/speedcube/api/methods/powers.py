@@ -1,15 +1,19 @@
-"""Integers to negative integer powers, which NumPy refuses, as far as they are known."""
+"""Powers: to one exponent by multiplication; integers to negative ones, which are refused."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import ParameterError
-from ...expr.nodes import Stored
+from ...expr import build
+from ...expr.nodes import Expr, Stored, const
 from .dask_collection import Collection
+
+Number: TypeAlias = bool | int | float
 
 
 def check_powers(base: Any, exponent: Any) -> None:
@@ -42,3 +46,42 @@ def _below_zero(exponent: Any) -> bool:
         known = np.asarray(exponent)
         return known.dtype.kind == "i" and bool((known < 0).any())
     return False
+
+
+def power(base: Expr, scalar: Number | np.generic) -> Expr:
+    """``base`` to one exponent: 0.5 by square root, whole ones up to 64 by multiplication.
+
+    A NumPy scalar has a dtype that counts; Python's numbers take that of ``base``.
+    """
+    if isinstance(scalar, np.generic):
+        base = build.cast(base, dtypes.promote(base.dtype, str(scalar.dtype)))
+    exponent: Number = scalar.item() if isinstance(scalar, np.generic) else scalar
+    if isinstance(exponent, float) and not dtypes.is_float(base.dtype):
+        base = build.cast(base, "float64")
+    if isinstance(exponent, float) and exponent == 0.5:
+        return build.elementwise("sqrt", [base])
+    if exponent < 0 and not dtypes.is_float(base.dtype):
+        raise ParameterError("integers to negative integer powers are not allowed")
+    if not abs(exponent) <= 64 or exponent != int(exponent):
+        return build.elementwise("power", [base, exponent])
+    if base.dtype == "bool":  # NumPy's square of bool is int8
+        base = build.cast(base, "int8" if exponent == 2 or isinstance(exponent, bool) else "int64")
+    # float16 is carried through all multiplications in float32, and rounded once.
+    return build.cast(
+        _multiplied(build.cast(base, dtypes.carrier(base.dtype)), int(exponent)), base.dtype
+    )
+
+
+def _multiplied(base: Expr, whole: int) -> Expr:
+    """``base ** whole`` by repeated squaring."""
+    result: Expr | None = None
+    square, bits = base, abs(whole)
+    while bits:
+        if bits & 1:
+            result = square if result is None else build.elementwise("multiply", [result, square])
+        bits >>= 1
+        if bits:
+            square = build.elementwise("square", [square])
+    if result is None:
+        return const(1, base.dtype, base.shape)
+    return result if whole > 0 else build.elementwise("divide", [1.0, result])

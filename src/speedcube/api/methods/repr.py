@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from html import escape
 
-from ...expr.nodes import Expr
+from ...expr.graph import below
+from ...expr.nodes import Expr, Through
+from ...expr.routines.table import ROUTINES
 from ...expr.written import written
 from ...numbers import bytes_text
 
 
 def summary(root: Expr) -> str:
     """One line: shape, dtype, expression."""
-    return f"<speedcube.Array {root.shape} {root.dtype}: {written(root)}>"
+    return f"<speedcube.Array {root.shape} {root.dtype}: {written(root)}{_warnings(root)}>"
+
+
+def _warnings(root: Expr) -> str:
+    """Which libraries' routines are in ``root``, whose bits no law covers."""
+    names = (node.op for node in below(root) if isinstance(node, Through))
+    found = dict.fromkeys(ROUTINES[name].warning for name in names if name in ROUTINES)
+    return "".join(f"; no law: {warning}" for warning in found if warning)
 
 
 def html(root: Expr, nbytes: int) -> str:
@@ -20,7 +29,7 @@ def html(root: Expr, nbytes: int) -> str:
         "shape": str(root.shape),
         "dtype": root.dtype,
         "bytes": bytes_text(nbytes),
-        "expression": written(root),
+        "expression": written(root) + _warnings(root),
     }
     cells = "".join(
         f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...errors import DTypeError, ParameterTypeError
 from ...expr import build
+from ...expr.pairs.node import is_pair, parts
 from .keywords import put
 from .lazy import A
 
@@ -59,6 +61,10 @@ def astype(
         raise DTypeError(f"{self._expr.dtype} cannot become {name} with casting={casting!r}")
     if not copy and name == self._expr.dtype:
         return self
+    if is_pair(self._expr) and name != "bool" and name not in dtypes.COMPLEX:
+        text = "Casting complex values to real discards the imaginary part"  # NumPy's
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        return self._view(build.cast(parts(self._expr)[0], name), self._grid)
     return self._view(build.cast(self._expr, name), self._grid)
 
 

@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import AxisError, ParameterError, UnsupportedError
+from ...expr import build
 from ...expr.graph import below
 from ...expr.nodes import Leaf, Stored, const
+from ...expr.pairs.node import is_pair, pair, parts
 from ..devices import checked_device, checked_order
 from ..stored import leaf_of
 from . import evaluation, shapes
@@ -109,28 +111,35 @@ def matrix_transpose(self: A) -> A:
 
 
 def real(self: A) -> A:
-    """The real part: the array itself, for there are no complex dtypes."""
-    return self
+    """The real part; of real numbers, the array itself."""
+    if not is_pair(self._expr):
+        return self
+    return self._view(parts(self._expr)[0], self._grid)
 
 
 def imag(self: A) -> A:
-    """The imaginary part: zeros, for there are no complex dtypes."""
+    """The imaginary part; of real numbers, zeros."""
+    if is_pair(self._expr):
+        return self._view(parts(self._expr)[1], self._grid)
     return self._view(const(0, self._expr.dtype, self._expr.shape), self._grid)
 
 
 def conjugate(self: A) -> A:
-    """Return the complex conjugate: the array itself, for there are no complex dtypes.
+    """Return the complex conjugate: the other sign of the imaginary part.
 
     Returns
     -------
     Array
-        The same numbers.
+        Of the same dtype; real numbers as they are.
 
     Examples
     --------
-    >>> sc.asarray([1.0, 2.0]).conj().compute()
-    array([1., 2.])
+    >>> sc.asarray([1.0, 2.0 + 3.0j]).conj().compute()
+    array([1.-0.j, 2.-3.j])
     """
+    if is_pair(self._expr):
+        re, im = parts(self._expr)
+        return self._view(pair(re, build.elementwise("negative", [im])), self._grid)
     return self._view(self._expr, self._grid)  # another one, to be assigned to
 
 

@@ -23,7 +23,7 @@ REFUSED: Final[dict[str, str]] = {
         busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data
         is_busday isnat timedelta64""",
     "there are no texts and no objects: arrays hold numbers": """
-        bytes_ char character flexible frompyfunc object_ rec recarray record str_ strings void""",
+        bytes_ char character flexible object_ rec recarray record str_ strings void""",
     "arrays have no layout in memory: results lie in C order, of x.compute()": """
         asfortranarray flatiter frombuffer isfortran ndarray nditer nested_iters require""",
     "arrays are not walked through element by element: write it as an expression, or take "
@@ -40,25 +40,13 @@ REFUSED: Final[dict[str, str]] = {
         False_ ScalarType True_ c_ core ctypeslib dtypes emath exceptions f2py get_include
         index_exp info lib little_endian long longlong mintypecode r_ s_ sctypeDict show_config
         show_runtime test testing typecodes typing ufunc ulong ulonglong""",
-    "the number of axes and chunks is no choice here; give it to Dask: x.to_dask_array()": """
-        apply_gufunc as_gufunc atop blockwise coarsen map_blocks map_overlap overlap push
-        rechunk reduction reshape_blockwise shuffle unify_chunks register_chunk_type chunk_types""",
-    "files are Dask's: dask.array reads them, and speedcube.from_dask_array takes what it gives; "
-    "x.to_dask_array() is written by it": """
-        from_delayed from_npy_stack from_tiledb from_zarr store tiledb_io to_hdf5 to_npy_stack
-        to_tiledb to_zarr from_array""",
     "it is of Dask itself: take it from dask.array": """
-        ARRAY_EXPR_ENABLED PerformanceWarning array_expr_enabled assert_eq backends builtins chunk
-        creation dispatch einsumfuncs gufunc importlib numpy_compat optimization optimize routines
-        reductions slicing utils warnings wrap annotations""",
+        ARRAY_EXPR_ENABLED PerformanceWarning annotations array_expr_enabled assert_eq backends
+        builtins chunk chunk_types creation dispatch einsumfuncs importlib numpy_compat optimization
+        optimize reductions register_chunk_type routines slicing tiledb_io utils warnings wrap""",
 }
 
-LATER: Final[dict[str, str]] = {
-    "products of matrices are not there yet": """
-        cross einsum einsum_path inner linalg matvec tensordot vecmat""",
-    "complex numbers are not there yet, and what makes them: hand over .real and .imag apart": """
-        angle cdouble complex128 complex64 complexfloating csingle fft roots sort_complex""",
-}
+LATER: Final[dict[str, str]] = {}
 
 # Of NumPy's arrays: what ours have not.
 METHODS: Final[dict[str, str]] = {
@@ -66,9 +54,6 @@ METHODS: Final[dict[str, str]] = {
         base byteswap ctypes data flags flat getfield setfield setflags strides""",
     "values are computed first: x.compute()": "dump dumps",
     "arrays keep their size: see speedcube.resize": "resize",
-    "it is Dask's: x.to_dask_array()": """
-        blocks map_blocks map_overlap npartitions partitions store to_delayed to_hdf5
-        to_zarr visualize compute_chunk_sizes dask""",
 }
 
 

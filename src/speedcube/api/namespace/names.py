@@ -17,12 +17,13 @@ int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
 half, single, double = np.half, np.single, np.double
+complex64, complex128, csingle, cdouble = np.complex64, np.complex128, np.csingle, np.cdouble
 int_, uint, intp, uintp = np.int_, np.uint, np.intp, np.uintp
 byte, ubyte, short, ushort, intc, uintc = (
     *(np.byte, np.ubyte, np.short, np.ushort, np.intc, np.uintc),
 )
-number, generic, integer, inexact, floating = (
-    *(np.number, np.generic, np.integer, np.inexact, np.floating),
+number, generic, integer, inexact, floating, complexfloating = (
+    *(np.number, np.generic, np.integer, np.inexact, np.floating, np.complexfloating),
 )
 signedinteger, unsignedinteger, dtype = np.signedinteger, np.unsignedinteger, np.dtype
 issubdtype, isscalar, promote_types = np.issubdtype, np.isscalar, np.promote_types
@@ -38,8 +39,8 @@ _KINDS: Final = {
     "unsigned integer": dtypes.UNSIGNED,
     "integral": dtypes.INTEGERS,
     "real floating": dtypes.FLOATS[1:],
-    "complex floating": (),
-    "numeric": (*dtypes.INTEGERS, *dtypes.FLOATS[1:]),
+    "complex floating": tuple(dtypes.PARTS),
+    "numeric": (*dtypes.INTEGERS, *dtypes.FLOATS[1:], *dtypes.PARTS),
 }
 
 
@@ -63,7 +64,12 @@ class NamespaceInfo:
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         """The dtypes of Python's numbers, and of indices."""
         checked_device("default_dtypes", device)
-        names = {"real floating": "float64", "integral": "int64", "indexing": "int64"}
+        names = {
+            "real floating": "float64",
+            "complex floating": "complex128",
+            "integral": "int64",
+            "indexing": "int64",
+        }
         return {kind: np.dtype(name) for kind, name in names.items()}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype[Any]]:

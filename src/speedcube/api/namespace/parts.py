@@ -6,70 +6,8 @@ import math
 from typing import Any
 
 from ...expr import build
-from ...expr.nodes import const
 from ..array import Array, array_of
-from ..functions.ufuncs import documented, unary
 from ..sources import asarray
-
-
-def real(val: Any) -> Array:
-    """Return the real part: the numbers themselves, for there are no complex dtypes.
-
-    Parameters
-    ----------
-    val : array
-        The values.
-
-    Returns
-    -------
-    Array
-        The same numbers.
-
-    Examples
-    --------
-    >>> sc.real(sc.asarray([1.0, 2.0])).compute()
-    array([1., 2.])
-    """
-    return array_of(val)
-
-
-def imag(val: Any) -> Array:
-    """Return the imaginary part: zeros, for there are no complex dtypes.
-
-    Parameters
-    ----------
-    val : array
-        The values.
-
-    Returns
-    -------
-    Array
-        Zeros of the same shape and dtype.
-
-    Examples
-    --------
-    >>> sc.imag(sc.asarray([1.0, 2.0])).compute()
-    array([0., 0.])
-    """
-    array = array_of(val)
-    return array._view(const(0, array._expr.dtype, array.shape), array._grid)
-
-
-def _conj(x: Any) -> Array:
-    array = array_of(x)
-    return array.astype("int8" if array.dtype.kind == "b" else array.dtype)
-
-
-conj = unary(
-    "conj",
-    _conj,
-    documented(
-        "The complex conjugate: the numbers themselves, for there are no complex dtypes.",
-        1,
-        "sc.conj([1.0, 2.0]) -> array([1., 2.])",
-    ),
-)
-conjugate = conj
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
@@ -233,7 +171,7 @@ def isrealobj(x: Any) -> bool:
     Returns
     -------
     bool
-        True, for there are no complex dtypes.
+        True where it is none.
 
     Examples
     --------
@@ -254,11 +192,11 @@ def iscomplexobj(x: Any) -> bool:
     Returns
     -------
     bool
-        False, for there are no complex dtypes.
+        True where it is one.
 
     Examples
     --------
-    >>> sc.iscomplexobj(sc.ones(2))
-    False
+    >>> sc.iscomplexobj(sc.ones(2)), sc.iscomplexobj(sc.ones(2, complex))
+    (False, True)
     """
     return array_of(x).dtype.kind == "c"

@@ -11,10 +11,12 @@ from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterZeroError
 from ...expr import build
 from ..array import Array, array_of, elementwise
+from ..complexes.of_parts import by_parts
 from ..creation import check_finite, coordinate, full, made, number_of
 from ..elementwise import floor, where
 from .axes import moveaxis
 from .broadcasting import broadcast_arrays
+from .parts import iscomplexobj
 
 
 def arange(
@@ -146,6 +148,10 @@ def linspace(
     """
     gpu = made("linspace", "C", device)
     (count,) = build.check_shape(num)
+    if any(map(iscomplexobj, (start, stop))):
+        grid = by_parts(lambda a, b: linspace(a, b, num, endpoint, axis=axis), start, stop)
+        grid = grid.astype(dtype or grid.dtype)
+        return (grid, (array_of(stop) - start) / max(count - endpoint, 0)) if retstep else grid
     start, stop = number_of(start), number_of(stop)
     if np.ndim(start) or np.ndim(stop):
         values, step = _between(array_of(start), array_of(stop), count, endpoint)
@@ -178,7 +184,7 @@ def _of_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Arra
 def _between(start: Array, stop: Array, count: int, endpoint: bool) -> tuple[Array, Any]:
     """`linspace` of arrays, and the distances."""
     spaces = count - 1 if endpoint else count
-    begin, end = (one if one.dtype.kind == "f" else one.astype("float64") for one in (start, stop))
+    begin, end = (one if one.dtype.kind in "fc" else one.astype("float64") for one in (start, stop))
     gap = elementwise("subtract", end, begin)
     step = elementwise("divide", gap, float(spaces) if spaces > 0 else math.nan)
     index = coordinate((count,), 0).reshape(count, *(1,) * gap.ndim)

@@ -85,6 +85,13 @@ def _integers(name: str, value: Any) -> list[int]:
         raise ParameterTypeError(f"{name} must be an integer or several, not {value!r}") from err
 
 
+def _truncated(repeats: Any) -> Any:
+    """Floats that are finite without their fractions, as NumPy casts them."""
+    given = np.asarray(repeats) if isinstance(repeats, (float, list, tuple)) else repeats
+    floats = isinstance(given, (np.ndarray, np.floating)) and given.dtype.kind == "f"
+    return given.astype(np.int64) if floats and np.isfinite(given).all() else repeats
+
+
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Repeat each element, or each index of an axis.
 
@@ -93,7 +100,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     a : array
         The values.
     repeats : int, or sequence of int
-        How often: one number, or one for each. Those that are lazy are computed at once.
+        How often: one number, or one for each; of floats the whole part. Those that are lazy are
+        computed at once.
     axis : int, optional
         Along which axis; all elements in C order where it is left out.
 
@@ -119,7 +127,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     k = build.check_axis(axis, array.ndim)
     if isinstance(repeats, Array):
         repeats = np.asarray(repeats)  # their sum is the length
-    counts = _integers("repeats", repeats)
+    counts = _integers("repeats", _truncated(repeats))
     if any(n < 0 for n in counts):
         raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")
     extent = array.shape[k]

@@ -34,7 +34,7 @@ _SAME: Final[dict[Any, str]] = {
     inserting: "block delete insert",
     likes: "empty_like full_like ones_like zeros_like",
     padding: "pad",
-    parts: "copy imag iscomplexobj isrealobj ndim real shape size",
+    parts: "copy iscomplexobj isrealobj ndim shape size",
     ranges: "geomspace linspace logspace",
     repeats: "repeat resize roll rot90 tile",
     splitting: "array_split dsplit hsplit split unstack vsplit",
@@ -83,7 +83,6 @@ register(
             )
         },
         np.broadcast_arrays: _broadcast_arrays,
-        np.conjugate: parts.conj,
         np.meshgrid: _meshgrid,
     }
 )

@@ -18,7 +18,8 @@ class finfo:
     Parameters
     ----------
     dtype : dtype, its name, or an array
-        One of the floating-point dtypes, or an array of such a dtype.
+        One of the floating-point dtypes, or an array of such a dtype; of a complex dtype it tells
+        of the parts.
 
     Raises
     ------
@@ -35,7 +36,7 @@ class finfo:
 
     def __init__(self, dtype: Any) -> None:
         kind = _dtype_of(dtype)
-        if kind.kind != "f":
+        if kind.kind not in "fc":
             raise ParameterError(f"finfo tells of floating-point dtypes, not of {kind}; see iinfo")
         self._numpy: Any = np.finfo(kind)
         self.dtype = np.dtype(self._numpy.dtype)

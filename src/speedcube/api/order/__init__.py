@@ -8,7 +8,7 @@ from .lookup import digitize, isin, searchsorted
 from .medians import median, percentile, quantile
 from .parts import argpartition, argtopk, partition, topk
 from .sets import intersect1d, setdiff1d, setxor1d, union1d
-from .sorting import argsort, lexsort, sort
+from .sorting import argsort, lexsort, sort, sort_complex
 from .without_nan import nanmedian, nanpercentile, nanquantile
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "setdiff1d",
     "setxor1d",
     "sort",
+    "sort_complex",
     "topk",
     "union1d",
     "unique",

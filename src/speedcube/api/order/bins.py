@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,7 +124,10 @@ def _even_index(x: Array, known: Binning) -> Array:
     place = x.astype(known.edges.dtype).astype("float64")
     edges = array_of(known.edges.astype(np.float64))
     width = float(last) - float(first)
-    guess = (place - float(first)) * (count / width)
+    scale = count / width
+    # Of a width next to nothing there is no number of bins in 1.
+    guess = place - float(first)
+    guess = guess * scale if math.isfinite(scale) else guess / width * count
     # A gather holds its indices within the edges: those of what lies outside count for nothing.
     held = elementwise("minimum", either(inside, guess, 0.0).astype("int64"), count - 1)
     low, high = taken(edges, held, 0), taken(edges, held + 1, 0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import dtypes
+from ...engine.ordering.at_once import counts_at_once, sums_at_once
 from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ...expr import build
 from ...expr.through import ordering
@@ -20,7 +22,8 @@ from .lines import counts_of, sums_of
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """How often each number from 0 on comes, or the exact sum of the weights of each.
 
-    The least and the greatest element are found when this is called: they decide the length.
+    The least and the greatest element are found when this is called: they decide the length. So are
+    the results themselves, if all lies in memory and one reading of it gives both.
 
     Parameters
     ----------
@@ -60,6 +63,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if least < 0:
         raise ParameterError("'minlength' must not be negative")
     length = least
+    heavy = None if weights is None else array_of(weights).astype("float64")
+    if heavy is not None and heavy.shape != index.shape:
+        raise ShapeError("The weights and list don't have the same length.")
+    known = _at_once(index, heavy, least)
+    if known is not None:
+        return asarray(known)
     if index.size:
         low, high = (int(one) for one in compute(index.min(), index.max()))
         if low < 0:
@@ -67,13 +76,18 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         if high >= 2**48:
             raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
         length = max(least, high + 1)
-    if weights is None:
+    if heavy is None:
         return counts_of(index.astype("uint8") if index.dtype == bool else index, length)
-    places = index.astype("int64")
-    heavy = array_of(weights)
-    if heavy.shape != index.shape:
-        raise ShapeError("The weights and list don't have the same length.")
-    return sums_of(places, heavy.astype("float64"), length)
+    return sums_of(index.astype("int64"), heavy, length)
+
+
+def _at_once(index: Array, weights: Array | None, least: int) -> NDArray[Any] | None:
+    """Counts or sums by the one reading that finds the length, where all lies in memory here."""
+    if index._gpu or not index.size:
+        return None
+    if weights is None:
+        return counts_at_once(index._expr, least)
+    return sums_at_once(index._expr, weights._expr, least) if index.dtype == np.int64 else None
 
 
 def counted(index: Array, weights: Array | None, length: int) -> Array:

@@ -33,16 +33,36 @@ def check_kind(name: str, kind: Any, order: Any, kinds: tuple[Any, ...] = _KINDS
 
 def sorted_lines(array: Array, axis: int) -> Array:
     """The lines of ``array`` along ``axis`` in order."""
+    if array.dtype.kind == "c":
+        return along(array, places_of(array, axis), axis)
     return Array(ordering.of_lines("sort", array._expr, axis), gpu=array._gpu)
 
 
 def places_of(array: Array, axis: int) -> Array:
     """Which element of its line comes first, second ..."""
+    if array.dtype.kind == "c":
+        return _places_of_pairs(array, axis)
     return Array(ordering.of_lines("argsort", array._expr, axis), gpu=array._gpu)
+
+
+def _places_of_pairs(array: Array, axis: int) -> Array:
+    """The order of complex numbers: by the real part, then by the imaginary one.
+
+    Behind all come those with NaN in the imaginary part, the real one, and both, as in NumPy. Each
+    sort keeps the order of those before it where its own key is equal.
+    """
+    nan_re, nan_im = (elementwise("isnan", part) for part in (array.real, array.imag))
+    kind = nan_re.astype("int8") * 2 + nan_im.astype("int8")
+    order = places_of(array.imag, axis)
+    for key in (array.real, kind):
+        order = along(order, places_of(along(key, order, axis), axis), axis)
+    return order
 
 
 def parted_lines(array: Array, axis: int, places: tuple[int, ...]) -> Array:
     """The lines of ``array`` with what is before, at and behind ``places`` in its part."""
+    if array.dtype.kind == "c":
+        return sorted_lines(array, axis)
     return Array(ordering.of_lines("partition", array._expr, axis, places), gpu=array._gpu)
 
 
@@ -52,7 +72,7 @@ MOST_PLACES: Final = 64  # more are read from the sorted line
 def order_statistics(array: Array, places: tuple[int, ...]) -> Array:
     """The elements of the lines along the last axis that have these ``places`` when sorted."""
     last = array.ndim - 1
-    if len(places) > MOST_PLACES:
+    if len(places) > MOST_PLACES or array.dtype.kind == "c":
         return taken(sorted_lines(array, last), array_of(list(places)), last)
     if not places:
         return array[..., :0]

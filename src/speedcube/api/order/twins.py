@@ -19,7 +19,7 @@ _SAME: Final[dict[Any, str]] = {
     medians: "median percentile quantile",
     parts: "argpartition partition",
     sets: "intersect1d setdiff1d setxor1d union1d",
-    sorting: "argsort lexsort sort",
+    sorting: "argsort lexsort sort sort_complex",
     without_nan: "nanmedian nanpercentile nanquantile",
 }
 

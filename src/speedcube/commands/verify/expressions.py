@@ -14,8 +14,9 @@ from ...api.elementwise import exp, floor, rint, sqrt, where
 from ...api.namespace.ranges import arange
 from ...api.sources import asarray
 from . import data
+from .complexes import complexes
 from .draws import DRAWS
-from .functions import casts, functions, mixed
+from .functions import bits, casts, functions, mixed
 from .groups import GROUPS
 from .orders import ORDERS
 from .programs import PROGRAMS
@@ -98,8 +99,10 @@ TABLE: Final[dict[str, Make]] = {
     **functions(),
     **mixed(),
     **casts(),
+    **bits(),
     **DRAWS,
     **PROGRAMS,
     **ORDERS,
     **GROUPS,
+    **complexes(),
 }

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ... import dtypes
 from ...api.array import Array, elementwise
 from ...api.sources import asarray
+from ...expr import build
 from ...ops import OPS, Op
 from . import data
 from .sources import Make
@@ -61,6 +62,15 @@ def casts() -> dict[str, Make]:
     }
 
 
+def bits() -> dict[str, Make]:
+    """Floats as the integers that have their bits, and back."""
+    return {
+        f"bitcast-{old}-{new}": partial(_bitcast, old, new)
+        for one, word in (("float64", "int64"), ("float32", "uint32"), ("float16", "int16"))
+        for old, new in ((one, word), (word, one))
+    }
+
+
 def _applied(op: Op, dtype: str) -> Array:
     result: Array = elementwise(op.name, *_arguments(op, dtype))
     return result
@@ -86,3 +96,9 @@ def _of_two(op: str, left: str, right: str) -> Array:
 
 def _cast(old: str, new: str) -> Array:
     return asarray(data.values(old)).astype(new)
+
+
+def _bitcast(old: str, new: str) -> Array:
+    array = asarray(data.values(old))
+    array = array * 1.5 if dtypes.is_float(old) else array
+    return array._view(build.bitcast(array._expr, new), array._grid)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...api.array import Array
 from ...api.creation import full, zeros
-from ...api.dot import dot, vecdot
+from ...api.dot import vecdot
 from ...api.sources import asarray
 from . import data
 from .sources import Make, cancelling, rng, stored, wild_dot
@@ -88,7 +88,7 @@ SUMS: Final[dict[str, Make]] = {
 
 
 def _products(*pairs: tuple[float, float]) -> Make:
-    return lambda: dot(*(np.array([pair[k] for pair in pairs]) for k in (0, 1)))
+    return lambda: vecdot(*(np.array([pair[k] for pair in pairs]) for k in (0, 1)))
 
 
 DOTS: Final[dict[str, Make]] = {

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...errors import WorkerError
 from ...expr.nodes import Map, Reduced, Staged, Through
 from ...plan.passes import Pass, together
+from ...plan.shares import of_part
 from ...plan.stages import Part, Stage, cut_reduced, cut_stage, make_stage
 from .. import machine
 from ..boxes import Stop
@@ -26,8 +27,9 @@ from ..ordering.run import placed, run_through
 from ..results import Destination, inputs_of, is_exact_sum, merge, values
 from ..scans.parts import part_width
 from ..scans.shared import carries, shared_lines
-from ..several import Outcome, merged_records
-from ..tasks import Worker, merged
+from ..several import Outcome, merged, merged_records
+from ..streams.worker import StreamWorker
+from ..tasks import Worker
 from ..tasks import run_pass as run_shared
 from .handing import GPU, in_slices, slices_of
 
@@ -61,7 +63,7 @@ def sent_part(stage: Stage, part: Part, name: str = "") -> SentPart:
     if isinstance(source, Reduced):
         source = replace(source, arg=part.root, keepdims=False)
     elif isinstance(source, Through) and stage.join == "concatenate":
-        source = source.of_lines(part.root)
+        source = of_part(source, part)
     elif source is not None:
         source = replace(source, arg=part.root)
     return SentPart(part, source, stage.axes, stage.join, stage.block, name)
@@ -133,7 +135,7 @@ def worker_here(gpu: bool | None, threads: int | None) -> tuple[int, Worker]:
     """Threads to use, and what runs parts on them."""
     on_gpu = use_gpu() if gpu is None else gpu
     count = 1 if on_gpu else worker_threads() if threads is None else threads
-    return count, Worker(TaskStop(), 0 if on_gpu else None)
+    return count, StreamWorker(TaskStop(), 0 if on_gpu else None)
 
 
 def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any) -> Array:

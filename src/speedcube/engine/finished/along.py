@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from ..prepare import Prepared, prepare, prepare_along, prepare_together
 from ..results import values
 from .cpu import repaired, run_together
 from .gpu import FinishedPart, fits, results_of
+from .near import PIECE, Partial, numbers_of
 
 Array: TypeAlias = NDArray[Any]
 
@@ -38,17 +40,35 @@ class Finished:
     results: Any
 
 
+class Runs(Protocol):
+    """What runs parts (`engine/tasks.py`)."""
+
+    @property
+    def stop(self) -> Stop: ...
+    @property
+    def device(self) -> int | None: ...
+    @property
+    def alone(self) -> bool: ...
+    def partial(self, stage: Stage, part: Part, inputs: Mapping[int, Array]) -> Array:
+        """The part's records."""
+
+
 def numbers(
-    one: Pass, part: Part, inputs: Mapping[int, Array], device: int | None, stop: Stop
-) -> tuple[Finished, ...]:
-    """The results of reductions to one number each, by one kernel; none where there is none."""
+    worker: Runs, one: Pass, part: Part, inputs: Mapping[int, Array]
+) -> tuple[Finished | Partial, ...]:
+    """What a part gives of reductions to one number each, by one kernel; none: there is none."""
+    device, size = worker.device, math.prod(part.root.shape)
+    if device is None and (size >= PIECE or not worker.alone):
+        known = numbers_of(one, part, inputs, worker.stop, own_parts(one, part), worker.partial)
+        if known:
+            return known
     reduced = all(isinstance(stage.source, Reduced) for stage in one.stages)
-    if not reduced or one.visited.join != "one":
+    if not worker.alone or not reduced or one.visited.join != "one":
         return ()
     if device is None:
         outs = [np.empty(stage.shape, stage.dtype) for stage in one.stages]
-        return tuple(map(Finished, outs)) if run(one, part, outs, inputs, device, stop) else ()
-    made = _on_gpu(one, part, [None] * len(one.stages), inputs, device, stop)
+        return tuple(map(Finished, outs)) if run(one, part, outs, inputs, None, worker.stop) else ()
+    made = _on_gpu(one, part, [None] * len(one.stages), inputs, device, worker.stop)
     return tuple(Finished(one) for one in made or () if one is not None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -16,25 +17,59 @@ Array: TypeAlias = NDArray[Any]
 _UNIT = 1 << 1074  # the least double is one of so many parts of 1
 
 
-def exactly(op: str, values: Array, dtype: Any, ddof: float, skip: bool) -> Any:
-    """``op`` of ``values``, floats or integers, rounded once to ``dtype``."""
+@dataclass(frozen=True)
+class GroupSums:
+    """Sums of numbers and of their squares in least doubles, and which are no number."""
+
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    nan: bool = False
+    above: bool = False
+    under: bool = False
+
+    def __add__(self, other: GroupSums) -> GroupSums:
+        return GroupSums(
+            self.count + other.count,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.nan or other.nan,
+            self.above or other.above,
+            self.under or other.under,
+        )
+
+
+def exact_sums(values: Array, skip: bool, squares: bool) -> GroupSums:
+    """What ``values``, floats or integers, add up to; ``skip``: NaN is left out."""
     if values.dtype.kind == "f":
         values = values.astype(np.float64)
+        nan = np.isnan(values)
         if skip:
-            values = values[~np.isnan(values)]
-        special = _special(op, values)
-        if special is not None:
-            return special
+            values, nan = values[~nan], nan[:0]
+        if not np.isfinite(values).all():
+            above, under = bool((values == np.inf).any()), bool((values == -np.inf).any())
+            return GroupSums(len(values), 0, 0, bool(nan.any()), above, under)
+    return GroupSums(len(values), _total(values), _total_of_squares(values) if squares else 0)
+
+
+def exactly(op: str, values: Array, dtype: Any, ddof: float, skip: bool) -> Any:
+    """``op`` of ``values``, floats or integers, rounded once to ``dtype``."""
+    return rounded_once(op, exact_sums(values, skip, op in ("var", "std")), dtype, ddof)
+
+
+def rounded_once(op: str, sums: GroupSums, dtype: Any, ddof: float) -> Any:
+    """``op`` (sum, mean, var, std) of what has these ``sums``, rounded once to ``dtype``."""
+    special = _special(op, sums)
+    if special is not None:
+        return special
     name = np.dtype(dtype).name
-    count = len(values)
+    count, total = sums.count, sums.total
     if op != "sum" and not count:
         return np.nan
-    total = _total(values)
     if op in ("sum", "mean"):
         bits = round_once(total, _UNIT * (count if op == "mean" else 1), name)
         return _value(bits, dtype)
-    squares = _total_of_squares(values)
-    left = count * squares - total * total
+    left = count * sums.squares - total * total
     freedom = Fraction(count) - Fraction(ddof)
     if freedom <= 0:
         return np.nan if left == 0 else np.inf
@@ -54,14 +89,13 @@ def _value(bits: int, dtype: Any) -> Any:
     return np.array(bits, word).view(dtype)[()]
 
 
-def _special(op: str, values: Array) -> float | None:
+def _special(op: str, sums: GroupSums) -> float | None:
     """The result where an element is NaN or infinite."""
-    if np.isfinite(values).all():
+    if not (sums.nan or sums.above or sums.under):
         return None
-    above, under = bool((values == np.inf).any()), bool((values == -np.inf).any())
-    if op in ("var", "std") or np.isnan(values).any() or (above and under):
+    if op in ("var", "std") or sums.nan or (sums.above and sums.under):
         return math.nan
-    return math.inf if above else -math.inf
+    return math.inf if sums.above else -math.inf
 
 
 def _scaled(values: Array) -> tuple[list[int], list[int]]:

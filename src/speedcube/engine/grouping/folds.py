@@ -1,20 +1,22 @@
-"""What of a group cannot round: extremes, who comes first, counts; and products by the tree."""
+"""What of a group cannot round: extremes, who comes first, counts; and groups that are sorted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...expr.through.grouping import Options, nothing
 from ...expr.through.ordering import one_nan
-from ..ordering.elements import AllElements, Array
+from ..ordering.elements import AllElements, Array, in_memory_as
+from ..ordering.sorting import in_order, places_of
 from .foremost import can_pass, foremost, numbers_in_lines
-from .members import Members, members_of
+from .members import Members, by_group, members_of
+from .stream import line_of
 
 
-def _each(
+def each_group(
     codes: AllElements,
     x: AllElements,
     options: Options,
@@ -26,14 +28,14 @@ def _each(
 
     Rows are folded group by group, lines some at a time; ``empty`` stands for no element.
     """
-    members, held = members_of(codes, options.groups), x.held().reshape(x.root.shape)
-    lines = held.shape[1 if options.rows else 0]
+    members, lines = members_of(codes, options.groups), x.root.shape[1 if options.rows else 0]
     results = np.full(
         (options.groups, lines) if options.rows else (lines, options.groups), empty, dtype
     )
     if not len(members.present) or not lines:
         return results
     if options.rows:
+        held = x.held().reshape(x.root.shape)
 
         def of_group(g: int) -> None:
             places = members.of(g)
@@ -44,9 +46,8 @@ def _each(
         return results
 
     def of_line(k: int) -> None:
-        results[k, members.present] = fold(held[k : k + 1, members.order], members, members.order)[
-            0
-        ]
+        line = by_group(codes, x, k, members)[None, : len(members.order)]
+        results[k, members.present] = fold(line, members, members.order)[0]
 
     x.each(of_line, range(lines))
     return results
@@ -100,7 +101,7 @@ def extremes(op: str, codes: AllElements, x: AllElements, options: Options) -> A
         results[none] = nothing(dtype)
         return one_nan(results)
 
-    return _each(codes, x, options, fold, nothing(dtype) if value else -1, dtype)
+    return each_group(codes, x, options, fold, nothing(dtype) if value else -1, dtype)
 
 
 def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
@@ -112,44 +113,51 @@ def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
         known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
         return np.add.reduceat(known.astype(np.int64), members.starts, axis=1)
 
-    return _each(codes, x, options, fold, 0, np.int64)
-
-
-def products(codes: AllElements, x: AllElements, options: Options) -> Array:
-    """The products of the groups by the tree of places, of which others are 1."""
-    floats = x.dtype.kind == "f"
-    wide = np.float64 if floats else np.uint64 if x.dtype == np.uint64 else np.int64
-
-    def fold(values: Array, members: Members, places: Array) -> Array:
-        results = values.astype(wide)
-        if options.skip and floats:
-            results[np.isnan(results)] = 1
-        groups, at = members.groups, places
-        with np.errstate(all="ignore"):
-            while len(groups) > len(members.present):
-                at = at >> 1
-                begins = np.ones(len(at), bool)
-                begins[1:] = (groups[1:] != groups[:-1]) | (at[1:] != at[:-1])
-                starts = np.flatnonzero(begins)
-                results = np.multiply.reduceat(results, starts, axis=1)
-                groups, at = groups[starts], at[starts]
-        return one_nan(results)
-
-    return _each(codes, x, options, fold, 1, wide)
+    return each_group(codes, x, options, fold, 0, np.int64)
 
 
 def sorted_groups(codes: AllElements, x: AllElements, options: Options) -> Array:
     """The elements in the order of their groups, and sorted within each; others are last."""
-    members, held = members_of(codes, options.groups), x.held().reshape(x.root.shape)
-    axis = 0 if options.rows else 1
-    numbers_ = codes.held()
+    members = members_of(codes, options.groups)
+    if not options.rows:
+        return _sorted_lines(codes, x, members)
+    held, numbers_ = x.held().reshape(x.root.shape), codes.held()
     others = np.flatnonzero((numbers_ < 0) | (numbers_ >= options.groups))
-    results = np.take(held, np.concatenate([members.order, others]), axis=axis)
-    lines = results if options.rows else results.T
+    results = np.take(held, np.concatenate([members.order, others]), axis=0)
 
     def of_group(g: int) -> None:
         part = slice(members.ends[g], members.ends[g + 1])
-        lines[part] = one_nan(np.sort(lines[part], axis=0, kind="stable"))
+        results[part] = one_nan(np.sort(results[part], axis=0, kind="stable"))
 
     x.each(of_group, members.present.tolist())
+    return results
+
+
+_FEW: Final = 1 << 7  # elements of a group; of fewer a call costs more than it sorts
+
+
+def _sorted_lines(codes: AllElements, x: AllElements, members: Members) -> Array:
+    """Each line dealt out to its groups, which are sorted then; or before, if they are small.
+
+    Dealing keeps the order in which elements come.
+    """
+    results = np.empty(x.root.shape, x.dtype)
+    small = len(members.order) < _FEW * len(members.present)
+
+    def of_line(k: int) -> None:
+        line = results[k]
+        if small:
+            order = places_of(line_of(x, k, len(line)))
+            turned = in_memory_as(x, line_of(x, k, len(line))[order])
+            line[:] = by_group(in_memory_as(codes, codes.held()[order]), turned, 0, members)
+            count = len(members.order)  # what is in no group stays as it comes
+            if count < len(line):
+                line[count:] = by_group(codes, x, k, members)[count:]
+            one_nan(line[:count])
+            return
+        line[:] = by_group(codes, x, k, members)
+        for g in members.present.tolist():
+            in_order(line[members.ends[g] : members.ends[g + 1]].reshape(1, -1))
+
+    x.each(of_line, range(len(results)))
     return results

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -29,12 +30,12 @@ def foremost(op: str, codes: AllElements, x: AllElements, options: Options) -> A
     lines, length = x.root.shape
     places = np.empty((lines, options.groups), np.int64)
     if lines == 1:
-        each = x.each(lambda span: _pass(op, codes, x, 0, span, options), codes.spans())
-        places[0] = _merged(op, each)
+        each = x.each(lambda span: foremost_places(op, codes, x, 0, span, options), codes.spans())
+        places[0] = foremost_of(op, each)[:, 1]
     else:
 
         def line(k: int) -> None:
-            places[k] = _pass(op, codes, x, k * length, (0, length), options)[:, 1]
+            places[k] = foremost_places(op, codes, x, k * length, (0, length), options)[:, 1]
 
         x.each(line, range(lines))
     if op.startswith("arg"):
@@ -47,7 +48,7 @@ def foremost(op: str, codes: AllElements, x: AllElements, options: Options) -> A
     return one_nan(results)
 
 
-def _pass(
+def foremost_places(
     op: str, codes: AllElements, x: AllElements, at: int, span: tuple[int, int], options: Options
 ) -> Array:
     """Key and place of each group's foremost element."""
@@ -62,15 +63,15 @@ def _pass(
     return best[: options.groups]
 
 
-def _merged(op: str, each: list[Array]) -> Any:
-    """The places of what comes first among parts that follow each other."""
+def foremost_of(op: str, each: Sequence[Array]) -> Array:
+    """Key and place of what comes first among parts that follow each other."""
     total = each[0]
     for part in each[1:]:
         there, none = part[:, 1] >= 0, total[:, 1] < 0
         before = none if op == "first" else (part[:, 0] < total[:, 0]) | none
         better = there & (True if op == "last" else before)
         total[better] = part[better]
-    return total[:, 1]
+    return total
 
 
 def numbers_in_lines(codes: AllElements, x: AllElements, options: Options) -> Array:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...kernel.llvm.grouping.deal import WORDS
+from ...kernel.llvm.grouping.program import DealtToGroups
+from ...kernel.llvm.simd import targets
+from ..cpu import address_of
+from ..ordering.counting import streamed
 from ..ordering.elements import AllElements, Array
+from ..ordering.fixed import Counts
+from .stream import compiled, kernel_dtype, pairs
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,31 @@ class Members:
 
 def members_of(codes: AllElements, groups: int) -> Members:
     """The members of ``groups``; a code that is none of their numbers is in no group."""
-    numbers = codes.held()
-    inside = (numbers >= 0) & (numbers < groups)
-    counts = np.bincount(numbers[inside], minlength=groups)
-    narrow = np.uint16 if groups < 2**16 else np.int64  # the shorter ones are sorted by digits
-    filed = np.where(inside, numbers, groups).astype(narrow)
-    order = np.argsort(filed, kind="stable")[: int(counts.sum())]
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    return Members(order, ends, np.flatnonzero(counts))
+    counts = Counts("int64", groups)
+    for block in streamed(codes, (0, codes.size)):
+        counts.add(block)
+    total = counts.total()
+    ends = np.concatenate([[0], np.cumsum(total)])
+    order = np.empty(codes.size, np.int64)
+    _deal(DealtToGroups("int64", True), codes, codes, 0, ends, order)
+    return Members(order[: int(ends[groups])], ends[: groups + 1], np.flatnonzero(total[:groups]))
+
+
+def by_group(codes: AllElements, x: AllElements, line: int, members: Members) -> Array:
+    """The elements of a ``line`` of ``x``, group after group; then those of none."""
+    dtype = kernel_dtype(x.dtype)
+    ends = np.append(members.ends, members.ends[-1])
+    out = np.empty(codes.size, x.dtype if x.dtype == bool else dtype)
+    _deal(DealtToGroups(dtype, False), codes, x, line * codes.size, ends, out)
+    return out.astype(x.dtype, copy=False)
+
+
+def _deal(
+    program: DealtToGroups, codes: AllElements, x: AllElements, at: int, ends: Array, out: Array
+) -> None:
+    kernel, words = compiled(program, targets()[0]), np.zeros(WORDS, np.int64)
+    places = ends[:-1].copy()
+    for first, numbers, values in pairs(codes, x, at, (0, codes.size)):
+        words[:] = len(numbers), len(places) - 1, first
+        addresses = address_of(values), address_of(numbers), places.ctypes.data, out.ctypes.data
+        kernel.function(words.ctypes.data, *addresses)

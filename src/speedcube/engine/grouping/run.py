@@ -1,4 +1,4 @@
-"""A function for each operation of `Through` that makes a result of each group."""
+"""A function for each way to make a `Through` that has a result of each group."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ import numpy as np
 
 from ...expr.through.grouping import Options
 from ...expr.through.node import Through
-from ...expr.through.ranks import MEANING
-from ..ordering.counting import counted
 from ..ordering.elements import AllElements, Array
-from .folds import extremes, numbers, products, sorted_groups
+from .folds import extremes, numbers, sorted_groups
+from .products import products
 from .sums import summed
 
 
-def _sums(op: str, source: Through, given: list[AllElements]) -> Array:
+def _op(source: Through) -> str:
+    return source.op.removeprefix("group_")
+
+
+def _sums(source: Through, given: list[AllElements]) -> Array:
     codes, x = given
-    return summed(op, codes, x, Options(*source.options), np.dtype(source.dtype))
+    return summed(_op(source), codes, x, Options(*source.options), np.dtype(source.dtype))
+
+
+def _foremost(source: Through, given: list[AllElements]) -> Array:
+    codes, x = given
+    return extremes(_op(source), codes, x, Options(*source.options))
 
 
 def _folded(
@@ -33,21 +41,10 @@ def _folded(
     return results.astype(source.dtype, copy=False)
 
 
-def _lines(meaning: Callable[..., Array], source: Through, given: list[AllElements]) -> Array:
-    """What NumPy makes of lines in memory."""
-    held = given[0].held().reshape(given[0].root.shape)
-    return meaning(held, source.options)
-
-
 GROUPED: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
-    **{f"group_{op}": partial(_sums, op) for op in ("sum", "mean", "var", "std")},
-    **{
-        f"group_{op}": partial(_folded, partial(extremes, op))
-        for op in ("min", "max", "argmin", "argmax", "first", "last")
-    },
-    "group_numbers": partial(_folded, numbers),
-    "group_prod": partial(_folded, products),
-    "group_sort": partial(_folded, sorted_groups),
-    "group_count": counted,
-    **{op: partial(_lines, meaning) for op, meaning in MEANING.items()},
+    "sums of groups": _sums,
+    "foremost of groups": _foremost,
+    "numbers of groups": partial(_folded, numbers),
+    "products of groups": partial(_folded, products),
+    "groups in order": partial(_folded, sorted_groups),
 }

@@ -10,14 +10,21 @@ import numpy as np
 
 from ...kernel.cache import kernel_cache
 from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
-from ...kernel.llvm.grouping.program import Foremost, Grouped
+from ...kernel.llvm.grouping.program import (
+    DealtToGroups,
+    Foremost,
+    Grouped,
+    TreesOfGroups,
+)
 from ..ordering.elements import BLOCK, AllElements, Array
 
 _CALL: Final = 1 << 20  # elements of one call of a kernel, so that Ctrl-C gets a turn
 
 
 @lru_cache(maxsize=64)
-def compiled(program: Grouped | Foremost, target: str) -> NativeKernel:
+def compiled(
+    program: Grouped | Foremost | DealtToGroups | TreesOfGroups, target: str
+) -> NativeKernel:
     """The kernel of ``program`` for ``target``."""
     key = (program, target, QUICK[target], kernel_cache())
     return load(*key) or build(*key)
@@ -51,3 +58,12 @@ def pairs(
         else:
             x.fill(given, at + first)
         yield first, some, given.astype(np.float32) if given.dtype == np.float16 else given
+
+
+def line_of(x: AllElements, k: int, length: int) -> Array:
+    """Line ``k`` of ``x``, whose lines have that length."""
+    if x.memory is not None:
+        return x.memory[k * length : (k + 1) * length]
+    values = np.empty(length, x.dtype)
+    x.fill(values, k * length)
+    return values

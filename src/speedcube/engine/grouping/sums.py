@@ -19,7 +19,7 @@ from ..ordering.elements import AllElements, Array
 from .exact import exactly
 from .finish import finished
 from .members import members_of
-from .stream import compiled, kernel_dtype, pairs
+from .stream import compiled, kernel_dtype, line_of, pairs
 
 _COLUMNS: Final = 1 << 13  # that are finished together
 _PLAIN: Final = 1 << 53  # integers up to here are doubles
@@ -43,16 +43,16 @@ class _Kernel:
 def summed(op: str, codes: AllElements, x: AllElements, options: Options, dtype: Any) -> Array:
     """``op`` (sum, mean, var, std) of each group in ``dtype``."""
     if dtype.kind != "f":
-        return _wrapped(codes, x, options)
+        return wrapped(codes, x, options)
     squares = op in ("var", "std")
-    if x.dtype.itemsize == 8 and x.dtype.kind in "iu" and not _are_doubles(x):
+    if x.dtype.itemsize == 8 and x.dtype.kind in "iu" and not are_doubles(x):
         return _of_members(op, codes, x, options, dtype)
     if options.rows:
         return _down_rows(op, codes, x, options, dtype, squares)
     return _along_lines(op, codes, x, options, dtype, squares)
 
 
-def _are_doubles(x: AllElements) -> bool:
+def are_doubles(x: AllElements) -> bool:
     def fit(span: tuple[int, int]) -> bool:
         return all(
             int(block.max()) <= _PLAIN and int(block.min()) >= -_PLAIN
@@ -81,7 +81,7 @@ def _of_members(op: str, codes: AllElements, x: AllElements, options: Options, d
     return results if options.rows else results.T
 
 
-def _wrapped(codes: AllElements, x: AllElements, options: Options) -> Array:
+def wrapped(codes: AllElements, x: AllElements, options: Options) -> Array:
     """Sums of integers, which wrap in 64 bits."""
     held = x.held().reshape(x.root.shape)
     members = members_of(codes, options.groups)
@@ -151,14 +151,14 @@ def _along_lines(
     lines, length = x.root.shape
     results = np.empty((lines, options.groups), dtype)
     if lines == 1:
-        each = x.each(lambda span: _scatter(codes, x, 0, span, options, squares), codes.spans())
-        _finish(op, _merged(each)[:, None], 0, results, (codes, x), options)
+        each = x.each(lambda span: near_sums(codes, x, 0, span, options, squares), codes.spans())
+        _finish(op, merged_sums(each)[:, None], 0, results, (codes, x), options)
         return results
     some = max(1, _COLUMNS // max(1, options.groups))
 
     def make(first: int) -> None:
         sums = [
-            _scatter(codes, x, k * length, (0, length), options, squares)
+            near_sums(codes, x, k * length, (0, length), options, squares)
             for k in range(first, min(first + some, lines))
         ]
         _finish(op, np.stack(sums, axis=1), first, results, (codes, x), options)
@@ -185,19 +185,11 @@ def _finish(
         return
     members = members_of(codes, options.groups)
     for k, g in zip(*np.divmod(np.flatnonzero(~sure), options.groups), strict=True):
-        values = _line(x, first + int(k), length)[members.of(int(g))]
+        values = line_of(x, first + int(k), length)[members.of(int(g))]
         results[first + k, g] = exactly(op, values, results.dtype, options.ddof, options.skip)
 
 
-def _line(x: AllElements, k: int, length: int) -> Array:
-    if x.memory is not None:
-        return x.memory[k * length : (k + 1) * length]
-    values = np.empty(length, x.dtype)
-    x.fill(values, k * length)
-    return values
-
-
-def _scatter(
+def near_sums(
     codes: AllElements,
     x: AllElements,
     at: int,
@@ -213,7 +205,7 @@ def _scatter(
     return np.ascontiguousarray(sums[: options.groups].T)
 
 
-def _merged(each: list[Array]) -> Array:
+def merged_sums(each: list[Array]) -> Array:
     """One sum of several for each group."""
     total = each[0]
     with np.errstate(all="ignore"):

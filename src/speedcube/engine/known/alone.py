@@ -14,8 +14,10 @@ from ...plan.plan import Plan
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..gpu import LAUNCH
-from ..results import Destination
-from ..tasks import Worker, from_records, joined, run_joined, run_pass
+from ..results import Destination, Destinations
+from ..several import from_records
+from ..streams.worker import StreamWorker
+from ..tasks import Worker, joined, run_joined, run_pass
 from .launches import (
     DeviceMemory,
     DirectLaunches,
@@ -90,7 +92,7 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
         if k >= inside:
             continue
         launches: DirectLaunches | ResultLaunch | None = None
-        if device is not None and one.together is None:
+        if device is not None and one.together is None and not one.visited.streams:
             made = results_launch if one.visited.source is not None else launches_of
             launches = made(one.visited, device)
         reads = {id(source) for source in one.visited.needs}
@@ -102,17 +104,19 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
 
 
 def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -> list[Any]:
-    worker = Worker(Stop(), device, alone=True)
+    kind = StreamWorker if plan.streams else Worker
+    worker = kind(Stop(), device, alone=True, here=True)
     since = 0  # elements that a GPU was given
     asked = {id(result) for result in plan.results}
     ready: dict[int, Any] = {}
+    destinations = Destinations(plan)
     memory = None if device is None else DeviceMemory(ready)
 
     def destination(stage: Stage) -> Destination:
         stays = leave_on_gpu or id(stage.result) not in asked
         place = device if stays else None
         order = plan.order(stage) if device is None else None
-        return Destination(stage.shape, stage.dtype, place, order)
+        return destinations(stage, place, order)
 
     for step in steps:
         if step.chain is not None:

@@ -21,7 +21,7 @@ import numpy as np
 from dask.utils import parse_bytes
 
 from ...errors import ParameterError
-from ...expr.graph import below, is_short
+from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
 from .. import machine
 from .spans import Drawing, Span, reading, spans_of
@@ -109,9 +109,9 @@ def drop() -> None:
 
 def foreseen(roots: Sequence[Expr]) -> Reading:
     """``roots`` as `keeping_drawn` would make them now; what it would draw is not there yet."""
-    if not _known or not _is_short(roots):
+    nodes = below_up_to(roots, _MOST_NODES) if _known else None
+    if nodes is None:
         return Reading(roots)
-    nodes = below(*roots)
     spans, room = spans_of(nodes), limit()
     if held() > room:
         return Reading(roots)
@@ -134,9 +134,9 @@ def keeping_drawn(
     roots: Sequence[Expr], draw: Callable[[Sequence[Expr]], list[Any]]
 ) -> Sequence[Expr]:
     """``roots`` as the next computation: what it is the second to read is kept, by ``draw``."""
-    if not _is_short(roots):
+    nodes = below_up_to(roots, _MOST_NODES)
+    if nodes is None:
         return roots
-    nodes = below(*roots)
     spans = spans_of(nodes)
     room = limit() if spans else 0
     if held() > room:
@@ -151,10 +151,6 @@ def keeping_drawn(
         if one.stored is not None and one.has(span):
             kept[id(span.source)] = one.stored, one.first
     return reading(roots, nodes, kept)
-
-
-def _is_short(roots: Sequence[Expr]) -> bool:
-    return all(is_short(root, _MOST_NODES) for root in roots)
 
 
 def _seen(source: Drawing) -> Drawn:

@@ -30,6 +30,7 @@ from ...expr.nodes import (
     Piecewise,
     Source,
     Stored,
+    Tiled,
     is_whole,
     whole,
 )
@@ -172,7 +173,7 @@ class Kept:
             return found[id(source)]
         if isinstance(source, Stored):
             return self._owned(_owner(source.buffer), _place(source.buffer))
-        if isinstance(source, Deferred):
+        if isinstance(source, (Deferred, Tiled)):
             return self._owned(source, id(source))
         return repr(source)  # which tells 0.0 from -0.0, and 1 from True
 

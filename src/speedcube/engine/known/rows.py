@@ -1,4 +1,4 @@
-"""Stages that are made for a block of rows after the other, on one core (`plan/blocks.py`)."""
+"""Stages that are made for a block of rows after the other, on each core (`plan/blocks.py`)."""
 
 from __future__ import annotations
 
@@ -12,25 +12,50 @@ from numpy.typing import NDArray
 from ...expr.nodes import Stored
 from ...plan.blocks import Blocked, RowBlock
 from ..cpu import host_array
-from ..results import Destination
+from ..results import Destination, Needs, inputs_of
 from ..tasks import Worker
 
 Array: TypeAlias = NDArray[Any]
 
 
-def make_rows(worker: Worker, chain: Blocked, whole: Array, ready: Mapping[int, Any]) -> None:
-    """What ``chain`` makes of what is ``ready``, into ``whole``."""
+def make_rows(
+    worker: Worker,
+    chain: Blocked,
+    whole: Array,
+    ready: Mapping[int, Any],
+    share: tuple[int, int] = (0, 1),
+) -> None:
+    """What ``chain`` makes of what is ``ready``, into ``whole``.
+
+    Of so many workers the one with the number that ``share`` begins with makes its blocks.
+    """
+    number, workers = share
+    first, end = (chain.count * k // workers for k in (number, number + 1))
     arrays = [
         (id(source), host_array(source) if isinstance(source, Stored) else ready[id(source)], move)
         for source, move in chain.sources
     ]
-    for number in range(chain.rows // chain.step):
-        start = number * chain.step
-        inputs = {name: _further(array, number * move) for name, array, move in arrays}
+    for k in range(first, min(end, chain.rows // chain.step)):
+        if worker.stop.is_set():
+            return
+        start = k * chain.step
+        inputs = {name: _further(array, k * move) for name, array, move in arrays}
         _make_block(worker, chain.block, whole[start : start + chain.step], inputs)
-    if chain.rest is not None:
+    if chain.rest is not None and end == chain.count:
         there = {name: array for name, array, _ in arrays}
         _make_block(worker, chain.rest, whole[-(chain.rows % chain.step) :], there)
+
+
+def run_rows(
+    worker: Worker,
+    chain: Blocked,
+    share: tuple[int, int],
+    out: Destination,
+    needs: Needs,
+    *arrays: Any,
+) -> None:
+    """Task: the blocks of one worker, of several (`make_rows`)."""
+    make_rows(worker, chain, out.array(), inputs_of(needs, arrays), share)
 
 
 def _make_block(worker: Worker, block: RowBlock, share: Array, inputs: dict[int, Array]) -> None:

@@ -159,6 +159,11 @@ def in_memory(one: AllElements) -> AllElements:
 
 def _kept(one: AllElements) -> AllElements:
     """``one`` whose elements lie in memory."""
-    values, result = one.whole(), StageResult(one.root.shape, one.root.dtype)
-    leaf = Leaf(result, one.root.shape, 0, c_strides(one.root.shape))
+    return in_memory_as(one, one.whole().reshape(one.root.shape))
+
+
+def in_memory_as(one: AllElements, values: Array) -> AllElements:
+    """``values`` for who takes those of ``one``."""
+    result = StageResult(values.shape, one.root.dtype)
+    leaf = Leaf(result, values.shape, 0, c_strides(values.shape))
     return AllElements(leaf, {id(result): values}, None, one.stop, one.store, one.threads)

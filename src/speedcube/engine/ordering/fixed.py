@@ -13,16 +13,20 @@ from ...kernel.llvm.ordering.sieve import INSIDE, REACH, UNDER
 from ...kernel.llvm.ordering.sieve import WORDS as SIEVE_WORDS
 from ...kernel.llvm.ordering.tally import COPIES
 from ...kernel.llvm.ordering.tally import WORDS as TALLY_WORDS
+from ...kernel.llvm.ordering.weigh import COPIES as WEIGH_COPIES
 from ...kernel.llvm.ordering.weigh import LEFT, LENGTH, PIECES, ROOM
+from ...kernel.llvm.ordering.weigh import MOST as GREATEST
+from ...kernel.llvm.ordering.weigh import STRIDE as WEIGH_STRIDE
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import Deal, Radix
+from ...kernel.orders import Deal, EvenTally, Radix
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
 _NARROW = 1 << 13  # counts that are kept four times
-Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Deal
+_FEW = 1 << 9  # and sums of weights
+Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Deal | EvenTally
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 
@@ -40,20 +44,61 @@ def _compiled(program: Fixed, target: str) -> NativeKernel:
 class Counts:
     """How often each number below ``length`` comes among blocks of elements; ``length``: others."""
 
+    MOST = 2**32 - 1  # elements between two totals
+
     def __init__(self, dtype: str, length: int) -> None:
-        self.kernel = compiled(Tally("uint8" if dtype == "bool" else dtype))
+        self.kernel = self._kernel(dtype)
         copies = COPIES if length < _NARROW else 1
-        self.arrays = np.zeros((copies, length + 1), np.int64)
+        self.arrays = np.zeros((copies, length + 1), np.uint32)
+        self.whole = np.zeros(length + 1, np.int64)
+        self.added = 0
         self.words = np.zeros(TALLY_WORDS, np.int64)
         self.words[1:] = length, length + 1 if copies > 1 else 0
 
     def add(self, block: Array) -> None:
         """Count ``block``."""
-        self.words[0], state = len(block), self.arrays.ctypes.data
-        self.kernel.function(self.words.ctypes.data, address_of(block), state, state, state)
+        if self.added + len(block) > self.MOST:
+            self.total()
+        self.added += len(block)
+        self.words[0] = len(block)
+        self._run(address_of(block), self.arrays.ctypes.data)
+
+    def _kernel(self, dtype: str) -> NativeKernel:
+        return compiled(Tally("uint8" if dtype == "bool" else dtype))
+
+    def _run(self, values: int, counts: int) -> None:
+        self.kernel.function(self.words.ctypes.data, values, counts, counts, counts)
+
+    @property
+    def others(self) -> int:
+        """How many elements of those since the last total are no numbers below the length."""
+        return int(self.arrays[:, -1].sum())
 
     def total(self) -> Array:
-        return np.asarray(self.arrays.sum(axis=0))
+        """All counts so far."""
+        for counts in self.arrays:
+            self.whole += counts
+            counts[:] = 0
+        self.added = 0
+        return self.whole
+
+
+class EvenCounts(Counts):
+    """How many doubles are in each of bins of one width between two ``ends``."""
+
+    def __init__(self, ends: tuple[float, float], edges: Array) -> None:
+        length, (first, last) = len(edges) - 1, ends
+        super().__init__("float64", length)
+        scale = length / (last - first)  # as the index of an element is computed
+        margin = np.abs((edges - first) * scale - np.arange(length + 1)).max()
+        self.edges, self.numbers = edges, np.array([first, last, scale, margin])
+
+    def _kernel(self, dtype: str) -> NativeKernel:
+        return compiled(EvenTally())
+
+    def _run(self, values: int, counts: int) -> None:
+        numbers, edges = self.numbers.ctypes.data, self.edges.ctypes.data
+        self.kernel.function(self.words.ctypes.data, values, numbers, edges, counts)
 
 
 class Sieving:
@@ -91,9 +136,17 @@ class Weighing:
         self.words[LENGTH] = length
         anchors = [1.5 * 2.0 ** (top - self.BITS * (k + 1) + 52) for k in range(PIECES)]
         self.state = np.array([*anchors, 2.0**top])
-        self.sums = np.zeros((length + 1, PIECES), np.int64)
+        copies = WEIGH_COPIES if length < _FEW else 1
+        self.words[WEIGH_STRIDE] = (length + 1) * PIECES if copies > 1 else 0
+        self.copies = np.zeros((copies, length + 1, PIECES), np.int64)
         self.carried = np.zeros(length + 1, np.int64)
         self.added = 0
+        self.greatest = 0  # of all numbers; of negative ones beyond 2**63
+
+    @property
+    def sums(self) -> Array:
+        """Two limbs of each number, once they have been carried."""
+        return np.asarray(self.copies[0])
 
     def add(self, index: Array, weights: Array) -> Array:
         """Add weights; the places of those that it does not hold, which are left out."""
@@ -103,17 +156,22 @@ class Weighing:
             self.carry()
         self.added += len(index)
         self.words[0], state = len(index), self.state.ctypes.data
-        addresses = address_of(index), state, address_of(weights), self.sums.ctypes.data
+        addresses = address_of(index), state, address_of(weights), self.copies.ctypes.data
         self.kernel.function(self.words.ctypes.data, *addresses)
+        self.greatest = max(self.greatest, int(self.words.view(np.uint64)[GREATEST]))
         return self.state[ROOM : ROOM + int(self.words[LEFT])].view(np.int64)
 
     def carry(self) -> None:
-        """Make each limb but the first a number from 0 to ``2**BITS``."""
-        over = self.sums[:, 1] >> self.BITS
-        self.sums[:, 1] -= over << self.BITS
-        self.sums[:, 0] += over
-        np.right_shift(self.sums[:, 0], self.BITS, out=over)
-        self.sums[:, 0] -= over << self.BITS
+        """Make each limb but the first a number from 0 to ``2**BITS``, in one copy."""
+        sums = self.sums
+        for copy in self.copies[1:]:
+            sums += copy
+            copy[:] = 0
+        over = sums[:, 1] >> self.BITS
+        sums[:, 1] -= over << self.BITS
+        sums[:, 0] += over
+        np.right_shift(sums[:, 0], self.BITS, out=over)
+        sums[:, 0] -= over << self.BITS
         self.carried += over
         self.added = 0
 
@@ -123,8 +181,9 @@ class Weighing:
 
     def join(self, other: Weighing) -> None:
         """Add the sums of another one of this unit; both have been carried."""
-        self.sums += other.sums
+        self.copies[0] += other.sums
         self.carried += other.carried
+        self.greatest = max(self.greatest, other.greatest)
         self.carry()
 
 

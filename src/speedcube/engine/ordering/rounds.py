@@ -14,9 +14,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...expr.through.node import Through
+from ...expr.through.table import OPERATIONS
+from ..grouping import shares
 from .counting import counted
 from .elements import AllElements, Array
 from .keys import KeyRange, counts_within, value_of, zero_at
+from .scattering import scattered, scattered_together
 from .selecting import READ, Sieved, brackets_of, counted_in, known_of, sample_of
 from .weighing import first_top, rounded, sums_of
 
@@ -32,21 +35,24 @@ class Asked:
     options: tuple[Any, ...]
     dtype: str
     size: int
+    line: int
+    made: str
 
 
 def asked(source: Through) -> Asked:
     """What ``source`` asks for."""
-    return Asked(source.op, source.options, source.args[-1].dtype, source.count)
+    x = source.args[-1]
+    return Asked(source.op, source.options, x.dtype, source.count, source.line, source.dtype)
 
 
 def answer(source: Through, given: list[AllElements], number: int, question: Question) -> Answer:
     """What share ``number`` says to ``question``; the first is None."""
-    return _OPS[source.op][0](source, given, number, question)
+    return ASKED[OPERATIONS[source.op].way].answer(source, given, number, question)
 
 
 def decide(what: Asked, question: Question, answers: Sequence[Answer]) -> Question:
     """The next question, or the result."""
-    return _OPS[what.op][1](what, question, answers)
+    return ASKED[OPERATIONS[what.op].way].decide(what, question, answers)
 
 
 # Counting ----------------------------------------------------------------------------------------
@@ -71,6 +77,14 @@ def _weights(what: Asked, top: int | None, answers: Sequence[Any]) -> int | Arra
     for other in others:
         whole.join(other)
     return rounded(whole)
+
+
+def _scatter(source: Through, given: list[AllElements], number: int, question: Question) -> Array:
+    return scattered(source, given)
+
+
+def _scattered(what: Asked, question: Question, answers: Sequence[Array]) -> Array:
+    return scattered_together(what.op, answers)
 
 
 # Selecting ---------------------------------------------------------------------------------------
@@ -187,8 +201,20 @@ def _signed(zero: Zero, answers: Sequence[Any]) -> Known:
     raise AssertionError("there are more zeros than that")
 
 
-_OPS: Final[dict[str, tuple[Callable[..., Answer], Callable[..., Question]]]] = {
-    "count": (_count, _counts),
-    "weigh": (_weigh, _weights),
-    "order_statistics": (_look, _found),
+@dataclass(frozen=True)
+class Asking:
+    """What a worker answers about its share, and what the answers make of a question."""
+
+    answer: Callable[..., Answer]
+    decide: Callable[..., Question]
+
+
+ASKED: Final = {
+    "counts": Asking(_count, _counts),
+    "sums of weights": Asking(_weigh, _weights),
+    "selection": Asking(_look, _found),
+    "scatter": Asking(_scatter, _scattered),
+    "sums of groups": Asking(shares.sums_of_share, shares.sums_decided),
+    "numbers of groups": Asking(shares.numbers_of_share, shares.numbers_decided),
+    "foremost of groups": Asking(shares.foremost_of_share, shares.foremost_decided),
 }

@@ -1,4 +1,4 @@
-"""What a worker does to sort, select or count: a function for each operation of `Through`."""
+"""What a worker does to sort, select or count: a function for each way to make a `Through`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...expr.routines.table import ROUTINES
 from ...expr.through.node import Through
+from ...expr.through.table import OPERATIONS
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..grouping.run import GROUPED
 from ..results import Destination
-from .counting import counted
+from ..routines.run import run_routine
+from .counting import args_read, counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
+from .lines import lines_made
 from .on_gpu.run import run_on_gpu
 from .on_gpu.sweeps import DeviceWork
 from .parting import parted
@@ -23,17 +27,17 @@ from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
 
+# By the way that an operation is made.
 _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
-    "sort": values_sorted,
-    "argsort": places_sorted,
-    "order_statistics": selected,
+    "values in order": values_sorted,
+    "places in order": places_sorted,
+    "selection": selected,
     "partition": parted,
-    "count": counted,
-    "weigh": weighed,
+    "lines": lines_made,
+    "counts": counted,
+    "sums of weights": weighed,
+    "scatter": scattered,
     **GROUPED,
-    "scatter_add": scattered,
-    "scatter_min": scattered,
-    "scatter_max": scattered,
 }
 
 
@@ -41,15 +45,16 @@ def run_through(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
     """The result of ``stage``: by threads in host memory, or by a GPU, and then there or here."""
     source = stage.source
     assert isinstance(source, Through)
+    if source.op in ROUTINES:
+        return run_routine(stage, inputs, device, stop, store)
     source = replace(source, arg=stage.root)
     if device is not None:
         work = DeviceWork(stage.parts[0], inputs, device, stop, store)
         made = run_on_gpu(source, work)
         if made is not None:
             return _axis_back(made, source)
-    args = source.args[: 1 if source.op == "count" else None]
-    given = elements_of(args, inputs, device, stop, store, stage.threads)
-    results = _RUN[source.op](source, given).reshape(source.lines_last)
+    given = elements_of(args_read(source), inputs, device, stop, store, stage.threads)
+    results = _RUN[OPERATIONS[source.op].way](source, given).reshape(source.lines_last)
     return np.ascontiguousarray(np.moveaxis(results, -1, source.axis))
 
 

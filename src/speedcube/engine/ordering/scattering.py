@@ -5,6 +5,7 @@ Zeros become those without a sign and NaN is NumPy's, so that it does not matter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -39,8 +40,13 @@ def scattered(source: Through, given: list[AllElements]) -> Array:
                 ufunc.at(found, places[:count], one_zero(held[:count]))
         return found
 
-    whole, *others = index.each(some, spans)
-    for other in others:
-        with np.errstate(invalid="ignore"):
-            ufunc(whole, other, out=whole)
+    return scattered_together(source.op, index.each(some, spans))
+
+
+def scattered_together(op: str, found: Sequence[Array]) -> Array:
+    """What several threads or workers found, put together."""
+    whole = found[0].copy()
+    for other in found[1:]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            _UFUNCS[op](whole, other, out=whole)
     return one_nan(whole)

@@ -20,7 +20,7 @@ from ...plan.working import levels_of
 from .elements import BLOCK, AllElements, Array
 from .fixed import Weighing
 
-_READ: Final = 1 << 20  # weights of a block that lies in memory
+_READ: Final = 1 << 17  # weights of a block that lies in memory
 _APART: Final = 1 << 20  # pairs that are kept before they are sorted
 _LATE: Final = 1 << 14  # weights that wait for another unit
 _FEW: Final = 1 << 9  # weights that are worth none
@@ -41,6 +41,11 @@ class WeighedSums:
     late: list[tuple[Array, Array]] = field(default_factory=list)  # for other units, if many
     apart: list[tuple[Array, Array]] = field(default_factory=list)
     integers: dict[int, int] = field(default_factory=dict)  # of the least double
+
+    @property
+    def greatest(self) -> int:
+        """The greatest number so far; of negative ones beyond 2**63."""
+        return self._level(self.top).greatest
 
     def add(self, index: Array, weights: Array) -> None:
         left = self._level(self.top).add(index, weights)
@@ -157,7 +162,7 @@ def sums_of(source: Through, given: list[AllElements], top: int) -> WeighedSums:
 
     def share(span: tuple[int, int]) -> WeighedSums:
         sums = WeighedSums(length, top)
-        for numbers, values in _pairs(index, weights, span, BLOCK):
+        for numbers, values in streams(index, weights, span):
             sums.add(numbers, values)
         return sums.finish()
 
@@ -177,8 +182,8 @@ def first_top(given: list[AllElements]) -> int:
     return min(max(top, Weighing.LOWEST), Weighing.HIGHEST)
 
 
-def _pairs(
-    index: AllElements, weights: AllElements, span: tuple[int, int], step: int
+def streams(
+    index: AllElements, weights: AllElements, span: tuple[int, int], step: int = BLOCK
 ) -> Iterator[tuple[Array, Array]]:
     """Numbers and their weights, about ``step`` at a time; each pair is gone with the next."""
     here = index.memory, weights.memory

@@ -32,7 +32,8 @@ from ...kernel.program import Scan
 from ...plan.stages import Part, Stage
 from ..boxes import CALL, Stop
 from ..cpu import address_of
-from .lines import ExactSums, Results, scan_kernel
+from .call import scan_kernel
+from .lines import ExactSums, Results
 from .matrices import AxisOrder, Matrices, Panel, inner_axes, matrices, ordered
 
 Array: TypeAlias = NDArray[Any]

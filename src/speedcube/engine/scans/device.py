@@ -16,6 +16,7 @@ from ...expr.nodes import Expr, Leaf, Map, Stored
 from ...kernel.cuda.prelude import THREADS
 from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape
 from ...plan.stages import Stage
+from ...plan.working import DEVICE_ROOM
 from .. import gpu
 from ..boxes import Stop
 from ..prepare import prepare
@@ -24,7 +25,6 @@ from .matrices import AxisOrder, even_step
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
 
-_ROOM: Final = 1 << 30  # bytes of elements that are made beside the results
 # What kernels read as it lies in memory, and make wider.
 _NARROW: Final = {
     "float64": ("float32",),
@@ -108,7 +108,7 @@ def _made(
     if place is None or not (
         place.dtype == dtype and place.flags.c_contiguous and place.size == shape.size
     ):
-        if shape.size * dtypes.itemsize(dtype) > _ROOM:
+        if shape.size * dtypes.itemsize(dtype) > DEVICE_ROOM:
             raise MemoryError
         memory = cupy.empty(shape.size, dtype)
     gpu.run_store(prepared, inputs, memory, device, stop, wait=False)

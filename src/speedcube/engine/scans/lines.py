@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,50 +20,12 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ...expr.nodes import Scanned, Staged
 from ...expr.space import TILE
-from ...kernel.cache import kernel_cache
-from ...kernel.llvm.compile import QUICK, NativeKernel, build, load
-from ...kernel.llvm.scans.layout import LAST, LIMBS_AT, PARTS, RESULTS, SCRATCH, STATE, TAKEN, WORDS
-from ...kernel.llvm.simd import targets
+from ...kernel.llvm.scans.layout import LIMBS_AT, PARTS
 from ...kernel.program import Scan
+from .call import ScanCall
 
 Array: TypeAlias = NDArray[Any]
 Blocks: TypeAlias = Iterator[Array]
-
-
-@lru_cache(maxsize=64)
-def _kernel(program: Scan, target: str) -> NativeKernel:
-    key = (program, target, QUICK[target], kernel_cache())
-    return load(*key) or build(*key)
-
-
-def scan_kernel(program: Scan) -> NativeKernel:
-    """The kernel of ``program`` for this machine."""
-    return _kernel(program, targets()[0])
-
-
-class _Call:
-    """A scan's kernel with its arguments in place, for one thread."""
-
-    def __init__(self, program: Scan) -> None:
-        self.kernel = scan_kernel(program)
-        self.words = np.zeros(WORDS, np.int64)
-        self.state = np.zeros(STATE, program.dtype)
-        self.scratch = np.empty(SCRATCH + 64, np.uint8)
-        self.aligned = (self.scratch.ctypes.data + 63) & ~63
-
-    def __call__(
-        self, values: Array, position: int, length: int, out: Array, last: bool
-    ) -> tuple[int, int]:
-        """Call; how many elements were taken, and how many results a product gave."""
-        self.words[: LAST + 1] = len(values), position, length, last
-        self.kernel.function(
-            self.words.ctypes.data,
-            values.ctypes.data,
-            self.state.ctypes.data,
-            self.aligned,
-            out.ctypes.data,
-        )
-        return int(self.words[TAKEN]), int(self.words[RESULTS])
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -79,7 +40,7 @@ class Products:
 
     def __init__(self, length: int, dtype: str, out: Array) -> None:
         self.length = length
-        self.call = _Call(Scan("prod", dtype, dtype))
+        self.call = ScanCall(Scan("prod", dtype, dtype))
         self.rest = np.empty(0, dtype)
         self.position = 0
         self.out, self.made = out, 0
@@ -178,11 +139,11 @@ class Line:
     source: Scanned
     length: int
     position: int
-    call: _Call = field(init=False)
+    call: ScanCall = field(init=False)
 
     def __post_init__(self) -> None:
         source = self.source
-        self.call = _Call(Scan(source.op, source.arg.dtype, source.dtype, source.odd))
+        self.call = ScanCall(Scan(source.op, source.arg.dtype, source.dtype, source.odd))
 
     def scan(self, blocks: Blocks, results: Results | Nowhere) -> None:
         for values in blocks:

@@ -232,6 +232,21 @@ def straight(root: Expr, dtype: str) -> Array | None:
     return np.asarray(_Memory(address, (math.prod(root.shape),), dtype, array))
 
 
+def side_by_side(root: Expr, dtype: str) -> Array | None:
+    """The lines of ``root``, which has two axes, if they lie side by side in memory: to be read."""
+    if not (isinstance(root, Leaf) and isinstance(root.source, Stored) and root.dtype == dtype):
+        return None
+    if root.source.on_device or len(root.shape) != 2 or root.strides[0] != 1 or not root.strides[1]:
+        return None
+    array = host_array(root.source)
+    address = address_of(array) + root.offset * array.itemsize
+    if address % array.itemsize:
+        return None
+    first = np.asarray(_Memory(address, (1,), dtype, array))
+    strides = [stride * array.itemsize for stride in root.strides]
+    return np.lib.stride_tricks.as_strided(first, root.shape, strides, writeable=False)
+
+
 class _Memory:
     """``shape`` elements that ``owner`` keeps, for NumPy."""
 

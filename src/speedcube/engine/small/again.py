@@ -1,27 +1,33 @@
-"""One operation or one reduction of arrays in memory, met again: its kernel, without a walk.
+"""A few operations or one reduction of arrays in memory, met again: its kernel at once.
 
-What such a computation looks like is told by a few words: the operation, the lengths, and of each
-argument its dtype and strides. That is a key of its own, beside those of `structure`.
+What such a computation looks like is told by the names of its operations, and of each array its
+dtype and strides, in the order in which they are met. That is a key of its own, beside those of
+`structure`, which cost several times as much to find.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Reduced, Stored, c_strides
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
+from ...kernel.lower.many import LONG_LINE
+from ...kernel.math.positions import SEGMENT
+from .first import FEW
 from .lengths import PACKED
 from .structure import Structure
 
 MOST: Final = 512  # that are remembered; the oldest is forgotten
+MOST_NODES: Final = 24  # of one that is looked for
 Known = TypeVar("Known")
+Made: TypeAlias = Callable[[Expr], Any]
 
 
 class Met(Generic[Known]):
-    """What is known of such computations, by the target and their key."""
+    """What is known of such computations, by their key."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Known] = {}
@@ -35,46 +41,99 @@ class Met(Generic[Known]):
         self._known[key] = known
 
 
-def flat_structure(root: Expr) -> Structure | None:
-    """The structure of ``root`` with such a key; None where it is more than one operation.
+def few_structure(root: Expr, target: str, made: Made | None = None) -> Structure | None:
+    """The structure of ``root`` with such a key; None where it cannot be told by a few words.
 
-    ``line`` is not found out.
+    ``line``: the key holds for other lengths, too. Reductions of few elements that it reads are
+    arrays, once ``made`` gave their values; None: it reads none.
     """
     inner: Expr = root
     reduced: Reduced | None = None
-    if type(root) is Leaf:
-        source = root.source
-        if type(source) is not Reduced or root.offset or root.shape != source.shape:
+    if type(root) is Leaf and type(root.source) is Reduced:
+        reduced = root.source
+        if root.offset or root.shape != reduced.shape or root.strides != c_strides(root.shape):
             return None
-        if root.strides != c_strides(root.shape):
-            return None
-        inner, reduced = source.arg, source
+        inner = reduced.arg
     shape = inner.shape
-    what: Hashable = None
-    args: tuple[Expr, ...] = (inner,)
-    if type(inner) is Map:
-        args, what = inner.args, (inner.op, inner.dtype)
-        if len(args) > 1 and (args[0] is args[1] or len(args) > 2):
-            return None
+    steps = c_strides(shape)
+    key: list[Any] = [target]
+    places: dict[int, int] = {}
     data: list[Leaf] = []
     constants: list[Const] = []
-    each: list[Any] = []
-    for leaf in args:
-        if type(leaf) is not Leaf:
-            return None
-        read = leaf.source
-        if type(read) is Stored:
-            if type(read.buffer) is not np.ndarray:
+    random: list[Random] = []
+    results: dict[int, Stored] = {}
+    straight = True  # arrays lie in C order and are taken whole
+    stack: list[Expr] = [inner]
+    while stack:
+        node = stack.pop()
+        count = len(places)
+        place = places.setdefault(id(node), count)
+        if place != count:  # met before
+            key.append(place)
+        elif type(node) is Map:
+            if count >= MOST_NODES:
                 return None
-            data.append(leaf)
-        elif type(read) is Const and read.dtype in PACKED:
-            constants.append(read)
+            args = node.args
+            key += (node.op, node.dtype, len(args))
+            stack += args[::-1]
         else:
-            return None
-        # A constant and an array that is repeated may have the same strides: none, or zeros.
-        each += (type(read), read.dtype, leaf.strides)
-    if reduced is not None:
-        what = (reduced.op, reduced.axes, reduced.dtype, reduced.ddof, what)
-    key = (what, shape, len(constants), *each)
+            leaf: Any = node
+            source, strides = leaf.source, leaf.strides
+            kind = type(source)
+            if kind is Stored:
+                if type(source.buffer) is not np.ndarray:
+                    return None
+                key += ("array", source.dtype, strides)
+                straight = straight and strides == steps
+                data.append(leaf)
+            elif kind is Const:
+                if not _tell(source, key, constants):
+                    return None
+            elif kind is Random:
+                key += ("random", source.distribution, source.dtype, repr(source.parameters))
+                key += (leaf.offset, strides)
+                straight = straight and strides == steps
+                random.append(source)
+            elif kind is Reduced:
+                array = _made_array(source, made, results)
+                if array is None or math.prod(shape) > FEW:
+                    return None
+                key += ("array", source.dtype, strides)
+                straight = straight and strides == steps
+                data.append(Leaf(array, shape, leaf.offset, strides))
+            else:
+                return None
     size = math.prod(shape)
-    return Structure(key, inner, size, reduced, False, data, constants, [], 1)
+    line = straight and 1 < size < LONG_LINE
+    if reduced is not None:
+        axes = reduced.axes
+        line = line and len(axes) == len(shape)
+        key += (reduced.op, reduced.dtype, reduced.ddof, None if line else axes)
+    key.append((len(random) > 0 and size > SEGMENT) if line else shape)
+    return Structure(tuple(key), inner, size, reduced, line, data, constants, random, 1)
+
+
+def _made_array(source: Reduced, made: Made | None, results: dict[int, Stored]) -> Stored | None:
+    """An array for what ``source`` gives, which is made once."""
+    if id(source) not in results:
+        value = None
+        if made is not None and source.op != "prod" and math.prod(source.arg.shape) <= FEW:
+            value = made(whole(source, source.shape))
+        if value is None:
+            return None
+        results[id(source)] = Stored(np.asarray(value).reshape(-1), source.dtype)
+    return results[id(source)]
+
+
+def _tell(constant: Const, key: list[Any], constants: list[Const]) -> bool:
+    """Add the words of ``constant``; whether there are any.
+
+    It and an array that is repeated may have the same strides: none, or zeros.
+    """
+    if constant.dtype in PACKED:
+        key += ("number", constant.dtype)
+        constants.append(constant)
+        return True
+    value = constant.value
+    key += ("one", constant.dtype, type(value), value)
+    return type(value) is not float  # 0.0 and -0.0 are equal

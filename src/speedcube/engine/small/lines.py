@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...expr.nodes import STAGED, Expr, Leaf, Reduced, Stored
+from ...expr.pairs.node import is_pair
 from ...kernel.math.positions import SEGMENT
 from .. import machine
 from ..known.memory import is_known
@@ -25,8 +26,8 @@ from ..known.outline import Hashed, NoOutlineError, Outline, outline_of
 from ..results import shaped
 from ..rungs import Rung
 from ..scans import lines as scans
+from .call import computed
 from .finished import array_at
-from .known import computed
 from .lengths import MOST_LENGTH, extent_of, line_key
 from .recipe import LineStep, Made, Recipe, made_for, recipe_of
 from .structure import NotSmallError, Structure
@@ -43,6 +44,8 @@ _lock = threading.Lock()
 def outline(roots: Sequence[Expr]) -> Outline | None:
     """The outline of ``roots``, if they may be a program of short lines."""
     for root in roots:
+        if is_pair(root):
+            return None
         visited: Expr = root
         if isinstance(root, Leaf) and isinstance(root.source, STAGED):
             visited = root.source.arg

@@ -27,7 +27,8 @@ from ...plan.plan import Resources, make_plan
 from ...plan.stages import Stage
 from ..known.outline import Outline
 from ..known.template import Template, template_of
-from .known import Reusable, reusable
+from .call import Reusable
+from .known import reusable
 from .lengths import marked
 from .structure import NotSmallError, structure_of
 

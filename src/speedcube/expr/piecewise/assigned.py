@@ -7,6 +7,7 @@ from typing import Final
 
 from .. import views
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, is_whole, whole
+from ..pairs.node import is_pair, pair, parts
 
 _NAME: Final = "assigned"
 
@@ -18,6 +19,8 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
     """
     if 0 in part.shape:
         return root
+    if is_pair(root):
+        return pair(*(assigned(a, at, b) for a, b in zip(parts(root), parts(part), strict=True)))
     base, before = _pieces(root)
     end = tuple(a + n for a, n in zip(at, part.shape, strict=True))
     pieces = [left for piece in before for left in _without(piece, at, end)]

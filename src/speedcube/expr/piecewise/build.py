@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, product
 from operator import mul
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from ... import dtypes
 from ...errors import ShapeError
 from ..build import cast, check_axis
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, c_strides, const, countable, whole
+from ..pairs.node import is_pair, of_all_parts, of_parts, parts
+from ..pairs.node import pair as pair_of
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # for each axis, what goes before and behind
 
@@ -38,6 +42,9 @@ def concatenated(parts: Sequence[Expr], axis: int, dtype: str | None = None) -> 
     for number, shape in enumerate(shapes):
         _fits(shapes[0], shape, number, k)
     name = dtypes.promote(*(part.dtype for part in parts)) if dtype is None else dtype
+    if name in dtypes.COMPLEX:
+        pairs = [cast(part, name) for part in parts]
+        return of_all_parts(lambda of_one: concatenated(of_one, axis), pairs)
     ends = list(accumulate((shape[k] for shape in shapes), initial=0))
     shape = countable((*shapes[0][:k], ends[-1], *shapes[0][k + 1 :]))
     pieces = tuple(
@@ -154,6 +161,8 @@ def _stretched(
     root: Expr, axes: tuple[tuple[Stretch, ...], ...], call: tuple[str, tuple[Expr, ...], str]
 ) -> Expr:
     """``root`` read along each axis stretch after stretch."""
+    if is_pair(root):
+        return of_parts(lambda part: _stretched(part, axes, (call[0], (part,), call[2])), root)
     leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
     read = _read(axes, leaf.shape, leaf.strides)
     if read.shape is None:
@@ -198,14 +207,16 @@ def _read(axes: tuple[tuple[Stretch, ...], ...], extents: Shape, strides: tuple[
     return _Read(countable(shape), c_strides(shape), tuple(found))
 
 
-def surrounded(
-    root: Expr, values: Sequence[tuple[float, float]], pads: Pairs, options: str
-) -> Expr:
+def surrounded(root: Expr, values: Sequence[Sequence[Any]], pads: Pairs, options: str) -> Expr:
     """``root`` with constants round it: ``values`` before and behind it along each axis.
 
     A corner has the value of the last axis, as in NumPy. Where all are the same, pieces are as long
     as they can be along the last axis.
     """
+    if is_pair(root):
+        numbers = np.array(values, complex)
+        ends = zip(parts(root), (numbers.real, numbers.imag), strict=True)
+        return pair_of(*(surrounded(part, of.tolist(), pads, options) for part, of in ends))
     outer = tuple(n + sum(pair) for n, pair in zip(root.shape, pads, strict=True))
     countable(outer)
     if outer == root.shape:

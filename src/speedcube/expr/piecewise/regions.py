@@ -35,6 +35,19 @@ def leaves_within(root: Expr) -> list[Leaf]:
     return list(known.values())
 
 
+def pieces_within(root: Expr) -> list[Piecewise]:
+    """The arrays of pieces that ``root`` reads, and that their pieces read."""
+    known: dict[int, Piecewise] = {}
+    roots = [root]
+    while roots:
+        for leaf in pieced(roots.pop()):
+            source = leaf.source
+            if isinstance(source, Piecewise) and id(source) not in known:
+                known[id(source)] = source
+                roots += [piece.expr for piece in source.pieces]
+    return list(known.values())
+
+
 def window(leaf: Leaf, shape: Shape) -> tuple[Axis, ...] | None:
     """Where a leaf of an array of ``shape`` reads each of its axes; None where no box is a box."""
     where = places(leaf, shape)

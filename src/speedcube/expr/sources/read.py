@@ -74,3 +74,4 @@ class Deferred:
     collection: Any
     dtype: str
     shape: Shape
+    name: str = "dask"  # what made it, for who reads the expression

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nodes import Expr, Leaf, Map, Through, whole
+from .ordering import one_nan
 
 Array: TypeAlias = NDArray[Any]
 
@@ -87,12 +88,25 @@ def _moment(name: str) -> Callable[..., Any]:
     return fold
 
 
+def _foremost(values: Array, name: str) -> int:
+    """Where the least or the greatest of ``values`` is first: NaN before all, -0 below 0."""
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        return int(np.flatnonzero(np.isnan(values))[0])
+    known = values == getattr(values, name)()
+    if values.dtype.kind == "f":
+        first = np.signbit(values) if name == "min" else ~np.signbit(values)
+        known &= first if (known & first).any() else True
+    return int(np.flatnonzero(known)[0])
+
+
 def _place(name: str) -> Callable[..., Any]:
-    return lambda values, _, places: places[getattr(values, name)()] if len(values) else -1
+    return lambda values, _, places: places[_foremost(values, name)] if len(values) else -1
 
 
 def _element(name: str) -> Callable[..., Any]:
-    return lambda values, *_: getattr(values, name)() if len(values) else nothing(values.dtype)
+    return lambda values, *_: (
+        one_nan(values[[_foremost(values, name)]])[0] if len(values) else nothing(values.dtype)
+    )
 
 
 def _at(k: int) -> Callable[..., Any]:
@@ -109,10 +123,12 @@ def _product(values: Array, options: Options, places: Array) -> Any:
             for k, value in found.items():
                 level[k // 2] = level[k // 2] * value if k // 2 in level else value
             found = level
-    return next(iter(found.values()), 1)
+    product = next(iter(found.values()), 1)
+    return product if product == product else np.nan  # NumPy's
 
 
-def _sorted(codes: Array, x: Array, given: tuple[Any, ...]) -> Array:
+def sorted_groups(codes: Array, x: Array, given: tuple[Any, ...]) -> Array:
+    """Each group's elements, sorted, group after group; then those of none, as they come."""
     options = Options(*given)
     lines = x.T if options.rows else x
     results = []
@@ -124,24 +140,23 @@ def _sorted(codes: Array, x: Array, given: tuple[Any, ...]) -> Array:
     return found.T if options.rows else found
 
 
-def _counted(codes: Array, given: tuple[Any, ...]) -> Array:
+def counted(codes: Array, given: tuple[Any, ...]) -> Array:
+    """How many places each group has."""
     groups = Options(*given).groups
     return np.array([len(_places(codes, g)) for g in range(groups)], np.int64)
 
 
-MEANING: Final[dict[str, Callable[..., Array]]] = {
-    "group_sum": of_each(lambda values, *_: values.sum()),
-    "group_mean": of_each(_moment("mean")),
-    "group_var": of_each(_moment("var")),
-    "group_std": of_each(_moment("std")),
-    "group_numbers": of_each(lambda values, *_: len(values)),
-    "group_min": of_each(_element("min")),
-    "group_max": of_each(_element("max")),
-    "group_argmin": of_each(_place("argmin")),
-    "group_argmax": of_each(_place("argmax")),
-    "group_first": of_each(_at(0)),
-    "group_last": of_each(_at(-1)),
-    "group_prod": of_each(_product),
-    "group_sort": _sorted,
-    "group_count": _counted,
+FOLDS: Final[dict[str, Callable[..., Array]]] = {
+    "sum": of_each(lambda values, *_: values.sum()),
+    "mean": of_each(_moment("mean")),
+    "var": of_each(_moment("var")),
+    "std": of_each(_moment("std")),
+    "numbers": of_each(lambda values, *_: np.count_nonzero(values == values)),
+    "min": of_each(_element("min")),
+    "max": of_each(_element("max")),
+    "argmin": of_each(_place("min")),
+    "argmax": of_each(_place("max")),
+    "first": of_each(_at(0)),
+    "last": of_each(_at(-1)),
+    "prod": of_each(_product),
 }

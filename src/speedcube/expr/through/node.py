@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """What ``op`` (a row of `ordering.MEANING`) makes of ``arg``; its elements are in C order.
+    """What ``op`` (a row of `table.OPERATIONS`) makes of ``arg``; its elements are in C order.
 
     Lines lie along the last axis of ``arg``, or one of all elements along all its axes; and along
     ``axis`` of what is made. Several arrays are the arguments of a "several", which has the shape
@@ -40,13 +40,6 @@ class Through:
             return self.shape
         axis = self.axis % len(self.shape)
         return (*self.shape[:axis], *self.shape[axis + 1 :], self.shape[axis])
-
-    def of_lines(self, arg: Expr) -> Through:
-        """The same of the lines of ``arg``, some of these."""
-        lines = (*arg.shape[:-1], self.lines_last[-1])
-        axis = self.axis % len(lines)
-        shape = (*lines[:axis], lines[-1], *lines[axis:-1])
-        return replace(self, arg=arg, shape=shape)
 
     @cached_property
     def line(self) -> int:

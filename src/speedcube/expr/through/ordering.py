@@ -6,8 +6,8 @@ Elements are in order by value, NaN last, then by position: -0 and 0 are equal. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,29 +58,24 @@ def counts(op: str, args: Sequence[Expr], length: int, dtype: str, *options: Any
     return whole(Through(op, arg, (length,), dtype, (length, *options)), (length,))
 
 
-def made(node: Through, meaning: Callable[..., Array], args: Sequence[Array]) -> Array:
-    """What ``node`` makes of ``args``, as its ``meaning`` says."""
-    axes, lines = len(node.lines_last), list(args)
-    if node.op in MEANING:  # one line along all axes
-        lines = [arg if arg.ndim == axes else arg.reshape(-1) for arg in args]
-    results = meaning(*lines, *([node.options] if node.options else []))
-    return np.moveaxis(results, -1, node.axis)
-
-
-def _sort(x: Array) -> Array:
+def sorted_lines(x: Array) -> Array:
+    """The lines of ``x``, sorted."""
     return one_nan(np.sort(x, axis=-1, kind="stable"))
 
 
-def _argsort(x: Array) -> Array:
+def places(x: Array) -> Array:
+    """The places of the elements of each line in their order."""
     return np.argsort(x, axis=-1, kind="stable")
 
 
-def _order_statistics(x: Array, places: Shape) -> Array:
-    return _sort(x)[..., list(places)]
+def order_statistics(x: Array, at: Shape) -> Array:
+    """What has these places in each line when it is sorted."""
+    return sorted_lines(x)[..., list(at)]
 
 
-def _partition(x: Array, places: Shape) -> Array:
-    out, bounds = np.empty_like(x), _order_statistics(x, places)
+def partition(x: Array, at: Shape) -> Array:
+    """The lines of ``x``, with what has these places when they are sorted there."""
+    out, bounds = np.empty_like(x), order_statistics(x, at)
     for line in np.ndindex(x.shape[:-1]):
         out[line] = parted_by(x[line], bounds[line])
     return out
@@ -99,14 +94,16 @@ def _before(x: Array, y: Array) -> Array:
     return np.asarray((x < y) | ((x == x) & (y != y)))
 
 
-def _count(index: Array, *given: Any) -> Array:
+def count(index: Array, *given: Any) -> Array:
+    """How often each number below the length comes."""
     options = given[-1]
     flat = index.reshape(-1)
     inside = flat[(flat >= 0) & (flat < options[0])]
     return np.bincount(inside.astype(np.int64), minlength=options[0])
 
 
-def _weigh(index: Array, weights: Array, options: Shape) -> Array:
+def weigh(index: Array, weights: Array, options: Shape) -> Array:
+    """The exact sum of the weights of each number."""
     sums = np.zeros(options[0], weights.dtype)
     for k in range(options[0]):
         sums[k] = _sum(weights[index == k].tolist())
@@ -119,15 +116,18 @@ def _sum(values: list[float]) -> float:
     return sum(value for value in values if not math.isfinite(value))
 
 
-def _scatter_add(index: Array, values: Array, options: Shape) -> Array:
+def scatter_add(index: Array, values: Array, options: Shape) -> Array:
+    """The sum of the values of each number."""
     return _at(np.add, "scatter_add", index, values, options[0])
 
 
-def _scatter_min(index: Array, values: Array, options: Shape) -> Array:
+def scatter_min(index: Array, values: Array, options: Shape) -> Array:
+    """The least of the values of each number."""
     return _at(np.minimum, "scatter_min", index, values, options[0])
 
 
-def _scatter_max(index: Array, values: Array, options: Shape) -> Array:
+def scatter_max(index: Array, values: Array, options: Shape) -> Array:
+    """The greatest of the values of each number."""
     return _at(np.maximum, "scatter_max", index, values, options[0])
 
 
@@ -157,16 +157,3 @@ def one_nan(values: Array) -> Array:
     if values.dtype.kind == "f":
         values[np.isnan(values)] = np.nan
     return values
-
-
-MEANING: Final[dict[str, Callable[..., Array]]] = {
-    "sort": _sort,
-    "argsort": _argsort,
-    "order_statistics": _order_statistics,
-    "partition": _partition,
-    "count": _count,
-    "weigh": _weigh,
-    "scatter_add": _scatter_add,
-    "scatter_min": _scatter_min,
-    "scatter_max": _scatter_max,
-}

@@ -58,6 +58,3 @@ def commonest(x: Array, options: tuple[Any, ...]) -> Array:
     """The most common element of each line along the last axis; of several the least."""
     found = [_mode(line) for line in x.reshape(-1, x.shape[-1])]
     return np.array(found, x.dtype).reshape((*x.shape[:-1], 1))
-
-
-MEANING: Final[dict[str, Callable[..., Array]]] = {"rank": ranked, "mode": commonest}

@@ -21,7 +21,10 @@ from ..program import Program
 from .loops import CudaLoops
 from .many.nest import ManyLoops
 from .ordering.distinct import DeviceDistinct, emit_distinct
+from .ordering.foremost import DeviceValues, emit_values
 from .ordering.keys import DeviceKeys, emit_keys
+from .ordering.lines import DeviceLines, emit_lines
+from .ordering.rounding import DeviceRounding, emit_rounding
 from .prelude import THREADS
 from .scans.emit import emit_scan
 from .scans.layout import DeviceScan
@@ -35,11 +38,17 @@ OPTIONS: Final = (
 )
 
 
-Fixed: TypeAlias = DeviceScan | DeviceKeys | DeviceDistinct  # whose elements lie in memory
+# Whose elements lie in memory.
+Fixed: TypeAlias = (
+    DeviceScan | DeviceKeys | DeviceDistinct | DeviceRounding | DeviceValues | DeviceLines
+)
 _EMIT: Final[dict[type, Callable[[Any], str]]] = {
     DeviceScan: emit_scan,
     DeviceKeys: emit_keys,
     DeviceDistinct: emit_distinct,
+    DeviceLines: emit_lines,
+    DeviceRounding: emit_rounding,
+    DeviceValues: emit_values,
 }
 
 

@@ -14,9 +14,11 @@ from ..program import Sink
 from .exact_sum import ThreadSum
 from .folds import fold_of
 from .hooks import CudaSink
+from .ordering.foremost import ThreadForemost
 from .ordering.sieve import ThreadSieve
 from .ordering.tally import ThreadBins, ThreadTally
 from .ordering.weigh import ThreadReach, ThreadWeigh
+from .ordering.words import ThreadScatter, ThreadWords
 from .text import CudaText, memory
 from .wide import wide
 
@@ -126,6 +128,12 @@ _SINKS: Final[dict[str, Callable[[CudaText, Sink, str], CudaSink]]] = {
     "wide tally": ThreadTally,
     "bins": ThreadBins,
     "weigh": ThreadWeigh,
-    "wide weigh": ThreadWeigh,
+    "square weigh": ThreadWeigh,
+    "words": ThreadWords,
+    "square words": ThreadWords,
+    "scatter": ThreadScatter,
     "reach": ThreadReach,
+    **dict.fromkeys(
+        ("least", "greatest", "least place", "greatest place", "picked"), ThreadForemost
+    ),
 }

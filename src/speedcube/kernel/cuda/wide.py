@@ -30,7 +30,7 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Wide {
   }
   /* Wherever they lie, without a branch that would wait for them: from the aligned words round
      them. Each holds a byte of theirs, so it can be read. */
-  __device__ __forceinline__ void shifted(const T *from) {
+  __device__ __forceinline__ void load_shifted(const T *from) {
     const unsigned *at = (const unsigned *)((u64)from & ~3ull);
     int shift = (int)((u64)from & 3ull) * 8, many = (int)sizeof(Wide) / 4;
     unsigned words[sizeof(Wide) / 4 + 1];
@@ -176,7 +176,7 @@ def _load(text: CudaText, k: int, near: int, in_rows: bool = False) -> None:
     if leaf.mode == "unit":
         place = text.position(k, "(j0 + e0)", "e0")
         size = dtypes.itemsize(leaf.dtype)
-        load = "shifted" if in_rows and size < 4 and near * size % 4 == 0 else "load"
+        load = "load_shifted" if in_rows and size < 4 and near * size % 4 == 0 else "load"
         text.put(f"ahead{k}[a].{load}((const {memory(leaf.dtype)} *)b{k} + {place});")
         return
     for v in range(near):

@@ -63,8 +63,8 @@ def _in_a_row(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     return digits, LEAST - SHIFTS[0]
 
 
-def times(a: Digits, factor: int) -> Digits:
-    """``a * factor`` for a factor below 2**32."""
+def times(a: Digits, factor: int | Words) -> Digits:
+    """``a * factor`` for a factor, or one for each, below 2**32."""
     words, carry = [], np.zeros_like(a.words[0])
     for word in a.words:
         total = word * np.uint64(factor) + carry
@@ -110,8 +110,8 @@ def plus(a: Digits, b: Digits, sign: int = 1) -> Digits:
     return Digits(words, scale)
 
 
-def divided(a: Digits, divisor: int) -> tuple[Digits, NDArray[np.bool_]]:
-    """``a / divisor`` (below 2**32) rounded down, and where something was left over."""
+def divided(a: Digits, divisor: int | Words) -> tuple[Digits, NDArray[np.bool_]]:
+    """``a / divisor`` (or one for each, below 2**32), down, and where something was left over."""
     rest = np.zeros_like(a.words[0])
     words = []
     for word in reversed(a.words):
@@ -232,13 +232,13 @@ def specials(groups: NDArray[np.int64], bits: Words, dtype: str, deviation: bool
     return np.where(nans | (up & down), nan, bits)
 
 
-def _total(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+def _total(groups: NDArray[Any], dtype: str, count: int | Words, freedom: int | Words) -> Words:
     sizes, negative = magnitudes(groups)
     bits = rounded(sizes, np.zeros(len(groups), bool), dtype)
     return specials(groups, signed(bits, negative, dtype), dtype)
 
 
-def _mean(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+def _mean(groups: NDArray[Any], dtype: str, count: int | Words, freedom: int | Words) -> Words:
     sizes, negative = magnitudes(groups)
     quotient, inexact = divided(extended(sizes, 3), count)
     bits = rounded(quotient, inexact, dtype)
@@ -246,7 +246,7 @@ def _mean(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
 
 
 def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: int) -> _Finish:
-    def finish(groups: NDArray[Any], dtype: str, count: int, freedom: int) -> Words:
+    def finish(groups: NDArray[Any], dtype: str, count: int | Words, freedom: int | Words) -> Words:
         """`(count * sum of squares - square of sum) / (count * freedom)`, or its root."""
         sums, _ = magnitudes(groups[:, :1])
         squares, _ = magnitudes(groups[:, 1:])
@@ -259,7 +259,7 @@ def _moments(rounding: Callable[[Digits, NDArray[np.bool_], str], Words], room: 
     return finish
 
 
-_Finish: TypeAlias = Callable[[NDArray[Any], str, int, int], Words]
+_Finish: TypeAlias = Callable[[NDArray[Any], str, int | Words, int | Words], Words]
 FINISH_MANY: Final[dict[str, _Finish]] = {
     "sum": _total,
     "dot": _total,
@@ -280,3 +280,19 @@ def many(op: str, limbs: NDArray[np.int64], dtype: str, count: int, ddof: float)
     if not plain:
         return None
     return FINISH_MANY[op](limbs, dtype, count, int(freedom))
+
+
+def each(op: str, limbs: NDArray[np.int64], dtype: str, counts: Any, freedom: Any) -> NDArray[Any]:
+    """The results of ``op`` for ``limbs``, each of as many terms as ``counts`` has, below 2**32.
+
+    NaN of none. A spread without ``freedom`` is infinite, or NaN where all terms are one number.
+    """
+    some, free = (np.maximum(one, 1).astype(np.uint64) for one in (counts, freedom))
+    bits = FINISH_MANY[op](limbs, dtype, some, free)
+    values = bits.astype(f"uint{8 * np.dtype(dtype).itemsize}").view(dtype)
+    if op in ("var", "std"):
+        values[(freedom <= 0) & (values != 0) & ~np.isnan(values)] = np.inf
+        values[(freedom <= 0) & (values == 0)] = np.nan
+    if op != "sum":
+        values[counts == 0] = np.nan
+    return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -129,11 +130,19 @@ def _quotient(limbs: NDArray[np.int64], count: int, ddof: float) -> tuple[int, i
     (first, unit), (second, units) = read_all(limbs[:1]), read_all(limbs[1:])
     if count == 0 or first.special is not None or second.special is not None:
         return math.nan
-    spread = count * second.units * unit * unit - first.units * first.units * units
+    return _ratio((first.units, second.units), (unit, units), count, ddof)
+
+
+def _ratio(
+    sums: tuple[int, ...], units: tuple[int, int], count: int, ddof: float
+) -> tuple[int, int] | float:
+    """The same of a sum and the sum of squares, each with how many of its units make one."""
+    (first, second), (unit, square) = sums, units
+    spread = count * second * unit * unit - first * first * square
     freedom = Fraction(count) - Fraction(ddof)
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
-    return spread * freedom.denominator, unit * unit * units * count * freedom.numerator
+    return spread * freedom.denominator, unit * unit * square * count * freedom.numerator
 
 
 def variance(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> int:
@@ -149,7 +158,11 @@ def deviation(limbs: NDArray[np.int64], dtype: str, count: int, ddof: float) -> 
     ratio = _quotient(limbs, count, ddof)
     if isinstance(ratio, float):
         return special_bits(ratio, dtype)
-    numerator, denominator = ratio
+    return _root_once(*ratio, dtype)
+
+
+def _root_once(numerator: int, denominator: int, dtype: str) -> int:
+    """The bits of the square root of a ratio."""
     shift = 128 + max(0, denominator.bit_length() - numerator.bit_length())
     square, lost = divmod(numerator << (2 * shift), denominator)
     root = math.isqrt(square)
@@ -164,4 +177,33 @@ FINISH: Final[dict[str, Any]] = {
     "mean": mean,
     "var": variance,
     "std": deviation,
+}
+
+
+def _near_total(sums: tuple[int, ...], dtype: str, count: int, ddof: float) -> int | None:
+    return round_once(sums[0], _UNITS, dtype)
+
+
+def _near_mean(sums: tuple[int, ...], dtype: str, count: int, ddof: float) -> int | None:
+    return round_once(sums[0], _UNITS * count, dtype)
+
+
+def _near_spread(
+    rounded: Callable[[int, int, str], int],
+) -> Callable[[tuple[int, ...], str, int, float], int | None]:
+    def bits(sums: tuple[int, ...], dtype: str, count: int, ddof: float) -> int | None:
+        ratio = _ratio(sums, (_UNITS, _UNITS), count, ddof)
+        if isinstance(ratio, float):
+            return special_bits(ratio, dtype)
+        return None if ratio[0] < 0 else rounded(*ratio, dtype)
+
+    return bits
+
+
+# The same from sums in units of 2**-1074; None of those that no numbers have.
+NEAREST: Final[dict[str, Callable[[tuple[int, ...], str, int, float], int | None]]] = {
+    "sum": _near_total,
+    "mean": _near_mean,
+    "var": _near_spread(round_once),
+    "std": _near_spread(_root_once),
 }

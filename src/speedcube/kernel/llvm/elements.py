@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, fetch, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, every_other, fetch, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout, sink_buffers
-from .text import SCALAR, Text
+from .text import SCALAR, Style, Text
 
 HEADER: Final = 8  # geometry words before the extents
 _SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end is not far
@@ -49,15 +49,12 @@ class Tile:
 
 
 class Elements:
-    """A kernel's elements, in vectors of ``lanes``; ``rolled``: rounds stay loops; ``permuted``:
-    float32 numbers that one permutation chooses from (8 or 16).
-    """
+    """A kernel's elements, written in ``style``."""
 
-    def __init__(self, program: Program, lanes: int, rolled: bool, permuted: int) -> None:
-        self.program = program
-        self.rolled = rolled
+    def __init__(self, program: Program, style: Style) -> None:
+        self.program, self.style = program, style
         in_rows = any((leaf.kind, leaf.mode) == COUNTED for leaf in program.leaves)
-        self.text = Text(lanes, permuted, in_rows)
+        self.text = Text(style.lanes, style.permuted, in_rows)
         self.layout = scratch_layout(program)
         self.outer = program.kept + program.reduced
         # Of each leaf and the result along the tile loop, and times the number of the lane. Read
@@ -129,8 +126,8 @@ class Elements:
         """
         t, leaves = self.text, enumerate(self.program.leaves)
         sizes = {k: _size(leaf) for k, leaf in leaves if (leaf.kind, leaf.mode) == STREAMED}
-        if sizes:
-            self.data = {k: self.pointer(k) for k in sizes}
+        self.data = {k: self.pointer(k) for k in sizes}
+        if sizes and self.style.asks:
             self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
 
     def pass_the_cache(self) -> None:
@@ -194,12 +191,17 @@ class Elements:
             raw = t.splat(memory, t.load(memory, t.at(data, start, memory)))
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
-            if self.looks:
+            if self.looks and (self.style.asks or k in self.ahead):
                 prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
             raw = masked_load(t, memory, pointer, str(mask))
+        elif leaf.every_other and mask is None:
+            pointer = t.at(data, t.i64("add", start, t.i64("shl", j, 1)), memory)
+            if self.looks:
+                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+            raw = every_other(t, memory, pointer)
         else:
             index = self.positions(k, leaf.mode, start, j)
             pointers = t.op(f"getelementptr {memory}, ptr {data}, {t.vector('i64')} {index}")

@@ -21,22 +21,15 @@ from .function import function
 from .memory import ALIGN, LINE, fetch
 from .random import generate
 from .sinks import sink_of
-from .text import SCALAR
+from .text import SCALAR, Style
 
 
 class Nest:
-    """What emits a kernel of vectors of ``lanes`` elements (`Elements` has the other two)."""
+    """What emits a kernel in a style."""
 
-    def __init__(
-        self,
-        program: Program,
-        lanes: int,
-        rolled: bool = False,
-        permuted: int = 16,
-        elements: Elements | None = None,
-    ) -> None:
+    def __init__(self, program: Program, style: Style, elements: Elements | None = None) -> None:
         self.program = program
-        self.elements = elements or Elements(program, lanes, rolled, permuted)
+        self.elements = elements or Elements(program, style)
         self.text = self.elements.text
 
     def emit(self) -> str:
@@ -85,10 +78,8 @@ class Nest:
 class Loops(Nest):
     """Kernels with a sink: a store, or one record for each kept position."""
 
-    def __init__(
-        self, program: Program, lanes: int, rolled: bool = False, permuted: int = 16
-    ) -> None:
-        super().__init__(program, lanes, rolled, permuted)
+    def __init__(self, program: Program, style: Style) -> None:
+        super().__init__(program, style)
         self.sink = sink_of(self.elements)
 
     # The nest ------------------------------------------------------------------------------

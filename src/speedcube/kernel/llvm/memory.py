@@ -28,6 +28,27 @@ def masked_load(text: Text, scalar: str, pointer: str, mask: str) -> str:
     return text.op(f"call {v} @{name}({args})")
 
 
+def every_other(text: Text, scalar: str, pointer: str) -> str:
+    """Elements 0, 2, 4 ... from ``pointer`` on: two vectors, no element read behind the last."""
+    v, lanes, align = text.vector(scalar), text.lanes, ALIGN[scalar]
+    first = text.load(v, pointer, align)
+    second = text.load(v, text.at(pointer, lanes - 1, scalar), align)
+    places = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
+    return _shuffled(text, v, first, second, places)
+
+
+def store_woven(text: Text, scalar: str, even: str, odd: str, pointer: str) -> None:
+    """Two vectors, the elements of one between those of the other."""
+    places = [place for k in range(text.lanes) for place in (k, text.lanes + k)]
+    both = _shuffled(text, text.vector(scalar), even, odd, places)
+    text.line(f"store <{2 * text.lanes} x {scalar}> {both}, ptr {pointer}, align {ALIGN[scalar]}")
+
+
+def _shuffled(text: Text, v: str, first: str, second: str, places: list[int]) -> str:
+    mask = f"<{len(places)} x i32> <{', '.join(f'i32 {place}' for place in places)}>"
+    return text.op(f"shufflevector {v} {first}, {v} {second}, {mask}")
+
+
 def past_the_cache(text: Text, scalar: str, value: str, pointer: str) -> None:
     """Store an aligned vector that is not read soon; a `fence` has to follow in the end."""
     v, size = text.vector(scalar), text.lanes * ALIGN[scalar]

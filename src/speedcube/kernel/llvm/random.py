@@ -62,7 +62,7 @@ def _whole_segments(elements: Elements, k: int, leaf: LeafCode, stream: Stream, 
 
 def _phase(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:
     """Phase ``s`` for the blocks i, i + 1, ...: inputs from buffers, outputs to buffers."""
-    t, body = elements.text, (stream.phases if elements.rolled else stream.bodies)[s]
+    t, body = elements.text, (stream.phases if elements.style.rolled else stream.bodies)[s]
     inputs = {}
     for name, dtype in body.inputs:
         if name == "block":

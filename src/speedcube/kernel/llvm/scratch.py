@@ -46,5 +46,7 @@ def sink_buffers(sink: Sink) -> int:
 
 
 def scratch_bytes(program: Program) -> int:
-    """Bytes of scratch one call needs."""
-    return scratch_layout(program).total * BUFFER * 8
+    """Bytes of scratch one call needs: none, where nothing is drawn and nothing waits."""
+    layout = scratch_layout(program)
+    drawn = any(leaf.stream is not None for leaf in program.leaves)
+    return layout.total * BUFFER * 8 if drawn or layout.total > layout.sink else 0

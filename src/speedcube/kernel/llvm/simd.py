@@ -35,6 +35,18 @@ def host_features() -> frozenset[str]:
     return frozenset(name for name, on in features.items() if on)
 
 
+# Processors that know what is read next along a line of memory, and are hindered by being told: on
+# a Zen 4 the largest of 32 MB takes 1.0 ms, and 1.7 ms with what is asked for ahead. A Zen 5 takes
+# a fifth less with it.
+_FORESEEING: Final = frozenset(("znver4",))
+
+
+@cache
+def foresees() -> bool:
+    """Whether this CPU finds what is read next by itself."""
+    return str(llvm.get_host_cpu_name()) in _FORESEEING
+
+
 @cache
 def runnable() -> tuple[str, ...]:
     """The targets this CPU can run, best first."""

@@ -10,7 +10,7 @@ from .elements import Elements, Tile
 from .exact_sum import LaneSum
 from .folds import fold_of
 from .hooks import LaneSink
-from .memory import ALIGN, masked_store, past_the_cache, scatter
+from .memory import ALIGN, masked_store, past_the_cache, scatter, store_woven
 from .text import SCALAR
 
 
@@ -47,6 +47,12 @@ class LaneStore(LaneSink):
         index = elements.positions(len(elements.program.leaves), mode, self.place, j)
         pointers = t.op(f"getelementptr {scalar}, ptr {self.out}, {t.vector('i64')} {index}")
         scatter(t, scalar, value, pointers, mask or t.constant(True, "bool"))
+
+    def weave(self, value: str, between: str, j: str) -> None:
+        """Elements ``value`` to their places, every other one, and those ``between``."""
+        t, scalar = self.elements.text, SCALAR[self.sink.dtype]
+        pointer = t.at(self.out, t.i64("add", self.place, t.i64("shl", j, 1)), scalar)
+        store_woven(t, scalar, value, between, pointer)
 
 
 # Instructions of an element that may be computed again for another sink of its tile.
@@ -103,10 +109,15 @@ class LaneSeveral(LaneSink):
         body = self.elements.program.element.part(tuple(f"{k}." for k in group))
 
         def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
-            for k in group:
+            others = iter(group)
+            for k in others:
+                part = self.parts[k]
+                if mask is None and isinstance(part, LaneStore) and part.sink.woven:
+                    part.weave(outputs[f"{k}.x"], outputs[f"{next(others)}.x"], j)
+                    continue
                 own = f"{k}."
                 mine = {n.removeprefix(own): x for n, x in outputs.items() if n.startswith(own)}
-                self.parts[k].consume(mine, j, mask)
+                part.consume(mine, j, mask)
 
         self.elements.element_loop(tile, consume, body)
 

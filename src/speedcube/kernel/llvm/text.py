@@ -33,6 +33,20 @@ def literal(value: Any, dtype: str) -> str:
     return str(int(value))
 
 
+@dataclass(frozen=True)
+class Style:
+    """How a kernel is written.
+
+    Elements in a vector, whether rounds of a stream stay loops, how many float32 numbers one
+    permutation chooses from, and whether what comes next along a line of memory is asked for.
+    """
+
+    lanes: int
+    rolled: bool
+    permuted: int
+    asks: bool
+
+
 @dataclass
 class Text:
     """The text of one function under construction."""

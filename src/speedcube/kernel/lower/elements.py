@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...expr.analysis import analyse
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, walk
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, const, walk
 from ...expr.space import Space
 from ...ops import EXACT, OPS
 from ..builder import Builder, Value
@@ -24,7 +24,7 @@ from ..evaluate import evaluate, is_faithful
 from ..ir import Body
 from ..math.bits import canonical
 from ..math.elementary import ONE_NAN
-from ..math.float16 import rounded, widened
+from ..math.float16 import narrowed, rounded, widened
 from ..math.samplers import SAMPLER_RULES
 from ..math.streams import Stream
 from .parameters import Parameters, constant_of, stream_of
@@ -105,11 +105,26 @@ class _Elements:
 
 def _folded(node: Map, args: Sequence[Array]) -> Array:
     """``node`` of constants, by the same instructions as an element's."""
-    b = Builder()
-    inputs = {f"a{k}": arg for k, arg in enumerate(args)}
-    b.output("x", _operation(b, node, [b.input(name, str(a.dtype)) for name, a in inputs.items()]))
-    value = evaluate(b.body(), inputs)["x"]
+    types = tuple(str(arg.dtype) for arg in args)
+    if node.op in ("bitcast", "signbit"):  # which look at what they are of
+        body = _body_of(node, types)
+    else:
+        body = _known_body(node.op, node.dtype, tuple(arg.dtype for arg in node.args), types)
+    value = evaluate(body, {f"a{k}": arg for k, arg in enumerate(args)})["x"]
     return np.asarray(value).reshape(())
+
+
+def _body_of(node: Map, types: tuple[str, ...]) -> Body:
+    """The instructions of ``node`` alone."""
+    b = Builder()
+    b.output("x", _operation(b, node, [b.input(f"a{k}", t) for k, t in enumerate(types)]))
+    return b.body()
+
+
+@lru_cache(maxsize=256)
+def _known_body(op: str, dtype: str, given: tuple[str, ...], types: tuple[str, ...]) -> Body:
+    """The same of any node of these dtypes: functions have hundreds of instructions."""
+    return _body_of(Map(op, tuple(const(0, one, ()) for one in given), (), dtype), types)
 
 
 def _drawn(b: Builder, stream: Stream, position: Value) -> Value:
@@ -124,8 +139,10 @@ def _operation(b: Builder, node: Map, args: list[Value]) -> Value:
     """The value of ``node``, in the `dtypes.carrier` of its dtype."""
     if node.op == "cast":
         return _converted(b, args[0], node.args[0], node.dtype)
-    if node.op == "signbit":
+    if node.op in ("bitcast", "signbit"):
         args = [one_nan(b, value, arg) for value, arg in zip(args, node.args, strict=True)]
+    if node.op == "bitcast":
+        return _bits_as(b, args[0], node.args[0].dtype, node.dtype)
     if node.op in SAMPLER_RULES:
         inputs = {f"a{k}": arg for k, arg in enumerate(args)}
         body = _sampler(node.op, tuple(arg.type for arg in args))
@@ -149,6 +166,16 @@ def _sampler(op: str, types: tuple[str, ...]) -> Body:
     b = Builder()
     b.output("x", SAMPLER_RULES[op](b, *(b.input(f"a{k}", t) for k, t in enumerate(types))))
     return b.body()
+
+
+def _bits_as(b: Builder, value: Value, dtype: str, wanted: str) -> Value:
+    """The bits of a ``dtype`` as one that is ``wanted`` and as wide; between integers they wrap."""
+    bits = narrowed(b, value) if dtype == "float16" else value
+    if wanted == "float16":
+        return widened(b, bits.cast("uint16"))
+    if dtypes.is_float(bits.type) or dtypes.is_float(wanted):
+        return bits.bitcast(wanted)
+    return bits.cast(wanted)
 
 
 def _converted(b: Builder, value: Value, node: Expr, dtype: str) -> Value:

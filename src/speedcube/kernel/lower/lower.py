@@ -48,9 +48,18 @@ def lower(root: Expr, space: Space, tiling: Tiling, reduction: str | None) -> Lo
 
 
 def lower_several(
-    root: Map, space: Space, tiling: Tiling, sinks: tuple[tuple[int, str | None], ...]
+    root: Map,
+    space: Space,
+    tiling: Tiling,
+    sinks: tuple[tuple[int, str | None], ...],
+    woven: tuple[int, ...] = (),
 ) -> Lowered:
-    """The kernel of several ``sinks``: each takes an argument of ``root``, by a reduction."""
+    """The kernel of several ``sinks``: each takes an argument of ``root``, by a reduction.
+
+    ``woven``: those between whose elements the next one's go.
+    """
+    if tiling.table or space.out_strides[-1] != 2:
+        woven = ()
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
 
@@ -62,11 +71,12 @@ def lower_several(
         for k, (group, (_, reduction)) in enumerate(zip(groups, sinks, strict=True)):
             b.prefix = f"{k}."
             own = list(islice(values, len(group)))
-            parts.append(sink_for(b, own, group, space, reduction, parameters))
+            made = sink_for(b, own, group, space, reduction, parameters)
+            parts.append(replace(made, woven=k in woven))
         sink = Sink("several", unit_stride=space.out_strides[-1] == 1, parts=tuple(parts))
         return _program(codes, b, sink, nodes, space, tiling)
 
-    return alike(nodes, sinks, space, tiling, codes, parameters, make)
+    return alike(nodes, (*sinks, woven), space, tiling, codes, parameters, make)
 
 
 def lower_counting(
@@ -74,19 +84,20 @@ def lower_counting(
 ) -> Lowered:
     """The kernel of a GPU that counts, keeps or weighs all elements of ``root``.
 
-    ``kind`` is that of its sink. What is weighed comes as a "several" of numbers and weights.
+    ``kind`` is that of its sink. What is weighed, or compared, comes as a "several" of numbers,
+    weights, and places where those count.
     """
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
 
     def make() -> Program:
         b = Builder()
-        weighs = kind.endswith("weigh")
-        roots = root.args if weighs and isinstance(root, Map) else (root,)
-        number, *weights = elements(b, roots, space, parameters)
-        if weights:
-            b.output("w", weights[0])
-        b.output("x", cast(b, number, "int64") if weighs or kind.endswith("tally") else number)
+        several = isinstance(root, Map) and root.op == "several"
+        roots = root.args if several and isinstance(root, Map) else (root,)
+        number, *others = elements(b, roots, space, parameters)
+        for name, value in zip("wp", others, strict=False):
+            b.output(name, value)
+        b.output("x", cast(b, number, "int64") if several or kind.endswith("tally") else number)
         nans = dtypes.is_float(number.type) and not analyse(root).known
         sink = Sink(kind, number.type, brackets=brackets, nans=bool(brackets) and nans)
         return _program(codes, b, sink, nodes, space, tiling)
@@ -145,7 +156,8 @@ def _leaf_code(
         mode = "unit" if packed else "table"
     else:
         mode = "unit" if stride == 1 else "strided"
-    return LeafCode(kind, dtypes.stored(source.dtype), mode)
+    every_other = (kind, mode, stride) == ("stored", "strided", 2)
+    return LeafCode(kind, dtypes.stored(source.dtype), mode, every_other=every_other)
 
 
 def _random_code(

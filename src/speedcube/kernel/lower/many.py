@@ -23,9 +23,9 @@ from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
 from .elements import elements
-from .lower import halves, leaf_codes
+from .lower import leaf_codes
 from .parameters import Parameters
-from .rules import cast
+from .terms import give, give_halves, wide
 
 OPS: Final = ("sum", "mean", "var", "std")
 # Results whose sums lie in the L1 cache at once, beside the rows that are read and asked for;
@@ -175,23 +175,29 @@ def has_certificate(source: Reduced) -> bool:
 
 
 def lower_many(
-    root: Expr, layout: Layout, source: Reduced, also: Sequence[Reduced] = ()
+    root: Expr,
+    layout: Layout,
+    source: Reduced,
+    also: Sequence[Reduced] = (),
+    near: bool = False,
 ) -> Lowered:
     """The kernel of ``source`` over ``layout``; the results of float16 are float64 yet.
 
-    Those of ``also`` are made of the same sums: it is a spread, if there is one.
+    Those of ``also`` are made of the same sums: it is a spread, if there is one. ``near``: of
+    their sums what is known (`program.Many`).
     """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
     short = not layout.rows and all(is_short(space, one) for one in (source, *also))
+    short = short and not near
     line, exact = layout.rows and is_line(space, source), is_exact(root)
 
     def make() -> Program:
         b = Builder()
         roots = factors(root) if source.op == "dot" else (root,)
         values = elements(b, roots, space, parameters)
-        sink = many_sink(b, values, layout, source, also, short, line, exact, parameters)
+        sink = many_sink(b, values, layout, source, also, short, line, exact, parameters, near)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
@@ -200,6 +206,7 @@ def lower_many(
     how = (
         *(source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact),
         several,
+        near,
     )
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
@@ -214,27 +221,30 @@ def many_sink(
     line: bool,
     exact: bool,
     parameters: Parameters,
+    near: bool = False,
+    apart: bool = False,
 ) -> Sink:
     """The sink of ``source`` and of ``also``, of one or two ``values`` an element.
 
-    ``exact``: all that they may be are doubles.
+    ``exact``: all that they may be are doubles. ``near``: it gives what is known of the sums,
+    ``apart``: what squares round away for itself.
     """
     whole = values[0].type == "float32" and len(values) == 1
     if exact:
-        _outputs(b, values)
+        give(b, values)
     elif source.op == "mean":
         whole = True
-        _halves(b, values[0])
+        give_halves(b, values[0])
     else:
-        _outputs(b, [_wide(b, values[0])])
-    result = source.dtype if source.dtype == "float32" else "float64"
+        give(b, [wide(b, values[0])])
+    result = source.dtype if source.dtype == "float32" and not near else "float64"
     odd = source.dtype in ("float32", "float16")
     deep = source.count > SHALLOW
     numbers = _numbers(source, parameters)
     for one in also:
         parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
     more = tuple(one.op for one in also)
-    many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line, more)
+    many = Many(source.op, layout.rows, odd, whole, deep, numbers, short, line, more, near, apart)
     unit = layout.rows or layout.space.out_strides[-1] == 1
     return Sink("many", result, unit_stride=unit, many=many)
 
@@ -243,43 +253,6 @@ def is_exact(root: Expr) -> bool:
     """Whether all that ``root`` may be are doubles."""
     known = analyse(root)
     return dtypes.is_float(root.dtype) or max(abs(known.low), abs(known.high)) <= 2.0**53
-
-
-def _halves(b: Builder, x: Value) -> None:
-    """A 64-bit integer as the nearest double and what that leaves out."""
-    high, low = (half for half, _ in halves(b, x))
-    near = high + low
-    b.output("x", near)
-    b.output("error", low - (near - high))
-
-
-def _wide(b: Builder, x: Value) -> Value:
-    """A 64-bit integer as a double; an infinity, which no certificate lets pass, where it is none.
-
-    (Of those beyond 2**53 that are doubles, too.)
-    """
-    wide = x if x.type == "uint64" else x.cast("int64").bitcast("uint64")
-    moved = wide if x.type == "uint64" else wide + b.const(2**53, "uint64")
-    most = b.const(2**53 if x.type == "uint64" else 2**54, "uint64")
-    infinity = b.const(math.inf, "float64")
-    return b.select(moved.compare("le", most), cast(b, x, "float64"), infinity)
-
-
-def _outputs(b: Builder, values: Sequence[Value]) -> None:
-    """The element; of a product the double, and what it rounded away (none of float32's).
-
-    What underflows to zero is not forgotten: the least number in its place says that something is
-    not exact.
-    """
-    x, y = (cast(b, value, "float64") for value in (values[0], values[-1]))
-    if len(values) == 1:
-        b.output("x", x)
-        return
-    p, zero = x * y, b.const(0.0, "float64")
-    b.output("x", p)
-    if values[0].type != "float32":
-        gone = p.compare("eq", zero) & x.compare("ne", zero) & y.compare("ne", zero)
-        b.output("error", b.select(gone, b.const(5e-324, "float64"), b.fma(x, y, -p)))
 
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:

@@ -21,6 +21,7 @@ from ...expr.nodes import (
     Random,
     Source,
     Stored,
+    Tiled,
     whole,
 )
 from ...expr.push import in_place
@@ -62,7 +63,7 @@ def _memory(source: Source) -> Array:
         return _around(np.asarray(source.buffer)).view(dtypes.stored(source.dtype))
     if isinstance(source, (Leaf, Map, Piecewise)):
         return _elements(source).view(dtypes.stored(source.dtype)).reshape(-1)
-    if isinstance(source, (*STAGED, Deferred)):
+    if isinstance(source, (*STAGED, Deferred, Tiled)):
         values = interpret(whole(source, source.shape), draw)
         return values.view(dtypes.stored(source.dtype)).reshape(-1)
     return np.empty(0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ... import dtypes
@@ -45,10 +45,14 @@ def is_fold(source: Reduced) -> bool:
 
 @dataclass(frozen=True)
 class Shared:
-    """Results of one sink: ``sources`` by their numbers, all of argument ``place`` of a root."""
+    """Results of one sink: ``sources`` by their numbers, all of argument ``place`` of a root.
+
+    ``squares`` are sums of its squares, rounded as a product is.
+    """
 
     place: int
     numbers: tuple[int, ...]
+    squares: tuple[int, ...] = ()
 
 
 def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shared]:
@@ -72,6 +76,27 @@ def shared_sinks(places: Sequence[int], sources: Sequence[Reduced]) -> list[Shar
     ]
 
 
+def with_squares(root: Map, sources: Sequence[Reduced], sinks: Sequence[Shared]) -> list[Shared]:
+    """``sinks``, of which spreads of float64 take the sums of squares that there are, too."""
+    spreads = {
+        id(root.args[one.place]): k
+        for k, one in enumerate(sinks)
+        if sources[one.numbers[0]].op in SPREADS and root.args[one.place].dtype == "float64"
+    }
+    taken: dict[int, tuple[int, ...]] = {}
+    others = []
+    for k, one in enumerate(sinks):
+        arg = root.args[one.place]
+        sums = not any(is_fold(sources[n]) or sources[n].op in SPREADS for n in one.numbers)
+        square = isinstance(arg, Map) and arg.op == "multiply" and arg.args[0] is arg.args[1]
+        owner = spreads.get(id(arg.args[0])) if isinstance(arg, Map) and square and sums else None
+        if owner is None:
+            others.append(k)
+        else:
+            taken[owner] = one.numbers
+    return [replace(sinks[k], squares=taken.get(k, ())) for k in others]
+
+
 def finished_layout(space: Space, sources: Sequence[Reduced]) -> Layout | None:
     """How a CPU makes ``sources`` of the same elements in one kernel; None where it does not."""
     sums = [one for one in sources if not is_fold(one)]
@@ -92,9 +117,16 @@ def finished_layout(space: Space, sources: Sequence[Reduced]) -> Layout | None:
 
 
 def lower_finished(
-    root: Map, layout: Layout, sources: Sequence[Reduced], sinks: Sequence[Shared]
+    root: Map,
+    layout: Layout,
+    sources: Sequence[Reduced],
+    sinks: Sequence[Shared],
+    near: bool = False,
 ) -> Lowered:
-    """The kernel of a CPU for ``sinks``, which takes the arguments of ``root`` over ``layout``."""
+    """The kernel of a CPU for ``sinks``, which takes the arguments of ``root`` over ``layout``.
+
+    ``near``: of sums it gives what is known of them (`program.Many`).
+    """
     space, tiling = layout.space, layout.tiling
     parameters, nodes = Parameters(), walk(root)
     codes = leaf_codes(space, tiling, parameters, memories(nodes))
@@ -111,7 +143,8 @@ def lower_finished(
                 parts.append(fold_sink(b, value, layout, first, parameters))
             else:
                 shape = False, line, exact[k]
-                parts.append(many_sink(b, [value], layout, first, also, *shape, parameters))
+                how = near, bool(sinks[k].squares)
+                parts.append(many_sink(b, [value], layout, first, also, *shape, parameters, *how))
         unit = layout.rows or space.out_strides[-1] == 1
         sink = Sink("together", unit_stride=unit, parts=tuple(parts))
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
@@ -119,7 +152,7 @@ def lower_finished(
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
     how = (
-        *("finished", layout.rows, line, exact, tuple(sinks)),
+        *("finished", near, layout.rows, line, exact, tuple(sinks)),
         *((one.op, one.dtype, one.count, one.ddof) for one in sources),
         *(fold_word(one) for one in sources if is_fold(one)),
     )

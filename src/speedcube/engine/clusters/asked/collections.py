@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dask._task_spec import Task, TaskRef
+
 from ....expr.nodes import Expr
+from ....expr.pairs.node import is_pair
 from ....expr.space import TILE
 from ....plan.plan import Resources, make_plan
 from ... import machine
+from ...foreign.values import deferred_values
+from ...results import combined
 from ...rungs import active_client
 from ..fingerprint import Fingerprint, expected
 from ..plans import How, graph_of
@@ -39,7 +44,13 @@ def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any,
     """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
     resources = Resources("Dask", place.workers, shared=False, apart=True)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
-    ready = {id(d): d.collection.compute(scheduler="threads") for d in plan.deferred}
-    shapes = {name: root.shape for name, root in roots.items()}
+    ready = deferred_values(plan, "threads")
+    complex_ones = {name: (f"{name}-re", f"{name}-im") for name in roots if is_pair(roots[name])}
+    shapes = {
+        one: root.shape for name, root in roots.items() for one in complex_ones.get(name, (name,))
+    }
     how = How(False, 1) if place.here is None else How()
-    return graph_of(plan, shapes, ready, how, place.here)
+    tasks = graph_of(plan, shapes, ready, how, place.here)
+    for name, both in complex_ones.items():
+        tasks[name] = Task(name, combined, *map(TaskRef, both))
+    return tasks

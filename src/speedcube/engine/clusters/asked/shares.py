@@ -10,6 +10,7 @@ import numpy as np
 
 from ....expr.nodes import Through
 from ....plan.stages import make_stage
+from ...ordering.counting import args_read
 from ...ordering.elements import AllElements, Array, elements_of
 from ...ordering.exchange import SortedPiece, pieces_of, sample_of_share
 from ...ordering.rounds import Answer, Asked, Question, answer, decide
@@ -68,7 +69,6 @@ def _share(
     assert isinstance(source, Through)
     stage = make_stage(sent.part.root, source, count)
     inputs = inputs_of(stage.needs, arrays)
-    args = source.args
     return source, elements_of(
-        args, inputs, worker.device, worker.stop, worker.store, stage.threads
+        args_read(source), inputs, worker.device, worker.stop, worker.store, stage.threads
     )

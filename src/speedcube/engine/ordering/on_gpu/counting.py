@@ -16,8 +16,6 @@ MOST: Final = 1 << 28  # counts
 
 def counted(source: Through, work: DeviceWork) -> Array | None:
     """How many elements each number below the length is; None where the host is to count."""
-    import cupy
-
     length = source.options[0]
     if len(source.args) > 1:
         work, index = work.of(source.args[1]), work.of(source.args[0])
@@ -28,6 +26,13 @@ def counted(source: Through, work: DeviceWork) -> Array | None:
         work = index
     if not work.is_one_kernel or length > MOST:
         return None
+    return tallied(work, length)
+
+
+def tallied(work: DeviceWork, length: int) -> Array:
+    """How often each number below ``length`` comes."""
+    import cupy
+
     lg = copies(length)
     out = cupy.zeros(COUNTS + length + 1, np.uint64)
     out[:COUNTS] = cupy.asarray(np.array([length, lg or 0], np.uint64))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
 from ....expr.through.node import Through
+from ...grouping.on_gpu import GROUPED_ON_GPU
 from .counting import counted
+from .scattering import scattered
 from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .sweeps import DeviceWork
@@ -18,6 +21,9 @@ _RUN: Final[dict[str, Callable[[Through, DeviceWork], Any]]] = {
     "order_statistics": selected,
     "count": counted,
     "weigh": weighed,
+    **dict.fromkeys(("scatter_add", "scatter_min", "scatter_max"), scattered),
+    "group_count": counted,
+    **GROUPED_ON_GPU,
 }
 
 
@@ -28,8 +34,11 @@ def run_on_gpu(source: Through, work: DeviceWork) -> Any:
     """
     import cupy
 
-    if source.op not in _RUN:
+    if source.op not in _RUN or not source.count or not math.prod(source.shape):
         return None
-    with cupy.cuda.Device(work.device):
-        made = _RUN[source.op](source, work)
-        return None if made is None else made.reshape(source.lines_last)
+    try:
+        with cupy.cuda.Device(work.device):
+            made = _RUN[source.op](source, work)
+            return None if made is None else made.reshape(source.lines_last)
+    except MemoryError:  # the host holds less at a time
+        return None

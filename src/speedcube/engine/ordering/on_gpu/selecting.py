@@ -19,6 +19,7 @@ from ....kernel.cuda.ordering.sieve import WORDS as SIEVE_WORDS
 from ....plan.working import device_room, device_sample
 from ..elements import Array
 from ..fixed import SIEVED
+from .lines import picked
 from .sweeps import DeviceWork, array_of_words, hashed_share
 
 LEAST: Final = 1 << 17  # elements of a line that is not partitioned on the host
@@ -47,11 +48,13 @@ class _Between:
     kept: Any  # None: too many
 
 
-def selected(source: Through, work: DeviceWork) -> Array | None:
+def selected(source: Through, work: DeviceWork) -> Any:
     """The elements that have the places of the options; None where the host is to find them."""
     dtype, places = np.dtype(source.arg.dtype), tuple(source.options)
     distinct = sorted(set(places))
-    if dtype.name not in SIEVED or work.size != source.line or work.size <= LEAST:
+    if 0 < source.line < work.size:
+        return picked(work, source.line, places)
+    if dtype.name not in SIEVED or work.size <= LEAST:
         return None
     if not work.is_one_kernel or len(distinct) > MOST:
         return None

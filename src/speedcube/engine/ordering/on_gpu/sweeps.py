@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
-from ....expr.nodes import Expr, Leaf, Map, Stored
+from ....expr.nodes import Expr, Leaf, Map, StageResult, Stored, c_strides
 from ....expr.piecewise.regions import pieced
 from ....expr.space import build, tile
+from ....kernel.cuda.compile import Fixed
+from ....kernel.cuda.prelude import THREADS
 from ....kernel.lower.lower import lower_counting
 from ....plan.stages import Part, cut_stage
 from ... import gpu
@@ -22,6 +24,8 @@ from ...prepare import Prepared, prepare, prepared_of, remembered
 from ...results import Destination
 from ...scans.matrices import even_step
 from ..elements import Array, Inputs, Store
+
+SCATTERED: Final = 1 << 32  # elements of a launch, where each goes to a place of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,7 @@ class DeviceWork:
     device: int
     stop: Stop
     store: Store
+    kept: list[StageResult] = field(default_factory=list)  # sources that inputs tell by identity
 
     @property
     def root(self) -> Expr:
@@ -45,7 +50,25 @@ class DeviceWork:
     def of(self, root: Expr) -> DeviceWork:
         """The elements of ``root`` instead, one of those that the part's are made of."""
         part = Part(root, (), None, 0, 0)
-        return DeviceWork(part, self.inputs, self.device, self.stop, self.store)
+        return DeviceWork(part, self.inputs, self.device, self.stop, self.store, self.kept)
+
+    def several(self, *roots: Expr) -> DeviceWork:
+        """The elements of ``roots``, of one shape, beside each other."""
+        return self.of(Map("several", roots, roots[0].shape, roots[-1].dtype))
+
+    def in_one_kernel(self) -> DeviceWork:
+        """The same; several, of which one is in pieces, lie in the GPU's memory then."""
+        root = self.root
+        if not isinstance(root, Map) or not any(map(pieced, root.args)):
+            return self
+        inputs, roots = dict(self.inputs), []
+        for arg in root.args:
+            result = StageResult(arg.shape, arg.dtype)
+            inputs[id(result)] = self.of(arg).whole()
+            roots.append(Leaf(result, arg.shape, 0, c_strides(arg.shape)))
+            self.kept.append(result)
+        work = DeviceWork(self.part, inputs, self.device, self.stop, self.store, self.kept)
+        return work.several(*roots)
 
     @property
     def is_one_kernel(self) -> bool:
@@ -73,6 +96,22 @@ class DeviceWork:
         if not array.flags.c_contiguous:
             return None
         return array.reshape(-1)[root.offset : root.offset + self.size]
+
+    def elements(self, start: int, stop: int) -> Any:
+        """Elements ``[start, stop)`` in C order, to be read only: of one kernel."""
+        import cupy
+
+        flat = self.flat()
+        if flat is not None:
+            return flat[start:stop]
+        stage = cut_stage(self.root, None, (), (), 1)
+        prepared = prepare(stage, stage.parts[0], None)
+        out = cupy.empty(stop - start, self.root.dtype)
+        with launching(prepared, self.inputs, self.device) as launcher:
+            for first, last, block in gpu.spans(launcher, start, stop):
+                low, high = max(start, first), min(stop, last)
+                out[low - start : high - start] = block[low - first : high - first]
+        return out
 
     def whole(self) -> Any:
         """All elements in C order, in memory of the GPU that is their own."""
@@ -120,9 +159,9 @@ class ElementSweep:
     launcher: Launcher
     stop: Stop
 
-    def run(self, out: Any) -> None:
+    def run(self, out: Any, most: int | None = None) -> None:
         """Add all elements to ``out``."""
-        for _ in self.launches(out, LAUNCH):
+        for _ in self.launches(out, most or LAUNCH):
             pass
 
     def launches(self, out: Any, most: int) -> Iterator[None]:
@@ -139,6 +178,13 @@ class ElementSweep:
                 launcher.launch((0, 1), (first, last), pieces, out)
                 cupy.cuda.get_current_stream().synchronize()
                 yield
+
+
+def run_fixed(program: Fixed, device: int, size: int, words: tuple[int, ...]) -> None:
+    """Run a kernel whose elements lie in memory, ``size`` of them."""
+    kernel, resident = gpu.gpu_kernel(program, device)
+    blocks = max(1, min(resident, -(-size // THREADS)))
+    kernel.function((blocks,), (THREADS,), (*np.array(words, np.uint64),))
 
 
 def array_of_words(count: int) -> Array:

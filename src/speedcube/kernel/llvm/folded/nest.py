@@ -13,7 +13,7 @@ from ..emit import emit
 from ..function import function
 from ..loops import Nest
 from ..memory import ALIGN, masked_store, scatter
-from ..text import SCALAR, Text
+from ..text import SCALAR, Style, Text
 
 # Of each fold: of a vector with words, and the comparison by which an element is better.
 _NAMES: Final = {"least": ("min", "lt"), "most": ("max", "gt")}
@@ -25,15 +25,8 @@ PLACES: Final = 1
 class FoldedNest(Nest):
     """Emits a kernel of folds."""
 
-    def __init__(
-        self,
-        program: Program,
-        lanes: int,
-        rolled: bool,
-        permuted: int,
-        elements: Elements | None = None,
-    ) -> None:
-        super().__init__(program, lanes, rolled, permuted, elements)
+    def __init__(self, program: Program, style: Style, elements: Elements | None = None) -> None:
+        super().__init__(program, style, elements)
         self.out = "%out"
         folded = program.sink.folded
         assert folded is not None

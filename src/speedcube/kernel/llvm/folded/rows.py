@@ -24,13 +24,13 @@ class FoldedRows(FoldedNest, RowNest):
         t = self.text
         whole = t.i64("and", tile.count, -t.lanes)
         with t.loop(0, whole, t.lanes) as j:
-            self.take(self.elements.element(tile, j, None), start, j, None)
+            self.take(start, self.elements.element(tile, j, None), j, None)
         rest = t.i64("sub", tile.count, whole)
         with t.when(t.op(f"icmp sgt i64 {rest}, 0")):
             mask = self.lanes_below(rest)
-            self.take(self.elements.element(tile, whole, mask), start, whole, mask)
+            self.take(start, self.elements.element(tile, whole, mask), whole, mask)
 
-    def take(self, outputs: dict[str, str], start: str, j: str, mask: str | None) -> None:
+    def take(self, start: str, outputs: dict[str, str], j: str, mask: str | None) -> None:
         """Fold elements j, j + 1, ... of a tile, which begins at step ``start``, into variables."""
         t, words, places = self.text, self.words, self.found
         place = ""

@@ -31,3 +31,23 @@ class Foremost:
     by_value: bool
     last: bool
     skip: bool
+
+
+@dataclass(frozen=True)
+class DealtToGroups:
+    """A kernel that deals numbers of ``dtype``, or their ``places``, out to their groups."""
+
+    dtype: str
+    places: bool
+
+
+@dataclass(frozen=True)
+class TreesOfGroups:
+    """A kernel that multiplies numbers of ``dtype`` by group, where they lie so or ``scattered``.
+
+    ``skip``: NaN is 1.
+    """
+
+    dtype: str
+    skip: bool
+    scattered: bool

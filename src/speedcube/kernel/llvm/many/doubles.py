@@ -54,6 +54,19 @@ class Doubles:
         """The magnitude of ``a``."""
         return self.text.call(self.double, f"llvm.fabs.v{self.text.lanes}f64", self.double, a)
 
+    def sum_of_lanes(self, x: str) -> tuple[str, str]:
+        """The lanes' sum, and what was rounded away on the way: two doubles."""
+        t = self.text
+        total, lost = "0.0", "0.0"
+        for lane in range(t.lanes):
+            one = t.op(f"extractelement {self.double} {x}, i64 {lane}")
+            sum_ = t.op(f"fadd double {total}, {one}")
+            part = t.op(f"fsub double {sum_}, {total}")
+            left = t.op(f"fsub double {total}, {t.op(f'fsub double {sum_}, {part}')}")
+            left = t.op(f"fadd double {left}, {t.op(f'fsub double {one}, {part}')}")
+            total, lost = sum_, t.op(f"fadd double {lost}, {left}")
+        return total, lost
+
     def total(self, *parts: str) -> str:
         return reduce(self.add, parts)
 

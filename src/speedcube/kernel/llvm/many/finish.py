@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ....expr.space import TILE
+from ...program import NEAR
 from ..nests.columns import SETTLED
 from .sums import OUTSIDE, Sums
 
@@ -40,9 +42,10 @@ class Finish:
     def __init__(self, sums: Sums, number: int = 0) -> None:
         self.sums, self.d, self.many = sums, sums.d, sums.many
         d, first = self.d, sums.many.parameter
-        self.op = self.many.ops[number]
-        self.of = range(2 if self.op in ("var", "std") else 1)  # the sums that it takes
-        places = first, self.many.spread(number), first + 2
+        self.op, which = self.many.ops[number], number // len(NEAR)
+        several = range(2 if self.op in ("var", "std") else 1)
+        self.of = [which] if self.many.near else several  # the sums that it takes
+        places = first, self.many.spread(0 if self.many.near else number), first + 2
         self.count, self.spread, self.error = map(d.parameter, places)
 
     def result(self, j: str) -> tuple[str, str]:
@@ -60,12 +63,23 @@ class Finish:
             "var": self._variance,
             "std": self._deviation,
         }
-        value, certain = self.given(of[self.op](*sums))
+        if self.many.near:
+            value, certain = (
+                getattr(sums[0], self.op),
+                self.d.both(
+                    *(
+                        d.is_("eq", d.sub(x, x), d.constant(0.0))
+                        for x in (sums[0].value, sums[0].bound)
+                    )
+                ),
+            )
+        else:
+            value, certain = self.given(of[self.op](*sums))
         for k in self.of:
             out = d.words("and", self.sums.load(k, "out", j), d.splat_bits(OUTSIDE))
             inside = t.op(f"icmp eq {d.word} {out}, zeroinitializer")
             certain = d.both(certain, inside)
-        unit = self.sums.load(0, "unit", j)
+        unit = self.sums.load(self.of[0], "unit", j)
         certain = d.both(certain, d.is_("lt", unit, d.constant(math.inf)))
         nan = t.op(f"fcmp uno {d.double} {unit}, {unit}")  # an element is NaN
         value = d.choose(nan, d.of_bits(d.splat_bits(0x7FF8 << 48)), value)
@@ -82,7 +96,11 @@ class Finish:
         d, zero = self.d, self.d.constant(0.0)
         unit, total, rest = (self.sums.load(k, name, j) for name in ("unit", "total", "rest"))
         bound, lost = d.mul(unit, self.error), zero
-        if self.many.line:  # each lane's error is the square's of its share, or half as much
+        settles, aside = self.many.settles(k), zero
+        if settles:  # a rest's error grows no longer
+            most = 4.0 * TILE / self.sums.text.lanes if self.many.rows else 2.0 * SETTLED
+            bound = d.mul(bound, d.div(d.constant(most), self.count))
+        elif self.many.line:  # each lane's error is the square's of its share, or half as much
             bound = d.mul(bound, d.constant(2.0 / self.sums.text.lanes))
         fine = self.many.is_fine(k)
         if fine and not self.many.rows:
@@ -92,11 +110,10 @@ class Finish:
             rest, lost = d.two_sum(low, rest)
         else:
             high = d.sub(total, unit)
-        settles, aside = self.many.settles(k), zero
         if settles:
-            bound = d.mul(bound, d.div(d.constant(2.0 * SETTLED), self.count))
-            rest, more = d.two_sum(self.sums.load(k, "low", j), rest)
-            aside = d.add(self.sums.load(k, "deep", j), more)
+            if not self.many.rows:
+                rest, lost = d.two_sum(self.sums.load(k, "low", j), rest)
+            aside = d.add(self.sums.load(k, "deep", j), lost)
         value, tail = d.two_sum(high, rest)
         if settles:
             tail, lost = d.two_sum(tail, aside)

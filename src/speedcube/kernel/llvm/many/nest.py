@@ -10,7 +10,7 @@ from ..elements import Elements
 from ..function import function
 from ..loops import Nest
 from ..memory import masked_store, scatter
-from ..text import SCALAR
+from ..text import SCALAR, Style
 from .finish import Finish
 from .sums import Sums
 
@@ -26,15 +26,8 @@ Again: TypeAlias = Callable[[str, str, str, str, str], tuple[str, str]]
 class ManyNest(Nest):
     """Emits a kernel that finishes its results."""
 
-    def __init__(
-        self,
-        program: Program,
-        lanes: int,
-        rolled: bool,
-        permuted: int,
-        elements: Elements | None = None,
-    ) -> None:
-        super().__init__(program, lanes, rolled, permuted, elements)
+    def __init__(self, program: Program, style: Style, elements: Elements | None = None) -> None:
+        super().__init__(program, style, elements)
         self.sums = Sums(self.elements)
         self.d, self.many = self.sums.d, self.sums.many
         self.failed = ""
@@ -43,7 +36,7 @@ class ManyNest(Nest):
     def emit(self) -> str:
         t = self.text
         self.failed = t.variable("i64", "0", "failed")
-        if self.many.also:
+        if len(self.many.ops) > 1:
             self.outs = [t.load("ptr", t.at("%out", k, "ptr")) for k in range(len(self.many.ops))]
         self.boxes()
         t.store("i64", t.load("i64", self.failed), "%geometry")

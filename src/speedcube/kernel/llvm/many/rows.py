@@ -33,59 +33,97 @@ class RowLoops(ManyNest, RowNest):
         self.begun = t.variable("i1", "false", "begun")
         self.units = [t.variable(d.double, zero, "unit") for _ in range(self.many.sums)]
         self.taken = [self.sums.variables(unit, dict.fromkeys(TAKEN, zero)) for unit in self.units]
+        settled = [k for k in range(self.many.sums) if self.many.settles(k)]
+        names = ("aside", "tails")
+        self.aside = {k: [t.variable(d.double, zero, name) for name in names] for k in settled}
+
+    @property
+    def again(self) -> bool:
+        """Whether elements that are looked at first are computed twice: there is little to."""
+        body = self.program.element
+        return len(body.instrs) <= SHORT or any(name == "error" for name, _ in body.outputs)
 
     def add(self, tile: Tile, start: str) -> None:
         """Add a tile's elements, the first tile's once units are known."""
+        if self.again:
+            self.begin_with(tile)
+            self.elements.element_loop(tile, self.taker())
+            self.settle()
+            return
         t, d, sums = self.text, self.d, self.sums
-        begun, units, taken = self.begun, self.units, self.taken
-        again = len(self.program.element.instrs) <= SHORT or any(
-            name == "error" for name, _ in self.program.element.outputs
-        )
         largest = t.variable(d.word, "zeroinitializer", "largest")
 
         def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
-            x = masked(t, "double", mask, outputs["x"], "zeroinitializer")
-            t.store(d.word, sums.larger(t.load(d.word, largest), x), largest)
-            if not again:
-                t.store(d.double, x, self.waiting(j), 8)
+            x = self.larger(largest, outputs, mask)
+            t.store(d.double, x, self.waiting(j), 8)
 
-        def begin() -> None:
-            name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
-            most = t.splat("i64", t.call("i64", name, d.word, t.load(d.word, largest)))
-            found = zip(units, taken, sums.units(most), strict=True)
-            for k, (unit, one, value) in enumerate(found):
-                t.store(d.double, value, unit)
-                words = sums.start(k, value)
-                for name, place in one.places():
-                    t.store(sums.kind(name), words[name], place)
-            t.store("i1", "true", begun)
+        self.elements.element_loop(tile, look)
+        with t.when(self.is_first()):
+            self.begin_sums(largest)
+        held = self.held()
+        with t.loop(0, tile.count, t.lanes) as j:
+            sums.add(held, t.load(d.double, self.waiting(j), 8))
+        self.settle()
 
-        first = t.op(f"xor i1 {t.load('i1', begun)}, true")
-        if again:
-            with t.when(first):
-                self.some(tile, look, largest)
-                begin()
-        else:
-            self.elements.element_loop(tile, look)
-            with t.when(first):
-                begin()
-        held = [self.held(unit, one) for unit, one in zip(units, taken, strict=True)]
+    def begin_with(self, tile: Tile) -> None:
+        """Units from the first elements of ``tile``, if it is a row's first."""
+        t = self.text
+        largest = t.variable(self.d.word, "zeroinitializer", "largest")
+
+        def look(outputs: dict[str, str], j: str, mask: str | None) -> None:
+            self.larger(largest, outputs, mask)
+
+        with t.when(self.is_first()):
+            self.some(tile, look, largest)
+            self.begin_sums(largest)
+
+    def taker(self) -> Consume:
+        """What adds a vector of elements, once units are known."""
+        held = self.held()
 
         def consume(outputs: dict[str, str], j: str, mask: str | None) -> None:
-            x, error = (
-                masked(t, "double", mask, outputs[name], "zeroinitializer")
-                if name in outputs
-                else None
-                for name in ("x", "error")
-            )
-            assert x is not None
-            sums.add(held, x, error)
+            error = outputs.get("error")
+            error = None if error is None else self.within(error, mask)
+            self.sums.add(held, self.within(outputs["x"], mask), error)
 
-        if again:
-            self.elements.element_loop(tile, consume)
-        else:
-            with t.loop(0, tile.count, t.lanes) as j:
-                sums.add(held, t.load(d.double, self.waiting(j), 8))
+        return consume
+
+    def is_first(self) -> str:
+        """Whether there are no units yet."""
+        return self.text.op(f"xor i1 {self.text.load('i1', self.begun)}, true")
+
+    def within(self, x: str, mask: str | None) -> str:
+        """``x`` where it counts, else zero."""
+        return masked(self.text, "double", mask, x, "zeroinitializer")
+
+    def larger(self, largest: str, outputs: dict[str, str], mask: str | None) -> str:
+        """The elements that count, and the largest magnitude with them in ``largest``."""
+        t, d, x = self.text, self.d, self.within(outputs["x"], mask)
+        t.store(d.word, self.sums.larger(t.load(d.word, largest), x), largest)
+        return x
+
+    def begin_sums(self, largest: str) -> None:
+        """Sums of nothing, with units for elements up to ``largest``."""
+        t, d, sums = self.text, self.d, self.sums
+        name = f"llvm.vector.reduce.smax.v{t.lanes}i64"
+        most = t.splat("i64", t.call("i64", name, d.word, t.load(d.word, largest)))
+        found = zip(self.units, self.taken, sums.units(most), strict=True)
+        for k, (unit, one, value) in enumerate(found):
+            t.store(d.double, value, unit)
+            words = sums.start(k, value)
+            for name, place in one.places():
+                t.store(sums.kind(name), words[name], place)
+        t.store("i1", "true", self.begun)
+
+    def settle(self) -> None:
+        """Put rests aside, so that their own errors do not grow with the square of a row."""
+        t, d = self.text, self.d
+        for k, (aside, tails) in self.aside.items():
+            rest = self.taken[k].rest
+            total, tail = d.two_sum(t.load(d.double, aside), t.load(d.double, rest))
+            t.store(d.double, total, aside)
+            t.store(d.double, d.add(t.load(d.double, tails), tail), tails)
+            t.store(d.double, "zeroinitializer", rest)
 
     def some(self, tile: Tile, look: Consume, largest: str) -> None:
         """Look at the first elements of a tile, or at all of it: where they are few or zeros.
@@ -107,10 +145,10 @@ class RowLoops(ManyNest, RowNest):
         with t.when(t.op(f"icmp eq i64 {most}, 0")):
             self.elements.element_loop(tile, look)
 
-    def held(self, unit: str, one: Taken) -> Taken:
-        """The sums with their unit read."""
-        value = self.text.load(self.d.double, unit)
-        return replace(one, unit=value)
+    def held(self) -> list[Taken]:
+        """The sums with their units read."""
+        pairs = zip(self.units, self.taken, strict=True)
+        return [replace(one, unit=self.text.load(self.d.double, unit)) for unit, one in pairs]
 
     def waiting(self, j: str) -> str:
         """Where element j of a tile waits: behind the batch's words in one of their buffers."""
@@ -137,12 +175,19 @@ class RowLoops(ManyNest, RowNest):
         rest = t.load(d.double, one.rest)
         if self.many.is_fine(k):
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))
+        deep = self.sum_of_lanes(t.load(d.double, one.deep))
+        if k in self.aside:
+            aside, tails = (t.load(d.double, place) for place in self.aside[k])
+            total, tail = d.sum_of_lanes(aside)
+            rests, deep = total, t.op(f"fadd double {tail}, {self.sum_of_lanes(tails)}")
+        else:
+            rests = self.sum_of_lanes(rest)
         words = {
             "unit": t.op(f"extractelement {d.double} {unit}, i64 0"),
             "total": self.in_steps(t.i64("sub", count, low), step),
             "low": self.in_steps(low, step),
-            "rest": self.sum_of_lanes(rest),
-            "deep": self.sum_of_lanes(t.load(d.double, one.deep)),
+            "rest": rests,
+            "deep": deep,
             "left": self.lanes("i64", "or", t.load(d.word, one.left)),
             "out": self.lanes("i64", "or", t.load(d.word, one.out)),
         }

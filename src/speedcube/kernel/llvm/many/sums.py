@@ -8,8 +8,9 @@ away goes to ``deep``, where there are many terms); else it is an ordinary sum. 
 error of the last of these is below ``n**2 * 2**-53`` steps of the one before, and nothing at all
 where ``left`` is zero: the bits of everything that was rounded away, but for what is in a fine
 rest.
-An ordinary rest of very many terms is put aside every `SETTLED` rows: into ``low``, by a two-sum
-whose tails go to ``deep``, so that its own errors do not grow with the square of all terms.
+An ordinary rest of very many terms is put aside every `SETTLED` rows, along a row after each tile:
+into ``low``, by a two-sum whose tails go to ``deep``, so that its own errors do not grow with the
+square of all terms.
 ``out`` has the bits in which a total differed from M: a total that left its binade shows there.
 """
 
@@ -88,7 +89,7 @@ class Sums:
             room = t.i64("sub", room, (t.lanes.bit_length() - 1) << 52)
         room = t.splat("i64", room)
         exponent = d.words("lshr", largest, d.splat_bits(52))
-        squared = self.many.sums == 2
+        squared = self.many.sums > 1
         least, most = (LEAST_SQUARED, MOST_SQUARED) if squared else (LEAST_FOUND, MOST_FOUND)
         low = t.op(f"icmp slt {d.word} {exponent}, {d.splat_bits(least)}")
         high = t.op(f"icmp sgt {d.word} {exponent}, {d.splat_bits(most)}")
@@ -99,7 +100,7 @@ class Sums:
         nan = t.op(f"icmp sgt {d.word} {largest}, {d.splat_bits(INFINITY)}")
         units = []
         for k in range(self.many.sums):
-            if k:  # x * x is below 2**(2 * e + 2) where x is below 2**(e + 1)
+            if k == 1:  # x * x is below 2**(2 * e + 2) where x is below 2**(e + 1)
                 held = d.words("sub", d.words("add", held, held), d.splat_bits(1022))
             biased = d.words("add", d.words("shl", held, d.splat_bits(52)), room)
             if spare and self.many.is_fine(k):
@@ -163,10 +164,20 @@ class Sums:
         """
         d = self.d
         self._add(taken[0], x, error, self.many.fine)
-        if self.many.sums == 2:
+        if self.many.sums > 1:
             square = d.mul(x, x)
             error = None if self.many.whole else d.fma(x, x, d.neg(square))
-            self._add(taken[1], square, error, False)
+            if self.many.apart and error is not None:
+                self._add(taken[1], square, None, True)
+                self._add_to_rest(taken[2], error)
+            else:
+                self._add(taken[1], square, error, False)
+
+    def _add_to_rest(self, to: Taken, x: str) -> None:
+        """Add what is small beside the unit; the total stays as it began."""
+        self._note(to.left, self.d.bits(x))
+        before = self.text.load(self.d.double, to.rest)
+        self.text.store(self.d.double, self.d.add(before, x), to.rest)
 
     def _add(self, to: Taken, x: str, error: str | None, fine: bool) -> None:
         t, d = self.text, self.d

@@ -7,11 +7,11 @@ table of where their results go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from ...program import Program
-from ..elements import Tile
+from ..elements import Consume, Tile
 from ..folded import columns as folded_columns
 from ..folded.columns import FoldedColumns
 from ..folded.nest import FoldedNest
@@ -22,6 +22,7 @@ from ..many import columns as many_columns
 from ..many.columns import ColumnLoops
 from ..many.nest import ManyNest
 from ..many.rows import RowLoops
+from ..text import Style
 from .columns import ColumnNest, Outputs
 from .rows import RowNest
 
@@ -51,11 +52,10 @@ class TogetherNest(Nest):
         """What makes the results, in the order of the sinks."""
         raise NotImplementedError
 
-    def parts(self) -> Iterator[tuple[Program, int, bool, int]]:
+    def parts(self) -> Iterator[tuple[Program, Style]]:
         """What each of the makers is made of."""
-        e = self.elements
         for k in range(len(self.program.sink.parts)):
-            yield self.program.part(k), self.text.lanes, e.rolled, self.text.permuted
+            yield self.program.part(k), self.elements.style
 
 
 class TogetherRows(TogetherNest, RowNest):
@@ -77,23 +77,30 @@ class TogetherRows(TogetherNest, RowNest):
             one.begin()
 
     def add(self, tile: Tile, start: str) -> None:
-        folds: dict[str, FoldedRows] = {}
+        """Hand a tile to each; those that compute little share a loop, so that chains overlap."""
+        takers: dict[str, Consume] = {}
         self.elements.looks = True
         for k, one in enumerate(self.ones):
-            if isinstance(one, FoldedRows):
-                folds[f"{k}."] = one
-                continue
             one.elements.looks = self.elements.looks
-            one.add(tile, start)
-            self.elements.looks = False  # the others find the tile in the cache
+            if isinstance(one, FoldedRows):
+                takers[f"{k}."] = partial(one.take, start)
+            elif one.again:
+                one.begin_with(tile)
+                takers[f"{k}."] = one.taker()
+            else:
+                one.add(tile, start)
+                self.elements.looks = False  # the others find the tile in the cache
 
-        def fold(outputs: Outputs, j: str, mask: str | None) -> None:
-            for own, one in folds.items():
-                one.take(own_outputs(outputs, own), start, j, mask)
+        def take(outputs: Outputs, j: str, mask: str | None) -> None:
+            for own, taker in takers.items():
+                taker(own_outputs(outputs, own), j, mask)
 
-        if folds:  # whose chains overlap
-            body = self.program.element.part(tuple(folds))
-            self.elements.element_loop(tile, fold, body)
+        if takers:
+            body = self.program.element.part(tuple(takers))
+            self.elements.element_loop(tile, take, body)
+        for k, one in enumerate(self.ones):
+            if isinstance(one, RowLoops) and f"{k}." in takers:
+                one.settle()
 
     def end(self, q: str) -> None:
         for one in self.ones:

@@ -1,0 +1,213 @@
+"""Chunks that go elsewhere: to files, and what is assigned to by slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .through import by_dask
+
+
+@by_dask()
+def to_npy_stack(dirname: Any, x: Any, axis: int = 0) -> None:
+    """Write chunks along an axis as ``.npy`` files in a directory.
+
+    Parameters
+    ----------
+    dirname : str
+        The directory.
+    x : Array
+        What is written.
+    axis : int
+        Along which axis.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.to_npy_stack("numbers", sc.arange(4, chunks=2))
+    >>> np.load("numbers/1.npy")
+    array([2, 3])
+    """
+    raise NotImplementedError
+
+
+@by_dask()
+def store(
+    sources: Any,
+    targets: Any,
+    lock: Any = True,
+    regions: Any = None,
+    compute: bool = True,
+    return_stored: bool = False,
+    load_stored: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Assign chunks to targets by slices, as they are made: files of HDF5, NumPy's arrays.
+
+    Parameters
+    ----------
+    sources : Array or list of Array
+        What is written.
+    targets : what is assigned to, or a list
+        One for each.
+    lock : bool or lock
+        Whether chunks are written one at a time.
+    regions : tuple of slices, or a list
+        Where in the targets.
+    compute : bool
+        Whether it is done now; else a Delayed is given.
+    return_stored : bool
+        Whether arrays that read the targets are given.
+    load_stored : bool, optional
+        Whether they hold what was written.
+    **kwargs
+        For Dask's scheduler.
+
+    Returns
+    -------
+    None, Delayed, or arrays
+        As `compute` and `return_stored` say.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many targets.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> target = np.zeros(4)
+    >>> _ = sc.store(sc.arange(4.0, chunks=2), target)
+    >>> target
+    array([0., 1., 2., 3.])
+    """
+    raise NotImplementedError
+
+
+@by_dask()
+def to_hdf5(filename: Any, *args: Any, chunks: Any = True, **kwargs: Any) -> None:
+    """Write arrays into a file of HDF5; it needs h5py.
+
+    Parameters
+    ----------
+    filename : str
+        The file.
+    *args : str and Array, or a dictionary of them
+        Names and arrays.
+    chunks : tuple or bool
+        Of the file.
+    **kwargs
+        What else h5py takes.
+
+    Raises
+    ------
+    ImportError
+        Without h5py.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.to_hdf5("numbers.h5", "/x", sc.arange(4))  # doctest: +SKIP
+    >>> sc.to_hdf5.__name__
+    'to_hdf5'
+    """
+    raise NotImplementedError
+
+
+@by_dask()
+def to_tiledb(
+    darray: Any,
+    uri: Any,
+    compute: bool = True,
+    return_stored: bool = False,
+    storage_options: Any = None,
+    key: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Write an array as one of TileDB.
+
+    Parameters
+    ----------
+    darray : Array
+        What is written.
+    uri : str or tiledb.Array
+        Where.
+    compute, return_stored : bool
+        As in `store`.
+    storage_options : dict, optional
+        For the place where it is.
+    key : str, optional
+        Of an encrypted array.
+    **kwargs
+        What else TileDB takes.
+
+    Returns
+    -------
+    None, Delayed, or Array
+        As in `store`.
+
+    Raises
+    ------
+    ImportError
+        Without tiledb.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.to_tiledb(sc.arange(4), "numbers.tiledb")  # doctest: +SKIP
+    >>> sc.to_tiledb.__name__
+    'to_tiledb'
+    """
+    raise NotImplementedError
+
+
+@by_dask()
+def to_zarr(
+    arr: Any,
+    url: Any,
+    component: str | None = None,
+    storage_options: Any = None,
+    region: Any = None,
+    compute: bool = True,
+    return_stored: bool = False,
+    mode: str = "a",
+    **zarr_array_kwargs: Any,
+) -> Any:
+    """Write an array as one of Zarr, chunk by chunk.
+
+    Parameters
+    ----------
+    arr : Array
+        What is written.
+    url : str or zarr.Array
+        Where.
+    component : str, optional
+        Which array of a group.
+    storage_options : dict, optional
+        For the place where it is.
+    region : tuple of slices, optional
+        Where in an array that is there.
+    compute, return_stored : bool
+        As in `store`.
+    mode : str
+        Zarr's, for opening it.
+    **zarr_array_kwargs
+        What else Zarr takes.
+
+    Returns
+    -------
+    None, Delayed, or Array
+        As in `store`.
+
+    Raises
+    ------
+    ImportError
+        Without zarr.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> _ = sc.to_zarr(sc.arange(4), "numbers.zarr")
+    >>> sc.from_zarr("numbers.zarr").sum().compute()
+    np.int64(6)
+    """
+    raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Functions that are of complex numbers alone."""

@@ -1,0 +1,183 @@
+"""Arrays in files and in others' hands, which are read a box at a time when they are computed."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import DataFileError, DTypeError, ShapeError
+from ...expr.nodes import Tiled, whole
+from ...expr.sources.tiled import BoxReader
+from ...interop.readers.npy import open_npy, together
+from ...interop.readers.sliceable import Sliceable
+from ..array import Array
+from ..joining import stack
+
+
+def read_by_tiles(tiles: BoxReader, dtype: np.dtype[Any], chunks: Any = None) -> Array:
+    """The array whose elements ``tiles`` gives, on the grid ``chunks``; None: its own."""
+    source = Tiled(tiles, dtypes.check(dtype.newbyteorder("=")))
+    own = tiles.chunks if 0 not in tiles.shape else None
+    return Array(whole(source, source.shape), hint=own if chunks in (None, "auto") else chunks)
+
+
+def open(path: Any, name: str | None = None) -> Array:
+    """Open an array that lies in files; it is read, a box at a time, when it is computed.
+
+    Memory holds a few boxes of it, whatever its size; `Array.plan` says how many bytes.
+
+    Parameters
+    ----------
+    path : str, Path, or list of them
+        A ``.npy`` file; a Zarr array or group (a folder, or an address that Zarr opens); a pattern
+        such as ``"run-*.npy"``, a folder of ``.npy`` files, or a list of files: equal arrays, which
+        are stacked along a new first axis, in the order of their names or of the list.
+    name : str, optional
+        The array in a Zarr group.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a file is none of these, is shorter than its header says, holds pickled objects, which
+        are never loaded, or if the arrays of several files differ in shape or dtype.
+
+    Examples
+    --------
+    >>> np.save("one.npy", np.arange(3.0))
+    >>> sc.open("one.npy").sum().compute()
+    np.float64(3.0)
+    """
+    if isinstance(path, (list, tuple)):
+        return _stacked([os.fspath(one) for one in path], name)
+    place = os.fspath(path)
+    if "://" in place or _is_zarr(place):
+        return from_zarr(place, name)
+    if glob.has_magic(place) and not os.path.lexists(place):
+        found = sorted(glob.glob(place))
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, "no file has such a name", place)
+        return _stacked(found, name)
+    if os.path.isdir(place):
+        files = sorted(glob.glob(os.path.join(glob.escape(place), "*.npy")))
+        if not files:
+            raise DataFileError(f"{place} is a folder without .npy files, and no Zarr array")
+        return _stacked(files, name)
+    tiles, fortran = open_npy(place)
+    array = read_by_tiles(tiles, np.dtype(tiles.kind))
+    return array.T if fortran else array
+
+
+def from_zarr(
+    url: Any,
+    component: str | None = None,
+    storage_options: Any = None,
+    chunks: Any = None,
+    name: str | None = None,
+    inline_array: bool = False,
+    **kwargs: Any,
+) -> Array:
+    """Open a Zarr array; its chunks are read, each once a pass, when it is computed.
+
+    Parameters
+    ----------
+    url : str, Path, zarr.Array, zarr.Group or store
+        Where it lies: whatever ``zarr.open`` takes.
+    component : str, optional
+        The array in a group.
+    storage_options : dict, optional
+        For the place where it lies, as ``zarr.open`` takes them.
+    chunks : optional
+        The grid that the array shows, if not that of its chunks; no value depends on it.
+    name : str, optional
+        Dask's, for names of tasks.
+    inline_array : bool
+        Dask's, for the place of the array in its graph.
+    **kwargs
+        What else ``zarr.open`` takes.
+
+    Returns
+    -------
+    Array
+        The array, on the grid of its chunks.
+
+    Raises
+    ------
+    ImportError
+        If Zarr is not installed: it comes with ``pip install "speedcube[io]"``.
+    FileNotFoundError
+        If there is nothing there.
+    ValueError
+        If there is a group and no array of it is named.
+
+    Examples
+    --------
+    >>> import zarr
+    >>> z = zarr.create_array(store={}, data=np.arange(6.0).reshape(2, 3))
+    >>> sc.from_zarr(z).sum(axis=0).compute()
+    array([3., 5., 7.])
+    """
+    import zarr
+
+    found = url
+    if not isinstance(url, (zarr.Array, zarr.Group)):
+        found = zarr.open(url, mode="r", storage_options=storage_options, **kwargs)
+    if isinstance(found, zarr.Group):
+        found = _member(found, component)
+    label = f"zarr {found.name or found.store_path}"
+    return of_sliceable(found, chunks, label)
+
+
+def _member(group: Any, component: str | None) -> Any:
+    names = sorted(group.array_keys())
+    if component is None:
+        raise DataFileError(f"{group.store_path} is a Zarr group: name one of its arrays: {names}")
+    try:
+        return group[component]
+    except KeyError:
+        raise DataFileError(
+            f"{group.store_path} has no array {component!r}; it has {names}"
+        ) from None
+
+
+def of_sliceable(array: Any, chunks: Any = None, label: str = "") -> Array:
+    """The array whose boxes are ``array[slices]``, on the grid ``chunks``; None: its own."""
+    dtype, shape = np.dtype(array.dtype), tuple(array.shape)
+    label = label or type(array).__name__
+    if dtype.hasobject:
+        raise DTypeError(f"{label} holds objects, which are never unpickled")
+    own = getattr(array, "chunks", None)
+    if not isinstance(own, tuple) or not all(isinstance(n, int) for n in own):
+        own = together(shape, dtype.itemsize)
+    return read_by_tiles(Sliceable(array, shape, own, label), dtype, chunks)
+
+
+def _is_zarr(place: str) -> bool:
+    return any(os.path.exists(os.path.join(place, f)) for f in ("zarr.json", ".zarray", ".zgroup"))
+
+
+def _stacked(places: Sequence[str], name: str | None) -> Array:
+    """The arrays at ``places``, which are equal in shape and dtype, along a new first axis."""
+    if not places:
+        raise DataFileError("no files were given")
+    arrays = [open(place, name) for place in places]
+    first = arrays[0]
+    for place, one in zip(places, arrays, strict=True):
+        if one.shape != first.shape or one.dtype != first.dtype:
+            raise ShapeError(
+                f"{place} holds {one.dtype} of shape {one.shape} and {places[0]} {first.dtype} of "
+                f"shape {first.shape}; files that are one array are equal"
+            )
+    return stack(arrays)

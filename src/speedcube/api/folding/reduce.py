@@ -1,0 +1,82 @@
+"""``np.subtract.reduce(x)`` and others that are no reduction of the array's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ... import dtypes
+from ...errors import DTypeError, ParameterError
+from ...expr import build
+from ..array import Array, elementwise
+from ..methods.keywords import axis_of, put
+from ..methods.numpy_protocol import REDUCTIONS, register
+from .accumulate import after_first
+from .lines import OF_BOOL, of_lines, one_axis, operand, refused
+
+
+def _difference(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
+    """The exact sum of the first element and the negatives of the others, rounded once."""
+    if array.dtype == bool:
+        raise DTypeError("subtract takes no bool: use logical_xor, or .astype('int64')")
+    if axis_of(array, axis) is None and not array.ndim:
+        return array
+    k = one_axis("subtract.reduce", axis, array.ndim)
+    if not array.shape[k]:
+        raise ParameterError(f"subtract.reduce of nothing has no value: axis {k} is empty")
+    total = after_first(array, -array, k).sum(k, keepdims=keepdims)
+    return total.astype(array.dtype)
+
+
+def _odd(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
+    return elementwise("bitwise_and", array.astype(bool).sum(axis, keepdims=keepdims), 1).astype(
+        bool
+    )
+
+
+def _of_integers(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
+    if not dtypes.is_integer(array._expr.dtype):
+        raise DTypeError(f"{name} takes integers; got {array.dtype}")
+    axes = build.normalise_axes(axis, array.ndim)
+    kept = [k for k in range(array.ndim) if k not in axes]
+    lines = array.transpose((*kept, *axes)).reshape(*(array.shape[k] for k in kept), -1)
+    if not lines.shape[-1]:
+        raise ParameterError(f"{name}.reduce of nothing has no value: axes {axes} are empty")
+    found = of_lines("reduce", name, lines, lines.ndim - 1)[..., 0]
+    shape = tuple(1 if k in axes else n for k, n in enumerate(array.shape))
+    return found.reshape(shape) if keepdims else found
+
+
+REDUCED: Final[dict[str, Callable[[str, Array, Any, bool], Array]]] = {
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm"), _of_integers),
+    "logical_xor": _odd,
+    "subtract": _difference,
+}
+
+
+def reduce(
+    ufunc: Any,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """``ufunc.reduce(array, axis)``, lazy."""
+    given = operand(array, dtype)
+    name = ufunc.__name__
+    if given.dtype == bool:
+        name = OF_BOOL.get(name, name)
+    if name in ("logical_and", "logical_or"):
+        found = (given.all if name == "logical_and" else given.any)(axis, keepdims=keepdims)
+        return put(out, found, f"{name}.reduce")
+    if name not in REDUCED:
+        refused("reduce", ufunc, {*REDUCED, *REDUCTIONS})
+    if initial is not None or where is not True:
+        raise ParameterError(f"{name}.reduce takes neither initial= nor where=: leave them out")
+    return put(out, REDUCED[name](name, given, axis, keepdims), f"{name}.reduce")
+
+
+register({"reduce": reduce})

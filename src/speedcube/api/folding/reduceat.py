@@ -1,0 +1,114 @@
+"""``np.add.reduceat(x, indices)``: a ufunc of the elements between places."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import AxisError, DTypeError, ParameterTypeError
+from ..array import Array, array_of
+from ..functions.extremes import nanmax, nanmin
+from ..functions.floats import either
+from ..joining import stack
+from ..methods.keywords import put
+from ..methods.numpy_protocol import register
+from ..namespace.axes import moveaxis
+from ..scatter.segments import segment_max, segment_min, segment_sum
+from ..take import take
+from .lines import OF_BOOL, one_axis, operand, refused
+from .reduce import REDUCED
+
+_FEW: Final = 16  # ranges that are folded one by one
+_SEGMENTS: Final = {"add": segment_sum, "maximum": segment_max, "minimum": segment_min}
+_TRUTH: Final = {"logical_or": segment_max, "logical_and": segment_min}
+_WITHOUT_NAN: Final = {"fmax": nanmax, "fmin": nanmin}
+_METHODS: Final = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_or": "any",
+    "logical_and": "all",
+}
+
+
+def reduceat(
+    ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Array:
+    """``ufunc.reduceat(array, indices, axis)``; indices that are lazy are computed at once."""
+    given = operand(array, dtype)
+    k = one_axis("reduceat", axis, given.ndim)
+    starts = _checked(indices, given.shape[k])
+    name = ufunc.__name__
+    if given.dtype == bool:
+        name = OF_BOOL.get(name, name)
+    lines = moveaxis(given, k, 0)
+    stops = np.append(starts[1:], given.shape[k])
+    if name in _METHODS and len(starts) > _FEW and name != "multiply":
+        found = _by_segments(name, lines, starts, np.maximum(stops, starts + 1))
+    elif name in _METHODS or name in REDUCED or name in _WITHOUT_NAN:
+        found = _one_by_one(name, lines, starts, stops)
+    else:
+        refused("reduceat", ufunc, {*_METHODS, *_WITHOUT_NAN, *REDUCED})
+    kept = found if name.startswith("logical") or name == "add" else found.astype(given.dtype)
+    kept = _of_sums(kept, given, dtype) if name in ("add", "multiply") else kept
+    return put(out, moveaxis(kept, 0, k), f"{name}.reduceat")
+
+
+def _of_sums(found: Array, given: Array, dtype: Any) -> Array:
+    """Sums and products of narrow integers have NumPy's word, unless they are told another."""
+    if dtype is not None or given.dtype.kind == "f":
+        return found.astype(given.dtype)
+    return found.astype("uint64" if given.dtype.kind == "u" else "int64")
+
+
+def _checked(indices: Any, extent: int) -> NDArray[np.int64]:
+    starts = np.asarray(array_of(indices) if not isinstance(indices, Array) else indices)
+    if starts.ndim != 1:
+        raise ParameterTypeError(f"reduceat takes indices of one axis, not {starts.ndim}")
+    if starts.dtype.kind not in "iu" and starts.size:
+        raise DTypeError(f"reduceat takes integers for indices, not {starts.dtype}")
+    outside = starts[(starts < 0) | (starts >= extent)]
+    if outside.size:
+        raise AxisError(f"reduceat: index {int(outside[0])} is not among {extent} elements")
+    return starts.astype(np.int64)
+
+
+def _one_by_one(
+    name: str, lines: Array, starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> Array:
+    if not len(starts):
+        return lines[:0]
+    found = []
+    for first, end in zip(starts.tolist(), stops.tolist(), strict=True):
+        part = lines[first : max(end, first + 1)]
+        if name in _METHODS:
+            found.append(getattr(part, _METHODS[name])(0))
+        elif name in _WITHOUT_NAN:
+            found.append(_WITHOUT_NAN[name](part, 0))
+        else:
+            found.append(REDUCED[name](name, part, 0, False))
+    return stack(found)
+
+
+def _by_segments(
+    name: str, lines: Array, starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> Array:
+    """All ranges at once: their elements, one range after the other, and the number of each."""
+    lengths = stops - starts
+    numbers = np.repeat(np.arange(len(starts)), lengths)
+    if (starts[1:] == stops[:-1]).all():  # as they nearly always lie
+        elements = lines[int(starts[0]) :]
+    else:
+        before = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) - before[numbers] + starts[numbers]
+        elements = take(lines, array_of(places), 0)
+    if name in _TRUTH:
+        truth = either(elements.astype(bool), 1, 0).astype("uint8")
+        return _TRUTH[name](truth, numbers, len(starts)).astype(bool)
+    return _SEGMENTS[name](elements, numbers, len(starts))
+
+
+register({"reduceat": reduceat})

@@ -1,0 +1,53 @@
+"""Few numbers that are assigned to an array in memory: computed there and then.
+
+A loop that reads what it has just written would otherwise be made of all its steps again and again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.graph import below, is_short
+from ...expr.nodes import Deferred, Leaf, Map, Piecewise, Reduced, Scanned
+from ..array import Array
+from ..sources import asarray
+
+EARLY: Final = 4  # assignments after which an array that reads itself is computed to memory
+_NUMBERS: Final = 1 << 16  # of a value that is computed at once
+_ELEMENTS: Final = 1 << 20  # of what it is made of
+_NODES: Final = 256
+
+
+def is_little(value: Any, array: Array, in_memory: bool) -> bool:
+    """Whether ``value`` is lazy, soon made, and ``array`` in memory or read by it."""
+    if type(value) is not Array or value is array or value.size > _NUMBERS or value._gpu:
+        return False
+    pieces = getattr(array._expr, "source", None)
+    assigned = isinstance(pieces, Piecewise)
+    if not in_memory and not (assigned and array._writes >= EARLY):
+        return False
+    if not is_short(value._expr, _NODES):
+        return False
+    nodes = below(value._expr)
+    if not in_memory and not any(node is pieces for node in nodes):
+        return False
+    return all(map(_is_plain, nodes))
+
+
+def _is_plain(node: Any) -> bool:
+    if isinstance(node, Leaf):
+        return not isinstance(node.source, Deferred) and math.prod(node.shape) <= _ELEMENTS
+    if isinstance(node, (Map, Piecewise)):
+        return math.prod(node.shape) <= _ELEMENTS
+    return isinstance(node, (Reduced, Scanned))
+
+
+def numbers_of(value: Array) -> NDArray[Any]:
+    """The numbers of ``value``, which is made of nothing else from now on."""
+    numbers = np.asarray(value.compute())
+    value._rebind(asarray(numbers))
+    return numbers

@@ -1,0 +1,97 @@
+"""The values of other libraries' lazy arrays: computed, and held against what they promised."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, TypeGuard
+from uuid import uuid4
+
+import dask.local
+import numpy as np
+from dask.base import compute_as_if_collection, flatten
+
+from ...errors import DTypeError, ShapeError
+from ...expr.nodes import Deferred, Expr, Leaf, Tiled, is_whole
+from ...plan.plan import Plan
+from .place import blocks_on
+
+
+def deferred_values(plan: Plan, scheduler: Any, devices: tuple[int, ...] = ()) -> dict[int, Any]:
+    """What of ``plan`` has to be in memory first; collections are computed by ``scheduler``.
+
+    On GPU rungs its blocks lie on the first of ``devices``, whose thread runs task after task.
+    """
+    get, device = (dask.local.get_sync, devices[0]) if devices else (scheduler, None)
+    here = not devices and callable(scheduler)
+    with blocks_on(device):
+        return {
+            id(one): _put_together(one, get) if here and is_dask_array(one) else _value(one, get)
+            for one in plan.deferred
+        }
+
+
+def is_dask_array(source: object) -> TypeGuard[Deferred]:
+    """Whether ``source`` is a Dask array, whose chunks can be computed one by one."""
+    if not isinstance(source, Deferred):
+        return False
+    return isinstance(getattr(source.collection, "chunks", None), tuple)
+
+
+def is_of_dask(root: Expr) -> bool:
+    """Whether ``root`` is a Dask array as it is."""
+    return isinstance(root, Leaf) and is_whole(root) and is_dask_array(root.source)
+
+
+def _put_together(source: Deferred, scheduler: Any) -> Any:
+    """The values in memory of their own: each block is written there as soon as it is made."""
+    import dask.array
+    from dask.blockwise import blockwise
+    from dask.highlevelgraph import HighLevelGraph
+    from dask.layers import ArraySliceDep
+
+    collection: Any = source.collection
+    values = np.empty(source.shape, source.dtype)
+    axes = tuple(range(values.ndim))
+    name = f"speedcube-put-{uuid4().hex}"
+    write = partial(_write, source.name, values)
+    put = blockwise(
+        *(write, name, axes, collection.name, axes, ArraySliceDep(collection.chunks), axes),
+        numblocks={collection.name: collection.numblocks},
+    )
+    graph = HighLevelGraph.from_collections(name, put, [collection])
+    blocks = dask.array.Array(graph, name, collection.chunks, dtype=source.dtype)
+    keys = list(flatten(blocks.__dask_keys__()))
+    compute_as_if_collection(dask.array.Array, graph, keys, scheduler=scheduler)
+    return values
+
+
+def _write(name: str, values: Any, block: Any, item: tuple[slice, ...]) -> None:
+    """Task: ``block`` at its place."""
+    place = values[(*item, ...)]  # an array, also without axes
+    made = _checked(name, np.asarray(block), place.shape, values.dtype, "a block")
+    place[...] = made
+
+
+def _value(source: Deferred | Tiled, scheduler: Any) -> Any:
+    if isinstance(source, Tiled):
+        return source.everything()
+    value = source.collection.compute(scheduler=scheduler)
+    if not hasattr(type(value), "__cuda_array_interface__"):
+        value = np.asarray(value)
+    made = _checked(source.name, value, source.shape, np.dtype(source.dtype), "an array")
+    return made if made.dtype == source.dtype else made.astype(source.dtype)
+
+
+def _checked(name: str, value: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
+    """``value``, if it has what was said of it."""
+    if value.shape != shape:
+        raise ShapeError(
+            f"{name} gave {what} of shape {value.shape}, and {shape} was said: tell Dask how the "
+            "function changes blocks, by chunks=, drop_axis= or new_axis="
+        )
+    if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
+        raise DTypeError(
+            f"{name} gave {value.dtype}, and {dtype} was said, or found by a call with an empty "
+            f"block: give dtype={value.dtype.name!r}"
+        )
+    return value

@@ -1,0 +1,32 @@
+"""The text of the kernel that would run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import ParameterError
+from ...expr.nodes import Expr
+from ...expr.space import TILE
+from ...kernel.cuda.compile import source as cuda_source
+from ...kernel.llvm.compile import source as llvm_source
+from ...kernel.llvm.compile import styles
+from ...kernel.llvm.simd import targets
+from ...kernel.program import Program
+from ...plan.plan import Resources, make_plan
+from ...plan.regions import kernels_of
+from ..prepare import prepare
+
+
+def source_of(root: Expr, target: str) -> str:
+    """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
+    stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
+    program = prepare(*kernels_of(stage)[0], None).program
+    best = targets()[0]
+    printers: dict[str, Callable[[Program], str]] = {
+        "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),
+        "cuda": cuda_source,
+        "ir": str,
+    }
+    if target not in printers:
+        raise ParameterError(f"unknown target {target!r}; targets: {', '.join(printers)}")
+    return printers[target](program)

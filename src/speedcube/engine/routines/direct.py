@@ -1,0 +1,131 @@
+"""A routine of arrays that lie in memory, called at once: there is nothing to plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeGuard
+
+import numpy as np
+from dask.callbacks import Callback
+
+from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides
+from ...expr.routines.row import bytes_of, call_of, flops_of, results_of, seen
+from ...expr.routines.table import ROUTINES, part_of
+from .. import machine
+from ..cpu import host_array
+from ..results import shaped
+from ..rungs import Rung
+from .run import explained, window
+from .threads import blas_threads
+
+_FLOPS: Final = 64  # in the time of a drawn number that is summed
+_SMALL: Final = 1 << 20  # elements up to which nobody looks whether there is room
+
+
+def is_routine(root: Expr) -> TypeGuard[Leaf]:
+    """Whether ``root`` is a result of a routine."""
+    return type(root) is Leaf and type(root.source) is Through and root.source.op in ROUTINES
+
+
+def alike(root: Leaf) -> int:
+    """How many elements of a sum of drawn numbers take about as long as the routine of ``root``."""
+    source = root.source
+    assert isinstance(source, Through)
+    return int(flops_of(ROUTINES[source.op], source) / _FLOPS)
+
+
+def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:
+    """The values of ``roots``, results of routines of arrays in host memory; None of others."""
+    if on_gpu or Callback.active or rung.kind not in ("core", "cores"):
+        return None
+    if not all(map(is_routine, roots)):
+        return None
+    done: dict[int, RoutineResults] = {}
+    needed: dict[int, Through] = {}
+    reaches: dict[int, tuple[int, int]] = {}
+    if not all(_follow(root, needed, reaches) for root in roots) or not _fits(needed.values()):
+        return None
+    with blas_threads(rung.workers), _QUIET():
+        for name, source in needed.items():
+            done[name] = _results(source, reaches[name], done)
+    found = [_read(root, done) for root in roots]  # type: ignore[arg-type]
+    own = [
+        value.copy() if any(np.may_share_memory(value, one) for one in found[:k]) else value
+        for k, value in enumerate(found)
+    ]
+    return [shaped(value, root.shape) for value, root in zip(own, roots, strict=True)]
+
+
+class RoutineResults(NamedTuple):
+    """What a routine has made, and at which of its elements the first begins."""
+
+    start: int
+    results: list[Any]
+
+
+def _fits(needed: Collection[Through]) -> bool:
+    """Whether there is room for what they need; what is small is not added up."""
+    if all(one.count < _SMALL and math.prod(one.shape) < _SMALL for one in needed):
+        return True
+    return sum(bytes_of(ROUTINES[one.op], one) for one in needed) < machine.free_memory() // 2
+
+
+_QUIET: Final = partial(np.errstate, all="ignore")
+
+
+def _follow(root: Expr, needed: dict[int, Through], reaches: dict[int, tuple[int, int]]) -> bool:
+    """Put the routines below ``root`` into ``needed``, first those that others read.
+
+    ``reaches``: the first and the end of the elements that are read of each.
+    """
+    if not isinstance(root, Leaf):
+        return False
+    source = root.source
+    if isinstance(source, Stored):
+        return not source.on_device and isinstance(source.buffer, np.ndarray)
+    if not isinstance(source, Through) or source.op not in ROUTINES:
+        return False
+    if id(source) not in needed:
+        if not all(_follow(arg, needed, reaches) for arg in source.args):
+            return False
+        needed[id(source)] = source
+    steps = [step * (n - 1) for step, n in zip(root.strides, root.shape, strict=True)]
+    first, last = (root.offset + sum(one for one in steps if one * sign > 0) for sign in (-1, 1))
+    old = reaches.get(id(source), (first, last + 1))
+    reaches[id(source)] = min(first, old[0]), max(last + 1, old[1])
+    return True
+
+
+def _results(
+    source: Through, reach: tuple[int, int], done: dict[int, RoutineResults]
+) -> RoutineResults:
+    start, source = part_of(source, *reach) or (0, source)
+    call = call_of(source)
+    strided = np.lib.stride_tricks.as_strided
+    parts = [
+        seen(_read(arg, done), view, strided)  # type: ignore[arg-type]
+        for arg, view in zip(source.args, call.views, strict=True)
+    ]
+    with explained(source.op):
+        return RoutineResults(start, results_of(np, ROUTINES[source.op], source, parts))
+
+
+def _read(leaf: Leaf, done: dict[int, RoutineResults]) -> Any:
+    """What ``leaf`` reads, of an array in memory or of one that a routine has made."""
+    source = leaf.source
+    if isinstance(source, Stored):
+        return window(host_array(source), leaf)
+    begin, results = done[id(source)]
+    start = begin
+    straight = leaf.strides == c_strides(leaf.shape)
+    for result in results:
+        if straight and leaf.offset == start and math.prod(leaf.shape) == result.size:
+            return result.reshape(leaf.shape)
+        start += result.size
+    if not math.prod(leaf.shape):
+        return np.empty(leaf.shape, leaf.dtype)
+    flat = np.concatenate([result.reshape(-1) for result in results])
+    return np.array(window(flat, replace(leaf, offset=leaf.offset - begin)))

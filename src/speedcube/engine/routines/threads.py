@@ -1,0 +1,59 @@
+"""How many threads the BLAS of NumPy uses: as many as the rung has.
+
+The number belongs to the process. While several calls are under way it stays as the first set it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+# Of OpenBLAS in NumPy's wheels, of OpenBLAS elsewhere, of MKL, of BLIS: how many, and how to say.
+_NAMES: Final = (
+    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
+    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads"),
+    ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
+    ("openblas_get_num_threads", "openblas_set_num_threads"),
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+    ("bli_thread_get_num_threads", "bli_thread_set_num_threads"),
+)
+_lock = threading.Lock()
+_under_way: list[int] = []  # of each call, how many threads there were before the first
+
+
+@cache
+def _calls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """What tells and sets the number of threads; None where the BLAS is not known."""
+    loaded = ctypes.CDLL(np.linalg._umath_linalg.__file__)
+    for get, put in _NAMES:
+        if hasattr(loaded, get) and hasattr(loaded, put):
+            return getattr(loaded, get), getattr(loaded, put)
+    return None
+
+
+@contextmanager
+def blas_threads(count: int) -> Iterator[None]:
+    """``count`` threads for NumPy's BLAS within the block."""
+    known = _calls()
+    if known is None:
+        yield
+        return
+    get, put = known
+    with _lock:
+        before = _under_way[0] if _under_way else get()
+        if not _under_way and before != count:
+            put(count)
+        _under_way.append(before)
+    try:
+        yield
+    finally:
+        with _lock:
+            _under_way.pop()
+            if not _under_way and get() != before:
+                put(before)

@@ -1,0 +1,32 @@
+"""Extremes of blocks as those of all elements: NaN before all numbers, -0 below +0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+
+def least(a: Array, b: Array) -> Array:
+    """The lesser of each two."""
+    found = np.minimum(a, b)
+    if found.dtype.kind == "f":
+        negative = (found == 0) & (np.signbit(a) | np.signbit(b))
+        found[negative] = -0.0
+    return np.asarray(found)
+
+
+def greatest(a: Array, b: Array) -> Array:
+    """The greater of each two."""
+    found = np.maximum(a, b)
+    if found.dtype.kind == "f":
+        positive = (a == 0) & ~np.signbit(a) | (b == 0) & ~np.signbit(b)
+        found[(found == 0) & positive] = 0.0
+    return np.asarray(found)
+
+
+FOLDS: Final[dict[str, Callable[[Array, Array], Array]]] = {"min": least, "max": greatest}

@@ -1,0 +1,206 @@
+"""A worker whose parts may be streams: each is computed block after block, and put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.nodes import Expr, Reduced, leaves
+from ...plan.passes import ALONG, Pass
+from ...plan.regions import regions_of
+from ...plan.stages import Part, Stage
+from ...plan.streams import StreamBlock, blocks_of, tiled
+from ..cpu import initial_records
+from ..finished.along import own_parts
+from ..finished.near import Partial
+from ..prepare import prepare
+from ..results import is_exact_sum, merge, values
+from ..several import Outcome, run_part
+from ..tasks import Inputs, Worker
+from .along import StreamSums, places
+from .folds import FOLDS
+from .reading import read_ahead
+
+Array: TypeAlias = NDArray[Any]
+Item: TypeAlias = tuple[slice, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamWorker(Worker):
+    """Runs parts on the thread that calls it; what they read from elsewhere, a block at a time."""
+
+    def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+        if not _streams(part.root, inputs):
+            super()._store(stage, part, share, inputs, whole)
+            return
+        for item, one, read in self._blocks(stage, part, inputs):
+            super()._store(one, one.parts[0], share[(*item, ...)], read, False)
+
+    def reduced(
+        self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...], out: Any = None
+    ) -> Any:
+        """The part's finished results, in ``out`` if that is where they can be made."""
+        if not _streams(part.root, inputs):
+            return super().reduced(stage, part, inputs, shape, out)
+        assert isinstance(stage.source, Reduced)
+        if _is_cut(part, stage.axes):
+            if stage.op in FOLDS and math.prod(shape) > 1:
+                return self._folded(stage, part, inputs).reshape(shape)
+            found = self._sums([stage], part, inputs)
+            if found is not None:
+                return found[0].reshape(shape)
+            return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
+        results = np.empty(shape, stage.dtype)
+        for item, one, read in self._blocks(stage, part, inputs):
+            super().reduce_into(one, one.parts[0], results[places(item, stage.axes)], read)
+        return results
+
+    def _folded(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
+        """Extremes of which blocks have some of the elements: each block's, folded."""
+        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
+        whole, seen = np.empty(kept, stage.dtype), np.zeros(kept, bool)
+        for item, one, read in self._blocks(stage, part, inputs):
+            here = places(item, stage.axes)
+            share = whole[here]
+            found = super().reduced(one, one.parts[0], read, share.shape)
+            first = not seen[here].any()
+            share[...] = found if first else FOLDS[str(stage.op)](share, found)
+            seen[here] = True
+        return whole
+
+    def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
+        """The part's records, to be merged with those of the other parts."""
+        if not _streams(part.root, inputs):
+            return super().partial(stage, part, inputs)
+        source = stage.source
+        assert isinstance(source, Reduced)
+        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
+        whole: Array | None = None
+        for item, one, read in self._blocks(stage, part, inputs):
+            if whole is None:
+                program = prepare(one, one.parts[0], None).program
+                whole = initial_records(program, math.prod(kept)).reshape(*kept, -1)
+            records = super().partial(one, one.parts[0], read)
+            share = whole[places(item, stage.axes)]
+            both = [share.reshape(records.shape), records]
+            share[...] = merge(source.op, is_exact_sum(source), both).reshape(share.shape)
+        assert whole is not None
+        return whole.reshape(math.prod(kept), -1)
+
+    def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """A part of several stages: stored in ``shares``, or the records it gives."""
+        regions = regions_of(one.visited, part)
+        if any(_streams(region.part.root, inputs) for region in regions):
+            for region in regions:
+                here = [share[region.kept] for share in shares]  # of pieces there are no reductions
+                self._several(one, region.part, here, inputs)
+            return (None,) * len(shares)
+        if not _streams(part.root, inputs):
+            return super().several(one, part, shares, inputs)
+        if not one.is_along:
+            return self._several(one, part, shares, inputs)
+        own = own_parts(one, part)
+        if one.visited.join == "merge":
+            return tuple(self.partial(*its, inputs) for its in own)
+        self._along(own, shares, inputs)
+        return (None,) * len(shares)
+
+    def _several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """The same of reductions to numbers, and of what is stored."""
+        if not _streams(part.root, inputs):
+            return run_part(one, part, shares, inputs, self.device, self.stop)
+        known: Outcome = (None,) * len(shares)
+        for item, here, read in self._blocks(one.visited, part, inputs):
+            outs = [None if share is None else share[(*item, ...)] for share in shares]
+            found = run_part(one, here.parts[0], outs, read, self.device, self.stop)
+            known = tuple(map(_merged, one.stages, known, found))
+        return known
+
+    def known(self, stage: Stage, part: Part, inputs: Inputs) -> Partial | None:
+        """Nothing of what is read block by block: its records are merged."""
+        return None if _streams(part.root, inputs) else super().known(stage, part, inputs)
+
+    def _along(
+        self, own: Sequence[tuple[Stage, Part]], shares: Sequence[Any], inputs: Inputs
+    ) -> None:
+        """Reductions along axes into ``shares``: sums of the same elements by one reading."""
+        groups: dict[int, list[int]] = {}
+        for k, (stage, part) in enumerate(own):
+            alike = _is_sum(stage) and _is_cut(part, stage.axes)
+            groups.setdefault(id(part.root) if alike else -k, []).append(k)
+        for numbers in groups.values():
+            stages = [own[k][0] for k in numbers]
+            found = self._sums(stages, own[numbers[0]][1], inputs) if len(numbers) > 1 else None
+            for n, k in enumerate(numbers):
+                if found is None:
+                    self.reduce_into(*own[k], shares[k], inputs)
+                else:
+                    shares[k][...] = found[n].reshape(shares[k].shape)
+
+    def _sums(self, stages: Sequence[Stage], part: Part, inputs: Inputs) -> list[Array] | None:
+        """The results of ``stages``, of the same many sums; None where those are records."""
+        stage = stages[0]
+        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
+        if self.device is not None or not all(map(_is_sum, stages)) or math.prod(kept) < 2:
+            return None
+        return StreamSums(
+            stages, kept, lambda: self._blocks(stage, part, inputs), self.stop
+        ).results()
+
+    def _blocks(
+        self, stage: Stage, part: Part, inputs: Inputs
+    ) -> Iterator[tuple[Item, Stage, Inputs]]:
+        """The blocks of ``part``: where each lies, its stage with one part, and what that reads.
+
+        Those that differ in nothing but their data are one stage.
+        """
+        known: dict[object, tuple[StreamBlock, Stage]] = {}
+        for block, read in read_ahead(blocks_of(part.root, part.extra), self.stop):
+            key = tuple((x.shape, x.offset, x.strides) for x in (*leaves(block.root), *block.extra))
+            if key not in known:
+                known.clear()  # a border's blocks are few
+                known[key] = block, _stage(stage, block)
+            like, one = known[key]
+            pairs = zip(like.reads, block.reads, strict=True)
+            here = {id(mine.memory): read[id(its.memory)] for mine, its in pairs}
+            yield block.item, one, {**inputs, **here}
+
+
+def _stage(stage: Stage, block: StreamBlock) -> Stage:
+    """``stage`` for the elements of ``block`` alone."""
+    source = stage.source
+    if isinstance(source, Reduced):
+        source = replace(source, arg=block.root, keepdims=False)
+    part = Part(block.root, block.extra, None, 0, 0)
+    return Stage(block.root, source, stage.axes, (part,), "one")
+
+
+def _streams(root: Expr, inputs: Inputs) -> bool:
+    """Whether ``root`` reads a source a box at a time, which is not in memory."""
+    return any(id(leaf.source) not in inputs for leaf in tiled(root))
+
+
+def _is_sum(stage: Stage) -> bool:
+    """Whether ``stage`` is a sum of floats, or what is made of such sums."""
+    return isinstance(stage.source, Reduced) and (
+        stage.op == "dot" or (stage.op in ALONG and is_exact_sum(stage.source))
+    )
+
+
+def _is_cut(part: Part, axes: Sequence[int]) -> bool:
+    """Whether blocks of ``part`` have elements of the same results."""
+    first = next(blocks_of(part.root)).item
+    return any(len(range(*first[k].indices(part.root.shape[k]))) < part.root.shape[k] for k in axes)
+
+
+def _merged(stage: Stage, a: Any, b: Any) -> Any:
+    """What two blocks give of ``stage``, as one."""
+    if a is None or b is None:
+        return b
+    assert isinstance(stage.source, Reduced)
+    return merge(stage.source.op, is_exact_sum(stage.source), [a, b])

@@ -1,0 +1,1 @@
+"""Complex numbers: pairs of real expressions, which alone plans and kernels know."""

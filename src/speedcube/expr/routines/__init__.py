@@ -1,0 +1,1 @@
+"""What libraries make of whole arrays: products of matrices, decompositions, transforms."""

@@ -1,0 +1,17 @@
+"""All routines by their names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..nodes import Through
+from . import matrices, spectra
+from .row import Routine, narrowed
+
+ROUTINES: Final[dict[str, Routine]] = {row.name: row for row in (*matrices.ROWS, *spectra.ROWS)}
+
+
+def part_of(source: Through, first: int, end: int) -> tuple[int, Through] | None:
+    """What makes elements ``[first, end)`` of ``source`` with less work, and where it begins."""
+    row = ROUTINES.get(source.op)
+    return None if row is None else narrowed(row, source, first, end)

@@ -1,0 +1,117 @@
+"""Fourier transforms along two axes or more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api.array import Array, array_of
+from ..api.methods.keywords import put
+from ..errors import AxisError
+from .calls import checked_norm, checked_sizes, transformed
+from .documents import document
+
+_ONES = "sc.ones((2, 2))"
+
+
+def _called(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+    """Transform ``name`` of several axes, one after the other."""
+    x = array_of(a)
+    sizes, chosen = checked_sizes(name, x.shape, s, axes, name == "irfftn")
+    shape = list(x.shape)
+    for n, k in zip(sizes, chosen, strict=True):
+        shape[k] = n
+    if name == "rfftn":
+        if not chosen:
+            raise AxisError("rfftn needs an axis: axes is empty")
+        shape[chosen[-1]] = sizes[-1] // 2 + 1
+    if not chosen:
+        return x if out is None else put(out, x, name)
+    return transformed(name, x, tuple(shape), out, sizes, chosen, checked_norm(name, norm))
+
+
+@document(
+    "The discrete Fourier transform along several axes.",
+    "Real or complex numbers.",
+    "Complex numbers.",
+    f">>> sc.fft.fftn({_ONES}).real.compute()\n    array([[4., 0.],\n           [0., 0.]])",
+    "s",
+)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+    return _called("fftn", a, s, axes, norm, out)
+
+
+@document(
+    "The inverse discrete Fourier transform along several axes.",
+    "Real or complex numbers.",
+    "Complex numbers.",
+    f">>> sc.fft.ifftn({_ONES}).real.compute()\n    array([[1., 0.],\n           [0., 0.]])",
+    "s",
+)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+    return _called("ifftn", a, s, axes, norm, out)
+
+
+@document(
+    "The Fourier transform of real numbers along several axes, half of it along the last.",
+    "Real numbers.",
+    "Complex numbers; along the last of the axes half of them, and one more.",
+    f">>> sc.fft.rfftn({_ONES}).real.compute()\n    array([[4., 0.],\n           [0., 0.]])",
+    "s",
+)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+    return _called("rfftn", a, s, axes, norm, out)
+
+
+@document(
+    "The inverse of `rfftn`.",
+    "A transform of which half is given along the last of the axes.",
+    "Real numbers.",
+    f">>> sc.fft.irfftn({_ONES}).compute()\n    array([[1., 0.],\n           [0., 0.]])",
+    "s",
+)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Array:
+    return _called("irfftn", a, s, axes, norm, out)
+
+
+@document(
+    "The discrete Fourier transform along two axes.",
+    "Real or complex numbers.",
+    "Complex numbers.",
+    f">>> sc.fft.fft2({_ONES}).real.compute()\n    array([[4., 0.],\n           [0., 0.]])",
+    "s",
+)
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    return _called("fftn", a, s, axes, norm, out)
+
+
+@document(
+    "The inverse discrete Fourier transform along two axes.",
+    "Real or complex numbers.",
+    "Complex numbers.",
+    f">>> sc.fft.ifft2({_ONES}).real.compute()\n    array([[1., 0.],\n           [0., 0.]])",
+    "s",
+)
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    return _called("ifftn", a, s, axes, norm, out)
+
+
+@document(
+    "The Fourier transform of real numbers along two axes, half of it along the last.",
+    "Real numbers.",
+    "Complex numbers; along the last of the axes half of them, and one more.",
+    f">>> sc.fft.rfft2({_ONES}).real.compute()\n    array([[4., 0.],\n           [0., 0.]])",
+    "s",
+)
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    return _called("rfftn", a, s, axes, norm, out)
+
+
+@document(
+    "The inverse of `rfft2`.",
+    "A transform of which half is given along the last of the axes.",
+    "Real numbers.",
+    f">>> sc.fft.irfft2({_ONES}).compute()\n    array([[1., 0.],\n           [0., 0.]])",
+    "s",
+)
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    return _called("irfftn", a, s, axes, norm, out)

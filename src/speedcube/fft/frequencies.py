@@ -1,0 +1,159 @@
+"""The frequencies of transforms, and their zero moved to the middle: fused, with the law."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..api.array import Array, array_of
+from ..api.devices import checked_device
+from ..api.elementwise import where
+from ..api.namespace.ranges import arange
+from ..api.namespace.repeats import roll
+from ..errors import AxisError, ShapeTypeError
+
+
+def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+    """Return the frequencies of `fft`'s results, the negative ones last.
+
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    d : float
+        The distance between two points.
+    device : str, optional
+        Where the array is to lie: ``"cpu"``, ``"cuda:0"`` ...
+
+    Returns
+    -------
+    Array
+        Of float64 and shape (n,), in cycles for each unit of ``d``.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no integer.
+    ZeroDivisionError
+        If ``n`` or ``d`` is 0.
+
+    Examples
+    --------
+    >>> sc.fft.fftfreq(4).compute()
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    count = _count("fftfreq", n, device)
+    step = 1.0 / (count * d)
+    places = arange(count)
+    found: Array = where(places < (count - 1) // 2 + 1, places, places - count) * step
+    return found
+
+
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+    """Return the frequencies of `rfft`'s results.
+
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    d : float
+        The distance between two points.
+    device : str, optional
+        Where the array is to lie: ``"cpu"``, ``"cuda:0"`` ...
+
+    Returns
+    -------
+    Array
+        Of float64 and shape (n // 2 + 1,), in cycles for each unit of ``d``.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no integer.
+    ZeroDivisionError
+        If ``n`` or ``d`` is 0.
+
+    Examples
+    --------
+    >>> sc.fft.rfftfreq(4).compute()
+    array([0.  , 0.25, 0.5 ])
+    """
+    count = _count("rfftfreq", n, device)
+    found: Array = arange(count // 2 + 1) * (1.0 / (count * d))
+    return found
+
+
+def _count(name: str, n: Any, device: Any) -> int:
+    checked_device(name, device)
+    try:
+        return operator.index(n)
+    except TypeError as err:
+        raise ShapeTypeError(f"{name}: n must be an integer, not {n!r}") from err
+
+
+def fftshift(x: Any, axes: Any = None) -> Array:
+    """Return ``x`` with the zero frequency in the middle.
+
+    Parameters
+    ----------
+    x : array
+        What a transform gave, or frequencies.
+    axes : int or sequence of int, optional
+        The axes; all.
+
+    Returns
+    -------
+    Array
+        The same elements, half of each axis further on.
+
+    Raises
+    ------
+    IndexError
+        For an axis that there is not.
+
+    Examples
+    --------
+    >>> sc.fft.fftshift(sc.fft.fftfreq(4)).compute()
+    array([-0.5 , -0.25,  0.  ,  0.25])
+    """
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Array:
+    """Return what `fftshift` was given.
+
+    Parameters
+    ----------
+    x : array
+        What `fftshift` gave.
+    axes : int or sequence of int, optional
+        The axes; all.
+
+    Returns
+    -------
+    Array
+        The same elements, with the zero frequency first.
+
+    Raises
+    ------
+    IndexError
+        For an axis that there is not.
+
+    Examples
+    --------
+    >>> sc.fft.ifftshift([-0.5, -0.25, 0.0, 0.25]).compute()
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    return _shifted(x, axes, -1)
+
+
+def _shifted(x: Any, axes: Any, way: int) -> Array:
+    array = array_of(x)
+    if axes is None:
+        axes = tuple(range(array.ndim))
+    elif not isinstance(axes, (tuple, list)):
+        axes = (axes,)
+    for k in axes:
+        if not -array.ndim <= operator.index(k) < array.ndim:
+            raise AxisError(f"axis {k} of an array of {array.ndim} axes")
+    return roll(array, [way * (array.shape[k] // 2) for k in axes], axis=tuple(axes))

@@ -1,0 +1,139 @@
+"""A ``.npy`` file, read where it is needed.
+
+It is never mapped: a mapped file that is cut short meanwhile ends the process.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from ...errors import DataFileError, UnsafeFileError
+from ...expr.nodes import c_strides
+from ...expr.sources.tiled import Box
+from ...files import open_regular
+
+_AT_ONCE: Final = 1 << 20  # bytes that are best read together
+_MOST_UNASKED: Final = 4  # times what is asked for, that is read along with it
+_HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+@dataclass(frozen=True)
+class NpyFile:
+    """The elements of a ``.npy`` file, in the order in which they lie there."""
+
+    path: str
+    shape: tuple[int, ...]  # slowest axis first, also of what is in Fortran order
+    kind: str  # NumPy's text of the dtype, with its order of bytes
+    offset: int
+
+    @property
+    def label(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.kind).itemsize
+
+    @cached_property
+    def chunks(self) -> tuple[int, ...]:
+        """So many of the last axes as are about a megabyte."""
+        return together(self.shape, self.itemsize)
+
+    def read(self, box: Box, out: NDArray[Any]) -> None:
+        """Put the elements of ``box`` into ``out``."""
+        with open_regular(self.path) as file:
+            self._fill(file, box, out)
+
+    def _fill(self, file: BinaryIO, box: Box, out: NDArray[Any]) -> None:
+        """``box`` in as few readings as pay: what lies between two that are near is read, too."""
+        counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
+        steps = [s.step for s in box]
+        first = _flat((s.start for s in box), self.shape)
+        ends = (s.start + (n - 1) * s.step for s, n in zip(box, counts, strict=True))
+        span, asked = _flat(ends, self.shape) + 1 - first, math.prod(counts)
+        if span > _MOST_UNASKED * asked:
+            axis = next(k for k, n in enumerate(counts) if n > 1)
+            for k, at in enumerate(range(box[axis].start, box[axis].stop, box[axis].step)):
+                here = (*box[:axis], slice(at, at + 1, 1), *box[axis + 1 :])
+                self._fill(file, here, out[(slice(None),) * axis + (slice(k, k + 1),)])
+            return
+        start = self.offset + first * self.itemsize
+        if span == asked and out.dtype == np.dtype(self.kind) and out.flags.c_contiguous:
+            self._bytes(file, start, out)
+            return
+        memory = np.empty(span, self.kind)
+        self._bytes(file, start, memory)
+        strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
+        out[...] = as_strided(memory, counts, tuple(strides))
+
+    def _bytes(self, file: BinaryIO, start: int, memory: NDArray[Any]) -> None:
+        """Fill ``memory`` with what lies from byte ``start`` on."""
+        view = memory.reshape(-1).view(np.uint8).data
+        while view.nbytes:
+            count = os.preadv(file.fileno(), [view], start)
+            if not count:
+                raise DataFileError(
+                    f"{self.path} ends before its last element: it was cut short after it was "
+                    "opened, or never whole"
+                )
+            view, start = view[count:], start + count
+
+
+def open_npy(path: str | os.PathLike[str]) -> tuple[NpyFile, bool]:
+    """The ``.npy`` file at ``path``, and whether it is in Fortran order.
+
+    `UnsafeFileError` for what is no such file, holds objects, or is shorter than it says.
+    """
+    with open_regular(path) as file:
+        try:
+            shape, fortran, dtype = _header(file)
+        except (ValueError, TypeError, SyntaxError, OverflowError, EOFError, RecursionError) as err:
+            raise UnsafeFileError(f"{path} cannot be read: its header is wrong ({err})") from err
+        if dtype.hasobject:
+            raise UnsafeFileError(
+                f"{path} cannot be read: it holds objects, and pickled files are never loaded"
+            )
+        offset, size = file.tell(), os.fstat(file.fileno()).st_size
+    needed = offset + math.prod(shape) * dtype.itemsize
+    if size < needed:
+        raise UnsafeFileError(
+            f"{path} cannot be read: it has {size:,} bytes, and its header promises {needed:,}"
+        )
+    return NpyFile(os.fspath(path), shape[::-1] if fortran else shape, dtype.str, offset), fortran
+
+
+def together(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """So many of the last axes of an array as are about a megabyte."""
+    room, chunks = max(1, _AT_ONCE // itemsize), list[int]()
+    for extent in reversed(shape):
+        chunks.append(max(1, min(extent, room)))
+        room //= max(1, extent)
+    return tuple(reversed(chunks))
+
+
+def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version} of the format; 1.0 and 2.0 hold arrays of numbers")
+    shape, fortran, dtype = _HEADERS[version](file)
+    if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) >= 2**63:
+        raise ValueError(f"shape {shape}")
+    return shape, fortran, dtype
+
+
+def _flat(index: Iterable[int], shape: tuple[int, ...]) -> int:
+    """The place of the element at ``index`` in C order."""
+    return sum(at * step for at, step in zip(index, c_strides(shape), strict=True))

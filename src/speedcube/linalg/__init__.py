@@ -1,0 +1,57 @@
+"""Linear algebra with the names of ``numpy.linalg`` and of the Array API: lazy.
+
+Products and decompositions of floats are those of BLAS and LAPACK, or of cuBLAS and cuSOLVER on a
+GPU: about n eps, and no law covers their bits (`Array.explain` says where). What surrounds them is
+fused, and has its laws.
+"""
+
+from numpy.linalg import LinAlgError
+
+from ..api.dot import vecdot
+from ..api.namespace.axes import matrix_transpose
+from .chains import matrix_power, multi_dot
+from .compressed import svd_compressed
+from .contraction import tensordot
+from .decompositions import cholesky, qr, svd, svdvals
+from .eigen import eig, eigh, eigvals, eigvalsh
+from .norms import matrix_norm, norm, vector_norm
+from .numbers import cond, det, matrix_rank, slogdet
+from .products import matmul
+from .solving import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+from .standard import cross, diagonal, outer, trace
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svd_compressed",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,0 +1,134 @@
+"""Sums of products along pairs of axes, as products of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..api import dot as vectors
+from ..api.array import Array, array_of, elementwise
+from ..errors import AxisError, ShapeError
+from ..expr import build
+from ..expr.nodes import Shape
+from .calls import as_dtype, routine, turned
+
+
+def product(name: str, x: Array, y: Array, shape: Shape, *given: Any) -> Array:
+    """The routine ``name``, or that for integers, of ``x`` and ``y`` in their common dtype."""
+    dtype = dtypes.promote(x._expr.dtype, y._expr.dtype)
+    if not dtypes.is_float(dtype) and dtype not in dtypes.COMPLEX:
+        name += "_integers"
+    return routine(name, [as_dtype(x, dtype), as_dtype(y, dtype)], [shape], dtype, *given)[0]
+
+
+def check_length(name: str, x: Array, y: Array, left: int, right: int) -> None:
+    """Refuse axes of two lengths, which are to be multiplied and summed."""
+    if left != right:
+        raise ShapeError(
+            f"{name} of shapes {x.shape} and {y.shape}: {left} elements along one are multiplied "
+            f"by {right} along the other; transpose one of them (x.T), or slice it"
+        )
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+    """Multiply two arrays along pairs of axes, and sum.
+
+    Parameters
+    ----------
+    a, b : array
+        The arrays.
+    axes : int or (axes of a, axes of b)
+        Which axes; a number: so many of the last ones of ``a`` and the first ones of ``b``.
+
+    Returns
+    -------
+    Array
+        The other axes of ``a``, then those of ``b``.
+
+    Raises
+    ------
+    ValueError
+        If axes of a pair differ in length, or there are not as many of both.
+
+    Examples
+    --------
+    >>> sc.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=2).compute()
+    np.int64(5)
+    """
+    x, y = array_of(a), array_of(b)
+    left, right = _pairs(x, y, axes)
+    return contracted("tensordot", x, y, left, right)
+
+
+def _pairs(x: Array, y: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if hasattr(axes, "__iter__"):
+        pair = tuple(axes)
+        if len(pair) != 2:
+            raise ShapeError(f"tensordot: axes= takes a number, or two of axes, not {axes!r}")
+        left, right = (_listed(one, z.ndim) for one, z in zip(pair, (x, y), strict=True))
+    else:
+        count = build.check_integer("axes", axes)
+        if not 0 <= count <= min(x.ndim, y.ndim):
+            raise AxisError(f"tensordot: axes={count} of arrays of {x.ndim} and {y.ndim} axes")
+        left, right = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    if len(left) != len(right) or len({*left}) < len(left) or len({*right}) < len(right):
+        raise ShapeError(f"tensordot: axes={axes!r}: give as many of both arrays, each once")
+    return left, right
+
+
+def _listed(axes: Any, ndim: int) -> tuple[int, ...]:
+    listed = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
+    return tuple(build.check_axis(axis, ndim) for axis in listed)
+
+
+def contracted(
+    name: str,
+    x: Array,
+    y: Array,
+    left: Sequence[int],
+    right: Sequence[int],
+    batch_left: Sequence[int] = (),
+    batch_right: Sequence[int] = (),
+) -> Array:
+    """The sums of products along the axes ``left`` of ``x`` and ``right`` of ``y``.
+
+    The result has the ``batch`` axes, which both have, then the others of ``x``, then of ``y``.
+    """
+    for j, k in zip((*left, *batch_left), (*right, *batch_right), strict=True):
+        if x.shape[j] != y.shape[k]:
+            check_length(name, x, y, x.shape[j], y.shape[k])
+    rest_x = [k for k in range(x.ndim) if k not in (*left, *batch_left)]
+    rest_y = [k for k in range(y.ndim) if k not in (*right, *batch_right)]
+    batch = tuple(x.shape[k] for k in batch_left)
+    rows, columns = tuple(x.shape[k] for k in rest_x), tuple(y.shape[k] for k in rest_y)
+    length = math.prod(x.shape[k] for k in left)
+    if not left:
+        return _outer(x, y, (*batch_left, *rest_x), (*batch_right, *rest_y), len(batch))
+    if not rows and not columns:
+        return _dots(x, y, (*batch_left, *left), (*batch_right, *right), batch, length)
+    stack = (math.prod(batch),) if batch else ()
+    lines = (math.prod(rows),) if rows or batch else ()
+    others = (math.prod(columns),) if columns or batch else ()
+    turned_x = (*batch_left, *rest_x, *left), (*stack, *lines, length)
+    turned_y = (*batch_right, *right, *rest_y), (*stack, length, *others)
+    shape = (*batch, *rows, *columns)
+    return product("contract", x, y, shape, turned_x, turned_y)
+
+
+def _outer(x: Array, y: Array, turn_x: Sequence[int], turn_y: Sequence[int], batch: int) -> Array:
+    """All products of elements of ``x`` and ``y`` in a pair of their stacks."""
+    x, y = x.transpose([*turn_x]), y.transpose([*turn_y])
+    rows = x.shape[batch:]
+    x = x.reshape((*x.shape, *(1 for _ in y.shape[batch:])))
+    y = y.reshape((*y.shape[:batch], *(1 for _ in rows), *y.shape[batch:]))
+    return elementwise("multiply", x, y)
+
+
+def _dots(
+    x: Array, y: Array, turn_x: Sequence[int], turn_y: Sequence[int], batch: Shape, length: int
+) -> Array:
+    """Dot products of pairs of vectors: exact sums, rounded once."""
+    lines = (*batch, length)
+    return vectors.inner_products(turned(x, turn_x, lines), turned(y, turn_y, lines))

@@ -1,0 +1,98 @@
+"""What some leaves read of a source: a box of it, in whose memory they are leaves again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .. import dtypes
+from ..expr.nodes import Leaf, Shape, StageResult, Tiled, c_strides
+from ..expr.push import places
+from ..expr.sources.tiled import Box
+
+# Of each axis of a source, where a leaf begins, and how far each of its own steps goes there.
+Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxRead:
+    """What a block reads of a source: ``box``, which ``memory`` stands for."""
+
+    source: Tiled
+    box: Box
+    memory: StageResult
+
+
+def places_in(leaf: Leaf) -> Places:
+    """Where ``leaf`` reads the source that it reads a box at a time."""
+    assert isinstance(leaf.source, Tiled)
+    where = places(leaf, leaf.source.shape)
+    assert where is not None
+    return list(zip(*where, strict=True))
+
+
+def reads_boxes(leaf: Leaf) -> bool:
+    """Whether any box of ``leaf`` reads a box of its source."""
+    return isinstance(leaf.source, Tiled) and places(leaf, leaf.source.shape) is not None
+
+
+def bytes_of(leaf: Leaf, extents: Shape) -> int:
+    """Bytes that a box of ``extents`` reads of the source of ``leaf``."""
+    count = 1
+    for _, row in places_in(leaf):
+        reach = sum(abs(step) * (n - 1) for step, n in zip(row, extents, strict=True))
+        count *= reach // max(1, math.gcd(*row)) + 1
+    return count * dtypes.itemsize(leaf.dtype)
+
+
+def units_of(leaf: Leaf) -> list[tuple[int, int]]:
+    """Of each axis of ``leaf``, how many elements lie in a chunk, and in the first one."""
+    assert isinstance(leaf.source, Tiled)
+    units = [(max(1, n), 0) for n in leaf.shape]
+    for (start, row), chunk in zip(places_in(leaf), leaf.source.tiles.chunks, strict=True):
+        inside = start % chunk
+        for k, step in enumerate(row):
+            if step:
+                room = chunk - inside if step > 0 else inside + 1
+                units[k] = max(1, chunk // abs(step)), -(-room // abs(step))
+    return units
+
+
+def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:
+    """The box that ``found``, leaves of one source, read of it; and the leaves of its memory."""
+    source = found[0].source
+    assert isinstance(source, Tiled)
+    where = [places_in(leaf) for leaf in found]
+    box = tuple(
+        _span([one[axis] for one in where], [leaf.shape for leaf in found])
+        for axis in range(len(source.shape))
+    )
+    shape = tuple(len(range(s.start, s.stop, s.step)) for s in box)
+    memory = StageResult(shape, source.dtype)
+    moved = [_moved(leaf, one, box, memory) for leaf, one in zip(found, where, strict=True)]
+    return BoxRead(source, box, memory), moved
+
+
+def _span(along: Sequence[tuple[int, tuple[int, ...]]], shapes: Sequence[Shape]) -> slice:
+    """What several leaves read along an axis of their source."""
+    lows, highs = [], []
+    for (start, row), shape in zip(along, shapes, strict=True):
+        reach = [step * (n - 1) for step, n in zip(row, shape, strict=True)]
+        lows.append(start + sum(min(0, r) for r in reach))
+        highs.append(start + sum(max(0, r) for r in reach))
+    low = min(lows)
+    apart = (start - low for start, _ in along)
+    step = math.gcd(*apart, *(step for _, row in along for step in row))
+    return slice(low, max(highs) + 1, max(1, step))
+
+
+def _moved(leaf: Leaf, where: Places, box: Box, memory: StageResult) -> Leaf:
+    """``leaf``, which reads the places ``where``, in the ``memory`` of ``box``."""
+    offset, strides = 0, [0] * len(leaf.shape)
+    for (start, row), one, stride in zip(where, box, c_strides(memory.shape), strict=True):
+        offset += (start - one.start) // one.step * stride
+        for k, step in enumerate(row):
+            strides[k] += step // one.step * stride
+    return Leaf(memory, leaf.shape, offset, tuple(strides))

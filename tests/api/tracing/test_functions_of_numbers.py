@@ -1,0 +1,151 @@
+"""`vectorize` and `frompyfunc`: functions of numbers beside NumPy's, and what they cannot do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+
+X: Final = np.linspace(-2, 3, 12).reshape(3, 4)
+N: Final = np.arange(-6, 6).reshape(3, 4)
+TABLE: Final = sc.asarray([10.0, 20.0, 30.0])
+
+# Functions that NumPy calls for each element, and arguments.
+FUNCTIONS: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
+    "arithmetic": (lambda a, b: a * b - 3 / (a * a + 1), (X, 2.5)),
+    "integers": (lambda n: n // 4 * 10 + n % 4, (N,)),
+    "python's": (lambda a: abs(a) ** 2 + (-a), (X,)),
+    "functions": (lambda a: np.sqrt(np.abs(a)) + np.floor(a), (X,)),
+    "where": (lambda a, n: np.where(a > n, a, n * 2), (X, N)),
+    "clip": (lambda a: np.clip(a, -1, 1), (X,)),
+    "broadcast": (lambda a, b: a + b, (X, N[0])),
+    "a number": (lambda a: 7, (X,)),
+    "itself": (lambda a: a, (N,)),
+    "comparison": (lambda a: a > 0, (X,)),
+    "two results": (lambda a, b: (a + b, a * b), (X, N)),
+    "divmod": (divmod, (N, 4)),
+    "bits": (lambda n: (n << 2) ^ (n & 3), (N,)),
+    "no axes": (lambda a: a * 2, (1.5,)),
+    "small ints": (lambda n: n * 2, (N.astype("int8"),)),
+    "read twice": (lambda a: (a - 1) * (a - 1) + a, (X,)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_gives_what_numpys_gives(name: str) -> None:
+    function, args = FUNCTIONS[name]
+    ours = sc.vectorize(function)(*(sc.asarray(one) for one in args))
+    right = np.vectorize(function)(*args)
+    pairs = zip(ours, right, strict=True) if isinstance(ours, tuple) else [(ours, right)]
+    for one, other in pairs:
+        assert isinstance(one, sc.Array)
+        assert one.shape == np.shape(other)
+        assert one.dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one.compute(), other)
+
+
+def test_it_is_part_of_one_kernel_with_the_law() -> None:
+    calls = []
+
+    def bend(a: Any) -> Any:
+        calls.append(a.shape)
+        return np.where(a > 0, np.exp(-a), 1 - a)
+
+    x = sc.asarray(X)
+    y = sc.vectorize(bend)(x * 2).sum()
+    assert calls == [()]
+    assert y.explain().covered
+    assert len(y.plan(on="core").stages) == 1
+    direct = np.where(x * 2 > 0, np.exp(-(x * 2)), 1 - x * 2).sum()
+    assert y.compute().tobytes() == direct.compute().tobytes()
+
+
+def test_captured_arrays_and_reductions_are_constants() -> None:
+    total = TABLE.sum()
+    np.testing.assert_array_equal(
+        sc.vectorize(lambda a: a + total + TABLE[1])(X).compute(), X + 60.0 + 20.0
+    )
+
+
+def test_arguments_by_name_and_as_they_are() -> None:
+    scale = sc.vectorize(lambda a, how, k=2: a * k if how == "times" else a + k, excluded={1})
+    np.testing.assert_array_equal(scale(X, "times", k=N).compute(), X * N)
+    np.testing.assert_array_equal(scale(X, "plus").compute(), X + 2)
+
+
+def test_otypes() -> None:
+    half = sc.vectorize(lambda n: n / 2, otypes="f")
+    assert half(N).dtype == "float32"
+    with pytest.raises(ValueError, match="gives 1 numbers, and otypes= has 2"):
+        sc.vectorize(lambda n: n, otypes=[int, int])(N)
+
+
+def test_a_signature_is_numpys_and_at_once() -> None:
+    spread = sc.vectorize(lambda v: v.max() - v.min(), signature="(n)->()")
+    np.testing.assert_array_equal(spread(sc.asarray(X)).compute(), np.ptp(X, axis=1))
+
+
+def test_frompyfunc() -> None:
+    both = sc.frompyfunc(lambda a, b: (a + b, a - b), 2, 2)
+    assert (both.nin, both.nout, both.nargs) == (2, 2, 4)
+    one, two = both(sc.asarray(X), N)
+    np.testing.assert_array_equal(one.compute(), X + N)
+    np.testing.assert_array_equal(two.compute(), X - N)
+    with pytest.raises(TypeError, match="takes 2 arrays, not 1"):
+        both(X)
+    with pytest.raises(ValueError, match="gives 2 numbers, and nout= says 1"):
+        sc.frompyfunc(divmod, 2, 1)(N, 4)
+    with pytest.raises(TypeError, match="takes a function, not 3"):
+        sc.frompyfunc(3, 1, 1)
+
+
+BRANCHES: Final[dict[str, Callable[..., Any]]] = {
+    "if": lambda a: a if a > 0 else -a,
+    "and": lambda a: (a > 0) and a,
+    "max": lambda a: max(a, 1),
+    "math": lambda a: math.sin(a),
+    "int": lambda a: int(a),
+    "item": lambda a: a.item(),
+    "chained": lambda a: 0 < a < 1,
+    "range": lambda a: sum(range(a)),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_who_asks_for_a_value_is_told_of_where(name: str) -> None:
+    x = N if name == "range" else X
+    with pytest.raises(TypeError, match=r"vectorize: .*lambda.* asks for the value.*numpy\.where"):
+        sc.vectorize(BRANCHES[name])(sc.asarray(x))
+
+
+def test_the_users_line_is_in_the_traceback() -> None:
+    def steps(a: Any) -> Any:
+        return 1 if a > 0 else 0
+
+    with pytest.raises(TypeError) as found:
+        sc.vectorize(steps)(X)
+    assert any("return 1 if a > 0 else 0" in str(entry.statement) for entry in found.traceback)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda a: sc.asarray([1, 2]) * a, r"gives an array of shape \(2,\)"),
+        (lambda a: a.sum(), "does more than compute a number from numbers"),
+        (lambda a: None, "gives NoneType"),
+        (lambda a: "text", "gives str"),
+    ],
+)
+def test_what_is_no_function_of_numbers(function: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        sc.vectorize(function)(X)
+
+
+def test_an_error_of_its_own_is_the_functions() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        sc.vectorize(lambda a: {}["mine"])(X)

@@ -1,0 +1,130 @@
+"""Long arrays reduced to numbers in pieces: from what is known of their sums, or by records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from oracle import assert_same_bits
+
+import speedcube as sc
+from speedcube.engine import tasks
+from speedcube.engine.finished import near
+from speedcube.expr.nodes import Reduced
+
+SIZE: Final = 200_001
+DRAW: Final = np.random.default_rng(5)
+DATA: Final[dict[str, Any]] = {
+    "normals": DRAW.normal(size=SIZE),
+    "an offset": DRAW.normal(size=SIZE) + 1e9,
+    "wide": DRAW.normal(size=SIZE) * 10.0 ** DRAW.integers(-25, 8, SIZE),
+    "one number": np.full(SIZE, 0.1),
+    "small integers": DRAW.integers(-4, 5, SIZE).astype(float),
+    "with a NaN": np.where(np.arange(SIZE) == 150_000, np.nan, 1.5),
+    "with an infinity": np.where(np.arange(SIZE) == 150_000, -np.inf, 1.5),
+    "huge": DRAW.normal(size=SIZE) * 1e200,
+    "tiny": DRAW.normal(size=SIZE) * 1e-200,
+    "zeros of both signs": np.where(np.arange(SIZE) % 3 == 0, -0.0, 0.0),
+}
+
+
+def results(x: sc.Array) -> list[sc.Array]:
+    """Reductions of one pass, whose squares share what they can."""
+    return [x.sum(), (x * x).sum(), x.max(), x.min(), x.std(), x.mean(), x.var(ddof=1)]
+
+
+def by_records(arrays: list[sc.Array], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The same, where nothing is known of sums: each alone."""
+    with monkeypatch.context() as patch:
+        patch.setattr(near, "_partials", lambda *_: ())
+        patch.setattr("speedcube.engine.prepare._finished", lambda *_: None)
+        return [one.compute(on="cores:3") for one in arrays]
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small arrays are made in pieces, too."""
+    monkeypatch.setattr(near, "PIECE", 70_000)
+    monkeypatch.setattr("speedcube.engine.finished.along.PIECE", 70_000)
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", DATA)
+def test_the_bits_of_records(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with np.errstate(over="ignore"):
+        data = DATA[name].astype(dtype)
+    x = sc.asarray(data)
+    wanted = by_records(results(x), monkeypatch)
+    for rung in ("core", "cores:2"):
+        for got, want in zip(sc.compute(*results(x), on=rung), wanted, strict=True):
+            assert_same_bits(np.asarray(got), np.asarray(want))
+        for got, want in zip(results(x)[-3:], wanted[-3:], strict=True):
+            assert_same_bits(np.asarray(got.compute(on=rung)), np.asarray(want))
+
+
+@pytest.mark.usefixtures("pieces")
+def test_the_exact_numbers() -> None:
+    data = DATA["normals"][:70_001]
+    x = sc.asarray(data)
+    total, squares, _, _, deviation, mean, variance = sc.compute(*results(x), on="cores:2")
+    assert float(total) == math.fsum(data)
+    assert float(squares) == math.fsum(data * data)
+    exact = sum(map(Fraction, data.tolist()))
+    of_squares = sum(Fraction(one) ** 2 for one in data.tolist())
+    assert float(mean) == float(exact / len(data))
+    spread = of_squares - exact * exact / len(data)
+    assert float(variance) == float(spread / (len(data) - 1))
+    assert float(deviation) == math.sqrt(spread / len(data))
+
+
+@pytest.mark.usefixtures("pieces")
+def test_what_is_not_certain_is_made_by_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is certain takes none."""
+    made = []
+    partial = tasks.Worker.partial
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return partial(*args)
+
+    monkeypatch.setattr(tasks.Worker, "partial", counted)
+    x = sc.asarray(DATA["normals"])
+    wanted = sc.compute(x.std(), x.max(), on="cores:2")
+    assert made == []
+    monkeypatch.setitem(near.NEAREST, "std", lambda *_: None)
+    assert sc.compute(x.std(), x.max(), on="cores:2") == wanted
+    assert len(made) == 2  # of two parts
+
+
+SHAPES: Final[dict[str, Callable[[Any], Any]]] = {
+    "rows": lambda x: x[:-1].reshape(2000, 100),
+    "columns": lambda x: x[:-1].reshape(2000, 100).T,
+    "strided": lambda x: x[:-1].reshape(1000, 200)[:, ::2],
+    "backwards": lambda x: x[::-1],
+    "a product": lambda x: x[1:] * x[:-1] + 3,
+}
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_views(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = SHAPES[shape](sc.asarray(DATA["normals"]))
+    wanted = by_records(results(x), monkeypatch)
+    for rung in ("core", "cores:2"):
+        for got, want in zip(sc.compute(*results(x), on=rung), wanted, strict=True):
+            assert_same_bits(np.asarray(got), np.asarray(want))
+
+
+def test_squares_share_the_sums_of_a_spread() -> None:
+    """Of float64: those of float32 are rounded before they are added."""
+    for dtype, sinks in (("float64", 1), ("float32", 2)):
+        x = sc.asarray(DATA["normals"].astype(dtype))
+        one = (x * x).sum().plan(on="core", together=[x.std()]).passes[0]
+        sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]
+        found = near._pieces(one.visited.parts[0], one.places, sources)
+        assert len(found[0].sinks) == sinks

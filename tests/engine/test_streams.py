@@ -1,0 +1,226 @@
+"""Arrays that are read a box at a time: the bits of arrays in memory, in the memory promised."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube.api.files.opening import read_by_tiles
+from speedcube.engine.streams import along
+from speedcube.expr.sources.tiled import Box
+from speedcube.interop.readers.npy import NpyFile
+from speedcube.plan import streams
+
+DATA: Any = np.random.default_rng(3).normal(size=(90, 11, 37))
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 1 << 15)
+    monkeypatch.setattr(NpyFile, "chunks", property(lambda self: (7, 4, 37)[-len(self.shape) :]))
+
+
+def opened(tmp_path: Path, data: Any) -> Any:
+    np.save(tmp_path / "x.npy", data)
+    return sc.open(tmp_path / "x.npy")
+
+
+def assert_same(a: Any, b: Any) -> None:
+    a, b = np.asarray(a), np.asarray(b)
+    assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+
+
+PROGRAMS: dict[str, Any] = {
+    "itself": lambda x: x,
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: (x * 2 + 1).mean(),
+    "columns": lambda x: x.mean(axis=0),
+    "rows": lambda x: x.sum(axis=2),
+    "both": lambda x: x.std(axis=(0, 2)),
+    "extremes": lambda x: x.max(axis=0) - x.min(axis=0),
+    "places": lambda x: x.argmax(axis=0),
+    "place": lambda x: x.argmin(),
+    "reversed": lambda x: x[::-1, :, ::3] * 2,
+    "turned": lambda x: x.transpose(2, 0, 1).sum(axis=1),
+    "neighbours": lambda x: (x[1:] - x[:-1]).std(axis=0),
+    "standardised": lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+    "stencil": lambda x: x[:-2, 1:-1] + x[2:, 1:-1] - 4 * x[1:-1, 2:],
+    "flat": lambda x: x.reshape(-1)[5:9000:7].sum(),
+    "scan": lambda x: x.cumsum(axis=0),
+    "product": lambda x: (1 + x / 100).prod(axis=0),
+    "rolled": lambda x: sc.roll(x, 2, axis=0) + x,
+    "padded": lambda x: sc.pad(x, 1).sum(axis=1),
+    "sorted": lambda x: sc.sort(x, axis=0),
+    "median": lambda x: sc.median(x),
+    "taken": lambda x: x[[5, 3, 7]],
+    "masked": lambda x: x[x > 1].sum(),
+    "places-in": lambda x: (x + sc.arange(37)).mean(axis=1),
+    "nothing": lambda x: x[3:3].sum(axis=0),
+    "dot": lambda x: sc.vecdot(x, x, axis=0),
+    "broadcast": lambda x: (x[:, None, 0] * x[:1]).sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("on", ["core", "cores"])
+def test_programs_have_the_bits_of_memory(tmp_path: Path, program: str, on: str) -> None:
+    run = PROGRAMS[program]
+    assert_same(run(opened(tmp_path, DATA)).compute(on=on), run(sc.asarray(DATA)).compute(on=on))
+
+
+def made(kind: str) -> Any:
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(60, 5, 37))
+    changes: dict[str, Any] = {
+        "usual": lambda: a,
+        "wide": lambda: a * 10.0 ** rng.integers(-200, 200, size=a.shape),
+        "nan": lambda: np.where(rng.random(a.shape) < 0.01, np.nan, a),
+        "infinite": lambda: np.where(rng.random(a.shape) < 0.01, np.inf * np.sign(a), a),
+        "ties": lambda: np.round(a * 8),
+        "equal": lambda: np.full_like(a, 0.1),
+        "minus-zero": lambda: np.full_like(a, -0.0),
+        "huge": lambda: a * 1e300,
+        "tiny": lambda: a * 1e-310,
+        "cancelling": lambda: np.concatenate([a, -a]),
+    }
+    return np.asarray(changes[kind]())
+
+
+KINDS: tuple[str, ...] = tuple(
+    [
+        "usual",
+        "wide",
+        "nan",
+        "infinite",
+        "ties",
+        "equal",
+        "minus-zero",
+        "huge",
+        "tiny",
+        "cancelling",
+    ]
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_reductions_that_blocks_cut(tmp_path: Path, kind: str, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        data = made(kind).astype(dtype)
+    x, y = opened(tmp_path, data), sc.asarray(data)
+    for name in ("sum", "mean", "var", "std", "min", "max", "argmax"):
+        for axis in (0, (0, 1)) if name != "argmax" else (0,):
+            mine, theirs = (getattr(a, name)(axis=axis).compute(on="core") for a in (x, y))
+            assert_same(mine, theirs)
+    several = [sc.compute(a.mean(0), a.std(0), a.max(0), on="core") for a in (x, y)]
+    for mine, theirs in zip(*several, strict=True):
+        assert_same(mine, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "uint64", "int16"])
+def test_integers_that_blocks_cut(tmp_path: Path, dtype: str) -> None:
+    data = (made("usual") * 2**40).astype("int64").astype(dtype)
+    x, y = opened(tmp_path, data), sc.asarray(data)
+    for name in ("sum", "mean", "std", "max", "argmin", "any"):
+        mine, theirs = (getattr(a, name)(axis=0).compute(on="core") for a in (x, y))
+        assert_same(mine, theirs)
+
+
+def test_few_sums_need_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    whole = along.StreamSums._by_records
+
+    def counted(self: Any, stage: Any, wanted: Any) -> Any:
+        asked.append(len(wanted))
+        return whole(self, stage, wanted)
+
+    monkeypatch.setattr(along.StreamSums, "_by_records", counted)
+    x = opened(tmp_path, DATA)
+    assert_same(x.mean(axis=0).compute(on="core"), sc.asarray(DATA).mean(axis=0).compute())
+    assert asked == []
+    wide = DATA.copy()
+    wide[50, 3, 5] = 1e200
+    wide[51, 3, 5] = -1e200
+    x = opened(tmp_path, wide)
+    assert_same(x.mean(axis=0).compute(on="core"), sc.asarray(wide).mean(axis=0).compute())
+    assert sum(asked) == 1
+
+
+class Counted:
+    """Tiles that remember what was read of them."""
+
+    label, shape, chunks = "counted", DATA.shape, (10, 11, 37)
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+
+    def read(self, box: Box, out: Any) -> None:
+        self.boxes.append(box)
+        out[...] = DATA[box]
+
+
+def test_each_chunk_is_read_once_by_several_results() -> None:
+    tiles = Counted()
+    x = read_by_tiles(tiles, np.dtype("float64"))
+    sc.compute(x.sum(), (x * x).sum(), x.max(), x.std(), on="core")
+    assert [box[0] for box in tiles.boxes] == [slice(k, k + 10, 1) for k in range(0, 90, 10)]
+    tiles.boxes.clear()
+    sc.compute(x.mean(axis=0), x.std(axis=0), on="core")
+    assert len(tiles.boxes) == 9
+    tiles.boxes.clear()
+    x[::30, 4, 2].mean().compute(on="core")
+    assert tiles.boxes == [(slice(0, 61, 30), slice(4, 5, 1), slice(2, 3, 1))]
+
+
+def test_an_error_of_a_reader_is_the_users() -> None:
+    class Broken(Counted):
+        def read(self, box: Box, out: Any) -> None:
+            raise OSError("the disk is gone")
+
+    x = read_by_tiles(Broken(), np.dtype("float64"))
+    for on in ("core", "cores"):
+        with pytest.raises(OSError, match="the disk is gone"):
+            x.mean(axis=0).compute(on=on)
+
+
+def test_the_plan_names_the_file(tmp_path: Path) -> None:
+    x = opened(tmp_path, DATA)
+    assert "reads x.npy[0 + (407, 37, 1)·i]" in repr(x.sum(axis=0).plan())
+
+
+GROWTH = """
+import resource, sys
+import numpy as np
+import speedcube as sc
+
+x = sc.open(sys.argv[1])
+program = {"mean": lambda: x.mean(axis=0), "std": lambda: x.std(), "max": lambda: x.max(axis=1),
+    "neighbours": lambda: (x[1:] - x[:-1]).mean(axis=0)}[sys.argv[2]]()
+sc.open(sys.argv[3]).sum(axis=0).compute(on=sys.argv[4])  # what the first kernel takes once
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+program.compute(on=sys.argv[4])
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(grown, program.plan(on=sys.argv[4]).peak_bytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on", ["core", "cores"])
+@pytest.mark.parametrize("program", ["mean", "std", "max", "neighbours"])
+def test_a_gigabyte_takes_what_is_promised(tmp_path: Path, program: str, on: str) -> None:
+    small, large = tmp_path / "small.npy", tmp_path / "large.npy"
+    np.save(small, DATA)
+    file = np.lib.format.open_memmap(large, "w+", np.float64, (8000, 16000))
+    file[::1000] = 1.0
+    del file
+    run = [sys.executable, "-c", GROWTH, str(large), program, str(small), on]
+    done = subprocess.run(run, capture_output=True, text=True, env=os.environ, check=True)
+    grown, promised = map(int, done.stdout.split())
+    assert grown < promised < 200 << 20
