@@ -13,7 +13,10 @@ import pytest
 
 import speedcube as sc
 from speedcube.api.files.opening import read_by_tiles
-from speedcube.engine.streams import along
+from speedcube.engine.finished import near
+from speedcube.engine.streams import along, reading, worker
+from speedcube.engine.streams.worker import StreamWorker
+from speedcube.errors import KernelError
 from speedcube.expr.sources.tiled import Box
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams
@@ -131,6 +134,68 @@ def test_integers_that_blocks_cut(tmp_path: Path, dtype: str) -> None:
     for name in ("sum", "mean", "std", "max", "argmin", "any"):
         mine, theirs = (getattr(a, name)(axis=0).compute(on="core") for a in (x, y))
         assert_same(mine, theirs)
+
+
+LONG: dict[str, Any] = {
+    "std": lambda x: (x.std(),),
+    "var": lambda x: ((x * x).var(ddof=1),),
+    "five": lambda x: (x.sum(), (x * x).sum(), x.max(), x.min(), x.std()),
+    "rolled": lambda x: (sc.roll(x, 3, axis=0), sc.roll(x, 3, axis=0) * 2),
+    "two stores": lambda x: (x + 1, x * 2),
+    "store and sum": lambda x: (x + 1, (x + 1).sum()),
+}
+
+
+@pytest.mark.parametrize("program", LONG)
+@pytest.mark.parametrize("on", ["core", "cores"])
+@pytest.mark.parametrize("kind", ["usual", "cancelling"])
+def test_blocks_that_are_long_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, on: str, kind: str
+) -> None:
+    """Blocks and parts for which kernels say what they know of sums, in several pieces."""
+    monkeypatch.setattr(streams, "BLOCK", 1 << 20)
+    monkeypatch.setattr(near, "PIECE", 1 << 15)
+    data = np.random.default_rng(9).normal(size=(900, 700))
+    if kind == "cancelling":
+        data[450:] = -data[:450]
+        data[::60] *= 1e200
+    x, y = opened(tmp_path, data), sc.asarray(data)
+    assert data.nbytes > 4 * streams.BLOCK
+    for mine, theirs in zip(
+        sc.compute(*LONG[program](x), on=on), sc.compute(*LONG[program](y), on=on), strict=True
+    ):
+        assert_same(mine, theirs)
+
+
+def test_spreads_are_known_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 1 << 20)
+    data = np.random.default_rng(9).normal(size=(900, 700))
+    x = opened(tmp_path, data)
+    monkeypatch.setattr(StreamWorker, "partial", lambda *_: pytest.fail("records were made"))
+    for on in ("core", "cores"):
+        assert_same(x.std().compute(on=on), sc.asarray(data).std().compute(on=on))
+
+
+def test_records_are_merged_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_TOGETHER", 3)
+    x, y = opened(tmp_path, DATA), sc.asarray(DATA)
+    for run in (lambda a: a.sum(), lambda a: a.mean(), lambda a: a.argmin(), lambda a: a.max()):
+        assert_same(run(x).compute(on="core"), run(y).compute(on="core"))
+
+
+def test_a_kernel_without_its_data_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_streams", lambda *_: False)
+    with pytest.raises(KernelError, match="a kernel was not given its Tiled: a bug"):
+        opened(tmp_path, DATA).sum().compute(on="core")
+
+
+def test_one_block_is_read_by_the_thread_that_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 1 << 20)
+    monkeypatch.setattr(reading, "ThreadPoolExecutor", lambda *_: pytest.fail("a thread"))
+    x = opened(tmp_path, DATA)
+    assert_same(x.mean(axis=1).compute(on="core"), sc.asarray(DATA).mean(axis=1).compute())
 
 
 def test_few_sums_need_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

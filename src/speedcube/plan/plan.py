@@ -245,6 +245,8 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
     inputs = sum(math.prod(n.shape) * 8 for n in one.visited.needs)
     parts = len(one.visited.parts)
     streams = AHEAD * block_bytes(one.visited.parts[0].root) if one.visited.streams else 0
+    if resources.shared:  # threads, each with blocks of its own
+        streams *= min(parts, resources.workers)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 

@@ -20,7 +20,7 @@ from ..expr.push import push
 from ..expr.views import rebuild
 from .reads import BoxRead, bytes_of, reading, reads_boxes, units_of
 
-BLOCK: Final = 32 << 20  # bytes of sources in a block
+BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 

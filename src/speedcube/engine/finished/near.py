@@ -105,7 +105,7 @@ def from_partials(stage: Stage, parts: Sequence[Any]) -> Array | None:
         return None
     if is_fold(source):
         return _folded(source, [part.folded for part in parts]).reshape(stage.shape)
-    ends = _all([part.ends for part in parts])
+    ends = all_of([part.ends for part in parts])
     bits = {
         NEAREST[source.op](some, source.dtype, source.count, source.ddof)
         for some in _extremes(source.op, ends)
@@ -222,12 +222,12 @@ def _partials(
     if not pieces:
         return ()
     return tuple(
-        Partial(_all(some), _folded(one, each) if each else None, run)
+        Partial(all_of(some), _folded(one, each) if each else None, run)
         for one, some, each, run in zip(sources, sums, folded, again, strict=True)
     )
 
 
-def _all(pieces: Sequence[Sequence[End]]) -> tuple[End, ...]:
+def all_of(pieces: Sequence[Sequence[End]]) -> tuple[End, ...]:
     """The sums of what several give, each between its ends."""
     return tuple(
         (sum(low for low, _ in each), sum(high for _, high in each))
@@ -257,7 +257,7 @@ def _add(
             return False
         ends = [_ends(*some) for some in each]
         # What squares round away has a sum of its own where the sum of squares is a result.
-        both = [ends[0], *_all([[end] for end in ends[1:]])]
+        both = [ends[0], *all_of([[end] for end in ends[1:]])]
         for number in shared.numbers:
             sums[number].append(both if piece.sources[number].op in SPREADS else both[:1])
         for number in shared.squares:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.nodes import Expr, Reduced, leaves
+from ...kernel.lower.together import SPREADS
 from ...plan.passes import ALONG, Pass
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
 from ...plan.streams import StreamBlock, blocks_of, tiled
 from ..cpu import initial_records
 from ..finished.along import own_parts
-from ..finished.near import Partial
+from ..finished.near import Partial, all_of
 from ..prepare import prepare
 from ..results import is_exact_sum, merge, values
-from ..several import Outcome, run_part
+from ..several import Outcome, from_several, run_part
 from ..tasks import Inputs, Worker
 from .along import StreamSums, places
 from .folds import FOLDS
@@ -28,6 +30,7 @@ from .reading import read_ahead
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
+_TOGETHER: Final = 256  # records that are merged at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class StreamWorker(Worker):
             found = self._sums([stage], part, inputs)
             if found is not None:
                 return found[0].reshape(shape)
+            if (known := self.known(stage, part, inputs)) is not None:
+                return from_several(stage, [known]).reshape(shape)  # type: ignore[no-any-return]
             return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
         results = np.empty(shape, stage.dtype)
         for item, one, read in self._blocks(stage, part, inputs):
@@ -81,15 +86,22 @@ class StreamWorker(Worker):
         assert isinstance(source, Reduced)
         kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
         whole: Array | None = None
+        waiting: list[Array] = []  # of one result: a merger takes as long as a block
         for item, one, read in self._blocks(stage, part, inputs):
+            records = super().partial(one, one.parts[0], read)
+            if not kept:
+                waiting.append(records)
+                if len(waiting) == _TOGETHER:
+                    waiting = [merge(source.op, is_exact_sum(source), waiting)]
+                continue
             if whole is None:
                 program = prepare(one, one.parts[0], None).program
                 whole = initial_records(program, math.prod(kept)).reshape(*kept, -1)
-            records = super().partial(one, one.parts[0], read)
             share = whole[places(item, stage.axes)]
             both = [share.reshape(records.shape), records]
             share[...] = merge(source.op, is_exact_sum(source), both).reshape(share.shape)
-        assert whole is not None
+        if whole is None:
+            return merge(source.op, is_exact_sum(source), waiting)
         return whole.reshape(math.prod(kept), -1)
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
@@ -122,8 +134,19 @@ class StreamWorker(Worker):
         return known
 
     def known(self, stage: Stage, part: Part, inputs: Inputs) -> Partial | None:
-        """Nothing of what is read block by block: its records are merged."""
-        return None if _streams(part.root, inputs) else super().known(stage, part, inputs)
+        """The same of each block, together; None where one of them does not know enough."""
+        if not _streams(part.root, inputs):
+            return super().known(stage, part, inputs)
+        if stage.op not in SPREADS or stage.shape:
+            return None
+        each: list[Partial] = []
+        for _, one, read in self._blocks(stage, part, inputs):
+            found = super().known(one, one.parts[0], read)
+            if found is None:
+                return None
+            each.append(found)
+        again = partial(self.partial, stage, part, inputs)
+        return Partial(all_of([one.ends for one in each]), None, again)
 
     def _along(
         self, own: Sequence[tuple[Stage, Part]], shares: Sequence[Any], inputs: Inputs
