@@ -58,7 +58,7 @@ class StreamWorker(Worker):
             if found is not None:
                 return found[0].reshape(shape)
             if (known := self.known(stage, part, inputs)) is not None:
-                return from_several(stage, [known]).reshape(shape)  # type: ignore[no-any-return]
+                return from_several(stage, [known]).reshape(shape)
             return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
         results = np.empty(shape, stage.dtype)
         for item, one, read in self._blocks(stage, part, inputs):
