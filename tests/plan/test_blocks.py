@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -182,3 +183,27 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
 def test_what_is_no_move_is_made_as_it_was(name: str) -> None:
     array = OTHERS[name](sc.asarray(source((300, 40), "f8")))
     assert array.compute(on="core").tobytes() == unblocked(array).tobytes()
+
+
+CHAINS: dict[str, tuple[Callable[[Any], Any], list[tuple[int, int, int]]]] = {
+    "every second": (lambda u: heat(heat(u, 2)[::2], 2), [(0, 4, 4)]),
+    "in another shape": (lambda u: heat(heat(u, 2).reshape(148, -1), 2), [(0, 4, 4)]),
+    "taken rows": (lambda u: heat(sc.take(heat(u, 2), np.arange(5, 290), axis=0), 2), []),
+    "turned": (lambda u: heat(heat(u, 1).T, 1), []),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_block_has_the_stages_of_the_plan(name: str) -> None:
+    """Each makes only the rows that the next ones read, and the next block's lie further on."""
+    program, expected = CHAINS[name]
+    array = program(sc.asarray(source((300, 40), "f8")))
+    found = array.plan(on="core").blocks
+    assert [(one.first, one.end, len(one.block.stages)) for one in found] == expected
+    assert array.compute(on="core").tobytes() == unblocked(array).tobytes()
+    for chain in found:
+        rows = [stage.shape[0] for stage in chain.block.stages]
+        assert rows[-1] == chain.step
+        assert all(before > after for before, after in pairwise(rows))
+        (move,) = {move for _, move in chain.sources}
+        assert move == chain.step * 40 * 2  # of rows of the stored array: each is two of the last

@@ -14,9 +14,10 @@ from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..expr import views
-from ..expr.nodes import Expr, Leaf, Map, Piecewise, StageResult, Stored, leaves, walk
-from .cuts import cut
-from .passes import Pass, make_pass, passes_of
+from ..expr.graph import memories
+from ..expr.nodes import Leaf, Map, Piecewise, StageResult, Stored, leaves, walk
+from .passes import Pass, make_pass
+from .requests import Request
 from .stages import Stage
 
 # Measured by `bench/blocking.py` (docs/loops.md): bytes of an array from which it pays, of a block
@@ -100,89 +101,112 @@ def _is_large(one: Pass) -> bool:
 
 def _blocked(passes: Sequence[Pass], first: int, end: int) -> Blocked | None:
     """Passes ``[first, end)`` by blocks; None where too much would be made again."""
-    chain = passes[first:end]
-    root = _nested(chain)
-    rows = root.shape[0]
-    each = math.prod(root.shape[1:]) * max(dtypes.itemsize(one.visited.dtype) for one in chain)
+    stages = [one.visited for one in passes[first:end]]
+    shape = stages[-1].shape
+    rows, itemsize = shape[0], max(dtypes.itemsize(stage.dtype) for stage in stages)
     for factor in (1, 2, 4):
-        step = max(1, factor * BLOCK // each)
-        found = _by_steps(root, step) if 3 * step <= rows else None
-        if found is None:
+        step = max(1, factor * BLOCK // (math.prod(shape[1:]) * itemsize))
+        moves = _moves(stages, step) if 3 * step <= rows else None
+        if moves is None:
             return None
-        block, moves = found
-        whole = sum(math.prod(one.visited.root.shape) for one in chain)
-        made = sum(math.prod(stage.root.shape) for stage in block.stages)
+        whole = sum(math.prod(stage.shape) for stage in stages)
+        needed = _needed(stages, 0, step)
+        made = sum(math.prod(_rows(stage, needed)) for stage in stages)
         if made * rows <= AGAIN * whole * step:
             left = rows % step
-            rest = _block(root, rows - left, rows) if left else None
-            return Blocked(first, end, rows, step, block, moves, rest)
+            rest = _block(stages, rows - left, rows) if left else None
+            return Blocked(first, end, rows, step, _block(stages, 0, step), moves, rest)
     return None
 
 
-def _by_steps(root: Expr, step: int) -> tuple[RowBlock, Moves] | None:
-    """The first ``step`` rows of ``root``, and how much further on the others read."""
-    block = _block(root, 0, step)
-    moves = _moves(block, _block(root, step, 2 * step))
-    return None if moves is None else (block, moves)
+Needed: TypeAlias = dict[int, tuple[int, int]]
 
 
-def _nested(passes: Sequence[Pass]) -> Expr:
-    """What the last of ``passes`` stores, as an expression over what those before it do."""
-    made: dict[int, Expr] = {}
-
-    def read(leaf: Leaf) -> Leaf:
-        source = made.get(id(leaf.source))
-        return leaf if source is None else Leaf(source, leaf.shape, leaf.offset, leaf.strides)
-
-    root = passes[0].visited.root
-    for one in passes:
-        root = views.rebuild(one.visited.root, one.visited.root.shape, read)
-        made[id(one.visited.result)] = root
-    return root
-
-
-def _block(root: Expr, start: int, stop: int) -> RowBlock:
-    made = cut([views.index(root, slice(start, stop))])
-    groups = passes_of(made.requests, made.results)
-    stages = [stage for some in groups for stage in make_pass(some, 1).stages]
-    own = {id(stage.result) for stage in stages[:-1]}
-    seen, last = set[int](), []
+def _needed(stages: Sequence[Stage], start: int, stop: int) -> Needed:
+    """The first row and the end of what each stage is to make for rows of the last, by result."""
+    needed = {id(stages[-1].result): (start, stop)}
+    own = {id(stage.result) for stage in stages}
     for stage in reversed(stages):
+        first, end = needed[id(stage.result)]
+        for leaf in leaves(stage.root):
+            if id(leaf.source) not in own:
+                continue
+            row = _row(leaf)
+            extents = zip(leaf.strides, (end - first, *leaf.shape[1:]), strict=True)
+            reach = [stride * (extent - 1) for stride, extent in extents]
+            at = leaf.offset + leaf.strides[0] * first
+            lowest = (at + sum(min(0, r) for r in reach)) // row
+            highest = (at + sum(max(0, r) for r in reach)) // row
+            low, high = needed.get(id(leaf.source), (lowest, highest + 1))
+            needed[id(leaf.source)] = min(low, lowest), max(high, highest + 1)
+    return needed
+
+
+def _row(leaf: Leaf) -> int:
+    """How many elements a row has of what a stage leaves and ``leaf`` reads."""
+    assert isinstance(leaf.source, StageResult)
+    return math.prod(leaf.source.shape[1:])
+
+
+def _rows(stage: Stage, needed: Needed) -> tuple[int, ...]:
+    """The shape of the rows of ``stage`` that are ``needed``."""
+    first, end = needed[id(stage.result)]
+    return (end - first, *stage.shape[1:])
+
+
+def _block(stages: Sequence[Stage], start: int, stop: int) -> RowBlock:
+    """What makes rows ``[start, stop)`` of the last of ``stages``, and only those."""
+    needed = _needed(stages, start, stop)
+    results = {id(s.result): StageResult(_rows(s, needed), s.dtype) for s in stages}
+    made, last, seen = list[Stage](), [], set[int]()
+    for stage in stages:
+        first, shape = needed[id(stage.result)][0], _rows(stage, needed)
+
+        def read(leaf: Leaf, first: int = first, shape: tuple[int, ...] = shape) -> Leaf:
+            offset, source = leaf.offset + leaf.strides[0] * first, results.get(id(leaf.source))
+            if source is not None:
+                offset -= needed[id(leaf.source)][0] * _row(leaf)
+            return Leaf(source or leaf.source, shape, offset, leaf.strides)
+
+        root = views.rebuild(stage.root, shape, read)
+        one = Request(root, None, results[id(stage.result)], stage.why)
+        made += make_pass([one], 1).stages
+    own = {id(result) for result in results.values()}
+    for stage in reversed(made):
         reads = {id(need) for need in stage.needs} & own
         last.append(tuple(reads - seen))
         seen |= reads
-    return RowBlock(tuple(stages), tuple(last[::-1]))
+    return RowBlock(tuple(made), tuple(last[::-1]))
 
 
-def _moves(one: RowBlock, other: RowBlock) -> Moves | None:
-    """How much further on ``other``, the next block, reads each source; None: not the same."""
-    if len(one.stages) != len(other.stages):
-        return None
-    same: dict[int, int] = {}  # what the stages of one leave, as those of the other do
+def _moves(stages: Sequence[Stage], step: int) -> Moves | None:
+    """How much further on the next block, ``step`` rows on, reads each source.
+
+    None where it does not read all of them further on by whole rows, or the same of them again.
+    """
+    own = {id(stage.result) for stage in stages}
+    paces = {id(stages[-1].result): step}  # rows from one block to the next, by result
     moves: dict[int, int] = {}
     sources: dict[int, Stored | StageResult] = {}
-    for mine, theirs in zip(one.stages, other.stages, strict=True):
-        nodes, others = walk(mine.root), walk(theirs.root)
-        if mine.root.shape != theirs.root.shape or len(nodes) != len(others):
+    for stage in reversed(stages):
+        nodes, pace = walk(stage.root), paces[id(stage.result)]
+        gathers = memories(nodes)
+        if stage.source is not None or not isinstance(stage.root, Map):
             return None
-        if mine.source is not None or not isinstance(mine.root, Map):
-            return None
-        for a, b in zip(nodes, others, strict=True):
-            if isinstance(a, Map) or isinstance(b, Map):
-                if not (isinstance(a, Map) and isinstance(b, Map) and a.op == b.op):
-                    return None
+        for leaf in nodes:
+            if not isinstance(leaf, Leaf):
                 continue
-            if a.strides != b.strides:
-                return None
-            move, source = b.offset - a.offset, a.source
-            if id(source) in same:
-                if move or same[id(source)] != id(b.source):
+            source, move = leaf.source, leaf.strides[0] * pace
+            if id(source) in own:
+                rows, rest = divmod(move, _row(leaf))
+                if rest or rows < 0 or id(leaf) in gathers:
+                    return None
+                if paces.setdefault(id(source), rows) != rows:
                     return None
             elif isinstance(source, (Stored, StageResult)):
-                if source is not b.source or move < 0 or moves.setdefault(id(source), move) != move:
+                if move < 0 or moves.setdefault(id(source), move) != move:
                     return None
                 sources[id(source)] = source
-            elif any(a.strides) or move:
+            elif any(leaf.strides):
                 return None
-        same[id(mine.result)] = id(theirs.result)
     return tuple((sources[name], move) for name, move in moves.items())

@@ -9,10 +9,16 @@ from __future__ import annotations
 from functools import reduce
 from typing import Final
 
+from .... import dtypes
 from ..elements import Tile
 from ..loops import Nest
+from ..memory import AHEAD
 
 BATCH: Final = 512  # rows whose results are given at once
+# Elements up to which a stretch is asked for while the ones before it are taken, and how many those
+# are: `mean(axis=(0, 2))` of (240, 100, 200) float64, 38 MB on a Zen 3: 3.8 -> 3.0 ms.
+STRETCH: Final = 1 << 10
+LATER: Final = 2
 
 
 class RowNest(Nest):
@@ -20,6 +26,7 @@ class RowNest(Nest):
 
     def boxes(self) -> None:
         t, word = self.text, self.elements.word
+        self.look_stretches_ahead()
         begin, end, backwards = word(0), word(1), self.backwards()
         with t.loop(begin, end, BATCH) as later:
             count = t.minimum(str(BATCH), t.i64("sub", end, later))
@@ -35,6 +42,22 @@ class RowNest(Nest):
                 self.row(t.i64("add", first, q), q)
             with t.loop(0, count, t.lanes) as j:
                 self.give(first, j, count)
+
+    def look_stretches_ahead(self) -> None:
+        """Where a result's elements are short stretches far apart: ask for those of later ones.
+
+        Processors see what comes next within a stretch, but not where the next one begins.
+        """
+        t, program, word, elements = self.text, self.program, self.elements.word, self.elements
+        if not program.reduced:
+            return
+        short = t.op(f"icmp sle i64 {t.i64('sub', word(5), word(4))}, {STRETCH}")
+        beside = AHEAD if elements.style.asks else 0
+        for k, leaf in enumerate(program.leaves):
+            if leaf.kind == "stored" and leaf.mode == "unit":
+                step = t.i64("mul", elements.leaf_word(k, elements.outer), LATER)
+                step = t.i64("mul", step, dtypes.itemsize(leaf.dtype))
+                elements.ahead[k] = t.op(f"select i1 {short}, i64 {step}, i64 {beside}")
 
     def backwards(self) -> str:
         """Whether each row lies before the last one, so that the last row is taken first.
