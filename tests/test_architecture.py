@@ -73,6 +73,8 @@ LATE_IMPORTS: Final = frozenset(
     {
         # Loads PyTorch and Triton at its top: for ranks on a GPU that can run it.
         ("speedcube/petnames/train_function.py", "speedcube.petnames.fast.steps"),
+        # Loads NumPy's random numbers and ours: for who has a matrix projected.
+        ("speedcube/linalg/compressed.py", "speedcube.random.default_rng"),
         # Loads distributed at its top, whose classes it derives from: for who starts a cluster.
         ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.StartError"),
         ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.private"),
@@ -104,6 +106,7 @@ LAZY: Final = (
     "dask_cuda",
     "distributed",
     "einops",
+    "llvmlite",
     "matplotlib",
     "mlflow",
     "optuna",

@@ -61,8 +61,10 @@ def test_no_module_bears_a_public_name_of_its_package() -> None:
     assert set(replaced) == SUBPACKAGES
 
 
-# Slow to load, and needed by few programs: clusters, the ladder, close matches of names.
+# Slow to load, and needed by few programs, or later: clusters, the ladder, close matches of names,
+# LLVM, random numbers.
 LATE = ("asyncio", "difflib", "distributed", "rich", "ssl", "speedcube.commands", "typer")
+LATE += ("llvmlite", "numpy.random", "speedcube.random")
 
 
 def test_importing_the_package_loads_nothing_that_few_programs_need() -> None:
@@ -70,3 +72,27 @@ def test_importing_the_package_loads_nothing_that_few_programs_need() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
     assert speedcube.ladder.__module__ == "speedcube.commands.ladder.climb"
+    assert speedcube.random.default_rng is sys.modules["speedcube.random"].default_rng
+
+
+# Loading asks Python to look for garbage less often, and leaves it as it was: after an error, too.
+LOADED = """
+import gc, json, sys
+gc.set_threshold(701, 9, 9)
+if sys.argv[1] == "fails":
+    sys.modules["dask.local"] = None
+try:
+    import speedcube
+except ImportError:
+    kept = [[] for _ in range(250_000)]  # after which Python looks for garbage
+print(json.dumps([gc.isenabled(), gc.get_threshold(), len(gc.callbacks), sorted(sys.modules)]))
+"""
+
+
+@pytest.mark.parametrize("way", ["works", "fails"])
+def test_garbage_is_collected_as_before(way: str) -> None:
+    run = subprocess.run([sys.executable, "-c", LOADED, way], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    enabled, threshold, callbacks, modules = json.loads(run.stdout)
+    assert (enabled, threshold, callbacks) == (True, [701, 9, 9], 0)
+    assert ("speedcube" in modules) == (way == "works")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _CHECKED
 from typing import Any as _Any
 
 from . import early as _early
-from . import errors, fft, linalg, random
+from . import errors, fft, linalg
 from .__about__ import __version__ as __version__
 from .api import for_einops as _einops  # noqa: F401  (its backends, where it is imported)
 from .api import indexed as _indexed  # noqa: F401  (x[mask], x[key] = value)
@@ -485,16 +485,19 @@ __all__.sort()
 
 
 if _CHECKED:
+    from . import random
     from .commands.ladder.climb import ladder
 
-# What few programs use, and a module that it is a function of: loaded when it is asked for.
-_LATE = {"ladder": "speedcube.commands.ladder.climb"}
+# What not every program uses, loaded when it is asked for: a function by its module, and a module.
+_LATE = {"ladder": "speedcube.commands.ladder.climb", "random": ""}
 
 
 def __getattr__(name: str) -> _Any:
     if name not in _LATE:
         raise _missing_name(name)
-    globals()[name] = value = getattr(_import_module(_LATE[name]), name)
+    home = _LATE[name]
+    value = getattr(_import_module(home), name) if home else _import_module(f".{name}", __name__)
+    globals()[name] = value
     return value
 
 

@@ -180,6 +180,21 @@ def test_accumulate_and_reduce(name: str, dtype: str) -> None:
             _same(getattr(ufunc, method)(sc.asarray(values), axis=axis), wanted)
 
 
+@pytest.mark.parametrize("name", [*ACCUMULATED, *BITWISE, *LOGICAL])
+def test_reduce_of_one_number(name: str) -> None:
+    """A 0-d array has axes 0 and -1 for a ufunc's reduce, and no other."""
+    ufunc, value = getattr(np, name), np.array(5, "int8")
+    for axis in (0, -1, None, ()):
+        for keepdims in (False, True):
+            found = ufunc.reduce(sc.asarray(value), axis=axis, keepdims=keepdims)
+            _same(found, ufunc.reduce(value, axis=axis, keepdims=keepdims))
+    for wrong in (1, (0,), (0, 0)):
+        with pytest.raises(np.exceptions.AxisError):
+            ufunc.reduce(sc.asarray(value), axis=wrong)
+        with pytest.raises(np.exceptions.AxisError):  # before the dtype is looked at
+            ufunc.reduce(sc.asarray(np.array(True)), axis=wrong)
+
+
 @pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
 def test_accumulate_with_nan(name: str) -> None:
     ufunc = getattr(np, name)

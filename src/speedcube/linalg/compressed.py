@@ -8,7 +8,6 @@ from ..api.array import Array
 from ..api.elementwise import where
 from ..errors import MatrixError, ParameterError
 from ..expr import build
-from ..random import default_rng
 from .calls import matrices
 from .decompositions import SVDResult, qr, svd
 from .products import matmul
@@ -66,6 +65,8 @@ def svd_compressed(
     >>> s.compute().round(9)
     array([3., 3.])
     """
+    from ..random import default_rng
+
     x = matrices("svd_compressed", a)
     if x.ndim != 2:
         raise MatrixError(f"svd_compressed takes one matrix, not an array of shape {x.shape}")

@@ -19,7 +19,7 @@ def _difference(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
     """The exact sum of the first element and the negatives of the others, rounded once."""
     if array.dtype == bool:
         raise DTypeError("subtract takes no bool: use logical_xor, or .astype('int64')")
-    if axis_of(array, axis) is None and not array.ndim:
+    if not build.normalise_axes(axis, array.ndim) and not array.ndim:
         return array
     k = one_axis("subtract.reduce", axis, array.ndim)
     if not array.shape[k]:
@@ -66,6 +66,8 @@ def reduce(
 ) -> Array:
     """``ufunc.reduce(array, axis)``, lazy."""
     given = operand(array, dtype)
+    axis = axis_of(given, axis)
+    build.normalise_axes(axis, given.ndim)  # before the dtype, as NumPy has it
     name = ufunc.__name__
     if given.dtype == bool:
         name = OF_BOOL.get(name, name)

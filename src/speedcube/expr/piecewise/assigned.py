@@ -23,7 +23,12 @@ def assigned(root: Expr, at: Shape, part: Expr) -> Expr:
         return pair(*(assigned(a, at, b) for a, b in zip(parts(root), parts(part), strict=True)))
     base, before = _pieces(root)
     end = tuple(a + n for a, n in zip(at, part.shape, strict=True))
-    pieces = [left for piece in before for left in _without(piece, at, end)]
+    pieces: list[Piece] = []
+    for piece in before:
+        if _apart(piece, at, end):  # as nearly always, of many
+            pieces.append(piece)
+        else:
+            pieces += _without(piece, at, end)
     if not pieces:
         return part
     call = (_NAME, (base, part), f"at={at}")
@@ -39,14 +44,19 @@ def _pieces(root: Expr) -> tuple[Expr, tuple[Piece, ...]]:
     return root, (Piece((0,) * len(root.shape), root),)
 
 
+def _apart(piece: Piece, begin: Shape, end: Shape) -> bool:
+    """Whether ``piece`` has nothing in the box from ``begin`` to ``end``."""
+    for low, count, first, last in zip(piece.at, piece.expr.shape, begin, end, strict=True):
+        if low >= last or first >= low + count:
+            return True
+    return False
+
+
 def _without(piece: Piece, begin: Shape, end: Shape) -> Iterator[Piece]:
-    """What is left of ``piece`` outside the box from ``begin`` to ``end``: disjoint boxes."""
+    """What is left of ``piece`` outside the box from ``begin`` to ``end``, in which it has some."""
     low = list(piece.at)
     high = [a + n for a, n in zip(piece.at, piece.expr.shape, strict=True)]
     cut = [(max(a, b), min(c, d)) for a, b, c, d in zip(low, begin, high, end, strict=True)]
-    if any(first >= last for first, last in cut):
-        yield piece
-        return
     for k, (first, last) in enumerate(cut):
         if low[k] < first:
             yield _part(piece, low, [*high[:k], first, *high[k + 1 :]])

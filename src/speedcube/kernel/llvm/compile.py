@@ -12,8 +12,6 @@ from functools import cache, lru_cache
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-import llvmlite.binding as llvm
-
 from ... import dtypes
 from ...errors import KernelError
 from .. import elf
@@ -39,7 +37,7 @@ from .ordering.sieve import emit_sieve
 from .ordering.tally import emit_tally
 from .ordering.weigh import emit_weigh
 from .scans.emit import emit_scan
-from .simd import FEATURES, foresees
+from .simd import FEATURES, foresees, llvm
 from .text import Style
 
 # Kernels of fixed text, over elements in memory.
@@ -70,28 +68,27 @@ _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
 }
 
 
+class ByTarget(dict[str, Style]):
+    """Styles by target, each made when it is first asked for: LLVM knows what the CPU is like."""
+
+    def __init__(self, **shapes: tuple[int, bool, int]) -> None:
+        super().__init__()
+        self._shapes = shapes
+
+    def __missing__(self, target: str) -> Style:
+        self[target] = style = Style(*self._shapes[target], not foresees())
+        return style
+
+
 # A quick kernel is short text, compiled in a third of the time; a full one has enough independent
 # chains in a vector to hide latencies, but few enough to stay in registers. Measured on the
 # published expression, ms to compile and ns a normal: AVX-512 44 and 4.6 against 127 and 3.2 (with
 # 16 lanes 82 and 3.7), AVX2 44 and 6.4 against 152 and 5.0 (with 32 lanes 226 and 6.1).
-_ASKS: Final = not foresees()
-QUICK: Final = {
-    "avx512": Style(8, True, 16, _ASKS),
-    "avx2": Style(8, True, 8, _ASKS),
-    "plain": Style(4, True, 8, _ASKS),
-}
-FULL: Final = {
-    "avx512": Style(32, False, 16, _ASKS),
-    "avx2": Style(16, False, 8, _ASKS),
-    "plain": Style(8, False, 8, _ASKS),
-}
+QUICK: Final = ByTarget(avx512=(8, True, 16), avx2=(8, True, 8), plain=(4, True, 8))
+FULL: Final = ByTarget(avx512=(32, False, 16), avx2=(16, False, 8), plain=(8, False, 8))
 # A vector of samplers goes on until each of its elements is accepted: it has fewer of them. Nor is
 # there quick code: they are long, and with fewer chains in a vector would wait for each.
-RAGGED: Final = {
-    "avx512": Style(16, False, 16, _ASKS),
-    "avx2": Style(8, False, 8, _ASKS),
-    "plain": Style(4, False, 8, _ASKS),
-}
+RAGGED: Final = ByTarget(avx512=(16, False, 16), avx2=(8, False, 8), plain=(4, False, 8))
 
 
 def styles(program: Program, target: str) -> tuple[Style, Style]:
@@ -153,14 +150,15 @@ def _widest(program: Program) -> int:
 
 @cache
 def _initialise() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    llvm().initialize_native_target()
+    llvm().initialize_native_asmprinter()
 
 
 def _machine(target: str) -> Any:
     """A target machine; a linker takes one and frees it with itself, so none is shared."""
     _initialise()
-    return llvm.Target.from_default_triple().create_target_machine(
+    host = llvm().Target.from_default_triple()
+    return host.create_target_machine(
         cpu="x86-64" if platform.machine() in ("x86_64", "AMD64") else "",
         features=FEATURES[target],
         opt=2,
@@ -174,17 +172,17 @@ def compile_object(source: str, target: str) -> bytes:
     """Machine code of ``source`` for ``target``."""
     machine = _machine(target)
     try:
-        module = llvm.parse_assembly(source)
+        module = llvm().parse_assembly(source)
         module.verify()
     except RuntimeError as err:
         raise KernelError(f"LLVM refused a kernel: {str(err)[:2000]}") from err
     # The text is already vectors in straight lines: registers for allocas and fewer blocks are all
     # that helps. Combining instructions takes 5 ms and gains nothing; the standard -O2 pipeline
     # takes seven times as long for the same speed.
-    passes = llvm.create_new_module_pass_manager()
+    passes = llvm().create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    builder = llvm().create_pass_builder(machine, llvm().create_pipeline_tuning_options())
     passes.run(module, builder)
     return bytes(machine.emit_object(module))
 
@@ -214,12 +212,12 @@ def _linker() -> Any:
     It puts the sections of an object side by side, as the small code model asks for, and reaches
     functions that lie further away (libm's fma) through stubs of its own.
     """
-    return llvm.create_lljit_compiler(_machine("plain"), use_jit_link=True, suppress_errors=True)
+    return llvm().create_lljit_compiler(_machine("plain"), use_jit_link=True, suppress_errors=True)
 
 
 def load_object(machine_code: bytes) -> NativeKernel:
     """Machine code, callable."""
-    library = llvm.JITLibraryBuilder().add_current_process().add_object_img(machine_code)
+    library = llvm().JITLibraryBuilder().add_current_process().add_object_img(machine_code)
     with _lock:
         linker = _linker()
     memory = library.export_symbol("kernel").link(linker, f"kernel{next(_numbers)}")
@@ -249,7 +247,7 @@ def source(program: Program | Small, target: str, style: Style) -> str:
 
 def _key(program: Program | Small, target: str, style: Style) -> bytes:
     # Of the program, not of its text, which takes as long to print as machine code to load.
-    version = llvm.llvm_version_info
+    version = llvm().llvm_version_info
     return content_key("llvm", version, generator("llvm"), target, FEATURES[target], style, program)
 
 

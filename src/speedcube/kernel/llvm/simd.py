@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-import llvmlite.binding as llvm
-
 from ...errors import ParameterError
 
 SIMD: Final = "SPEEDCUBE_SIMD"  # of the environment: the best target to use
@@ -29,9 +27,17 @@ FEATURES: Final = {
 
 
 @cache
+def llvm() -> Any:
+    """LLVM, for who computes: to load it takes a twentieth of what the package takes."""
+    import llvmlite.binding
+
+    return llvmlite.binding
+
+
+@cache
 def host_features() -> frozenset[str]:
     """Names of the features this CPU has."""
-    features: Any = llvm.get_host_cpu_features()
+    features: Any = llvm().get_host_cpu_features()
     return frozenset(name for name, on in features.items() if on)
 
 
@@ -44,7 +50,7 @@ _FORESEEING: Final = frozenset(("znver4",))
 @cache
 def foresees() -> bool:
     """Whether this CPU finds what is read next by itself."""
-    return str(llvm.get_host_cpu_name()) in _FORESEEING
+    return str(llvm().get_host_cpu_name()) in _FORESEEING
 
 
 @cache
