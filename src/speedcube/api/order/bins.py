@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, ParameterTypeError, ShapeError
+from ...engine.machine import free_memory
+from ...errors import MemoryLimitError, ParameterError, ParameterTypeError, ShapeError
 from ..array import Array, array_of, elementwise
 from ..functions.floats import either, together
 from ..together import compute
@@ -64,11 +65,13 @@ class Binning:
 
     @property
     def count(self) -> int:
-        return len(self.edges) - 1
+        """How many bins there are: none of less than two edges."""
+        return max(0, len(self.edges) - 1)
 
     def index(self, x: Array) -> Array:
         """The bin of each element of ``x``; their number for what is in none."""
-        return _even_index(x, self) if self.even else _uneven_index(x, self.edges)
+        even = self.even is not None and float(self.even[0]) < float(self.even[1])
+        return _even_index(x, self) if even else _uneven_index(x, self.edges)
 
 
 def binning(a: Array, bins: Any, range: Any, weighted: bool) -> Binning:
@@ -100,6 +103,7 @@ def binning(a: Array, bins: Any, range: Any, weighted: bool) -> Binning:
 
 
 def _evenly(a: Array, first: Any, last: Any, count: int) -> Binning:
+    check_room(count)
     kind = np.result_type(first, last, np.empty(0, a.dtype))
     if np.issubdtype(kind, np.integer):
         kind = np.result_type(kind, float)
@@ -109,6 +113,15 @@ def _evenly(a: Array, first: Any, last: Any, count: int) -> Binning:
             f"Too many bins for data range. Cannot create {count} finite-sized bins."
         )
     return Binning(edges, (first, last))
+
+
+def check_room(count: int) -> None:
+    """`MemoryLimitError` for more bins than there is memory for their edges and counts."""
+    needed, free = 16 * (count + 1), free_memory()
+    if needed > free:
+        raise MemoryLimitError(
+            f"a histogram of {count:,} bins needs {needed:,} bytes, and {free:,} are free"
+        )
 
 
 def _even_index(x: Array, known: Binning) -> Array:
@@ -144,6 +157,8 @@ def _number(value: Any) -> Any:
 
 def _uneven_index(x: Array, edges: Edges) -> Array:
     count = len(edges) - 1
+    if count < 1:
+        return elementwise("where", elementwise("equal", x, x), 0, 0)  # there is no bin
     line, wanted = together(array_of(edges), x)
     place = found(line, wanted, "right") - 1
     last = elementwise("equal", wanted, taken(line, array_of(np.array(count)), 0))

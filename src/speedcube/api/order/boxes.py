@@ -12,7 +12,7 @@ from ...expr import build
 from ..array import Array, array_of
 from ..functions.floats import either
 from ..sources import asarray
-from .bins import Binning, ends_of, numbers, values
+from .bins import Binning, check_room, ends_of, numbers, values
 from .counting import counted, density_of
 
 
@@ -111,6 +111,10 @@ def _of_axis(line: Array, bins: Any, range: Any, axis: int) -> Binning:
         raise ParameterError(f"`bins[{axis}]` must be positive, when an integer")
     first, last = ends_of(line, range)
     count = build.check_integer(f"bins[{axis}]", bins)
+    check_room(count)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.float64(last) - np.float64(first)):
+            raise ParameterError(f"the range of [{first}, {last}] is wider than a float64")
     return Binning(np.linspace(first, last, count + 1), (first, last))
 
 

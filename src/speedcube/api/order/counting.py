@@ -73,6 +73,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         low, high = (int(one) for one in compute(index.min(), index.max()))
         if low < 0:
             raise ParameterError(f"'list' argument must have no negative elements: there is {low}")
+        if high >= 2**60:
+            raise ParameterError(f"'list' argument must have elements below 2**60: there is {high}")
         if high >= 2**48:
             raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
         length = max(least, high + 1)

@@ -11,7 +11,7 @@ from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..methods.keywords import put
 from .lines import order_statistics
-from .quantiles import check_method, folded, of_lines, probabilities, spread
+from .quantiles import check_method, folded, of_lines, probabilities, real, spread
 from .skipping import nan_quantiles
 from .weighted import check_weights, weighted_quantiles
 
@@ -31,17 +31,18 @@ def quantiles_of(
     name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any
 ) -> Array:
     skips_nan, scale = name.startswith("nan"), 100 if name.endswith("percentile") else 1
-    array, weak = array_of(a), type(q) in (int, float)
+    array, weak = real(array_of(a)), type(q) in (int, float)
     chances = probabilities(q, scale)
     if weights is None:
         check_method(method)
     lines, axes = folded(array, axis)
+    if not lines.shape[-1] and (weights is not None or not skips_nan):
+        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
     if weights is not None:
         heavy, _ = folded(check_weights(array, axis, weights, method), axis)
         result = weighted_quantiles(lines, heavy, chances, skips_nan)
-    elif not lines.shape[-1] and not skips_nan:
-        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
-    elif skips_nan and is_of_floats(lines):
+    elif skips_nan and (is_of_floats(lines) or not lines.shape[-1]):
+        lines = lines if is_of_floats(lines) else lines.astype("float64")
         result = nan_quantiles(lines, chances, weak, method)
     else:
         result = of_lines(lines, lines.shape[-1], chances, weak, method, True)

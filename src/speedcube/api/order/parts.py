@@ -30,6 +30,8 @@ def _places(kth: Any, extent: int) -> list[int]:
         raise ParameterTypeError(f"kth must be an integer or a sequence of them, not {kth!r}")
     found = set()
     for place in wanted.reshape(-1).tolist():
+        if not extent:
+            continue  # as NumPy has it: of nothing there is nothing to part
         if not -extent <= place < extent:
             raise ParameterError(f"kth(={place}) out of bounds ({extent})")
         found.add(place % extent)

@@ -142,6 +142,13 @@ def probabilities(q: Any, scale: int) -> np.ndarray[Any, Any]:
     return found
 
 
+def real(a: Array) -> Array:
+    """``a``; `DTypeError` for complex numbers, which have no order."""
+    if a.dtype.kind == "c":
+        raise DTypeError(f"quantiles take real numbers, not {a.dtype}")
+    return a
+
+
 def check_method(method: Any) -> None:
     """Raise `ParameterError` for a method that is none."""
     if method not in METHODS:

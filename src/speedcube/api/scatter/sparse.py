@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import dtypes
 from ...errors import DTypeError, ParameterError, ShapeError
 from ..array import Array, array_of
 from ..indexing.places import checked
@@ -71,11 +72,31 @@ def csr_matvec(data: Any, indices: Any, indptr: Any, x: Any) -> Array:
         )
     if columns.size and vector.size == 0:
         raise ShapeError(f"x has no elements, and the matrix has {columns.size}")
-    place = _rows(rows)
     factor = take(vector, checked(columns, vector.shape[0], 0)) if columns.size else values[:0]
     products = values * factor
     products = products.astype("int64") if products.dtype == bool else products
-    return scattered("add", place, products, len(rows) - 1, str(products.dtype))
+    kind = str(products.dtype)
+    width = _width(rows)
+    if width and (dtypes.is_float(kind) or dtypes.is_integer(kind)):
+        return _of_even_rows(products.reshape(-1, width), kind)
+    return scattered("add", _rows(rows), products, len(rows) - 1, kind)
+
+
+def _width(ends: NDArray[np.int64]) -> int:
+    """How many elements each row has, if all have as many; else 0."""
+    widths = np.diff(ends)
+    return int(widths[0]) if len(widths) and (widths == widths[0]).all() else 0
+
+
+def _of_even_rows(products: Array, dtype: str) -> Array:
+    """The sums of rows that lie side by side, with the bits of sums of weights by row."""
+    if dtypes.is_float(dtype):
+        # Sums of weights are rounded to float64 first, and a zero among them has no sign.
+        total: Array = products.astype("float64").sum(axis=1) + 0.0
+        return total.astype(dtype)
+    wide = "uint64" if dtype.startswith("u") else "int64"
+    whole: Array = products.astype(wide).sum(axis=1)
+    return whole.astype(dtype)
 
 
 def _rows(ends: NDArray[np.int64]) -> Array:
@@ -84,5 +105,4 @@ def _rows(ends: NDArray[np.int64]) -> Array:
     if count > _HELD:
         found: Array = searchsorted(ends, arange(count, dtype="int64"), side="right") - 1
         return found
-    kind = np.int32 if len(ends) < 2**31 else np.int64
-    return array_of(np.repeat(np.arange(len(ends) - 1, dtype=kind), np.diff(ends))).astype("int64")
+    return array_of(np.repeat(np.arange(len(ends) - 1, dtype=np.int64), np.diff(ends)))

@@ -12,8 +12,8 @@ from ...expr.through.ordering import one_nan
 from ..ordering.elements import AllElements, Array, in_memory_as
 from ..ordering.sorting import in_order, places_of
 from .foremost import can_pass, foremost, numbers_in_lines
-from .members import Members, by_group, members_of
-from .stream import line_of
+from .members import Members, by_group, deal_line, ends_of, members_of
+from .stream import kernel_dtype, line_of
 
 
 def each_group(
@@ -118,9 +118,9 @@ def numbers(codes: AllElements, x: AllElements, options: Options) -> Array:
 
 def sorted_groups(codes: AllElements, x: AllElements, options: Options) -> Array:
     """The elements in the order of their groups, and sorted within each; others are last."""
-    members = members_of(codes, options.groups)
     if not options.rows:
-        return _sorted_lines(codes, x, members)
+        return _sorted_lines(codes, x, options.groups)
+    members = members_of(codes, options.groups)
     held, numbers_ = x.held().reshape(x.root.shape), codes.held()
     others = np.flatnonzero((numbers_ < 0) | (numbers_ >= options.groups))
     results = np.take(held, np.concatenate([members.order, others]), axis=0)
@@ -136,28 +136,33 @@ def sorted_groups(codes: AllElements, x: AllElements, options: Options) -> Array
 _FEW: Final = 1 << 7  # elements of a group; of fewer a call costs more than it sorts
 
 
-def _sorted_lines(codes: AllElements, x: AllElements, members: Members) -> Array:
-    """Each line dealt out to its groups, which are sorted then; or before, if they are small.
-
-    Dealing keeps the order in which elements come.
-    """
-    results = np.empty(x.root.shape, x.dtype)
-    small = len(members.order) < _FEW * len(members.present)
+def _sorted_lines(codes: AllElements, x: AllElements, groups: int) -> Array:
+    """Each line dealt out to its groups, which are sorted then; or before, if they are small."""
+    dtype = x.dtype if x.dtype == bool else np.dtype(kernel_dtype(x.dtype))
+    results, ends = np.empty(x.root.shape, dtype), ends_of(codes, groups)
+    present = np.flatnonzero(np.diff(ends)[:groups]).tolist()
+    small = ends[groups] < _FEW * len(present)
 
     def of_line(k: int) -> None:
-        line = results[k]
         if small:
-            order = places_of(line_of(x, k, len(line)))
-            turned = in_memory_as(x, line_of(x, k, len(line))[order])
-            line[:] = by_group(in_memory_as(codes, codes.held()[order]), turned, 0, members)
-            count = len(members.order)  # what is in no group stays as it comes
-            if count < len(line):
-                line[count:] = by_group(codes, x, k, members)[count:]
-            one_nan(line[:count])
+            _sorted_and_dealt(codes, x, k, ends, results[k])
             return
-        line[:] = by_group(codes, x, k, members)
-        for g in members.present.tolist():
-            in_order(line[members.ends[g] : members.ends[g + 1]].reshape(1, -1))
+        deal_line(codes, x, k, ends, results[k])
+        for g in present:
+            in_order(results[k, ends[g] : ends[g + 1]].reshape(1, -1))
 
     x.each(of_line, range(len(results)))
-    return results
+    return results.astype(x.dtype, copy=False)
+
+
+def _sorted_and_dealt(codes: AllElements, x: AllElements, k: int, ends: Array, out: Array) -> None:
+    """Line ``k`` into ``out``: sorted, then dealt out, which keeps the order in a group."""
+    line = line_of(x, k, codes.size)
+    order = places_of(line)
+    turned = in_memory_as(x, line[order])
+    deal_line(in_memory_as(codes, codes.held()[order]), turned, 0, ends, out)
+    others = out[ends[-2] :]  # what is in no group stays as it comes
+    if len(others):
+        held = codes.held()
+        others[:] = line[(held < 0) | (held >= len(ends) - 2)]
+    one_nan(out[: ends[-2]])

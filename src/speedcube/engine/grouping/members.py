@@ -47,25 +47,33 @@ class Members:
         return np.repeat(np.arange(len(self.ends) - 1), self.counts)
 
 
-def members_of(codes: AllElements, groups: int) -> Members:
-    """The members of ``groups``; a code that is none of their numbers is in no group."""
+def ends_of(codes: AllElements, groups: int) -> Array:
+    """Where each of ``groups`` ends when elements lie by group; 0, and that of none, around it."""
     counts = Counts("int64", groups)
     for block in streamed(codes, (0, codes.size)):
         counts.add(block)
-    total = counts.total()
-    ends = np.concatenate([[0], np.cumsum(total)])
+    return np.concatenate([[0], np.cumsum(counts.total())])
+
+
+def members_of(codes: AllElements, groups: int) -> Members:
+    """The members of ``groups``; a code that is none of their numbers is in no group."""
+    ends = ends_of(codes, groups)
     order = np.empty(codes.size, np.int64)
     _deal(DealtToGroups("int64", True), codes, codes, 0, ends, order)
-    return Members(order[: int(ends[groups])], ends[: groups + 1], np.flatnonzero(total[:groups]))
+    present = np.flatnonzero(np.diff(ends)[:groups])
+    return Members(order[: int(ends[groups])], ends[: groups + 1], present)
 
 
 def by_group(codes: AllElements, x: AllElements, line: int, members: Members) -> Array:
     """The elements of a ``line`` of ``x``, group after group; then those of none."""
-    dtype = kernel_dtype(x.dtype)
-    ends = np.append(members.ends, members.ends[-1])
-    out = np.empty(codes.size, x.dtype if x.dtype == bool else dtype)
-    _deal(DealtToGroups(dtype, False), codes, x, line * codes.size, ends, out)
+    out = np.empty(codes.size, x.dtype if x.dtype == bool else kernel_dtype(x.dtype))
+    deal_line(codes, x, line, np.append(members.ends, codes.size), out)
     return out.astype(x.dtype, copy=False)
+
+
+def deal_line(codes: AllElements, x: AllElements, line: int, ends: Array, out: Array) -> None:
+    """The elements of a ``line`` of ``x`` into ``out``: group after group, which have ``ends``."""
+    _deal(DealtToGroups(kernel_dtype(x.dtype), False), codes, x, line * codes.size, ends, out)
 
 
 def _deal(

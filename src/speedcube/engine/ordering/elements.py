@@ -34,6 +34,7 @@ Store: TypeAlias = Callable[[Stage, Part, Destination, Inputs], None]
 
 BLOCK: Final = 1 << 16  # elements of a block: worth a call, and few enough to stay cached
 _STRAIGHT: Final = 1 << 17  # and of one that is read where it lies
+_PAIRS: Final = 1 << 20  # and of two arrays that lie in memory: one call of a kernel, or of NumPy's
 _SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
 
 
@@ -120,6 +121,14 @@ class AllElements:
             out[at : at + len(block)] = block
             at += len(block)
 
+    def part(self, start: int, stop: int, room: Array) -> Array:
+        """Elements ``[start, stop)`` where they lie, or in ``room``: to be read only."""
+        if self.memory is not None:
+            return self.memory[start:stop]
+        out = room[: stop - start]
+        self.fill(out, start)
+        return out
+
     def spans(self, line: int = 1) -> list[tuple[int, int]]:
         """A share of the elements for each thread, in whole lines."""
         lines = self.size // max(line, 1)
@@ -137,6 +146,20 @@ class AllElements:
             except BaseException:
                 self.stop.set()
                 raise
+
+
+def in_step(
+    one: AllElements, other: AllElements, span: tuple[int, int], step: int
+) -> Iterator[tuple[Array, Array]]:
+    """Elements of both in ``span``, about ``step`` at a time; each pair is gone with the next."""
+    if one.memory is not None and other.memory is not None:
+        step = max(step, _PAIRS)
+    rooms = [np.empty(0 if a.memory is not None else step, a.dtype) for a in (one, other)]
+    for first in range(*span, step):
+        if one.stop.is_set():
+            return
+        stop = min(span[1], first + step)
+        yield one.part(first, stop, rooms[0]), other.part(first, stop, rooms[1])
 
 
 def elements_of(

@@ -151,7 +151,9 @@ class Weighing:
     def add(self, index: Array, weights: Array) -> Array:
         """Add weights; the places of those that it does not hold, which are left out."""
         if len(self.state) <= ROOM + len(index):
-            self.state = np.concatenate([self.state[:ROOM], np.empty(len(index) + 1)])
+            room = np.empty(ROOM + len(index) + 1)
+            room[:ROOM] = self.state[:ROOM]
+            self.state = room  # whose pages are touched only by what is left out
         if self.added + len(index) > self.MOST:
             self.carry()
         self.added += len(index)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...expr.through.node import Through
 from ...expr.through.ordering import neutral, one_nan, one_zero
-from .elements import BLOCK, AllElements, Array
+from .elements import BLOCK, AllElements, Array, in_step
 
 _UFUNCS: Final[dict[str, Any]] = {
     "scatter_add": np.add,
@@ -31,13 +31,9 @@ def scattered(source: Through, given: list[AllElements]) -> Array:
 
     def some(span: tuple[int, int]) -> Array:
         found = np.full(length, neutral(source.op, values.dtype), values.dtype)
-        places, held = np.empty(BLOCK, np.int64), np.empty(BLOCK, values.dtype)
-        for first in range(*span, BLOCK):
-            count = min(BLOCK, span[1] - first)
-            index.fill(places[:count], first)
-            values.fill(held[:count], first)
+        for places, held in in_step(index, values, span, BLOCK):
             with np.errstate(invalid="ignore"):
-                ufunc.at(found, places[:count], one_zero(held[:count]))
+                ufunc.at(found, places, one_zero(held))
         return found
 
     return scattered_together(source.op, index.each(some, spans))

@@ -17,10 +17,9 @@ import numpy as np
 
 from ...expr.through.node import Through
 from ...plan.working import levels_of
-from .elements import BLOCK, AllElements, Array
+from .elements import BLOCK, AllElements, Array, in_step
 from .fixed import Weighing
 
-_READ: Final = 1 << 17  # weights of a block that lies in memory
 _APART: Final = 1 << 20  # pairs that are kept before they are sorted
 _LATE: Final = 1 << 14  # weights that wait for another unit
 _FEW: Final = 1 << 9  # weights that are worth none
@@ -186,21 +185,8 @@ def streams(
     index: AllElements, weights: AllElements, span: tuple[int, int], step: int = BLOCK
 ) -> Iterator[tuple[Array, Array]]:
     """Numbers and their weights, about ``step`` at a time; each pair is gone with the next."""
-    here = index.memory, weights.memory
-    if here[0] is not None and here[1] is not None and here[1].dtype == np.float64:
-        step = max(step, _READ)
-        for first in range(*span, step):
-            if index.stop.is_set():
-                return
-            some = slice(first, min(span[1], first + step))
-            yield here[0][some], here[1][some]
-        return
-    numbers, values = np.empty(step, np.int64), np.empty(step, weights.dtype)
-    for first in range(*span, step):
-        count = min(step, span[1] - first)
-        index.fill(numbers[:count], first)
-        weights.fill(values[:count], first)
-        yield numbers[:count], values[:count].astype(np.float64, copy=False)
+    for numbers, values in in_step(index, weights, span, step):
+        yield numbers.astype(np.int64, copy=False), values.astype(np.float64, copy=False)
 
 
 def rounded(sums: WeighedSums) -> Array:

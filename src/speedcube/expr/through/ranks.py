@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .ordering import one_nan
+
 Array: TypeAlias = NDArray[Any]
 
 METHODS: Final = ("average", "min", "max", "dense", "ordinal")
@@ -57,4 +59,4 @@ def ranked(x: Array, options: tuple[Any, ...]) -> Array:
 def commonest(x: Array, options: tuple[Any, ...]) -> Array:
     """The most common element of each line along the last axis; of several the least."""
     found = [_mode(line) for line in x.reshape(-1, x.shape[-1])]
-    return np.array(found, x.dtype).reshape((*x.shape[:-1], 1))
+    return one_nan(np.array(found, x.dtype)).reshape((*x.shape[:-1], 1))
