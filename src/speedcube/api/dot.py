@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ShapeError
 from ..expr import build, reductions, views
-from ..expr.pairs.reductions import dot as dot_of_pairs
+from ..expr.pairs.dots import dot as dot_of_pairs
 from ..interop.chunks import reduced
 from .array import Array, array_of, elementwise
 

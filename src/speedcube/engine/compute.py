@@ -31,7 +31,7 @@ from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
 from .results import as_complex, joined, shaped
-from .routines import direct
+from .routines import direct, quick
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -135,8 +135,12 @@ def compute(
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = _visited(root), _elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
-    if direct.is_routine(root) and (made := direct.values((root,), rung, to == "cupy")):
-        return made[0]
+    if direct.is_routine(root):
+        call = quick.ready(root) if _calls_library(rung, to) else None
+        if call is not None:
+            return quick.value(call, rung.workers)
+        if made := direct.values((root,), rung, to == "cupy"):
+            return made[0]
     if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
         value = small_value(root, rung.kind)
         if value is not None:
@@ -147,6 +151,11 @@ def compute(
         if value is not None:
             return value
     return _read_again([root], rung, to, known)[0]
+
+
+def _calls_library(rung: Rung, to: str | ResultMemory) -> bool:
+    """Whether a routine of arrays in memory may be called in this thread."""
+    return rung.kind in _KEEPS and to != "cupy" and not Callback.active
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:

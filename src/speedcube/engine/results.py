@@ -154,7 +154,7 @@ def shaped(array: Array, shape: tuple[int, ...]) -> Any:
 
 def as_complex(reals: Any) -> Any:
     """Complex numbers whose parts lie side by side along the last axis; a scalar for 0-d."""
-    dtype = dtypes.OF_PARTS[str(reals.dtype)]
+    dtype = "complex64" if reals.itemsize == 4 else "complex128"
     packed = reals if reals.flags.c_contiguous else reals.copy()
     return shaped(packed.view(dtype), reals.shape[:-1])
 

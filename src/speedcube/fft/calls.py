@@ -11,11 +11,10 @@ import numpy as np
 
 from .. import dtypes
 from ..api.array import Array, array_of
-from ..api.complexes.of_parts import complex_of
 from ..api.methods.keywords import put
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Shape
-from ..expr.pairs.node import is_pair, parts
+from ..expr.pairs.node import is_pair, of_pairs_in, parts
 from ..expr.routines.row import called
 from ..expr.routines.table import ROUTINES
 
@@ -27,7 +26,7 @@ REAL_OUTPUT: Final = frozenset(("irfft", "hfft", "irfftn"))
 def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array:
     """What routine ``name`` makes of ``a``: an array of ``shape``."""
     x = array_of(a)
-    dtype = str(x.dtype)
+    dtype = x._expr.dtype
     if name in REAL_INPUT and dtype in dtypes.COMPLEX:
         raise DTypeError(f"{name} takes real numbers, not {dtype}: give it x.real, or use fft")
     pair = is_pair(x._expr)
@@ -37,8 +36,7 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     is_real = name in REAL_OUTPUT
     room = shape if is_real else (*shape, 2)
     (leaf,) = called(ROUTINES[name], exprs, [room], part, given, (pair,))
-    made = Array(leaf, gpu=x._gpu)
-    result = made if is_real else complex_of(made[..., 0], made[..., 1])
+    result = Array(leaf if is_real else of_pairs_in(leaf), gpu=x._gpu)
     return result if out is None else put(out, result, name)
 
 

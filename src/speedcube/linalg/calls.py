@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from .. import dtypes
 from ..api.array import Array, array_of
-from ..api.complexes.of_parts import complex_of
 from ..errors import DTypeError, MatrixError, ShapeError
 from ..expr.nodes import Shape
-from ..expr.pairs.node import parts
+from ..expr.pairs.node import of_pairs_in, parts
 from ..expr.routines.row import called
 from ..expr.routines.table import ROUTINES
 
@@ -45,9 +44,8 @@ def _of_complex(
     shapes = [shape if k in real else (*shape, 2) for k, shape in enumerate(results)]
     pairs = (True,) * len(arrays)
     leaves = called(ROUTINES[name], exprs, shapes, dtypes.PARTS[dtype], given, pairs)
-    made = [Array(leaf, gpu=gpu) for leaf in leaves]
     return [
-        one if k in real else complex_of(one[..., 0], one[..., 1]) for k, one in enumerate(made)
+        Array(leaf if k in real else of_pairs_in(leaf), gpu=gpu) for k, leaf in enumerate(leaves)
     ]
 
 

@@ -43,6 +43,10 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Array:
            [7, 4]])
     """
     x, y = array_of(x1), array_of(x2)
+    a, b = x._expr.shape, y._expr.shape
+    if len(a) == len(b) == 2 and a[1] == b[0]:  # as nearly always
+        made = product("matmul", x, y, (a[0], b[1]))
+        return made if out is None else put(out, made, "matmul")
     if not x.ndim or not y.ndim:
         raise ShapeError(
             f"@ (matmul) of shapes {x.shape} and {y.shape}: it takes no numbers; see *"

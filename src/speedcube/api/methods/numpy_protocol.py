@@ -129,6 +129,10 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         values = [np.asarray(one) if isinstance(one, Collection) else one for one in inputs]
         return getattr(ufunc, method)(*values, **kwargs)
     name = ALIASES.get(ufunc.__name__, ufunc.__name__)
+    if ufunc is np.matmul and method == "__call__" and not kwargs:
+        if not any(map(_is_foreign, inputs)):
+            return _TWINS[ufunc](*inputs)
+        return NotImplemented
     if method == "__call__" and not kwargs and name in OPS:  # others' arrays are operands, too
         twin = _TWINS.get(ufunc)
         if twin is None and ufunc is getattr(sys.modules.get("scipy.special"), name, None):

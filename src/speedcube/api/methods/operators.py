@@ -88,6 +88,8 @@ class Operators:
         return other // self, other % self
 
     def __matmul__(self: Any, other: Any) -> Any:
+        if isinstance(other, Operators):  # NumPy need not be asked who is to answer
+            return self.__array_ufunc__(np.matmul, "__call__", self, other)
         return np.matmul(self, other) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:

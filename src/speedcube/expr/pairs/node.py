@@ -48,6 +48,13 @@ def interleaved(root: Expr) -> Leaf | None:
     return Leaf(re.source, (*re.shape, 2), re.offset, (*re.strides, 1))
 
 
+def of_pairs_in(leaf: Leaf) -> Map:
+    """The complex array whose parts lie along the last axis of ``leaf``, two elements long."""
+    shape, strides = leaf.shape[:-1], leaf.strides[:-1]
+    im = Leaf(leaf.source, shape, leaf.offset + leaf.strides[-1], strides)
+    return pair(Leaf(leaf.source, shape, leaf.offset, strides), im)
+
+
 def of_parts(function: Callable[[Expr], Expr], root: Expr) -> Map:
     """What ``function`` makes of each part of ``root``, as a complex array."""
     return pair(*map(function, parts(root)))

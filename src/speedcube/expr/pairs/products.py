@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ... import dtypes
 from .. import build, reductions, views
 from ..nodes import Expr
 from ..piecewise.build import concatenated
+from ..routines.row import called
+from ..routines.table import ROUTINES
 from .apply import cast
-from .node import filled
+from .node import filled, of_pairs_in, parts
 
 _WIDE = "complex128"
+_AT_ONCE: Final = 1 << 24  # elements up to which all levels of a tree are made together
+
+
+def _at_once(op: str, lines: Expr, shape: tuple[int, ...]) -> Expr | None:
+    """What routine ``op`` makes of ``lines``, of ``shape``; None where they are none, or many."""
+    if not 0 < math.prod(lines.shape) <= _AT_ONCE:
+        return None
+    (made,) = called(ROUTINES[op], parts(lines), [(*shape, 2)], "float64", (), (True,))
+    return of_pairs_in(made)
 
 
 def _lines(arg: Expr, axes: tuple[int, ...]) -> Expr:
@@ -44,13 +55,21 @@ def _product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
     lines = _lines(build.cast(arg, _WIDE), axes)
     if not lines.shape[-1]:
         lines = filled(1, _WIDE, (*lines.shape[:-1], 1))
+    made = _at_once("prod_of_pairs", lines, lines.shape[:-1])
+    if made is None:
+        made = _by_levels(lines)
+    kept = [1 if k in axes else n for k, n in enumerate(arg.shape) if keepdims or k not in axes]
+    return build.cast(views.reshape(made, tuple(kept)), dtype)
+
+
+def _by_levels(lines: Expr) -> Expr:
+    """The products of ``lines``, with a level of the tree in memory after the other."""
     last = len(lines.shape) - 1
     while (count := lines.shape[-1]) > 1:
         halves = _pairs(lines)
         rest = views.index(lines, (..., slice(count // 2 * 2, count)))
         lines = concatenated([halves, rest], last) if count % 2 else halves
-    kept = [1 if k in axes else n for k, n in enumerate(arg.shape) if keepdims or k not in axes]
-    return build.cast(views.reshape(lines, tuple(kept)), dtype)
+    return lines
 
 
 def _running(lines: Expr) -> Expr:
@@ -88,7 +107,8 @@ def _running_product(arg: Expr, axis: Any, dtype: str, initial: bool = False) ->
         wide, axis = views.reshape(wide, (math.prod(wide.shape),)), 0
     k, ndim = build.check_axis(axis, len(wide.shape)), len(wide.shape)
     there = (*(j for j in range(ndim) if j != k), k)
-    lines = _running(views.transpose(wide, there))
+    turned = views.transpose(wide, there)
+    lines = _at_once("cumprod_of_pairs", turned, turned.shape) or _running(turned)
     if initial:
         one = filled(1, _WIDE, (*lines.shape[:-1], 1))
         lines = concatenated([one, lines], ndim - 1)

@@ -11,7 +11,6 @@ from typing import Any
 from ... import dtypes
 from .. import build, reductions
 from ..nodes import Expr
-from ..piecewise.build import concatenated
 from .apply import cast
 from .node import pair, parts
 
@@ -39,22 +38,6 @@ def _variance(arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.
 def _deviation(arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Expr:
     """The root of the variance."""
     return build.elementwise("sqrt", [_variance(arg, axis, keepdims, dtype, ddof)])
-
-
-def dot(x: Expr, y: Expr, axis: int) -> Expr:
-    """The sums along ``axis`` of the products of two complex arrays, each part rounded once.
-
-    The two products of a part are two stretches of one dot product, so that no digit is lost
-    between them.
-    """
-    (a, b), (c, d) = parts(x), parts(y)
-    minus = build.elementwise("negative", [b])
-
-    def part(left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> Expr:
-        both = [concatenated(two, axis) for two in (left, right)]
-        return reductions.dot(build.elementwise("multiply", both), axis)
-
-    return pair(part((a, minus), (c, d)), part((a, b), (d, c)))
 
 
 def _running_sums(arg: Expr, axis: Any, dtype: str, initial: bool = False) -> Expr:

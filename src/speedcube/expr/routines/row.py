@@ -130,9 +130,12 @@ def _first(exprs: Sequence[Expr]) -> tuple[Shape, str]:
     return largest.shape, largest.dtype
 
 
+_IN_MEMORY: Final = (Stored, *STAGED)
+
+
 def _seen(expr: Expr) -> tuple[Expr, View | None]:
     """``expr`` as a view of what is made once, however it is turned."""
-    if not isinstance(expr, Leaf) or isinstance(expr.source, (Stored, *STAGED)):
+    if not isinstance(expr, Leaf) or isinstance(expr.source, _IN_MEMORY):
         return expr, None
     view = View(expr.shape, expr.offset, expr.strides)
     source = expr.source
@@ -180,7 +183,7 @@ def results_of(xp: Any, routine: Routine, source: Through, parts: Sequence[Any])
         results = (results,)
     dtype = np.dtype(source.dtype)
     return [
-        xp.ascontiguousarray(_reals(xp, result, dtype)).reshape(shape)
+        reals_of(xp, result, dtype).reshape(shape)
         for result, shape in zip(results, call.results, strict=True)
     ]
 
@@ -214,14 +217,17 @@ def made(xp: Any, routine: Routine, source: Through, parts: Sequence[Any]) -> An
     return xp.concatenate([result.reshape(-1) for result in results])
 
 
-def _reals(xp: Any, array: Any, dtype: Any) -> Any:
-    """``array`` in ``dtype``; of a complex one pairs."""
+def reals_of(xp: Any, array: Any, dtype: Any) -> Any:
+    """``array`` in ``dtype`` and C order; of a complex one pairs."""
     array = xp.asarray(array)
     if array.dtype.kind == "c":
         array = xp.ascontiguousarray(array)
-        pairs = array.view(array.real.dtype)
+        pairs = array.view(_PARTS[array.dtype.char])
         array = pairs.reshape((*array.shape, 2))
-    return array.astype(dtype, copy=False)
+    return xp.ascontiguousarray(array.astype(dtype, copy=False))
+
+
+_PARTS: Final = {"F": "float32", "D": "float64"}
 
 
 def bytes_of(routine: Routine, source: Through) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ..nodes import Through
-from . import matrices, spectra
+from . import complexes, matrices, spectra
 from .row import Routine, narrowed
 
-ROUTINES: Final[dict[str, Routine]] = {row.name: row for row in (*matrices.ROWS, *spectra.ROWS)}
+ROUTINES: Final[dict[str, Routine]] = {
+    row.name: row for row in (*matrices.ROWS, *spectra.ROWS, *complexes.ROWS)
+}
 
 
 def part_of(source: Through, first: int, end: int) -> tuple[int, Through] | None:

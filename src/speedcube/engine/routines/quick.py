@@ -1,0 +1,111 @@
+"""A routine of a few numbers in memory: the library is called with as little as can be around it.
+
+What is large goes through `direct`, which shares what several results read, and looks for room.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides, is_whole
+from ...expr.routines.row import Routine, RoutineCall, call_of, reals_of, seen
+from ...expr.routines.table import ROUTINES
+from ..results import shaped
+from .run import explained, window
+from .threads import blas_threads
+
+_FEW: Final = 1 << 20  # elements of what is taken, and of what is made: nobody looks for room
+_ONE_THREAD: Final = 1 << 10  # up to which a library has no use for more threads
+_THREADED: Final = ("", "BLAS", "LAPACK")
+_QUIET: Final = partial(np.errstate, all="ignore")
+_STRIDED: Final = np.lib.stride_tricks.as_strided
+
+
+class QuickCall(NamedTuple):
+    """A call that is ready: what is called with which arrays, and for which result."""
+
+    routine: Routine
+    source: Through
+    arrays: list[Any]
+    given: tuple[Any, ...]
+    is_tiny: bool
+
+
+def ready(root: Leaf) -> QuickCall | None:
+    """The call whose only result ``root`` is, of small arrays in host memory; None of others."""
+    source = root.source
+    assert isinstance(source, Through)
+    call = call_of(source)
+    if len(call.results) > 1 or root.shape != source.shape or not is_whole(root):
+        return None
+    most = math.prod(source.shape)
+    for arg in source.args:
+        most = max(most, math.prod(arg.shape))
+        if type(arg) is not Leaf or type(arg.source) is not Stored:
+            return None
+        if type(arg.source.buffer) is not np.ndarray or not arg.source.buffer.flags.aligned:
+            return None
+    if most > _FEW:
+        return None
+    routine, arrays = ROUTINES[source.op], _arrays(source.args, call)
+    return (
+        None
+        if arrays is None
+        else QuickCall(
+            routine,
+            source,
+            arrays,
+            call.given,
+            most <= _ONE_THREAD or routine.library not in _THREADED,
+        )
+    )
+
+
+def value(found: QuickCall, threads: int) -> Any:
+    """What the library makes of it."""
+    routine, source, arrays, given, is_tiny = found
+    with _QUIET(), explained(source.op):
+        if is_tiny:
+            made = routine.run(np, *arrays, *given)
+        else:
+            with blas_threads(threads):
+                made = routine.run(np, *arrays, *given)
+    return shaped(reals_of(np, made, source.dtype), source.shape)
+
+
+def _arrays(args: Sequence[Expr], call: RoutineCall) -> list[Any] | None:
+    """What the library takes, where it lies; None of complex numbers whose parts lie apart."""
+    if True not in call.pairs:
+        return [_seen(arg, view) for arg, view in zip(args, call.views, strict=True)]
+    arrays: list[Any] = []
+    rest = iter(zip(args, call.views, strict=True))
+    for is_pair in call.pairs:
+        arg, view = next(rest)
+        one = _seen(arg, view) if not is_pair else _woven(arg, view, *next(rest))
+        if one is None:
+            return None
+        arrays.append(one)
+    return arrays
+
+
+def _seen(arg: Any, view: Any) -> Any:
+    return seen(window(arg.source.buffer, arg), view, _STRIDED)
+
+
+def _woven(re: Any, seen_re: Any, im: Any, seen_im: Any) -> Any:
+    """The complex numbers in C order whose parts are ``re`` and ``im``; None of others."""
+    buffer = re.source.buffer
+    if re.source is not im.source or re.offset or im.offset != 1 or re.strides != im.strides:
+        return None
+    if seen_re is not None or seen_im is not None or not buffer.flags.c_contiguous:
+        return None
+    straight = tuple([2 * step for step in c_strides(re.shape)])
+    if re.strides != straight or buffer.size != 2 * math.prod(re.shape):
+        return None
+    numbers = buffer.reshape(-1).view("complex64" if buffer.itemsize == 4 else "complex128")
+    return numbers.reshape(re.shape)

@@ -1,0 +1,89 @@
+"""What complex numbers need made of all of them: products along a line, parts turned round.
+
+All have laws. Products are trees of neighbours, of pairs of float64: each of the four products and
+both sums is rounded by itself, so the bits are those of the same trees made of expressions
+(`pairs.products`), which take what is larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..nodes import Shape
+from .row import Routine
+
+_HOW: Final = "products of neighbours first, then of those, by one tree; each rounded in float64"
+
+
+def _times(xp: Any, x: Any, y: Any, out: Any) -> None:
+    """``x * y``, planes of real and of imaginary parts, none of it contracted, to ``out``."""
+    (a, b), (c, d), (re, im) = x, y, out
+    xp.subtract(a * c, b * d, out=re)
+    xp.add(a * d, b * c, out=im)
+
+
+def _planes(xp: Any, z: Any) -> Any:
+    """The real and the imaginary parts of ``z``, each in a row."""
+    made = xp.empty((2, *z.shape), "float64")
+    made[0], made[1] = z.real, z.imag
+    return made
+
+
+def _woven(xp: Any, planes: Any) -> Any:
+    return xp.stack([planes[0], planes[1]], -1)
+
+
+def _pairs(xp: Any, lines: Any) -> Any:
+    """The products of neighbours; an odd last one is left out."""
+    even = lines.shape[-1] // 2 * 2
+    made = xp.empty((*lines.shape[:-1], even // 2), "float64")
+    _times(xp, lines[..., 0:even:2], lines[..., 1:even:2], made)
+    return made
+
+
+def _product(xp: Any, z: Any) -> Any:
+    """The products of the lines along the last axis."""
+    lines = _planes(xp, z)
+    while (count := lines.shape[-1]) > 1:
+        halves = _pairs(xp, lines)
+        rest = lines[..., count // 2 * 2 :]
+        lines = xp.concatenate([halves, rest], -1) if count % 2 else halves
+    return _woven(xp, lines[..., 0])
+
+
+def _running(xp: Any, lines: Any) -> Any:
+    """The products so far: at odd places of the pairs so far, at even ones that times its own."""
+    count = lines.shape[-1]
+    if count < 2:
+        return lines
+    made = xp.empty(lines.shape, "float64")
+    odd = _running(xp, _pairs(xp, lines))
+    made[..., 1::2] = odd
+    made[..., 0] = lines[..., 0]
+    _times(xp, odd[..., : (count - 1) // 2], lines[..., 2::2], made[..., 2::2])
+    return made
+
+
+def _running_product(xp: Any, z: Any) -> Any:
+    return _woven(xp, _running(xp, _planes(xp, z)))
+
+
+def _turned(xp: Any, pairs: Any, first: float, second: float) -> Any:
+    """``pairs`` with their elements changed round, and with these signs, 1 or -1."""
+    made = xp.empty(pairs.shape, pairs.dtype)
+    xp.multiply(pairs[..., 1], pairs.dtype.type(first), out=made[..., 0])
+    xp.multiply(pairs[..., 0], pairs.dtype.type(second), out=made[..., 1])
+    return made
+
+
+def _flops(shapes: Sequence[Shape], results: Sequence[Shape]) -> float:
+    return 12.0 * math.prod(shapes[0])
+
+
+ROWS: Final = (
+    Routine("prod_of_pairs", "", _product, 6.0, 0, _HOW, flops=_flops),
+    Routine("cumprod_of_pairs", "", _running_product, 8.0, 0, _HOW, flops=_flops),
+    Routine("turned_pairs", "", _turned, 1.0, 0, "copied, some with the other sign", flops=_flops),
+)
