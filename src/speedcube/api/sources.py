@@ -77,6 +77,8 @@ def asarray(
     if copy and not isinstance(a, Array):
         a = _copied(a)
     array = _read(a, chunks)
+    if copy and array is a:  # to which others may assign
+        array = array.copy()
     if dtype is not None and isinstance(a, (int, list, tuple)):
         _check_fits(array, dtypes.check(dtype))
     array = array if dtype is None else array.astype(dtype, copy=bool(copy))

@@ -67,8 +67,11 @@ class Pieces:
         return seen_through(leaf, leaf.source.shape, borders)
 
     def _all(self, roots: Sequence[Expr]) -> Borders | None:
+        """The borders of all ``roots``; None where those of one do not fit another's shape."""
         known = [one for root in roots if (one := self.seen[id(root)][1]) is not None]
-        return united(known, len(roots[0].shape)) if len(known) == len(roots) else None
+        if len(known) < len(roots) or len({root.shape for root in roots}) > 1:
+            return None
+        return united(known, len(roots[0].shape))
 
     def splits(self, root: Expr, leaf: Leaf) -> bool:
         """Whether ``leaf``, which reads ``root``, can be cut into regions, and into few."""
@@ -81,7 +84,7 @@ class Pieces:
     def are_few(self, roots: Sequence[Expr]) -> bool:
         """Whether ``roots`` of one shape, read together, can be cut into few regions."""
         known = [one for root in roots if (one := self.of(root)) is not None]
-        if len(known) < len(roots):
+        if len(known) < len(roots) or len({root.shape for root in roots}) > 1:  # a routine's
             return False
         return count(united(known, len(roots[0].shape))) <= MOST_REGIONS
 
