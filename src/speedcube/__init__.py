@@ -102,6 +102,8 @@ from .api.elementwise import (
     trunc,
 )
 from .api.files.opening import from_zarr, open
+from .api.files.saving import save, to_zarr
+from .api.files.storing import store
 from .api.folding import give_methods as _give_methods
 from .api.functions.bits import bitwise_count, packbits, unpackbits
 from .api.functions.comparing import (
@@ -438,6 +440,7 @@ __all__ = [
     "roots",
     "round",
     "row_stack",
+    "save",
     "select",
     "shares_memory",
     "sigmoid",
@@ -452,6 +455,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "store",
     "subtract",
     "sum",
     "take",
@@ -459,6 +463,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensordot",
+    "to_zarr",
     "trapezoid",
     "trim_zeros",
     "true_divide",

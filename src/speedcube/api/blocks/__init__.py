@@ -7,7 +7,7 @@ from .lines import apply_along_axis
 from .mapping import atop, blockwise, map_blocks, map_overlap, reduction
 from .moving import coarsen, push, rechunk, reshape_blockwise, shuffle, unify_chunks
 from .reading import from_array, from_delayed, from_npy_stack, from_tiledb
-from .storing import store, to_hdf5, to_npy_stack, to_tiledb, to_zarr
+from .storing import to_hdf5, to_npy_stack, to_tiledb
 
 __all__ = [
     "apply_along_axis",
@@ -29,10 +29,8 @@ __all__ = [
     "reduction",
     "reshape_blockwise",
     "shuffle",
-    "store",
     "to_hdf5",
     "to_npy_stack",
     "to_tiledb",
-    "to_zarr",
     "unify_chunks",
 ]

@@ -22,9 +22,7 @@ FUNCTIONS.update(
     map_overlap=mapping.map_overlap,
     moment=moment,
     shuffle=moving.shuffle,
-    store=storing.store,
     to_hdf5=storing.to_hdf5,
     to_tiledb=storing.to_tiledb,
-    to_zarr=storing.to_zarr,
     topk=topk,
 )

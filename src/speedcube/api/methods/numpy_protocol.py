@@ -24,7 +24,7 @@ _TWINS: Final[dict[Any, Callable[..., Any]]] = {}
 # NumPy's functions that write values to a file or into a text: they take ours computed.
 _OF_VALUES: Final = frozenset(
     (
-        *(np.save, np.savez, np.savez_compressed, np.savetxt),
+        *(np.savez, np.savez_compressed, np.savetxt),
         *(np.array2string, np.array_repr, np.array_str),
     )
 )

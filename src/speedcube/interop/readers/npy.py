@@ -36,6 +36,7 @@ class NpyFile:
     shape: tuple[int, ...]  # slowest axis first, also of what is in Fortran order
     kind: str  # NumPy's text of the dtype, with its order of bytes
     offset: int
+    decodes = False  # a part of a chunk is read as fast as all of it
 
     @property
     def label(self) -> str:

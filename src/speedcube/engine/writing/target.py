@@ -1,0 +1,69 @@
+"""What arrays are written to, as those see it who write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from numpy.typing import NDArray
+
+Item: TypeAlias = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a write notes before its first block: what is written, and on which blocks."""
+
+    what: str  # the digest of the expression
+    extents: tuple[int, ...]
+    count: int
+
+
+class Target(Protocol):
+    """What takes an array a box at a time."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+
+    @property
+    def unit(self) -> tuple[int, ...]:
+        """How long each axis is of what is written at once: a chunk, or a shard."""
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """Where the array begins in it."""
+
+    @property
+    def travels(self) -> bool:
+        """Whether other processes can write to it, too."""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether several threads may write at a time."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is written before an error or a kill can be gone on with."""
+
+    def open(self) -> None:
+        """Find it, or make it: what cannot be written to says so before anything is computed."""
+
+    def earlier(self) -> Begun | None:
+        """What an earlier write began and did not end, if that is to be gone on with."""
+
+    def begin(self, begun: Begun) -> None:
+        """Mark it incomplete."""
+
+    def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
+        """Put ``values`` where the box ``item`` of the array, block ``number``, lies."""
+
+    def done(self) -> Iterable[int]:
+        """The blocks that are there already."""
+
+    def finish(self) -> None:
+        """Everything is written: mark it so."""
+
+    def leave(self) -> None:
+        """Nobody writes any more: what is open is closed."""

@@ -1,0 +1,175 @@
+"""From arrays and targets to a plan, and from that to what is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...errors import MemoryLimitError, ParameterError, WorkerError
+from ...expr.nodes import Expr
+from ...plan.stages import WORKER_OVERHEAD
+from ...plan.writing import (
+    MEMORY,
+    WriteGrid,
+    WritePlan,
+    block_bytes,
+    read_bytes,
+    write_grid,
+)
+from .. import machine
+from ..known.drawn import drawing_again
+from ..routines.strictness import check_laws
+from ..rungs import Rung, parse, resolve
+from .progress import Meter, Show
+from .run import WriteRun, block_sizes, element_bytes
+from .settling import digest, held_bytes, settled
+from .shares import Written, threads_of, write_on_client
+from .target import Begun, Target
+
+_LEAST: Final = 32_000_000  # bytes for blocks, however much is held beside them
+_AHEAD: Final = 1  # threads more than cores: one waits for its disk
+_AROUND_GPU: Final = 8  # threads that read and encode beside one that computes
+
+
+@dataclass(frozen=True)
+class HowToWrite:
+    """What users say of a write: the rung, bytes of a worker, and who hears how far it is."""
+
+    on: Any = None
+    memory: int = MEMORY
+    show: Show = None
+    prefers_gpu: bool = False
+
+
+def rung_of(how: HowToWrite, elements: int) -> Rung:
+    """The rung that writes: where nobody names one, the cores, for most of the work is theirs."""
+    rung = resolve(how.on, None, elements, how.prefers_gpu)
+    return parse("cores", "") if rung.reason.startswith("least predicted") else rung
+
+
+@dataclass(eq=False)
+class Write:
+    """``roots``, which have one shape, into ``targets``, one each."""
+
+    roots: Sequence[Expr]
+    targets: Sequence[Target]
+    how: HowToWrite
+    held: int = field(init=False)
+    earlier: Begun | None = field(init=False, default=None)
+    rung: Rung = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_laws(self.roots)
+        self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
+        self.held = held_bytes(self.roots)
+
+    def plan(self) -> WritePlan:
+        """What `write` would do."""
+        grid, at_once = self._grid(self.roots)
+        block = block_bytes(self.roots, grid.extents)
+        whole = min(grid.count, at_once)
+        label = ", ".join(target.label for target in self.targets)
+        reads = grid.count * read_bytes(self.roots, grid.extents)
+        size = element_bytes(self.roots) * math.prod(grid.shape)
+        return WritePlan(label, self.rung.name, grid, whole, block, self.held, reads, size)
+
+    def write(self) -> None:
+        """Write the blocks that are not there, then mark the targets whole."""
+        self._check_memory(self.plan())
+        for target in self.targets:
+            target.open()
+        with drawing_again():
+            self.roots, self.held = settled(self.roots, self.rung, self.how.prefers_gpu)
+            try:
+                self._write()
+            finally:
+                for target in self.targets:
+                    target.leave()
+
+    def _write(self) -> None:
+        what = digest(self.roots)
+        if len(self.targets) == 1:
+            self.earlier = self.targets[0].earlier()
+        if self.earlier is not None and self.earlier.what != what:
+            raise ParameterError(
+                f"{self.targets[0].label} holds blocks of another computation, or of other data: "
+                "compute the same as then, or begin anew, without resume="
+            )
+        plan = self.plan()
+        begun = Begun(what, plan.grid.extents, plan.grid.count)
+        for target in self.targets:
+            target.begin(begun)
+        numbers = self._missing(plan.grid)
+        earlier = plan.result_bytes - block_sizes(self.roots, plan.grid, numbers)
+        meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show)
+        self._run(plan, numbers, meter)
+        if self.rung.kind == "client" and all(t.is_kept for t in self.targets):
+            self._check_there(plan.grid)
+        for target in self.targets:
+            target.finish()
+
+    def _check_there(self, grid: WriteGrid) -> None:
+        """What other machines wrote lies where this one looks for it."""
+        lost = len(self._missing(grid))
+        if lost:
+            raise WorkerError(
+                f"{lost:,} of {grid.count:,} blocks of {self.targets[0].label} were written where "
+                "this machine does not see them: name a place that all workers share"
+            )
+
+    def _check_memory(self, plan: WritePlan) -> None:
+        free = machine.free_memory()
+        if plan.peak_bytes > free:
+            raise MemoryLimitError(
+                f"to write {plan.label} takes {plan.peak_bytes:,} bytes a worker and {free:,} are "
+                "free: give smaller chunks or shards, which are held whole, or a smaller memory="
+            )
+
+    def _run(self, plan: WritePlan, numbers: Sequence[int], meter: Meter) -> None:
+        if self.rung.kind == "client" and all(target.travels for target in self.targets):
+            written = Written(tuple(self.roots), tuple(self.targets), plan.grid)
+            write_on_client(self.rung, written, numbers, plan.at_once, meter)
+            return
+        device = None if self.rung.kind in ("core", "cores") else self.rung
+        run = WriteRun(self.roots, self.targets, plan.grid, device, meter)
+        run.write(numbers, min(plan.at_once, max(1, len(numbers))))
+
+    def _missing(self, grid: WriteGrid) -> list[int]:
+        done = set.intersection(*(set(target.done()) for target in self.targets))
+        return [number for number in range(grid.count) if number not in done]
+
+    def _grid(self, roots: Sequence[Expr]) -> tuple[WriteGrid, int]:
+        first = self.targets[0].first
+        unit = tuple(math.lcm(*each) for each in zip(*(t.unit for t in self.targets), strict=True))
+        room = max(_LEAST, self.how.memory - WORKER_OVERHEAD - self.held)
+        if self.earlier is None:
+            return write_grid(roots, unit, first, self._threads, room)
+        extents = self.earlier.extents
+        at_once = room // max(1, block_bytes(roots, extents))
+        return WriteGrid(roots[0].shape, extents, first), max(1, min(self._threads, at_once))
+
+    @property
+    def _threads(self) -> int:
+        """Threads of a worker."""
+        if not all(target.at_once for target in self.targets):
+            return 1
+        if self.rung.kind == "client":
+            return threads_of(self.rung) if all(t.travels for t in self.targets) else 1
+        if self.rung.devices:
+            return min(machine.cores(), _AROUND_GPU)
+        return self.rung.workers + (self.rung.workers > 1) * _AHEAD
+
+
+def write_all(writes: Sequence[Write]) -> None:
+    """Write each of ``writes``; what they read that is computed whole is computed once."""
+    roots = [root for one in writes for root in one.roots]
+    if len(writes) > 1 and any(one.held for one in writes):
+        first = writes[0]
+        found, held = settled(roots, first.rung, first.how.prefers_gpu)
+        for one in writes:
+            one.roots, found = found[: len(one.roots)], found[len(one.roots) :]
+            one.held = held
+    for one in writes:
+        one.write()

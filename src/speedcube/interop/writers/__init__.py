@@ -1,0 +1,1 @@
+"""What arrays are written to a box at a time: `engine/writing/target.py` says how."""

@@ -1,0 +1,150 @@
+"""A Zarr array written block after block, each block whole chunks or shards.
+
+Until it is whole it has the attribute `MARK`, and beside its chunks lie a note of what is written
+and one for each block that is. A process that is killed leaves these, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from ...engine.writing.target import Begun, Item
+from .records import begun_of, record_of
+
+MARK: Final = "speedcube_incomplete"
+_NOTES: Final = "speedcube-write"
+_NOTE: Final = "begun"
+_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}\.partial\Z")  # of Zarr's, of a file
+
+
+@dataclass(eq=False)
+class ZarrTarget:
+    """An array, or from ``first`` on a part of one, that ``make`` opens or makes.
+
+    ``resume`` goes on where an earlier write ended. ``marked``: it is new, or written whole, and
+    has the mark until it is whole.
+    """
+
+    label: str
+    make: Callable[[], Any] | None
+    unit: tuple[int, ...]
+    first: tuple[int, ...]
+    shape: tuple[int, ...]
+    resume: bool = False
+    marked: bool = True
+    array: Any = None
+    is_whole: bool = False  # already: another write has come to its end
+    count: int = 0  # of blocks
+    at_once = True
+    is_kept = True
+
+    def __reduce__(self) -> Any:
+        fields = self.unit, self.first, self.shape, self.resume, self.marked, self.array
+        return ZarrTarget, (self.label, None, *fields)
+
+    @property
+    def travels(self) -> bool:
+        """Whether other processes see the same store."""
+        return type(self.array.store).__name__ != "MemoryStore"
+
+    def open(self) -> None:
+        """Find the array, or make it."""
+        assert self.make is not None
+        self.array = self.make()
+        self.is_whole = self.resume and self.marked and MARK not in self.array.attrs
+
+    @property
+    def _notes(self) -> str:
+        """Where the notes lie: those of parts of an array apart."""
+        box = repr((self.first, self.shape)).encode()
+        part = "all" if self.marked else hashlib.blake2b(box, digest_size=8).hexdigest()
+        return f"{_NOTES}/{part}"
+
+    def _at(self, key: str) -> Any:
+        return self.array.store_path / self._notes / key
+
+    def earlier(self) -> Begun | None:
+        """What an earlier write began here."""
+        if not self.resume or self.is_whole:
+            return None
+        raw = _synced(self._at(_NOTE).get())
+        if raw is None:
+            return None
+        return begun_of(raw.to_bytes(), self.label, len(self.shape))
+
+    def begin(self, begun: Begun) -> None:
+        """Leave a note, or clear away what a killed process had not ended."""
+        self.count = begun.count
+        if self.resume:
+            _clear_drafts(self.array)
+        if self.is_whole or self.earlier() is not None:
+            return
+        _synced(_without(self.array.store_path / self._notes))
+        _synced(self._at(_NOTE).set(_bytes(record_of(begun))))
+
+    def write(self, number: int, item: Item, values: NDArray[Any]) -> None:
+        """Encode and store ``values``, and note that they are there."""
+        places = zip(item, self.first, strict=True)
+        there = tuple(slice(s.start + f, s.stop + f) for s, f in places)
+        self.array[there] = values
+        _synced(self._at(str(number)).set(_bytes(b"1")))
+
+    def done(self) -> Iterable[int]:
+        """The blocks that were noted."""
+        if self.is_whole:
+            return range(self.count)
+        path = f"{self.array.store_path.path}/{self._notes}".lstrip("/")
+        names = _synced(_listed(self.array.store, path))
+        return [int(name) for name in names if name.isdecimal()]
+
+    def finish(self) -> None:
+        """Take away the mark, then the notes."""
+        if self.marked and MARK in self.array.attrs:
+            del self.array.attrs[MARK]
+        _synced(_without(self.array.store_path / self._notes))
+        root = getattr(self.array.store, "root", None)
+        if root is not None:
+            with contextlib.suppress(OSError):  # another part is being written
+                os.rmdir(os.path.join(root, self.array.store_path.path, _NOTES))
+
+    def leave(self) -> None:
+        """Nothing is open."""
+
+
+def _clear_drafts(array: Any) -> None:
+    """Take away files that Zarr had begun to write when the process was killed."""
+    root = getattr(array.store, "root", None)
+    if root is None:
+        return
+    for folder, _, names in os.walk(os.path.join(root, array.store_path.path)):
+        for name in filter(_DRAFT.search, names):
+            os.unlink(os.path.join(folder, name))
+
+
+def _synced(coroutine: Any) -> Any:
+    from zarr.core.sync import sync
+
+    return sync(coroutine)
+
+
+def _bytes(raw: bytes) -> Any:
+    from zarr.core.buffer import default_buffer_prototype
+
+    return default_buffer_prototype().buffer.from_bytes(raw)
+
+
+async def _without(place: Any) -> None:
+    if not await place.is_empty():
+        await place.delete_dir()
+
+
+async def _listed(store: Any, path: str) -> list[str]:
+    return [name.rsplit("/", 1)[-1] async for name in store.list_dir(path)]

@@ -1,0 +1,207 @@
+"""How arrays that are written are cut into blocks: boxes of whole chunks of what they go to.
+
+A block is read, computed, encoded and written by one worker, and no two blocks have a chunk of the
+target in common. Where sources are read a box at a time, blocks are as long as reads the fewest of
+their chunks twice, within the memory that there is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Final, TypeAlias
+
+from .. import dtypes
+from ..expr.nodes import Expr, Leaf, Shape, Tiled
+from ..expr.pairs.node import is_pair, parts
+from ..expr.piecewise.regions import pieces_within
+from ..numbers import bytes_text
+from .reads import bytes_of, reads_boxes, units_of
+from .stages import WORKER_OVERHEAD
+from .streams import tiled
+
+Item: TypeAlias = tuple[slice, ...]
+
+MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
+BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
+_READ: Final = 2  # copies of what is read: a reader may decode into memory of its own
+_WRITTEN: Final = 3  # copies of a result: its values, a copy of a chunk, and that encoded
+_EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
+_WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
+
+
+@dataclass(frozen=True)
+class WriteGrid:
+    """The blocks of arrays of ``shape``; ``first`` is where they begin in the target.
+
+    Borders lie at multiples of ``extents`` in the target.
+    """
+
+    shape: Shape
+    extents: Shape
+    first: Shape
+
+    @cached_property
+    def counts(self) -> Shape:
+        """How many blocks there are along each axis."""
+        each = zip(self.shape, self.extents, self.first, strict=True)
+        return tuple(-(-(f + n) // e) - f // e if n else 0 for n, e, f in each)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return math.prod(self.counts)
+
+    def item(self, number: int) -> Item:
+        """Block ``number``, in the order of their elements, as a box of the arrays."""
+        places = []
+        for count in reversed(self.counts):
+            number, place = divmod(number, count)
+            places.append(place)
+        sizes = zip(reversed(places), self.shape, self.extents, self.first, strict=True)
+        return tuple(
+            slice(max(0, (f // e + k) * e - f), min(n, (f // e + k + 1) * e - f))
+            for k, n, e, f in sizes
+        )
+
+    def items(self) -> Iterator[Item]:
+        """All of them."""
+        return map(self.item, range(self.count))
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """What a write will do: its blocks, how many at a time, and the bytes of a worker at most.
+
+    ``read_bytes`` counts what is read twice as often as it is read. ``held_bytes`` are those of
+    reductions and others that are computed beforehand, and stay.
+    """
+
+    label: str
+    rung: str
+    grid: WriteGrid
+    at_once: int
+    block_bytes: int
+    held_bytes: int
+    read_bytes: int
+    result_bytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of a worker, at most."""
+        return WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+
+    def __repr__(self) -> str:
+        reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""
+        return (
+            f"Write to {self.label} on {self.rung}\n"
+            f"  {self.grid.count:,} block{'s' * (self.grid.count != 1)} of at most "
+            f"{self.grid.extents}, {self.at_once} at a time; {reads}writes "
+            f"{bytes_text(self.result_bytes)}; at most {self.peak_bytes:,} bytes per worker"
+        )
+
+
+def reals(roots: Sequence[Expr]) -> list[Expr]:
+    """``roots``, of complex ones both parts."""
+    return [one for root in roots for one in (parts(root) if is_pair(root) else (root,))]
+
+
+def block_bytes(roots: Sequence[Expr], extents: Shape) -> int:
+    """Bytes of a block of ``extents``: what it reads, and what it gives, with their copies."""
+    results = sum(dtypes.itemsize(root.dtype) for root in roots) * math.prod(extents)
+    return _READ * read_bytes(roots, extents) + _WRITTEN * results
+
+
+def read_bytes(roots: Sequence[Expr], extents: Shape) -> int:
+    """Bytes that a block of ``extents`` reads of sources that are read a box at a time."""
+    widest: dict[int, int] = {}
+    for leaf in _read_leaves(roots):
+        most = bytes_of(leaf, extents)
+        widest[id(leaf.source)] = max(most, widest.get(id(leaf.source), 0))
+    return sum(widest.values()) + math.prod(extents) * _piece_bytes(roots)
+
+
+def _read_leaves(roots: Sequence[Expr]) -> list[Leaf]:
+    """The leaves that read boxes of sources for each box of ``roots``."""
+    return [leaf for root in reals(roots) for leaf in tiled(root) if reads_boxes(leaf)]
+
+
+def _piece_bytes(roots: Sequence[Expr]) -> int:
+    """Bytes that an element reads of arrays of pieces, of which some are read a box at a time."""
+    found = [source for root in reals(roots) for source in pieces_within(root)]
+    read = (s for s in found if any(tiled(piece.expr) for piece in s.pieces))
+    return sum(dtypes.itemsize(source.dtype) for source in read)
+
+
+def write_grid(
+    roots: Sequence[Expr], unit: Shape, first: Shape, workers: int, memory: int
+) -> tuple[WriteGrid, int]:
+    """The blocks of ``roots``, which have one shape, and how many are made at a time.
+
+    ``unit`` is a chunk of the target, ``first`` where the arrays begin in it, ``memory`` the bytes
+    of all blocks that are made at a time.
+    """
+    shape = roots[0].shape
+    spans = tuple(f + n for f, n in zip(first, shape, strict=True))
+    unit = tuple(max(1, min(u, n)) for u, n in zip(unit, spans, strict=True))
+    best = _extents(roots, unit, spans, memory, 1)
+    least = _touched(roots, best)
+    for at_once in range(workers, 1, -1):
+        extents = _extents(roots, unit, spans, memory // at_once, at_once)
+        fits = block_bytes(roots, extents) * at_once <= memory
+        if fits and _touched(roots, extents) <= _WASTE * least:
+            return WriteGrid(shape, extents, first), at_once
+    return WriteGrid(shape, best, first), 1
+
+
+def _extents(
+    roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, workers: int
+) -> Shape:
+    """How long blocks are: those within ``memory`` that read least, and of these the smallest.
+
+    They grow to `BLOCK` bytes then, along the last axes first, where all ``workers`` have some.
+    """
+    units = _source_units(roots, unit)
+    choices = [
+        sorted({min(n, k * u) for k in (1, -(-s // u), math.lcm(s, u) // u, -(-n // u))})
+        for u, s, n in zip(unit, units, spans, strict=True)
+    ]
+    fitting = [one for one in product(*choices) if block_bytes(roots, one) <= memory]
+    if not fitting:
+        return unit
+    extents = list(min(fitting, key=lambda one: (_touched(roots, one), math.prod(one))))
+    share = block_bytes(roots, spans) // (_EACH * workers)
+    most = min(memory, max(min(BLOCK, share), block_bytes(roots, tuple(extents))))
+    for k in reversed(range(len(extents))):
+        times = max(1, most // max(1, block_bytes(roots, tuple(extents))))
+        extents[k] = min(spans[k], extents[k] * times)
+        if extents[k] < spans[k]:
+            break
+    return tuple(extents)
+
+
+def _source_units(roots: Sequence[Expr], unit: Shape) -> Shape:
+    """How long chunks of what is read most are along each axis; ``unit`` where nothing is."""
+    found = _read_leaves(roots)
+    if not found:
+        return unit
+    widest = max(found, key=lambda leaf: bytes_of(leaf, roots[0].shape))
+    steps = tuple(step for step, _ in units_of(widest))
+    assert isinstance(widest.source, Tiled)
+    if getattr(widest.source.tiles, "decodes", True):
+        return steps
+    return (*(1 for _ in steps[:-1]), *steps[-1:])  # of a plain file any rows are read alone
+
+
+def _touched(roots: Sequence[Expr], extents: Shape) -> float:
+    """How often, on average, blocks of ``extents`` read each chunk of what is read most."""
+    times = 1.0
+    units = _source_units(roots, extents)
+    for n, extent, unit in zip(roots[0].shape, extents, units, strict=True):
+        if extent < n:
+            chunks = extent / unit + 1 - math.gcd(extent, unit) / unit
+            times *= chunks / (extent / unit)
+    return times
