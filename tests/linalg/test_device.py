@@ -9,6 +9,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.routines import run
+from speedcube.engine.routines.run import explained
 from speedcube.errors import MatrixError
 
 RNG = np.random.default_rng(5)
@@ -75,3 +76,17 @@ def test_a_product_stays_on_the_gpu_and_its_errors_are_numpys() -> None:
     assert hasattr(type(left), "__cuda_array_interface__")
     with pytest.raises(MatrixError, match="no inverse"):
         sc.linalg.inv(x * 0).compute(on="gpu")
+
+
+@pytest.mark.parametrize(
+    ("routine", "wanted"),
+    [
+        ("dgetrf", "inv: Singular matrix: the matrix has no inverse; pinv and lstsq"),
+        ("dpotrf", "inv: Matrix is not positive definite: see eigvalsh"),
+        ("dsyevd", "inv: Eigenvalues did not converge: see isfinite"),
+        ("dnew", "inv: Error reported by dnew in cuSOLVER. devInfo = .1.: see the matrix"),
+    ],
+)
+def test_errors_of_cusolver_are_lapacks(routine: str, wanted: str) -> None:
+    with pytest.raises(MatrixError, match=wanted), explained("inv"):
+        raise np.linalg.LinAlgError(f"Error reported by {routine} in cuSOLVER. devInfo = [1].")

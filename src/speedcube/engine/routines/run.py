@@ -47,14 +47,27 @@ _WAYS_OUT: Final = {
 }
 
 
+# Of cuSOLVER's routines, what LAPACK says where they fail.
+_OF_CUSOLVER: Final = {
+    "getrf": "Singular matrix",
+    "potrf": "Matrix is not positive definite",
+    "gesvd": "SVD did not converge",
+    "syevd": "Eigenvalues did not converge",
+    "heevd": "Eigenvalues did not converge",
+    "geev": "Eigenvalues did not converge",
+}
+
+
 @contextmanager
 def explained(op: str) -> Iterator[None]:
-    """A block in which LAPACK's errors say what to do."""
+    """A block in which errors of LAPACK and cuSOLVER say what to do."""
     try:
         yield
     except np.linalg.LinAlgError as err:
-        ways = (way for word, way in _WAYS_OUT.items() if word in str(err))
         text = str(err).rstrip(".")
+        if "cuSOLVER" in text:
+            text = next((says for name, says in _OF_CUSOLVER.items() if name in text), text)
+        ways = (way for word, way in _WAYS_OUT.items() if word in text)
         raise MatrixError(f"{op}: {text}: {next(ways, 'see the matrix')}") from err
 
 
