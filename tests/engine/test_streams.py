@@ -297,6 +297,7 @@ def test_small_files_are_planned_once_and_read_each_time(
 ) -> None:
     monkeypatch.setattr(streams, "BLOCK", 8 << 20)
     plans: list[Any] = []
+    first = 0
     make_plan = memory.make_plan
 
     def counted(*args: Any) -> Any:
@@ -312,4 +313,5 @@ def test_small_files_are_planned_once_and_read_each_time(
             assert_same(each[0].compute(on=on), each[1].compute(on=on))
         np.save(tmp_path / "x.npy", data + 1)
         assert_same(x.max().compute(), (data + 1).max())
-    assert 0 < len(plans) <= 12
+        first = first or len(plans)
+    assert 0 < first == len(plans)
