@@ -14,6 +14,7 @@ import pytest
 import speedcube as sc
 from speedcube.api.files.opening import read_by_tiles
 from speedcube.engine.finished import near
+from speedcube.engine.known import memory
 from speedcube.engine.streams import along, reading, worker
 from speedcube.engine.streams.worker import StreamWorker
 from speedcube.errors import KernelError
@@ -289,3 +290,28 @@ def test_a_gigabyte_takes_what_is_promised(tmp_path: Path, program: str, on: str
     done = subprocess.run(run, capture_output=True, text=True, env=os.environ, check=True)
     grown, promised = map(int, done.stdout.split())
     assert grown < promised < 200 << 20
+
+
+def test_small_files_are_planned_once_and_read_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 8 << 20)
+    plans: list[Any] = []
+    first = 0
+    make_plan = memory.make_plan
+
+    def counted(*args: Any) -> Any:
+        plans.append(args)
+        return make_plan(*args)
+
+    monkeypatch.setattr(memory, "make_plan", counted)
+    for k in range(3):
+        data = np.random.default_rng(k).normal(size=(61, 7, 3))
+        x = opened(tmp_path, data)
+        for on in ("core", "cores"):
+            each = [a.std(axis=0) - a[::-1].mean(axis=0) for a in (x, sc.asarray(data))]
+            assert_same(each[0].compute(on=on), each[1].compute(on=on))
+        np.save(tmp_path / "x.npy", data + 1)
+        assert_same(x.max().compute(), (data + 1).max())
+        first = first or len(plans)
+    assert 0 < first == len(plans)

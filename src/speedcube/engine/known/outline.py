@@ -29,7 +29,9 @@ from ...expr.nodes import (
     Staged,
     Stored,
     Through,
+    Tiled,
 )
+from ...plan import streams
 
 MOST_NODES: Final = 1 << 14  # of a program that is remembered
 _NODES: Final = frozenset((Map, Leaf, Reduced, Scanned, Through, Piecewise))
@@ -90,6 +92,8 @@ class Outline:
             return self._random(source)  # type: ignore[arg-type]
         if kind is Position:
             return ("position", source.dtype)
+        if kind is Tiled:
+            return self._tiled(source)  # type: ignore[arg-type]
         raise NoOutlineError
 
     def number_of(self, source: Source) -> int:
@@ -104,6 +108,16 @@ class Outline:
             self.numbers[name] = len(self.data)
             self.data.append(source)
         return (self.numbers[name], source.dtype, source.on_device)
+
+    def _tiled(self, source: Tiled) -> tuple[Key, ...]:
+        """A small one as data in memory: to plan for boxes of it takes longer than to read it."""
+        name = id(source)
+        if name not in self.numbers:
+            if math.prod(source.shape) * dtypes.itemsize(source.dtype) > streams.BLOCK // 8:
+                raise NoOutlineError
+            self.numbers[name] = len(self.data)
+            self.data.append(Stored(source.everything().reshape(-1), source.dtype))
+        return (self.numbers[name], source.dtype, False)
 
     def _constant(self, source: Const) -> tuple[Key, ...]:
         name = _identity(source)

@@ -23,6 +23,7 @@ from ...expr.nodes import (
     Random,
     Source,
     Stored,
+    Tiled,
 )
 from ...plan.plan import Plan
 from ...plan.regions import kernels_of
@@ -64,7 +65,7 @@ def template_of(found: Outline) -> Template:
     data = [_stored(one) for one in found.data]
     constants = [replace(one) for one in found.constants]
     random = [replace(one) for one in found.random]
-    own: dict[type, list[Any]] = {Stored: data, Const: constants, Random: random}
+    own: dict[type, list[Any]] = {Stored: data, Tiled: data, Const: constants, Random: random}
     done: dict[int, Any] = {}
 
     def source_of(source: Source) -> Source:
