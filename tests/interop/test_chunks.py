@@ -272,6 +272,16 @@ assert "dask.array" not in sys.modules
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
+def test_long_loops_over_many_chunks_work_out_no_grid() -> None:
+    """Each step breaks chunks up further: two thousand of them took minutes to build."""
+    u = sc.asarray(np.zeros(5000), chunks=(100,))
+    for _ in range(2200):
+        u = u[1:] + u[:-1]
+    assert u._grid.depth == 4400
+    assert "chunks" not in vars(u._grid)
+    assert u.shape == (2800,)
+
+
 def test_long_programs() -> None:
     """Thousands of views: the recipe of the grid is worked out without recursion, or pickled."""
     ours, wanted = sc.ones((6000,), chunks=500), 6000

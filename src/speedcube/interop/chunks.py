@@ -22,7 +22,9 @@ Chunks: TypeAlias = tuple[Axis, ...]
 Shape: TypeAlias = tuple[int, ...]
 
 _DEEPEST: Final = 64  # nested recipes that are pickled; more are worked out for it
-_LONGEST: Final = 1 << 12  # and that are kept
+# And that are kept: chunks of arrays that are read one element on break up more with each step, so
+# to work them out in the middle of a loop of 2,000 steps took minutes.
+_LONGEST: Final = 1 << 16
 
 
 @dataclass(eq=False)

@@ -18,6 +18,8 @@ HEADER: Final = 8  # geometry words before the extents
 _SHORT_ROW: Final = 1 << 14  # bytes from a row to the next up to which its end is not far
 # Rows of 2 kB up to which a tile and the next one lie in L2: 0.3 of the speed where they do not.
 _FEW_ROWS: Final = 64
+# Bytes after which the L1 cache's sets begin anew. Sums of 1,000 rows of 8 kB: 0.70 -> 0.52 ms.
+_SETS: Final = 1 << 12
 
 COUNTED: Final = ("position", "unit")
 STREAMED: Final = ("stored", "unit")
@@ -91,6 +93,7 @@ class Elements:
         """Where rows are walked down: ask for what is read of a leaf ``rows`` rows later.
 
         Where they are long and few, for the next tile's: all of it stays in the cache until then.
+        Nothing where rows begin in one set of the L1 cache: it does not hold those that wait, too.
         """
         if not self.program.reduced:
             return
@@ -103,7 +106,9 @@ class Elements:
             short = t.op(f"icmp ule i64 {row}, {t.i64('mul', step, _SHORT_ROW)}")
             short = t.op(f"or i1 {short}, {deep}")
             below, beside = t.i64("mul", row, rows), t.i64("mul", step, AHEAD)
-            self.ahead[k] = t.op(f"select i1 {short}, i64 {below}, i64 {beside}")
+            ahead = t.op(f"select i1 {short}, i64 {below}, i64 {beside}", "i")
+            crowded = t.op(f"icmp eq i64 {t.i64('and', row, _SETS - 1)}, 0")
+            self.ahead[k] = t.op(f"select i1 {crowded}, i64 0, i64 {ahead}")
 
     def ask_for_next(self, tile: Tile, j: str, loop: int) -> None:
         """Ask for what is read of leaves with the next step of outer loop ``loop``, from 1 on.
