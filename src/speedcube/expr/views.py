@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import AxisError, ShapeError
+from ..errors import AxisError, AxisTypeError, ShapeError
 from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
 from .pairs.node import filled, is_pair, of_parts
 
@@ -142,7 +142,7 @@ def _slice_indices(entry: slice, extent: int) -> tuple[int, int, int]:
     except ValueError as err:
         raise AxisError(f"bad slice {entry}: {err}") from err
     except TypeError as err:
-        raise AxisError(f"slice bounds must be integers or None, not {entry}") from err
+        raise AxisTypeError(f"slice bounds must be integers or None, not {entry}") from err
 
 
 def _integer_index(entry: Any, extent: int, axis: int) -> int:

@@ -15,23 +15,20 @@ from ..array import Array, array_of, elementwise
 from ..complexes.of_parts import complex_of
 from ..dot import inner_products
 from ..joining import concatenate
-from ..namespace.padding import pad
+from ..namespace.ranges import arange
 from ..sources import asarray
 from .differences import along, diff
 from .floats import either, is_of_floats, together
 
-_MODES: Final = ("full", "same", "valid")
 _NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
-
-
 _UNROLLED: Final = 64  # terms that are added one after the other, in one kernel
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The convolution of two lines.
 
-    Up to 64 elements in the shorter: products are added one after the other, in the order of its
-    elements, each rounded. Beyond that each result is the exact sum of exact products.
+    Up to 64 elements in the shorter: products are added in the order of its elements, each rounded.
+    Beyond that, and where they overlap in part, each result is the exact sum of exact products.
 
     Parameters
     ----------
@@ -108,20 +105,36 @@ def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
 def _slid(long: Array, short: Array, mode: str) -> Array:
     """The sums of products of ``short`` and as many elements of ``long`` as it slides along it."""
     mode = _NUMBERED.get(mode, mode) if isinstance(mode, int) else mode
-    if mode not in _MODES:
+    if mode not in _NUMBERED.values():
         raise ParameterError(f"mode is 'full', 'same' or 'valid', not {mode!r}")
     count = len(short)
     over = {"valid": (0, 0), "full": (count - 1, count - 1), "same": (count // 2, (count - 1) // 2)}
     before, behind = over[mode]
-    line = pad(long, (before, behind)) if before or behind else long
-    results = len(line) - count + 1
-    if count > _UNROLLED and is_of_floats(line):
-        windows = view(line, results, count)
-        return inner_products(windows, short)
-    total: Array = line[:results] * short[0]
+    results = len(long) - count + 1
+    whole = _whole(long, short, count, results)
+    if not before and not behind:
+        return whole
+    first = _partly(long, short, -before, before)
+    return concatenate([first, whole, _partly(long, short, results, behind)])
+
+
+def _whole(long: Array, short: Array, count: int, results: int) -> Array:
+    """The results for which all of ``short`` lies within ``long``."""
+    if count > _UNROLLED and is_of_floats(long):
+        return inner_products(view(long, results, count), short)
+    total: Array = long[:results] * short[0]
     for k in range(1, count):
-        total = elementwise("add", total, line[k : k + results] * short[k])
+        total = elementwise("add", total, long[k : k + results] * short[k])
     return total
+
+
+def _partly(long: Array, short: Array, first: int, results: int) -> Array:
+    """Those whose ``short`` begins at ``first`` or behind, in part beyond ``long``: 0 there."""
+    place = arange(first, first + results)[:, None] + arange(len(short))
+    inside = (place >= 0) & (place < len(long))
+    met = long._view(gather.take(long._expr, place._expr, 0), None)
+    none = long.dtype.type(0).item()
+    return inner_products(either(inside, met, none), either(inside, short, none))
 
 
 def interp(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...engine.machine import free_memory
-from ...errors import ParameterError, RangeError, ShapeError
+from ...errors import DTypeError, ParameterError, RangeError, ShapeError
 from ...expr import gather, views
 from ...expr.nodes import Expr, Shape, const
 from ...expr.piecewise.assigned import assigned
@@ -131,6 +131,11 @@ def _cast(value: Any, array: Array) -> Array:
     """``value`` in the dtype of ``array``; refused where that cannot hold it."""
     if isinstance(value, Array):
         return value.astype(array.dtype)
+    if isinstance(value, (complex, np.complexfloating)) and array.dtype.kind != "c":
+        raise DTypeError(
+            f"{value!r} is complex, and the array has dtype {array.dtype}: assign its .real, or "
+            "make the array complex by .astype('complex128')"
+        )
     if isinstance(value, (bool, int, float, str)):
         one = np.empty((), array.dtype)
         try:

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import AxisError
+from ...errors import AxisError, ParameterError
 from ...expr.nodes import Shape
+from ...shown import quoted
 from ..array import Array, array_of
 
 # An index: integers of ours, which may be lazy, or NumPy's.
@@ -127,7 +128,7 @@ def _entry(one: Any) -> Any:
     if isinstance(one, (int, np.integer)):
         return int(one)
     if isinstance(one, (list, tuple, np.ndarray)):
-        array = np.asarray(one)
+        array = _regular(one)
         known: Any = array if array.size or isinstance(one, np.ndarray) else array.astype(np.int64)
     elif isinstance(one, Array) or hasattr(one, "__dlpack__") or hasattr(one, "__array__"):
         known = array_of(one)
@@ -140,11 +141,22 @@ def _entry(one: Any) -> Any:
     return known
 
 
+def _regular(one: Any) -> Any:
+    """A list of indices as an array; `ParameterError`, a ValueError, for lists of other lengths."""
+    try:
+        return np.asarray(one)
+    except ValueError as err:
+        raise ParameterError(
+            f"the index {quoted(one)} is ragged: its lists differ in length, and an index array "
+            "has one shape; index with each of them, or take(x, indices, axis)"
+        ) from err
+
+
 def _no_index(one: Any) -> AxisError:
     what = repr(one)
     if isinstance(getattr(one, "shape", None), tuple) and getattr(one, "dtype", None) is not None:
         what = f"an array of {one.dtype}"
     return AxisError(
         f"{what} is no index: indices are integers, slices, None, '...', and arrays or lists of "
-        "integers or bools; .astype('int64') makes integers of floats"
+        "integers or bools, as of take(x, indices, axis); .astype('int64') makes integers of floats"
     )

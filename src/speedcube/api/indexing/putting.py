@@ -80,6 +80,8 @@ def putmask(a: Array, /, mask: Any, values: Any) -> None:
     condition, several = array_of(mask).astype("bool"), array_of(values)
     if condition.size != a.size:
         raise ShapeError(f"putmask of shape {a.shape} takes no mask of shape {condition.shape}")
+    if several.dtype.kind == "c" and a.dtype.kind != "c":
+        raise DTypeError(f"putmask puts no complex values into an array of {a.dtype}: their .real")
     if not several.size:
         return
     if several.shape == a.shape:
@@ -166,14 +168,16 @@ def copyto(dst: Array, src: Any, casting: Any = "same_kind", where: Any = True) 
     if where is True:
         dst[...] = src
         return
-    dst[broadcast_to(array_of(where).astype("bool"), dst.shape)] = _source(src, dst, where)
+    if array_of(where).dtype != bool:
+        raise DTypeError(f"copyto: where= takes bools, not {array_of(where).dtype}; say where != 0")
+    dst[broadcast_to(array_of(where), dst.shape)] = _source(src, dst, where)
 
 
 def _source(src: Any, dst: Array, where: Any) -> Any:
     """What the elements of ``dst`` become where ``where``: selected as they are."""
     if isinstance(src, (bool, int, float)):
         return src
-    condition = broadcast_to(array_of(where).astype("bool"), dst.shape)
+    condition = broadcast_to(array_of(where), dst.shape)
     return broadcast_to(src, dst.shape)[condition]
 
 

@@ -33,7 +33,9 @@ class Values:
         if not shape:
             return self.compute()
         if any(n != 1 for n in shape):
-            raise TypeError(f"only arrays of one element can become a scalar; shape {shape}")
+            raise ParameterTypeError(
+                f"only arrays of one element can become a scalar; shape {shape}"
+            )
         return np.asarray(self.compute()).reshape(())[()]
 
     def item(self, *args: Any) -> Any:
