@@ -203,25 +203,25 @@ def _signed(zero: Zero, answers: Sequence[Any]) -> Known:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PartBounds:
     """The elements at the places of a partition, which part those of each share."""
 
     values: Array
 
 
 def _part(source: Through, given: list[AllElements], number: int, question: Question) -> Answer:
-    if isinstance(question, Bounds):
+    if isinstance(question, PartBounds):
         return parts_by(given[0].held(), question.values)
     return _look(source, given, number, question)
 
 
 def _parted(what: Asked, question: Question, answers: Sequence[Any]) -> Question:
     """Part after part of all shares, which keeps the order of positions."""
-    if isinstance(question, Bounds):
+    if isinstance(question, PartBounds):
         return np.concatenate([part for shares in zip(*answers, strict=True) for part in shares])
     search = _found(what, question, answers)
     if isinstance(search, np.ndarray) and not isinstance(question, np.ndarray):
-        return Bounds(search)
+        return PartBounds(search)
     return search
 
 
