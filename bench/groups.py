@@ -115,7 +115,7 @@ def main() -> None:
     with sc.on("core"):
         for name, row in rows.items():
             if options.only in name:
-                found[name] = compared(row, options.repeats)
+                found[name] = compared(row, options.repeats) | {"load": os.getloadavg()[0]}
                 print(f"{name:36s} {found[name]['ratio']:6.2f}", flush=True)
                 if options.json:
                     options.json.write_text(json.dumps(found, indent=1) + "\n")

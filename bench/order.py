@@ -78,6 +78,8 @@ def about() -> dict[str, str]:
         "versions": f"Python {platform.python_version()}, NumPy {np.__version__}",
         "command": " ".join(sys.argv),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "load": "processes that wanted a core as it ended, in 1, 5 and 15 minutes: "
+        + ", ".join(f"{one:.1f}" for one in os.getloadavg()),
     }
 
 
@@ -124,10 +126,10 @@ def main() -> None:
     found: dict[str, Any] = {}
     if options.json and options.json.exists():
         found = json.loads(options.json.read_text())
-    found["about"] = about()
     with sc.on("core"):
         for name in (row for row in ROWS if options.only in row):
             found[name] = compared(name, options.repeats)
+            found["about"] = about()
             if options.json:
                 options.json.write_text(json.dumps(found, indent=1) + "\n")
             print(f"{name:20s} {found[name]['ratio']:6.2f}", flush=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -93,7 +94,7 @@ def main() -> None:
         if options.json:
             options.json.write_text(json.dumps(measured, indent=1) + "\n")
         return
-    found: dict[str, Any] = {"size": SIZE, "ns a draw": {}}
+    found: dict[str, Any] = {"size": SIZE, "load": os.getloadavg(), "ns a draw": {}}
     with sc.on("core"):
         for name, statistic in STATISTICS.items():
             row = found["ns a draw"][name] = compared(statistic, options.repeats)

@@ -110,6 +110,15 @@ def test_lines_and_counts(name: str) -> None:
     _same_bits(made)
 
 
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("places", [(SIZE // 2,), (0, SIZE // 3, SIZE // 3 + 1, SIZE - 1)])
+def test_a_partition_is_parted_by_all(name: str, places: tuple[int, ...]) -> None:
+    made = sc.partition(sc.asarray(LINES[name]), places)
+    (stage,) = _planned(made).stages
+    assert (stage.join, len(stage.parts)) == ("rounds", WORKERS)
+    _same_bits(made)
+
+
 def test_special_weights() -> None:
     weights = _X.copy()
     weights[0, 0, :3] = np.inf

@@ -31,6 +31,7 @@ ROUNDS: Final[dict[str, Callable[[Through], int]]] = {
     "counts": lambda source: 1,
     "sums of weights": lambda source: 2,  # the greatest weight, the sums
     "selection": lambda source: _to_select(np.dtype(source.arg.dtype)),
+    "partition": lambda source: _to_select(np.dtype(source.arg.dtype)) + 1,  # and the parts
     "scatter": lambda source: 1,
     "sums of groups": lambda source: 2,  # nearly exact sums; those that are not certain, exactly
     "foremost of groups": lambda source: 1,

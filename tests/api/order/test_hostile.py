@@ -427,6 +427,14 @@ REFUSED: Final[dict[str, tuple[Callable[[Any], Any], Any]]] = {
         lambda x: sc.groupby(x, np.zeros(SIZE, int)).quantile([0.5, -0.1]), ValueError),
     "keys of another length": (lambda x: sc.groupby(x, np.zeros(SIZE - 1)), ValueError),
     "keys of objects": (lambda x: sc.groupby(x, np.array([None] * SIZE)), TypeError),
+    "more groups than memory": (
+        lambda x: sc.groupby(x, np.zeros(SIZE, int), expected_groups=range(MOST)),
+        MemoryError,
+    ),
+    "more combinations of keys": (
+        lambda x: sc.groupby(x, *[np.zeros(SIZE, int)] * 4, expected_groups=(range(2**17),) * 4),
+        MemoryError,
+    ),
     "bins of groups that fall": (
         lambda x: sc.groupby_reduce(x, x, func="sum", expected_groups=[3, 1], isbin=True),
         ValueError),

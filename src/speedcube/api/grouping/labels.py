@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ShapeError
+from ...engine.machine import free_memory
+from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ..array import Array, array_of, elementwise
 from ..order.lines import counts_of, taken
 from ..order.lookup import searchsorted
@@ -58,6 +59,7 @@ def coded(keys: tuple[Any, ...], expected: Any, sort: bool, isbin: Any = False) 
     if len(bins) != len(keys):
         raise ParameterError(f"isbin has {len(bins)} values for {len(keys)} arrays of keys")
     found = [_one(*one, sort) for one in zip(keys, wanted, map(bool, bins), strict=True)]
+    _check_room(math.prod(len(labels) for _, labels in found))
     codes, labels = found[0]
     if len(found) == 1:
         return Coded(codes, (labels,))
@@ -66,6 +68,15 @@ def coded(keys: tuple[Any, ...], expected: Any, sort: bool, isbin: Any = False) 
         inside = elementwise("logical_and", inside, _inside(more, len(others)))
         number = elementwise("add", number * len(others), more)
     return Coded(elementwise("where", inside, number, -1), tuple(one for _, one in found))
+
+
+def _check_room(groups: int) -> None:
+    """`MemoryLimitError` for more groups than there is memory for their numbers."""
+    free = free_memory()
+    if 8 * groups > free:
+        raise MemoryLimitError(
+            f"{groups:,} groups need {8 * groups:,} bytes for a number each, and {free:,} are free"
+        )
 
 
 def _inside(codes: Array, groups: int) -> Array:
@@ -143,7 +154,11 @@ def _labels(expected: Any, sort: bool) -> Labels:
     """The labels that are expected, checked."""
     if isinstance(expected, Array):
         expected = expected.compute()
-    labels = np.asarray(expected)
+    if isinstance(expected, range):  # NumPy would read it number by number
+        _check_room(len(expected))
+        labels = np.arange(expected.start, expected.stop, expected.step)
+    else:
+        labels = np.asarray(expected)
     if labels.ndim != 1:
         raise ShapeError(f"expected_groups are labels along one axis, not of {labels.ndim}")
     if labels.dtype == object and labels.size and not isinstance(labels[0], str):

@@ -34,7 +34,7 @@ Store: TypeAlias = Callable[[Stage, Part, Destination, Inputs], None]
 
 BLOCK: Final = 1 << 16  # elements of a block: worth a call, and few enough to stay cached
 _STRAIGHT: Final = 1 << 17  # and of one that is read where it lies
-_PAIRS: Final = 1 << 20  # and of two arrays that lie in memory: one call of a kernel, or of NumPy's
+_PAIRS: Final = 1 << 18  # and of two arrays that lie in memory: one call of a kernel, or of NumPy's
 _SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
 
 

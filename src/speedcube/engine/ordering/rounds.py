@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...expr.through.node import Through
+from ...expr.through.ordering import parts_by
 from ...expr.through.table import OPERATIONS
 from ..grouping import shares
 from .counting import counted
@@ -202,6 +203,29 @@ def _signed(zero: Zero, answers: Sequence[Any]) -> Known:
 
 
 @dataclass(frozen=True)
+class PartBounds:
+    """The elements at the places of a partition, which part those of each share."""
+
+    values: Array
+
+
+def _part(source: Through, given: list[AllElements], number: int, question: Question) -> Answer:
+    if isinstance(question, PartBounds):
+        return parts_by(given[0].held(), question.values)
+    return _look(source, given, number, question)
+
+
+def _parted(what: Asked, question: Question, answers: Sequence[Any]) -> Question:
+    """Part after part of all shares, which keeps the order of positions."""
+    if isinstance(question, PartBounds):
+        return np.concatenate([part for shares in zip(*answers, strict=True) for part in shares])
+    search = _found(what, question, answers)
+    if isinstance(search, np.ndarray) and not isinstance(question, np.ndarray):
+        return PartBounds(search)
+    return search
+
+
+@dataclass(frozen=True)
 class Asking:
     """What a worker answers about its share, and what the answers make of a question."""
 
@@ -213,6 +237,7 @@ ASKED: Final = {
     "counts": Asking(_count, _counts),
     "sums of weights": Asking(_weigh, _weights),
     "selection": Asking(_look, _found),
+    "partition": Asking(_part, _parted),
     "scatter": Asking(_scatter, _scattered),
     "sums of groups": Asking(shares.sums_of_share, shares.sums_decided),
     "numbers of groups": Asking(shares.numbers_of_share, shares.numbers_decided),

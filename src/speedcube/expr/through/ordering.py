@@ -83,11 +83,21 @@ def partition(x: Array, at: Shape) -> Array:
 
 def parted_by(line: Array, bounds: Array) -> Array:
     """``line``: what is before, at and behind each of the ``bounds``, as it comes."""
+    return np.asarray(line[np.argsort(_part_of(line, bounds), kind="stable")])
+
+
+def parts_by(line: Array, bounds: Array) -> list[Array]:
+    """The parts of ``line`` that the ``bounds`` make: before the first, at it, behind it ..."""
+    part = _part_of(line, bounds)
+    return [line[part == k] for k in range(2 * len(bounds) + 1)]
+
+
+def _part_of(line: Array, bounds: Array) -> Array:
     parts = np.zeros(line.shape, np.uint8)
     for bound in bounds:
         parts += _before(bound, line)
         parts += ~_before(line, bound)
-    return np.asarray(line[np.argsort(parts, kind="stable")])
+    return parts
 
 
 def _before(x: Array, y: Array) -> Array:

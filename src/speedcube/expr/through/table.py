@@ -29,6 +29,7 @@ _ORDERED: Final[dict[str, Operation]] = {
         BITS,
         f"before, at and behind these places, then by position: {BY_VALUE}",
         "partition",
+        "rounds",
     ),
     "rank": Operation(ranks.ranked, BITS, f"counted: {BY_VALUE}", "lines"),
     "mode": Operation(
