@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Final
 
 from .. import dtypes
@@ -26,6 +27,11 @@ def _bytes(array: Array) -> int:
     return math.prod(array.shape) * dtypes.itemsize(array._expr.dtype)
 
 
+def are_one_block(*arrays: Array) -> bool:
+    """Whether a library takes each of ``arrays`` at once."""
+    return all(_bytes(array) <= BLOCK_BYTES for array in arrays)
+
+
 def _count(size: int, length: int, most: int = MOST_BLOCKS) -> int:
     """Into how many parts ``length`` indices of ``size`` bytes are cut."""
     return max(1, min(-(-size // BLOCK_BYTES), length, most))
@@ -34,7 +40,7 @@ def _count(size: int, length: int, most: int = MOST_BLOCKS) -> int:
 def cuts(length: int, count: int) -> list[slice]:
     """``count`` stretches of ``length`` indices, as long as each other, or one less."""
     ends = [length * k // count for k in range(count + 1)]
-    return [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
+    return [slice(*pair) for pair in pairwise(ends)]
 
 
 # Products ---------------------------------------------------------------------------------------
@@ -46,7 +52,7 @@ def product_in_blocks(name: str, x: Array, y: Array, dtype: str) -> Array | None
     Cut along the axis that is summed where the results are few; else the rows of the result, and
     its columns.
     """
-    if x.ndim != 2 or y.ndim != 2 or max(_bytes(x), _bytes(y)) <= BLOCK_BYTES:
+    if x.ndim != 2 or y.ndim != 2 or are_one_block(x, y):
         return None
     (rows, length), columns = x.shape, y.shape[1]
     parts = _count(max(_bytes(x), _bytes(y)), length)
@@ -74,7 +80,7 @@ def _joined(parts: Sequence[Array], axis: int) -> Array:
 
 def tall_cuts(x: Array) -> list[slice]:
     """The rows of each block of ``x``; none where it is one block, or not tall."""
-    if x.ndim != 2 or not x.shape[1] or _bytes(x) <= BLOCK_BYTES:
+    if x.ndim != 2 or not x.shape[1] or are_one_block(x):
         return []
     rows, columns = x.shape
     count = min(_count(_bytes(x), rows), rows // (2 * columns))

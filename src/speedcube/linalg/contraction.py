@@ -12,7 +12,7 @@ from ..api.array import Array, array_of, elementwise
 from ..errors import AxisError, ShapeError
 from ..expr import build
 from ..expr.nodes import Shape
-from .blocks import BLOCK_BYTES, product_in_blocks
+from .blocks import are_one_block, product_in_blocks
 from .calls import as_dtype, routine, turned
 
 
@@ -118,7 +118,7 @@ def contracted(
     turned_x = (*batch_left, *rest_x, *left), (*stack, *lines, length)
     turned_y = (*batch_right, *right, *rest_y), (*stack, length, *others)
     shape = (*batch, *rows, *columns)
-    if not batch and rows and columns and max(x.nbytes, y.nbytes) > BLOCK_BYTES:
+    if not batch and rows and columns and not are_one_block(x, y):
         a, b = turned(x, *turned_x), turned(y, *turned_y)
         return product("matmul", a, b, (*lines, *others)).reshape(shape)
     return product("contract", x, y, shape, turned_x, turned_y)

@@ -68,8 +68,8 @@ _MODES = ("reduced", "complete", "r")
 def qr(a: Any, mode: str = "reduced") -> Any:
     """The QR factors of matrices.
 
-    Tall matrices are factored in blocks of rows whose number follows from the shape. Where only R is
-    asked for, one block after the other is made, so that they may be larger than the memory.
+    Tall matrices are factored in blocks of rows whose number follows from the shape. Where only R
+    is asked for, one block after the other is made: they may be larger than the memory.
 
     Parameters
     ----------
