@@ -18,6 +18,7 @@ import numpy as np
 from ..engine.clusters.fingerprint import expected, guarded
 from ..engine.compute import compute
 from ..engine.foreign.place import own_block, rung_of_blocks
+from ..engine.pieces.moves import LentMemory
 from ..errors import ShapeError
 from ..expr.graph import below
 from ..expr.nodes import (
@@ -139,7 +140,7 @@ def _window(leaf: Leaf, source: Stored) -> Any:
         "strides": tuple(step * size for step in leaf.strides),
         "data": (buffer.ctypes.data + leaf.offset * size, True),
     }
-    return np.asarray(type("Window", (), {"__array_interface__": interface, "base": buffer})())
+    return np.asarray(LentMemory(interface, buffer))
 
 
 def compute_chunk(array: Any, item: tuple[slice, ...]) -> Any:

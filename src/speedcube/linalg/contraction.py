@@ -12,6 +12,7 @@ from ..api.array import Array, array_of, elementwise
 from ..errors import AxisError, ShapeError
 from ..expr import build
 from ..expr.nodes import Shape
+from .blocks import are_one_block, product_in_blocks
 from .calls import as_dtype, routine, turned
 
 
@@ -20,7 +21,10 @@ def product(name: str, x: Array, y: Array, shape: Shape, *given: Any) -> Array:
     dtype = dtypes.promote(x._expr.dtype, y._expr.dtype)
     if not dtypes.is_float(dtype) and dtype not in dtypes.COMPLEX:
         name += "_integers"
-    return routine(name, [as_dtype(x, dtype), as_dtype(y, dtype)], [shape], dtype, *given)[0]
+    x, y = as_dtype(x, dtype), as_dtype(y, dtype)
+    if not given and (made := product_in_blocks(name, x, y, dtype)) is not None:
+        return made
+    return routine(name, [x, y], [shape], dtype, *given)[0]
 
 
 def check_length(name: str, x: Array, y: Array, left: int, right: int) -> None:
@@ -114,6 +118,9 @@ def contracted(
     turned_x = (*batch_left, *rest_x, *left), (*stack, *lines, length)
     turned_y = (*batch_right, *right, *rest_y), (*stack, length, *others)
     shape = (*batch, *rows, *columns)
+    if not batch and rows and columns and not are_one_block(x, y):
+        a, b = turned(x, *turned_x), turned(y, *turned_y)
+        return product("matmul", a, b, (*lines, *others)).reshape(shape)
     return product("contract", x, y, shape, turned_x, turned_y)
 
 

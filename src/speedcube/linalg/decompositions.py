@@ -11,8 +11,10 @@ from ..api.order.sorting import argsort
 from ..api.shapes import flip
 from ..api.take import take_along_axis
 from ..errors import ParameterError
+from .blocks import factors, tall_cuts, triangle
 from .calls import matrices, routine
 from .eigen import eigh
+from .products import matmul
 
 
 class SVDResult(NamedTuple):
@@ -66,7 +68,8 @@ _MODES = ("reduced", "complete", "r")
 def qr(a: Any, mode: str = "reduced") -> Any:
     """The QR factors of matrices.
 
-    Tall matrices are factored in blocks of rows whose number follows from the shape.
+    Tall matrices are factored in blocks of rows whose number follows from the shape. Where only R
+    is asked for, one block after the other is made: they may be larger than the memory.
 
     Parameters
     ----------
@@ -100,6 +103,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     *stack, rows, columns = x.shape
     least = min(rows, columns)
     dtype = x._expr.dtype
+    if mode != "complete" and tall_cuts(x):
+        return triangle(x) if mode == "r" else QRResult(*factors(x))
     if mode == "r":
         return routine("qr_r", [x], [(*stack, least, columns)], dtype)[0]
     inner = rows if mode == "complete" else least
@@ -148,6 +153,10 @@ def svd(
     x = matrices("svd", a)
     *stack, rows, columns = x.shape
     least = min(rows, columns)
+    if not full_matrices and tall_cuts(x):
+        q, r = factors(x)
+        u, s, vh = svd(r, full_matrices=False)
+        return SVDResult(matmul(q, u), s, vh)
     left, right = (rows, columns) if full_matrices else (least, least)
     shapes = [(*stack, rows, left), (*stack, least), (*stack, right, columns)]
     return SVDResult(*routine("svd", [x], shapes, x._expr.dtype, bool(full_matrices)))
@@ -177,6 +186,8 @@ def svdvals(x: Any, /) -> Array:
     array([4., 3.])
     """
     array = matrices("svdvals", x)
+    if tall_cuts(array):
+        array = triangle(array)
     shape = (*array.shape[:-2], min(array.shape[-2:]))
     return routine("svdvals", [array], [shape], array._expr.dtype)[0]
 

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..api.array import Array, array_of, elementwise
+from ..api.elementwise import abs as absolute
 from ..api.elementwise import where
+from ..api.joining import concatenate
 from ..api.together import persist
 from ..errors import MatrixError, ParameterError, ShapeError
 from ..expr import build
+from .blocks import tall_cuts, triangle
 from .calls import as_dtype, batch_of, common, matrices, routine
 from .decompositions import svd
 from .products import matmul
@@ -185,12 +188,27 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
         )
     dtype, (rows, columns), others = common(x, y), x.shape, y.shape[1:]
     operands = [as_dtype(x, dtype), as_dtype(y, dtype)]
+    if tall_cuts(operands[0]):
+        return _tall_lstsq(*operands, rcond)
     shapes = [(columns, *others), (math.prod(others),), (), (min(rows, columns),)]
     given = None if rcond is None else float(rcond)
     solution, residuals, rank, values = persist(*routine("lstsq", operands, shapes, dtype, given))
     found = int(rank)
     known = residuals if found == columns and rows > columns else residuals[:0]
     return solution, known, found, values
+
+
+def _tall_lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, int, Array]:
+    """The same of a tall matrix in blocks: of the triangle that the equations are turned to."""
+    columns, eps = a.shape[1], float(np.finfo(a.dtype).eps)
+    both = concatenate([a, b[:, None] if b.ndim == 1 else b], axis=1)
+    turned = triangle(both).persist()
+    right = turned[:columns, columns:]
+    limit = max(a.shape) * eps if rcond is None else rcond
+    x, _, rank, values = lstsq(turned[:columns, :columns], right, limit)
+    residuals = (absolute(turned[columns:, columns:]) ** 2).sum(axis=0)
+    known = residuals if rank == columns else residuals[:0]
+    return x[:, 0] if b.ndim == 1 else x, known, rank, values
 
 
 def tensorinv(a: Any, ind: int = 2) -> Array:

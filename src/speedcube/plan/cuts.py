@@ -25,15 +25,18 @@ from ..expr.nodes import (
     Piecewise,
     Staged,
     StageResult,
+    Through,
     walk,
     whole,
 )
 from ..expr.piecewise.regions import pieced, without_pieces
 from ..expr.push import Nodes
+from ..expr.routines.table import ROUTINES
 from . import costs
 from .boxes import Shrunk, shrunk
 from .pieces import MOST_REGIONS, Pieces
-from .requests import Cut, Readers, Request, all_of, own_source, readers_of
+from .requests import ALONE, Cut, Readers, Request, all_of, own_source, readers_of
+from .streams import can_stream, tiled
 
 KEPT: Final = 1 << 32  # bytes that a stage may keep for others where nothing is known of memory
 _DRAWN: Final = 2.0  # random numbers take no memory: storing them has to pay twice
@@ -100,6 +103,8 @@ class _Cutter:
         arg = self.emitted[id(node.arg)]
         if self.pieces.known and not self.pieces.can_fold(node, arg):
             arg = self._whole(arg, "its elements are read in order, or by many results")
+        if isinstance(node, Through) and node.op in ROUTINES:
+            arg = self._read_alone(arg)
         others = (getattr(node, one.name) for one in fields(node) if one.name != "arg")
         key = type(node), id(arg), *others
         if key not in self.staged:
@@ -107,6 +112,21 @@ class _Cutter:
                 arg, replace(node, arg=arg), f"a {node.op}" + self.program.note(node)
             )
         return self.staged[key]
+
+    def _read_alone(self, arg: Expr) -> Expr:
+        """``arg`` of a library; what of a file it takes is read by a stage of its own.
+
+        It is read again for another call: kept till then, all blocks would be in memory.
+        """
+        if isinstance(arg, Map) and arg.op == "several":
+            distinct = {id(one): one for one in arg.args}
+            args = {name: self._read_alone(one) for name, one in distinct.items()}
+            changed = any(id(one) != name for name, one in args.items())
+            return replace(arg, args=tuple(args[id(one)] for one in arg.args)) if changed else arg
+        if not tiled(arg) or not can_stream(arg):
+            return arg
+        made = self.request(arg, None, ALONE)
+        return self.nodes.leaf(whole(made, arg.shape), False)
 
     def request(self, root: Expr, source: Staged | None, why: str) -> StageResult:
         """One more stage; what it leaves."""

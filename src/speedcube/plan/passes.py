@@ -21,7 +21,7 @@ from ..expr.analysis import analyse
 from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, Through, walk
 from ..expr.piecewise.regions import leaves_within
 from . import costs
-from .requests import Request
+from .requests import ALONE, Request
 from .shares import shared_out
 from .stages import Stage, cut_stage, make_stage
 
@@ -144,7 +144,7 @@ def _shares(one: Request, pieced: bool) -> bool:
     if not math.prod(one.root.shape):
         return False
     if one.source is None:
-        return True
+        return one.why != ALONE
     if pieced:
         return False
     whole = isinstance(one.source, Reduced) and math.prod(one.result.shape) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..expr.nodes import (
     STAGED,
@@ -19,6 +19,8 @@ from ..expr.nodes import (
     is_whole,
     whole,
 )
+
+ALONE: Final = "what a library takes of a file"  # why a stage is made with no others
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,4 +69,11 @@ def _window(leaf: Leaf, memory: Array) -> Array:
         "strides": tuple(step * size for step in leaf.strides),
         "data": (memory.ctypes.data + leaf.offset * size, True),
     }
-    return np.asarray(type("Window", (), {"__array_interface__": interface, "base": memory})())
+    return np.asarray(LentMemory(interface, memory))
+
+
+class LentMemory:
+    """Memory that ``owner`` keeps, for NumPy: gone as soon as nobody reads it."""
+
+    def __init__(self, interface: dict[str, Any], owner: Array) -> None:
+        self.__array_interface__, self.owner = interface, owner
