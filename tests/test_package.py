@@ -25,6 +25,7 @@ def test_a_name_is_public_and_there(name: str) -> None:
 SUBPACKAGES = {
     *(f"speedcube.{name}" for name in ("errors", "fft", "linalg", "random")),
     *("speedcube.overlap", "speedcube.api.blocks.overlap"),  # a module of Dask's, too
+    *("speedcube.special", "speedcube.api.blocks.special"),  # where SciPy looks for functions
     *(f"speedcube.compat.dask_pytorch_ddp.{name}" for name in ("data", "dispatch", "results")),
 }
 

@@ -242,12 +242,35 @@ def test_blocks_are_those_of_the_chunks_on_every_rung(rung: str) -> None:
 
 
 def test_explain_says_that_no_law_covers_it() -> None:
-    told_of = (made(sc).map_blocks(np.sqrt) + 1).explain()
+    told_of = (made(sc).map_blocks(lambda block: np.sqrt(block)) + 1).explain()
     assert not told_of.covered
     (step,) = [one for one in told_of.steps if one.law == "not covered"]
-    assert step.node == "map_blocks(sqrt)"
+    assert step.node == "map_blocks(lambda)"
     assert "blocks of x.chunks" in step.how
-    assert "map_blocks(sqrt) + 1" in repr(made(sc).map_blocks(np.sqrt) + 1)
+    assert "map_blocks(lambda) + 1" in repr(made(sc).map_blocks(lambda block: block) + 1)
+
+
+def test_a_ufunc_of_numpys_is_one_operation_with_its_law() -> None:
+    x = made(sc)
+    for ours in (x.map_blocks(np.sqrt), sc.map_blocks(np.add, x, x)):
+        assert ours.explain().covered
+        assert ours.chunks == x.chunks
+    np.testing.assert_array_equal(sc.map_blocks(np.add, x, x).compute(), DATA + DATA)
+    assert not x.map_blocks(np.sqrt, dtype=float).explain().covered  # Dask's keywords: Dask's way
+
+
+def test_a_slice_of_an_overlap_reads_what_it_needs() -> None:
+    x = sc.asarray(np.arange(400.0).reshape(20, 20), chunks=(5, 5))
+    for boundary in ("none", "reflect", "periodic", "nearest", 7.0):
+        ours = sc.overlap.overlap(x, 2, boundary)
+        assert ours.explain().covered
+        theirs = da.overlap.overlap(da.from_array(x.compute(), chunks=(5, 5)), 2, boundary)
+        assert ours.chunks == theirs.chunks
+        np.testing.assert_array_equal(ours[3:9, -4:].compute(), theirs[3:9, -4:].compute())
+    with pytest.raises(ValueError, match="larger than"):
+        sc.overlap.overlap(x, 21, "none")
+    with pytest.raises(ValueError, match="larger than smallest chunksize"):
+        sc.overlap.overlap(x, 6, "none", allow_rechunk=False)
 
 
 def test_the_source_is_never_written_to() -> None:

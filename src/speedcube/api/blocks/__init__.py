@@ -1,6 +1,6 @@
 """dask.array's functions over blocks of our arrays; the package has them from here."""
 
-from . import overlap
+from . import overlap, special
 from . import twins as _twins  # noqa: F401  (NumPy's functions take our arrays from here on)
 from .gufuncs import apply_gufunc, as_gufunc, gufunc
 from .lines import apply_along_axis
@@ -29,6 +29,7 @@ __all__ = [
     "reduction",
     "reshape_blockwise",
     "shuffle",
+    "special",
     "to_hdf5",
     "to_npy_stack",
     "to_tiledb",

@@ -7,6 +7,7 @@ from typing import Any
 from ..array import Array
 from .mapping import map_overlap
 from .moving import push
+from .neighbours import as_dask_says, with_borders
 from .through import by_dask
 from .windows import sliding_window_view
 
@@ -20,7 +21,12 @@ __all__ = [
 ]
 
 
-@by_dask("dask.array.overlap")
+def _with_borders(x: Any, depth: Any, boundary: Any, *, allow_rechunk: bool = True) -> Any:
+    each = as_dask_says(x, depth, boundary)
+    return None if each is None else with_borders(x, *each, allow_rechunk)
+
+
+@by_dask("dask.array.overlap", _with_borders)
 def overlap(x: Any, depth: Any, boundary: Any, *, allow_rechunk: bool = True) -> Array:
     """An array whose chunks have a border of their neighbours' elements: longer than `x`.
 

@@ -24,17 +24,32 @@ from ..methods.dask_collection import Collection
 
 # Functions of Dask's that copy blocks before anybody writes into them, or write into none.
 _ONLY_LOOK: Final = frozenset(
-    ("map_overlap", "overlap", "push", "sliding_window_view", "store", "to_hdf5", "to_npy_stack")
+    (
+        "map_overlap",
+        "overlap",
+        "push",
+        "sliding_window_view",
+        "store",
+        "to_hdf5",
+        "to_npy_stack",
+        "ufunc",
+    )
 )
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def by_dask(module: str = "dask.array") -> Callable[[F], F]:
-    """What makes a function without a body that of ``module`` that has its name."""
+def by_dask(module: str = "dask.array", ours: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """What makes a function without a body that of ``module`` that has its name.
+
+    ``ours`` comes first; it gives None for what it leaves to Dask.
+    """
 
     def decorate(stub: F) -> F:
         @wraps(stub)
         def function(*args: Any, **kwargs: Any) -> Any:
+            own = ours(*args, **kwargs) if ours is not None else None
+            if own is not None:
+                return own
             theirs = getattr(import_module(module), stub.__name__)
             return called(stub.__name__, theirs, *args, **kwargs)
 
@@ -45,7 +60,8 @@ def by_dask(module: str = "dask.array") -> Callable[[F], F]:
 
 def called(name: str, theirs: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What Dask's function ``theirs`` gives, as our arrays; ``name`` is shown to who reads them."""
-    given = _Given(own=name not in _ONLY_LOOK)
+    is_ours = str(getattr(theirs, "__module__", "")).startswith("speedcube.")
+    given = _Given(own=is_ours or name not in _ONLY_LOOK)
     results = theirs(*given.of(args), **given.of(kwargs))
     functions = [one for one in args[:1] if callable(one) and not isinstance(one, Collection)]
     label = f"{name}({funcname(functions[0])})" if functions else name

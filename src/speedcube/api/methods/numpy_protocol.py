@@ -135,7 +135,7 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         return NotImplemented
     if method == "__call__" and not kwargs and name in OPS:  # others' arrays are operands, too
         twin = _TWINS.get(ufunc)
-        if twin is None and ufunc is getattr(sys.modules.get("scipy.special"), name, None):
+        if twin is None and ufunc is _scipys(name):
             return self._elementwise(name, *inputs)
         if twin is not None:
             return twin(*inputs)
@@ -155,7 +155,17 @@ def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs
         return array_ufunc(self, ufunc, "__call__", first, inputs[1], **kwargs)
     if method == "__call__" and twin is not None and kwargs.keys() <= set(_parameters(twin)):
         return twin(*inputs, **kwargs)
+    if method == "__call__" and not kwargs and getattr(np, name, None) is not ufunc:
+        result = _TWINS["ufunc"](ufunc, *inputs)
+        if result is not None:
+            return result
     return _no_ufunc(ufunc, method, kwargs)
+
+
+def _scipys(name: str) -> Any:
+    """The ufunc of `scipy.special` of that name, where SciPy was imported."""
+    public = getattr(sys.modules.get("scipy.special"), name, None)
+    return getattr(public, "__wrapped__", public)
 
 
 def _no_ufunc(ufunc: Any, method: str, kwargs: dict[str, Any]) -> NoReturn:

@@ -1,0 +1,91 @@
+"""Chunks with a border of their neighbours' elements, as one reading at positions: lazy, a kernel.
+
+A border is read where its elements lie, also beyond the array's ends, so nothing is put together:
+a slice of it reads what it needs, and each block is made by one call of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, Final
+
+import numpy as np
+
+from ...interop.chunks import Chunks
+from ..array import Array
+from ..indexing.choosing import where
+from ..take import take
+
+# By Dask's word for what lies outside: which element of an axis of ``n`` it is.
+_OUTSIDE: Final[dict[str, Callable[[Any, int], Any]]] = {
+    "none": lambda at, n: at,
+    "periodic": lambda at, n: at % n,
+    "reflect": lambda at, n: np.where(at < 0, -1 - at, np.where(at < n, at, 2 * n - 1 - at)),
+    "nearest": lambda at, n: np.clip(at, 0, n - 1),
+}
+
+
+def as_dask_says(x: Any, depth: Any, boundary: Any) -> tuple[dict[int, Any], dict[int, Any]] | None:
+    """The depth and what lies outside of each axis; None for what only Dask knows how to do."""
+    from dask.array.overlap import coerce_boundary, coerce_depth
+
+    if not isinstance(x, Array) or isinstance(depth, list) or isinstance(boundary, list):
+        return None
+    depths, outside = coerce_depth(x.ndim, depth), coerce_boundary(x.ndim, boundary)
+    known = all(type(one) is int for one in depths.values()) and any(depths.values())
+    known = known and all(_is_known(outside.get(axis, "none"), x.dtype) for axis in range(x.ndim))
+    known = known and depths.keys() == set(range(x.ndim)) and 0 not in x.shape
+    return (depths, outside) if known else None
+
+
+def _is_known(boundary: Any, dtype: Any) -> bool:
+    if isinstance(boundary, str):
+        return boundary in _OUTSIDE
+    fits = {"f": (int, float), "i": (int,)}.get(dtype.kind, ())
+    return type(boundary) in fits and (dtype.kind != "i" or abs(boundary) < 100)
+
+
+def with_borders(
+    x: Array, depths: dict[int, int], outside: dict[int, Any], allow_rechunk: bool
+) -> Array:
+    """``x`` with its chunks' borders; the chunks of the result are those with borders."""
+    old = _wide_enough(x, depths, allow_rechunk)
+    result, chunks = x, []
+    for axis, sizes in enumerate(old):
+        depth, boundary = depths[axis], outside.get(axis, "none")
+        ends = list(accumulate(sizes))
+        spans = [(end - size - depth, end + depth) for end, size in zip(ends, sizes, strict=True)]
+        if boundary == "none":
+            spans = [(max(first, 0), min(last, ends[-1])) for first, last in spans]
+        chunks.append(tuple(last - first for first, last in spans))
+        if depth and not (boundary == "none" and len(sizes) == 1):
+            at = np.concatenate([np.arange(first, last) for first, last in spans])
+            result = _read(result, axis, at, boundary)
+    return Array(result._expr, gpu=x._gpu, hint=tuple(chunks))
+
+
+def _wide_enough(x: Array, depths: dict[int, int], allow_rechunk: bool) -> Chunks:
+    """The chunks of ``x``, as Dask joins those that are thinner than their border."""
+    from dask.array.overlap import ensure_minimum_chunksize
+
+    if allow_rechunk:
+        each = zip(depths.values(), x.chunks, strict=True)
+        return tuple(ensure_minimum_chunksize(depth, sizes) for depth, sizes in each)
+    if any(min(sizes) < depths[axis] for axis, sizes in enumerate(x.chunks)):
+        raise ValueError(
+            "Overlap depth is larger than smallest chunksize: set allow_rechunk=True to rechunk "
+            f"automatically. Depths: {list(depths.values())}, chunks: {x.chunks}"
+        )
+    return x.chunks
+
+
+def _read(x: Array, axis: int, at: Any, boundary: Any) -> Array:
+    """``x`` at the places ``at`` of an axis, some of which lie outside."""
+    n = x.shape[axis]
+    if isinstance(boundary, str):
+        return take(x, _OUTSIDE[boundary](at, n), axis=axis)
+    inside = ((at >= 0) & (at < n)).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
+    values = take(x, np.clip(at, 0, n - 1), axis=axis)
+    result: Array = where(inside, values, np.asarray(boundary, x.dtype))
+    return result
