@@ -157,9 +157,7 @@ def write_grid(
     return WriteGrid(shape, best, first), 1
 
 
-def _extents(
-    roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, workers: int
-) -> Shape:
+def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, workers: int) -> Shape:
     """How long blocks are: those within ``memory`` that read least, and of these the smallest.
 
     They grow to `BLOCK` bytes then, along the last axes first, where all ``workers`` have some.
@@ -172,7 +170,7 @@ def _extents(
     fitting = [one for one in product(*choices) if block_bytes(roots, one) <= memory]
     if not fitting:
         return unit
-    extents = list(min(fitting, key=lambda one: (_touched(roots, one), math.prod(one))))
+    extents = list(min(fitting, key=lambda one: (_touched(roots, tuple(one)), math.prod(one))))
     share = block_bytes(roots, spans) // (_EACH * workers)
     most = min(memory, max(min(BLOCK, share), block_bytes(roots, tuple(extents))))
     for k in reversed(range(len(extents))):

@@ -1,4 +1,4 @@
-"""Arrays written to files and into others' hands, block after block: none is ever whole in memory."""
+"""Arrays written to files block after block: none is ever whole in memory."""
 
 from __future__ import annotations
 

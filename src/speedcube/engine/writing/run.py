@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ... import dtypes
 from ...expr.nodes import Expr
@@ -22,7 +22,7 @@ from ..boxes import Stop
 from ..rungs import Rung
 from .blocks import BlockMaker
 from .progress import Meter
-from .target import Target
+from .target import WriteTarget
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOOK: Final = 0.2  # seconds between two looks for Ctrl-C
@@ -36,7 +36,7 @@ class WriteRun:
     """
 
     roots: Sequence[Expr]
-    targets: Sequence[Target]
+    targets: Sequence[WriteTarget]
     grid: WriteGrid
     device: Rung | None = None
     meter: Meter | None = None
@@ -104,11 +104,11 @@ class WriteRun:
 
 def element_bytes(roots: Sequence[Expr]) -> int:
     """Bytes of an element of each of ``roots`` together."""
-    return sum(dtypes.itemsize(root.dtype) for root in roots)
+    return sum(int(dtypes.itemsize(root.dtype)) for root in roots)
 
 
 def block_sizes(roots: Sequence[Expr], grid: WriteGrid, numbers: Iterable[int]) -> int:
     """Bytes of values in the blocks ``numbers``."""
-    sizes = (math.prod(s.stop - s.start for s in grid.item(number)) for number in numbers)
-    return element_bytes(roots) * sum(sizes)
-
+    items = map(grid.item, numbers)
+    elements = sum(math.prod([int(s.stop - s.start) for s in item]) for item in items)
+    return element_bytes(roots) * elements

@@ -96,9 +96,7 @@ def settled(roots: Sequence[Expr], on: Any, prefers_gpu: bool) -> tuple[list[Exp
         return roots, 0
     found = compute_all([whole(one, one.shape) for one in wanted], on, None, prefers_gpu)
     flat = [np.ascontiguousarray(value).reshape(-1) for value in found]
-    stored = {
-        id(one): Stored(value, one.dtype) for one, value in zip(wanted, flat, strict=True)
-    }
+    stored = {id(one): Stored(value, one.dtype) for one, value in zip(wanted, flat, strict=True)}
     rebuilt = _Rebuilt(lambda source: stored[id(source)])
     return [rebuilt.of(root) for root in roots], sum(value.nbytes for value in flat)
 
@@ -168,4 +166,3 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
         state.update(np.ascontiguousarray(sample).tobytes())
         return "memory", flat.shape, source.dtype
     return type(source).__name__, source.dtype
-

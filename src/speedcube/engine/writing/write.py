@@ -26,7 +26,7 @@ from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes
 from .settling import digest, held_bytes, settled
 from .shares import Written, threads_of, write_on_client
-from .target import Begun, Target
+from .target import Begun, WriteTarget
 
 _LEAST: Final = 32_000_000  # bytes for blocks, however much is held beside them
 _AHEAD: Final = 1  # threads more than cores: one waits for its disk
@@ -54,7 +54,7 @@ class Write:
     """``roots``, which have one shape, into ``targets``, one each."""
 
     roots: Sequence[Expr]
-    targets: Sequence[Target]
+    targets: Sequence[WriteTarget]
     how: HowToWrite
     held: int = field(init=False)
     earlier: Begun | None = field(init=False, default=None)

@@ -41,7 +41,8 @@ class ZarrPlace:
         where = getattr(self.url, "store_path", self.url)
         name = str(where) if isinstance(where, str) or hasattr(where, "__fspath__") else ""
         name = name or (str(where) if hasattr(self.url, "store_path") else "the Zarr array")
-        return f"{name.removeprefix('file://')}{'/' if self.component else ''}{self.component or ''}"
+        name = name.removeprefix("file://")
+        return f"{name}/{self.component}" if self.component else name
 
     def there(self) -> Any:
         """The array or group that is there; None where nothing is."""
@@ -150,7 +151,8 @@ def region_of(region: Any, shape: tuple[int, ...], label: str) -> tuple[slice, .
             f"{len(shape)} axes"
         )
     boxes = []
-    for one, extent in zip((*given, *[slice(None)] * (len(shape) - len(given))), shape, strict=True):
+    rest = [slice(None)] * (len(shape) - len(given))
+    for one, extent in zip((*given, *rest), shape, strict=True):
         start, stop, step = one.indices(extent)
         asked = (one.start, one.stop)
         outside = any(type(n) is int and not -extent <= n <= extent for n in asked)
@@ -214,7 +216,7 @@ def _codec(one: Any) -> Any:
 
 def _of_format_2(given: Sequence[Any]) -> dict[str, Any]:
     """Of Zarr's format 2, whose codecs are those of numcodecs; the last one compresses."""
-    import numcodecs
+    import numcodecs  # type: ignore[import-untyped]
 
     found = []
     for one in given:
