@@ -77,7 +77,7 @@ class WritePlan:
     """What a write will do: its blocks, how many at a time, and the bytes of a worker at most.
 
     ``read_bytes`` counts what is read twice as often as it is read. ``held_bytes`` are those of
-    reductions and others that are computed beforehand, and stay.
+    reductions and others that are computed beforehand, and stay; that takes ``before_bytes``.
     """
 
     label: str
@@ -86,13 +86,15 @@ class WritePlan:
     at_once: int
     block_bytes: int
     held_bytes: int
+    before_bytes: int
     read_bytes: int
     result_bytes: int
 
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
-        return WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        blocks = WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        return max(self.before_bytes, blocks)
 
     def __repr__(self) -> str:
         reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""

@@ -160,8 +160,8 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
         if region is not None:
             box = region_of(region, tuple(there.shape), place.label)
             place, first = replace(place, region=box), tuple(s.start for s in box)
-    marked = region is None
-    return ZarrTarget(place.label, place.array, unit, first, place.shape, place.resume, marked)
+    how = place.resume, region is None, place.travels
+    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how)
 
 
 def save(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -28,7 +27,8 @@ from ...expr.pairs.node import is_pair, of_parts
 from ...expr.push import in_place, places
 from ...expr.views import rebuild
 from ...plan.writing import reals
-from ..compute import compute_all
+from ..compute import compute_all, plan_for
+from ..rungs import Rung
 
 _AS_THEY_ARE: Final = (Const, Position, Random, Stored)
 _SAMPLE: Final = 4096  # elements of an array in memory that its digest looks at
@@ -101,10 +101,14 @@ def settled(roots: Sequence[Expr], on: Any, prefers_gpu: bool) -> tuple[list[Exp
     return [rebuilt.of(root) for root in roots], sum(value.nbytes for value in flat)
 
 
-def held_bytes(roots: Sequence[Expr]) -> int:
-    """Bytes of what `settled` would compute and keep."""
+def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> tuple[int, int]:
+    """Bytes of what `settled` would compute and keep, and of a process that computes it."""
     wanted = _wanted([_pushed(root) for root in roots])
-    return sum(math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in wanted)
+    if not wanted:
+        return 0, 0
+    plan, _ = plan_for([whole(one, one.shape) for one in wanted], rung, None, prefers_gpu)
+    threads = rung.workers if rung.kind == "cores" else 1
+    return plan.result_bytes, threads * plan.peak_bytes
 
 
 def _pushed(root: Expr) -> Expr:

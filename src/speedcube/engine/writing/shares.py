@@ -42,7 +42,7 @@ def write_on_client(
     ]
     size_of = dict(zip(futures, sizes, strict=True))
     try:
-        for done in as_completed(futures):
+        for done in as_completed(futures, loop=client.loop):
             done.result()
             meter.add(size_of[done])
     except BaseException:

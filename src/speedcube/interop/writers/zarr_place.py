@@ -44,6 +44,12 @@ class ZarrPlace:
         name = name.removeprefix("file://")
         return f"{name}/{self.component}" if self.component else name
 
+    @property
+    def travels(self) -> bool:
+        """Whether other processes see the same store."""
+        store = getattr(self.url, "store", self.url)
+        return not isinstance(store, dict) and type(store).__name__ != "MemoryStore"
+
     def there(self) -> Any:
         """The array or group that is there; None where nothing is."""
         import zarr
