@@ -29,6 +29,7 @@ MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
 BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
 _READ: Final = 2  # copies of what is read: a reader may decode into memory of its own
 _WRITTEN: Final = 3  # copies of a result: its values, a copy of a chunk, and that encoded
+_LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
 _WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
 
@@ -174,7 +175,7 @@ def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, work
         return unit
     extents = list(min(fitting, key=lambda one: (_touched(roots, tuple(one)), math.prod(one))))
     share = block_bytes(roots, spans) // (_EACH * workers)
-    most = min(memory, max(min(BLOCK, share), block_bytes(roots, tuple(extents))))
+    most = min(memory, max(min(BLOCK, max(_LEAST, share)), block_bytes(roots, tuple(extents))))
     for k in reversed(range(len(extents))):
         times = max(1, most // max(1, block_bytes(roots, tuple(extents))))
         extents[k] = min(spans[k], extents[k] * times)

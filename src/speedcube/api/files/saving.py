@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Sequence
@@ -150,6 +151,8 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
     there = None
     if region is not None or place.mode == "r+" or hasattr(place.url, "store_path"):
         there = place.there()
+    if region is not None and there is None:
+        raise FileNotFoundError(errno.ENOENT, "there is no Zarr array to write into", place.label)
     if there is not None and hasattr(there, "chunks"):
         unit = unit_of(there, len(there.shape))
         if len(there.shape) != len(place.shape):

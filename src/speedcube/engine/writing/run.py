@@ -78,7 +78,7 @@ class WriteRun:
                 self._block(maker, number)
         except BaseException as err:
             with self.lock:
-                self.error = self.error or self._told(err, self.grid.item(number))
+                self.error = self.error or told(err, self.targets, self.grid.item(number))
             self.stop.set()
 
     def _block(self, maker: BlockMaker, number: int) -> None:
@@ -89,17 +89,17 @@ class WriteRun:
         if values and self.meter is not None:
             self.meter.add(sum(array.nbytes for array in values))
 
-    def _told(self, err: BaseException, item: Item) -> BaseException:
-        """``err`` with the place where it was raised, and how to go on."""
-        labels = ", ".join(target.label for target in self.targets)
-        kept = all(target.is_kept for target in self.targets)
-        rest = "; resume=True writes what is missing" if kept else ""
-        box = ", ".join(f"{s.start}:{s.stop}" for s in item)
-        said = f"{labels} is incomplete: [{box}] could not be written{rest}"
-        if isinstance(err, OSError) and err.errno in _FULL:
-            return OSError(err.errno, f"{os.strerror(err.errno)}; {said}", err.filename)
-        err.add_note(said)
-        return err
+
+def told(err: BaseException, targets: Sequence[WriteTarget], item: Item | None) -> BaseException:
+    """``err`` with what could not be written, and how to go on."""
+    labels = ", ".join(target.label for target in targets)
+    rest = "; resume=True writes what is missing" * all(target.is_kept for target in targets)
+    box = "anything" if item is None else f"[{', '.join(f'{s.start}:{s.stop}' for s in item)}]"
+    said = f"{labels} is incomplete: {box} could not be written{rest}"
+    if isinstance(err, OSError) and err.errno in _FULL:
+        return OSError(err.errno, f"{os.strerror(err.errno)}; {said}", err.filename)
+    err.add_note(said)
+    return err
 
 
 def element_bytes(roots: Sequence[Expr]) -> int:

@@ -23,7 +23,7 @@ from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from .progress import Meter, Show
-from .run import WriteRun, block_sizes, element_bytes
+from .run import WriteRun, block_sizes, element_bytes, told
 from .settling import bytes_of_settling, digest, settled
 from .shares import Written, threads_of, write_on_client
 from .target import Begun, WriteTarget
@@ -102,8 +102,11 @@ class Write:
             )
         plan = self.plan()
         begun = Begun(what, plan.grid.extents, plan.grid.count)
-        for target in self.targets:
-            target.begin(begun)
+        try:
+            for target in self.targets:
+                target.begin(begun)
+        except OSError as err:
+            raise told(err, self.targets, None) from err
         numbers = self._missing(plan.grid)
         earlier = plan.result_bytes - block_sizes(self.roots, plan.grid, numbers)
         meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show)

@@ -73,7 +73,7 @@ class ZarrPlace:
                 errno.EEXIST, "a Zarr group is there: name an array in it (component=)", self.label
             )
         if there is None:
-            if self.mode == "r+" or self.region is not None:
+            if self.mode == "r+":
                 raise FileNotFoundError(
                     errno.ENOENT, "there is no Zarr array to write into", self.label
                 )
