@@ -79,7 +79,7 @@ THROUGH: Final = {
 THROUGH_DASK: Final = """
 apply_along_axis apply_gufunc as_gufunc atop blockwise from_array from_dask_array from_delayed
 from_npy_stack from_tiledb from_zarr gufunc map_blocks map_overlap overlap push reduction
-reshape_blockwise store to_hdf5 to_npy_stack to_tiledb to_zarr
+reshape_blockwise to_hdf5 to_npy_stack to_tiledb
 """
 OF_BLOCKS: Final = """
 apply_along_axis apply_gufunc as_gufunc atop blockwise gufunc map_blocks map_overlap reduction
@@ -93,6 +93,9 @@ split squeeze swapaxes tile transpose unstack vsplit array rechunk unify_chunks
 PIECES: Final = """
 append block column_stack concat concatenate delete dstack hstack insert pad resize roll row_stack
 stack vstack
+"""
+WRITES: Final = """
+save store to_zarr
 """
 TELLS: Final = """
 broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
@@ -158,6 +161,8 @@ def how(name: str) -> str:
     value: Any = getattr(sc, name)
     if name == "vectorize":  # a class that is called as a function
         return "fused"
+    if name in WRITES.split():
+        return "writes at once"
     if name in TELLS.split() or isinstance(value, (type, float, ModuleType)):
         return "a name"
     return "fused"
@@ -176,6 +181,7 @@ def law(name: str) -> str:
         (VIEWS, "a view"),
         (PIECES, "views, region by region"),
         (TELLS, ""),
+        (WRITES, "that of what is written"),
         ("all any count_nonzero", laws.WRAPPING[1]),
     ):
         if name in names.split():

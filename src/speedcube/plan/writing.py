@@ -29,6 +29,7 @@ MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
 BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
 _READ: Final = 2  # copies of what is read: a reader may decode into memory of its own
 _WRITTEN: Final = 3  # copies of a result: its values, a copy of a chunk, and that encoded
+_LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
 _WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
 
@@ -77,7 +78,7 @@ class WritePlan:
     """What a write will do: its blocks, how many at a time, and the bytes of a worker at most.
 
     ``read_bytes`` counts what is read twice as often as it is read. ``held_bytes`` are those of
-    reductions and others that are computed beforehand, and stay.
+    reductions and others that are computed beforehand, and stay; that takes ``before_bytes``.
     """
 
     label: str
@@ -86,13 +87,15 @@ class WritePlan:
     at_once: int
     block_bytes: int
     held_bytes: int
+    before_bytes: int
     read_bytes: int
     result_bytes: int
 
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
-        return WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        blocks = WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        return max(self.before_bytes, blocks)
 
     def __repr__(self) -> str:
         reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""
@@ -157,9 +160,7 @@ def write_grid(
     return WriteGrid(shape, best, first), 1
 
 
-def _extents(
-    roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, workers: int
-) -> Shape:
+def _extents(roots: Sequence[Expr], unit: Shape, spans: Shape, memory: int, workers: int) -> Shape:
     """How long blocks are: those within ``memory`` that read least, and of these the smallest.
 
     They grow to `BLOCK` bytes then, along the last axes first, where all ``workers`` have some.
@@ -172,9 +173,9 @@ def _extents(
     fitting = [one for one in product(*choices) if block_bytes(roots, one) <= memory]
     if not fitting:
         return unit
-    extents = list(min(fitting, key=lambda one: (_touched(roots, one), math.prod(one))))
+    extents = list(min(fitting, key=lambda one: (_touched(roots, tuple(one)), math.prod(one))))
     share = block_bytes(roots, spans) // (_EACH * workers)
-    most = min(memory, max(min(BLOCK, share), block_bytes(roots, tuple(extents))))
+    most = min(memory, max(min(BLOCK, max(_LEAST, share)), block_bytes(roots, tuple(extents))))
     for k in reversed(range(len(extents))):
         times = max(1, most // max(1, block_bytes(roots, tuple(extents))))
         extents[k] = min(spans[k], extents[k] * times)

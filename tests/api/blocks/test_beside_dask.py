@@ -192,7 +192,7 @@ def test_gaps_are_filled_as_dask_fills_them() -> None:
 STUBS: Final = sorted(
     {"apply_gufunc", "blockwise", "coarsen", "from_array", "from_delayed", "from_npy_stack"}
     | {"from_tiledb", "from_zarr", "map_blocks", "map_overlap", "push", "rechunk", "reduction"}
-    | {"reshape_blockwise", "shuffle", "store", "to_hdf5", "to_npy_stack", "to_tiledb", "to_zarr"}
+    | {"reshape_blockwise", "shuffle", "store", "to_hdf5", "to_npy_stack", "to_tiledb"}
     | {"apply_along_axis", "unify_chunks"}
 )
 

@@ -16,6 +16,7 @@ from ...expr.nodes import Tiled, whole
 from ...expr.sources.tiled import BoxReader
 from ...interop.readers.npy import open_npy, together
 from ...interop.readers.sliceable import Sliceable
+from ...interop.writers.zarr import MARK
 from ..array import Array
 from ..joining import stack
 
@@ -137,6 +138,10 @@ def from_zarr(
     if isinstance(found, zarr.Group):
         found = _member(found, component)
     label = f"zarr {found.name or found.store_path}"
+    if MARK in found.attrs:
+        raise DataFileError(
+            f"{label} was not written to its end: speedcube.to_zarr(..., resume=True) goes on"
+        )
     return of_sliceable(found, chunks, label)
 
 

@@ -1,7 +1,8 @@
-"""Arrays written to files and into others' hands, block after block: none is ever whole in memory."""
+"""Arrays written to files block after block: none is ever whole in memory."""
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Sequence
@@ -150,6 +151,8 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
     there = None
     if region is not None or place.mode == "r+" or hasattr(place.url, "store_path"):
         there = place.there()
+    if region is not None and there is None:
+        raise FileNotFoundError(errno.ENOENT, "there is no Zarr array to write into", place.label)
     if there is not None and hasattr(there, "chunks"):
         unit = unit_of(there, len(there.shape))
         if len(there.shape) != len(place.shape):
@@ -160,8 +163,8 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
         if region is not None:
             box = region_of(region, tuple(there.shape), place.label)
             place, first = replace(place, region=box), tuple(s.start for s in box)
-    marked = region is None
-    return ZarrTarget(place.label, place.array, unit, first, place.shape, place.resume, marked)
+    how = place.resume, region is None, place.travels
+    return ZarrTarget(place.label, place.array, unit, first, place.shape, *how)
 
 
 def save(

@@ -89,13 +89,15 @@ def store(
     boxes = regions if isinstance(regions, list) else [regions] * len(arrays)
     if len(boxes) != len(arrays):
         raise ParameterError(f"{len(arrays)} arrays, and {len(boxes)} regions: give one for each")
-    how = how_to_write(kwargs.get("on"), kwargs.get("memory", MEMORY), kwargs.get("progress"), arrays)
+    said = kwargs.get("on"), kwargs.get("memory", MEMORY), kwargs.get("progress")
+    how = how_to_write(*said, arrays)
     shared = threading.Lock()
     groups: dict[Any, list[tuple[Any, Assigned]]] = {}
     for array, target, box in zip(arrays, there, boxes, strict=True):
         one = _assigned(array, target, box, lock, shared)
         groups.setdefault((array.shape, one.first), []).append((array._expr, one))
-    write_all([Write(*map(list, zip(*group, strict=True)), how) for group in groups.values()])
+    pairs = groups.values()
+    write_all([Write([a for a, _ in each], [t for _, t in each], how) for each in pairs])
     return None
 
 

@@ -81,6 +81,8 @@ class BlockMaker:
             stored = Stored(array.reshape(-1), one.source.dtype)
             for old, leaf in zip(found, new, strict=True):
                 moved[id(old)] = Leaf(stored, leaf.shape, leaf.offset, leaf.strides)
-        reads = [rebuild(one, one.shape, lambda leaf: moved.get(id(leaf), leaf)) for one in here]
-        made = iter(reads)
-        return [pair(next(made), next(made)) if is_pair(r) else next(made) for r in self.roots], memory
+        made = iter(
+            [rebuild(one, one.shape, lambda leaf: moved.get(id(leaf), leaf)) for one in here]
+        )
+        pairs = [is_pair(root) for root in self.roots]
+        return [pair(next(made), next(made)) if two else next(made) for two in pairs], memory

@@ -19,7 +19,7 @@ _IN_LOGS: Final = 30.0  # and where each line stays
 
 @dataclass(frozen=True)
 class WriteProgress:
-    """How far a write is. ``done`` and ``total`` are bytes of values, ``earlier`` of an earlier one.
+    """How far a write is, in bytes of values: ``earlier`` of them another write had done.
 
     ``seconds`` have gone by; ``rate`` is bytes a second, ``left`` seconds, None where unknown.
     """

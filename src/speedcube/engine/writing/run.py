@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ... import dtypes
 from ...expr.nodes import Expr
@@ -22,7 +22,7 @@ from ..boxes import Stop
 from ..rungs import Rung
 from .blocks import BlockMaker
 from .progress import Meter
-from .target import Target
+from .target import WriteTarget
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOOK: Final = 0.2  # seconds between two looks for Ctrl-C
@@ -36,7 +36,7 @@ class WriteRun:
     """
 
     roots: Sequence[Expr]
-    targets: Sequence[Target]
+    targets: Sequence[WriteTarget]
     grid: WriteGrid
     device: Rung | None = None
     meter: Meter | None = None
@@ -78,7 +78,7 @@ class WriteRun:
                 self._block(maker, number)
         except BaseException as err:
             with self.lock:
-                self.error = self.error or self._told(err, self.grid.item(number))
+                self.error = self.error or told(err, self.targets, self.grid.item(number))
             self.stop.set()
 
     def _block(self, maker: BlockMaker, number: int) -> None:
@@ -89,26 +89,26 @@ class WriteRun:
         if values and self.meter is not None:
             self.meter.add(sum(array.nbytes for array in values))
 
-    def _told(self, err: BaseException, item: Item) -> BaseException:
-        """``err`` with the place where it was raised, and how to go on."""
-        labels = ", ".join(target.label for target in self.targets)
-        kept = all(target.is_kept for target in self.targets)
-        rest = "; resume=True writes what is missing" if kept else ""
-        box = ", ".join(f"{s.start}:{s.stop}" for s in item)
-        said = f"{labels} is incomplete: [{box}] could not be written{rest}"
-        if isinstance(err, OSError) and err.errno in _FULL:
-            return OSError(err.errno, f"{os.strerror(err.errno)}; {said}", err.filename)
-        err.add_note(said)
-        return err
+
+def told(err: BaseException, targets: Sequence[WriteTarget], item: Item | None) -> BaseException:
+    """``err`` with what could not be written, and how to go on."""
+    labels = ", ".join(target.label for target in targets)
+    rest = "; resume=True writes what is missing" * all(target.is_kept for target in targets)
+    box = "anything" if item is None else f"[{', '.join(f'{s.start}:{s.stop}' for s in item)}]"
+    said = f"{labels} is incomplete: {box} could not be written{rest}"
+    if isinstance(err, OSError) and err.errno in _FULL:
+        return OSError(err.errno, f"{os.strerror(err.errno)}; {said}", err.filename)
+    err.add_note(said)
+    return err
 
 
 def element_bytes(roots: Sequence[Expr]) -> int:
     """Bytes of an element of each of ``roots`` together."""
-    return sum(dtypes.itemsize(root.dtype) for root in roots)
+    return sum(int(dtypes.itemsize(root.dtype)) for root in roots)
 
 
 def block_sizes(roots: Sequence[Expr], grid: WriteGrid, numbers: Iterable[int]) -> int:
     """Bytes of values in the blocks ``numbers``."""
-    sizes = (math.prod(s.stop - s.start for s in grid.item(number)) for number in numbers)
-    return element_bytes(roots) * sum(sizes)
-
+    items = map(grid.item, numbers)
+    elements = sum(math.prod([int(s.stop - s.start) for s in item]) for item in items)
+    return element_bytes(roots) * elements

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -28,7 +27,8 @@ from ...expr.pairs.node import is_pair, of_parts
 from ...expr.push import in_place, places
 from ...expr.views import rebuild
 from ...plan.writing import reals
-from ..compute import compute_all
+from ..compute import compute_all, plan_for
+from ..rungs import Rung
 
 _AS_THEY_ARE: Final = (Const, Position, Random, Stored)
 _SAMPLE: Final = 4096  # elements of an array in memory that its digest looks at
@@ -96,17 +96,19 @@ def settled(roots: Sequence[Expr], on: Any, prefers_gpu: bool) -> tuple[list[Exp
         return roots, 0
     found = compute_all([whole(one, one.shape) for one in wanted], on, None, prefers_gpu)
     flat = [np.ascontiguousarray(value).reshape(-1) for value in found]
-    stored = {
-        id(one): Stored(value, one.dtype) for one, value in zip(wanted, flat, strict=True)
-    }
+    stored = {id(one): Stored(value, one.dtype) for one, value in zip(wanted, flat, strict=True)}
     rebuilt = _Rebuilt(lambda source: stored[id(source)])
     return [rebuilt.of(root) for root in roots], sum(value.nbytes for value in flat)
 
 
-def held_bytes(roots: Sequence[Expr]) -> int:
-    """Bytes of what `settled` would compute and keep."""
+def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> tuple[int, int]:
+    """Bytes of what `settled` would compute and keep, and of a process that computes it."""
     wanted = _wanted([_pushed(root) for root in roots])
-    return sum(math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in wanted)
+    if not wanted:
+        return 0, 0
+    plan, _ = plan_for([whole(one, one.shape) for one in wanted], rung, None, prefers_gpu)
+    threads = rung.workers if rung.kind == "cores" else 1
+    return plan.result_bytes, threads * plan.peak_bytes
 
 
 def _pushed(root: Expr) -> Expr:
@@ -168,4 +170,3 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
         state.update(np.ascontiguousarray(sample).tobytes())
         return "memory", flat.shape, source.dtype
     return type(source).__name__, source.dtype
-

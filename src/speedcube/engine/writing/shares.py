@@ -11,7 +11,7 @@ from ...plan.writing import WriteGrid
 from ..rungs import Rung
 from .progress import Meter
 from .run import WriteRun, block_sizes
-from .target import Target
+from .target import WriteTarget
 
 _SHARES: Final = 8  # of a thread, so that nobody waits long for the last one
 
@@ -21,7 +21,7 @@ class Written:
     """What the workers are told once: arrays, targets, blocks."""
 
     roots: tuple[Expr, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[WriteTarget, ...]
     grid: WriteGrid
 
 
@@ -42,7 +42,7 @@ def write_on_client(
     ]
     size_of = dict(zip(futures, sizes, strict=True))
     try:
-        for done in as_completed(futures):
+        for done in as_completed(futures, loop=client.loop):
             done.result()
             meter.add(size_of[done])
     except BaseException:

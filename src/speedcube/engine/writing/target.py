@@ -20,7 +20,7 @@ class Begun:
     count: int
 
 
-class Target(Protocol):
+class WriteTarget(Protocol):
     """What takes an array a box at a time."""
 
     @property

@@ -23,10 +23,10 @@ from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
 from .progress import Meter, Show
-from .run import WriteRun, block_sizes, element_bytes
-from .settling import digest, held_bytes, settled
+from .run import WriteRun, block_sizes, element_bytes, told
+from .settling import bytes_of_settling, digest, settled
 from .shares import Written, threads_of, write_on_client
-from .target import Begun, Target
+from .target import Begun, WriteTarget
 
 _LEAST: Final = 32_000_000  # bytes for blocks, however much is held beside them
 _AHEAD: Final = 1  # threads more than cores: one waits for its disk
@@ -54,16 +54,17 @@ class Write:
     """``roots``, which have one shape, into ``targets``, one each."""
 
     roots: Sequence[Expr]
-    targets: Sequence[Target]
+    targets: Sequence[WriteTarget]
     how: HowToWrite
     held: int = field(init=False)
+    before: int = field(init=False)
     earlier: Begun | None = field(init=False, default=None)
     rung: Rung = field(init=False)
 
     def __post_init__(self) -> None:
         check_laws(self.roots)
         self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
-        self.held = held_bytes(self.roots)
+        self.held, self.before = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
 
     def plan(self) -> WritePlan:
         """What `write` would do."""
@@ -73,7 +74,9 @@ class Write:
         label = ", ".join(target.label for target in self.targets)
         reads = grid.count * read_bytes(self.roots, grid.extents)
         size = element_bytes(self.roots) * math.prod(grid.shape)
-        return WritePlan(label, self.rung.name, grid, whole, block, self.held, reads, size)
+        return WritePlan(
+            label, self.rung.name, grid, whole, block, self.held, self.before, reads, size
+        )
 
     def write(self) -> None:
         """Write the blocks that are not there, then mark the targets whole."""
@@ -99,8 +102,11 @@ class Write:
             )
         plan = self.plan()
         begun = Begun(what, plan.grid.extents, plan.grid.count)
-        for target in self.targets:
-            target.begin(begun)
+        try:
+            for target in self.targets:
+                target.begin(begun)
+        except OSError as err:
+            raise told(err, self.targets, None) from err
         numbers = self._missing(plan.grid)
         earlier = plan.result_bytes - block_sizes(self.roots, plan.grid, numbers)
         meter = Meter(plan.label, plan.result_bytes, earlier, self.how.show)

@@ -30,7 +30,7 @@ class ZarrTarget:
     """An array, or from ``first`` on a part of one, that ``make`` opens or makes.
 
     ``resume`` goes on where an earlier write ended. ``marked``: it is new, or written whole, and
-    has the mark until it is whole.
+    has the mark until it is whole. ``travels``: other processes see the same store.
     """
 
     label: str
@@ -40,6 +40,7 @@ class ZarrTarget:
     shape: tuple[int, ...]
     resume: bool = False
     marked: bool = True
+    travels: bool = True
     array: Any = None
     is_whole: bool = False  # already: another write has come to its end
     count: int = 0  # of blocks
@@ -47,13 +48,8 @@ class ZarrTarget:
     is_kept = True
 
     def __reduce__(self) -> Any:
-        fields = self.unit, self.first, self.shape, self.resume, self.marked, self.array
+        fields = self.unit, self.first, self.shape, self.resume, self.marked, True, self.array
         return ZarrTarget, (self.label, None, *fields)
-
-    @property
-    def travels(self) -> bool:
-        """Whether other processes see the same store."""
-        return type(self.array.store).__name__ != "MemoryStore"
 
     def open(self) -> None:
         """Find the array, or make it."""

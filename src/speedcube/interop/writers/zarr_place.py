@@ -41,7 +41,14 @@ class ZarrPlace:
         where = getattr(self.url, "store_path", self.url)
         name = str(where) if isinstance(where, str) or hasattr(where, "__fspath__") else ""
         name = name or (str(where) if hasattr(self.url, "store_path") else "the Zarr array")
-        return f"{name.removeprefix('file://')}{'/' if self.component else ''}{self.component or ''}"
+        name = name.removeprefix("file://")
+        return f"{name}/{self.component}" if self.component else name
+
+    @property
+    def travels(self) -> bool:
+        """Whether other processes see the same store."""
+        store = getattr(self.url, "store", self.url)
+        return not isinstance(store, dict) and type(store).__name__ != "MemoryStore"
 
     def there(self) -> Any:
         """The array or group that is there; None where nothing is."""
@@ -66,7 +73,7 @@ class ZarrPlace:
                 errno.EEXIST, "a Zarr group is there: name an array in it (component=)", self.label
             )
         if there is None:
-            if self.mode == "r+" or self.region is not None:
+            if self.mode == "r+":
                 raise FileNotFoundError(
                     errno.ENOENT, "there is no Zarr array to write into", self.label
                 )
@@ -150,7 +157,8 @@ def region_of(region: Any, shape: tuple[int, ...], label: str) -> tuple[slice, .
             f"{len(shape)} axes"
         )
     boxes = []
-    for one, extent in zip((*given, *[slice(None)] * (len(shape) - len(given))), shape, strict=True):
+    rest = [slice(None)] * (len(shape) - len(given))
+    for one, extent in zip((*given, *rest), shape, strict=True):
         start, stop, step = one.indices(extent)
         asked = (one.start, one.stop)
         outside = any(type(n) is int and not -extent <= n <= extent for n in asked)
@@ -214,7 +222,7 @@ def _codec(one: Any) -> Any:
 
 def _of_format_2(given: Sequence[Any]) -> dict[str, Any]:
     """Of Zarr's format 2, whose codecs are those of numcodecs; the last one compresses."""
-    import numcodecs
+    import numcodecs  # type: ignore[import-untyped]
 
     found = []
     for one in given:

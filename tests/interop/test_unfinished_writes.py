@@ -1,0 +1,365 @@
+"""Writes that end too soon: killed, interrupted, out of room, told of what cannot be."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube import errors
+from speedcube.interop.writers import npy
+from speedcube.interop.writers.npy import DRAFT, JOURNAL
+from speedcube.interop.writers.zarr import MARK
+from speedcube.plan import writing
+
+zarr = pytest.importorskip("zarr", reason='needs pip install "speedcube[io]"')
+DATA: Any = np.random.default_rng(5).normal(size=(60, 44)).astype("f4")
+
+_WRITES = """
+import sys, time, numpy as np, speedcube as sc
+from speedcube.interop.writers import npy
+from speedcube.plan import writing
+writing.BLOCK, npy._RUN = 1 << 10, 880
+kind, source, place, seconds = sys.argv[1:]
+x = sc.open(source)
+y = (x - x.mean(axis=0)) * 2 + 1
+def told(progress):
+    print(progress.done, flush=True)
+    time.sleep(float(seconds))
+how = dict(resume=True, on="cores:2", progress=told)
+if kind == "npy":
+    sc.save(place, y, **how)
+else:
+    shards = (20, 8) if kind == "sharded" else None
+    y.to_zarr(place, chunks=(5, 4), shards=shards, zarr_format=2 if kind == "v2" else 3, **how)
+"""
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "BLOCK", 1 << 10)
+    monkeypatch.setattr(npy, "_RUN", 5 * 44 * 4)  # five rows
+
+
+def digests(place: Path) -> dict[str, str]:
+    files = [place] if place.is_file() else [one for one in place.rglob("*") if one.is_file()]
+    return {
+        str(one.relative_to(place)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files
+    }
+
+
+def begun(kind: str, source: Path, place: Path, seconds: float) -> subprocess.Popen[str]:
+    arguments = [kind, str(source), str(place), str(seconds)]
+    command = [sys.executable, "-c", _WRITES, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def ended(kind: str, source: Path, place: Path) -> None:
+    with begun(kind, source, place, 0) as process:
+        process.communicate()
+    assert process.returncode == 0
+
+
+def killed(kind: str, source: Path, place: Path, blocks: int, wait: float) -> list[int]:
+    """The bytes that a process says are done until it is killed, ``blocks`` of them later."""
+    with begun(kind, source, place, 0.02) as process:
+        assert process.stdout is not None
+        done = [int(process.stdout.readline() or -1) for _ in range(blocks)]
+        time.sleep(wait)
+        process.kill()
+    return done
+
+
+def finished_in_spite_of(kind: str, tmp_path: Path, kills: int, seed: int) -> None:
+    """Killed so often at random moments, and gone on with each time: the same bytes."""
+    rng, ends = random.Random(seed), ".npy" if kind == "npy" else ".zarr"
+    source, near, far = tmp_path / "x.npy", tmp_path / f"near{ends}", tmp_path / f"far{ends}"
+    np.save(source, DATA)
+    ended(kind, source, near)
+    last = 0
+    for _ in range(kills):
+        done = killed(kind, source, far, rng.randrange(1, 5), rng.random() * 0.03)
+        if done[-1] < 0:
+            break  # it came to its end before
+        assert done[0] > last, "nothing that is there is written again"
+        last = done[0] - 1
+        if kind == "npy":
+            assert not far.exists()
+        else:
+            assert MARK in zarr.open_array(far, mode="r").attrs
+            with pytest.raises(errors.DataFileError, match=r"resume=True\) goes on"):
+                sc.open(far)
+    ended(kind, source, far)
+    assert digests(far) == digests(near)
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(
+        [source.name, near.name, far.name]
+    )
+
+
+@pytest.mark.parametrize(("kind", "kills"), [("v3", 2), ("npy", 1)])
+def test_a_killed_write_is_gone_on_with(tmp_path: Path, kind: str, kills: int) -> None:
+    finished_in_spite_of(kind, tmp_path, kills, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["v2", "v3", "sharded", "npy"])
+def test_fifty_kills(tmp_path: Path, kind: str) -> None:
+    for number in range(4):
+        place = tmp_path / str(number)
+        place.mkdir()
+        finished_in_spite_of(kind, place, 4, number)
+
+
+class Stops:
+    """Data of which reading some rows ends in an error."""
+
+    shape, dtype, chunks = DATA.shape, DATA.dtype, (5, 44)
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+        self.reads: list[int] = []
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.error is not None and key[0].start >= 30:
+            raise self.error
+        self.reads.append(key[0].start)
+        return DATA[key]
+
+
+def stopping(error: BaseException | None) -> tuple[Any, Stops]:
+    source = Stops(error)
+    return sc.api.files.opening.of_sliceable(source, label="rows") * 2, source
+
+
+def test_a_write_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
+    place = tmp_path / "y.zarr"
+    y, _ = stopping(ConnectionResetError("the store went away"))
+    with pytest.raises(ConnectionResetError, match="the store went away") as caught:
+        y.to_zarr(place, chunks=(5, 11), on="core")
+    assert caught.value.__notes__ == [
+        f"{place} is incomplete: [30:35, 0:44] could not be written; "
+        "resume=True writes what is missing"
+    ]
+    with pytest.raises(FileExistsError, match="an unfinished Zarr array is there: resume=True"):
+        y.to_zarr(place, chunks=(5, 11))
+    y, source = stopping(None)
+    y.to_zarr(place, chunks=(5, 11), resume=True)
+    assert sorted(source.reads) == list(range(30, 60, 5))
+    y.to_zarr(place, chunks=(5, 11), resume=True)  # whole: there is nothing to do
+    assert len(source.reads) == 6
+    y.to_zarr(tmp_path / "z.zarr", chunks=(5, 11))
+    assert digests(place) == digests(tmp_path / "z.zarr")
+
+
+def test_a_file_that_failed_writes_what_is_missing(tmp_path: Path, small_blocks: None) -> None:
+    place = tmp_path / "y.npy"
+    place.write_bytes(b"as it was")
+    with pytest.raises(ConnectionResetError):
+        sc.save(place, stopping(ConnectionResetError())[0], on="core")
+    assert place.read_bytes() == b"as it was"
+    y, source = stopping(None)
+    with pytest.raises(errors.ParameterError, match="blocks of another computation"):
+        sc.save(place, y + 1, resume=True)
+    sc.save(place, y, resume=True)
+    assert 0 < len(source.reads) <= 8
+    assert np.array_equal(np.load(place), DATA * 2)
+    assert [one.name for one in tmp_path.iterdir()] == ["y.npy"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff" * 5000, b'{"extents": [0]}'.ljust(5000)])
+def test_a_journal_that_was_changed_is_not_believed(
+    tmp_path: Path, small_blocks: None, damage: bytes
+) -> None:
+    place = tmp_path / "y.npy"
+    with pytest.raises(ConnectionResetError):
+        sc.save(place, stopping(ConnectionResetError())[0], on="core")
+    Path(f"{place}{JOURNAL}").write_bytes(damage)
+    y, source = stopping(None)
+    if len(damage) > 4096:
+        with pytest.raises(errors.DataFileError, match="begin anew, without resume="):
+            sc.save(place, y, resume=True)
+    else:
+        sc.save(place, y, resume=True)
+        assert len(source.reads) == 12
+    sc.save(place, y)
+    assert np.array_equal(np.load(place), DATA * 2)
+
+
+def test_a_draft_has_one_writer(tmp_path: Path, small_blocks: None) -> None:
+    import fcntl
+
+    place = tmp_path / "y.npy"
+    with open(f"{place}{DRAFT}", "wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(errors.ParameterError, match="is being written by another process"):
+            sc.save(place, sc.arange(10))
+    sc.save(place, sc.arange(10))
+    assert np.load(place).tolist() == list(range(10))
+
+
+_INTERRUPTED = """
+import os, signal, sys, threading, time, speedcube as sc
+x = sc.open(sys.argv[1])
+from speedcube.plan import writing
+writing.BLOCK = 1 << 10
+def told(progress):
+    if progress.done > progress.total // 3:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+try:
+    x.to_zarr(sys.argv[2], chunks=(5, 4), on="cores:2", progress=told)
+except KeyboardInterrupt:
+    print(threading.active_count(), flush=True)
+x.to_zarr(sys.argv[2], chunks=(5, 4), resume=True)
+"""
+
+
+def test_ctrl_c_leaves_what_can_be_gone_on_with(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", DATA)
+    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.zarr")]
+    out = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED, *arguments], check=True, capture_output=True, text=True
+    ).stdout
+    assert int(out) >= 1
+    assert np.array_equal(zarr.open_array(tmp_path / "y.zarr")[:], DATA)
+
+
+_NO_ROOM = """
+import resource, signal, sys, speedcube as sc
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+x = sc.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
+for write in (lambda: sc.save(sys.argv[2] + ".npy", x), lambda: x.to_zarr(
+    sys.argv[2] + ".zarr", chunks=(60, 44), codecs=[])):
+    try:
+        write()
+    except OSError as err:
+        print(err.errno, err)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+sc.save(sys.argv[2] + ".npy", x, resume=True)
+x.to_zarr(sys.argv[2] + ".zarr", chunks=(60, 44), codecs=[], resume=True)
+"""
+
+
+def test_a_disk_that_is_full_says_so(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", DATA)
+    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y")]
+    out = subprocess.run(
+        [sys.executable, "-c", _NO_ROOM, *arguments], check=True, capture_output=True, text=True
+    ).stdout
+    first, second = out.splitlines()
+    for line, name in ((first, "y.npy"), (second, "y.zarr")):
+        assert line.startswith(f"{errno.EFBIG} [Errno {errno.EFBIG}]")
+        assert f"{name} is incomplete" in line
+        assert "resume=True writes what is missing" in line
+    assert np.array_equal(np.load(tmp_path / "y.npy"), DATA)
+    assert np.array_equal(zarr.open_array(tmp_path / "y.zarr")[:], DATA)
+
+
+def test_a_target_that_raises_is_named(tmp_path: Path) -> None:
+    class Refuses:
+        def __setitem__(self, key: Any, values: Any) -> None:
+            raise RuntimeError("the tape is full")
+
+    with pytest.raises(RuntimeError, match="the tape is full") as caught:
+        sc.store(sc.arange(10), Refuses())
+    assert caught.value.__notes__ == ["Refuses is incomplete: [0:10] could not be written"]
+
+
+BAD: dict[str, tuple[Any, type[Exception], str]] = {
+    "there": (lambda x, p: x.to_zarr(p), FileExistsError, "mode='w' begins anew"),
+    "w-": (lambda x, p: x.to_zarr(p, mode="w-"), FileExistsError, "mode='w' begins anew"),
+    "not there": (lambda x, p: x.to_zarr(f"{p}2", mode="r+"), FileNotFoundError, "no Zarr array"),
+    "mode": (lambda x, p: x.to_zarr(p, mode="x"), ValueError, "mode='x': one of r"),
+    "group": (lambda x, p: x.to_zarr(f"{p}-group"), FileExistsError, "name an array in it"),
+    "region outside": (
+        lambda x, p: x.to_zarr(p, region=np.s_[1:61, :]),
+        ValueError,
+        r"does not fit into .*, whose shape is \(60, 44\)",
+    ),
+    "region of another shape": (
+        lambda x, p: x.to_zarr(p, region=np.s_[1:50, :]),
+        ValueError,
+        r"region= has shape \(49, 44\), and the array that is written \(60, 44\)",
+    ),
+    "region with steps": (lambda x, p: x[::2].to_zarr(p, region=np.s_[::2]), ValueError, "step 1"),
+    "no region": (lambda x, p: x.to_zarr(p, region=3), ValueError, "a tuple of slices"),
+    "region of nothing": (
+        lambda x, p: x.to_zarr(f"{p}2", region=np.s_[:, :]),
+        FileNotFoundError,
+        "no Zarr array to write into",
+    ),
+    "dtype": (lambda x, p: x.astype(int).to_zarr(p, mode="r+"), TypeError, "float32, not int64"),
+    "shape": (lambda x, p: x[1:].to_zarr(p, mode="r+"), ValueError, r"has shape \(60, 44\)"),
+    "axes": (lambda x, p: x[1].to_zarr(p, mode="r+"), ValueError, r"has shape \(60, 44\)"),
+    "codec": (lambda x, p: x.to_zarr(f"{p}2", codecs=["zip"]), ValueError, "no codec 'zip'"),
+    "codec of 2": (
+        lambda x, p: x.to_zarr(f"{p}2", codecs=["zip"], zarr_format=2),
+        ValueError,
+        "no codec 'zip'",
+    ),
+    "codec set up": (
+        lambda x, p: x.to_zarr(f"{p}2", codecs={"name": "gzip", "configuration": {"level": "x"}}),
+        ValueError,
+        "the codec 'gzip' cannot be set up so",
+    ),
+    "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "whole numbers from 1 on"),
+    "chunks of an axis": (lambda x, p: x.to_zarr(f"{p}2", chunks=(3,)), ValueError, "each of 2"),
+    "shards": (
+        lambda x, p: x.to_zarr(f"{p}2", chunks=7, shards=10),
+        ValueError,
+        "Zarr cannot make .* divisible",
+    ),
+    "keyword": (lambda x, p: x.to_zarr(f"{p}2", colour=3), ValueError, "keyword argument 'colour'"),
+    "memory": (lambda x, p: x.to_zarr(f"{p}2", memory="much"), ValueError, "a number of bytes"),
+    "progress": (lambda x, p: x.to_zarr(f"{p}2", progress=3), TypeError, "progress= is True"),
+    "folder": (lambda x, p: sc.save(f"{p}2/x.npy", x), FileNotFoundError, "no such folder"),
+    "a folder": (lambda x, p: sc.save(f"{p}.npy", x), IsADirectoryError, "directory"),
+    "resumed stream": (
+        lambda x, p: sc.save(io.BytesIO(), x, resume=True),
+        ValueError,
+        "the name of a file",
+    ),
+    "no target": (lambda x, p: sc.store(x, 5), TypeError, "int has no __setitem__"),
+    "targets": (lambda x, p: sc.store([x, x], [np.ones(3)]), ValueError, "one for each"),
+    "a small target": (lambda x, p: sc.store(x, np.ones(3)), ValueError, r"target has shape \(3,"),
+    "other chunks": (
+        lambda x, p: x.to_zarr(p, chunks=9, resume=True),
+        ValueError,
+        r"begun with chunks=\(10, 10\) and shards=None",
+    ),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(tmp_path: Path, name: str) -> None:
+    call, error, text = BAD[name]
+    x, place = sc.from_array(DATA), tmp_path / "y.zarr"
+    x.to_zarr(place, chunks=10)
+    zarr.open_group(f"{place}-group", mode="w")
+    os.mkdir(f"{place}.npy")
+    before = digests(place)
+    with pytest.raises(error, match=text):
+        call(x, str(place))
+    assert digests(place) == before
+
+
+def test_a_chunk_that_no_memory_holds_is_refused(tmp_path: Path) -> None:
+    y = sc.zeros((1 << 40, 8))
+    with pytest.raises(errors.MemoryLimitError, match="give smaller chunks or shards"):
+        y.to_zarr(tmp_path / "y.zarr", chunks=-1)
+    assert not (tmp_path / "y.zarr").exists()
