@@ -15,16 +15,24 @@ from ...errors import DataFileError, DTypeError, ShapeError
 from ...expr.nodes import Tiled, whole
 from ...expr.sources.tiled import BoxReader
 from ...interop.readers.npy import open_npy, together
+from ...interop.readers.parts import AsParts
 from ...interop.readers.sliceable import Sliceable
 from ..array import Array
 from ..joining import stack
+from ..stored import pair_of
 
 
 def read_by_tiles(tiles: BoxReader, dtype: np.dtype[Any], chunks: Any = None) -> Array:
     """The array whose elements ``tiles`` gives, on the grid ``chunks``; None: its own."""
-    source = Tiled(tiles, dtypes.check(dtype.newbyteorder("=")))
+    name = dtypes.check(dtype.newbyteorder("="))
     own = tiles.chunks if 0 not in tiles.shape else None
-    return Array(whole(source, source.shape), hint=own if chunks in (None, "auto") else chunks)
+    if name in dtypes.COMPLEX:
+        parts = Tiled(AsParts(tiles, name), dtypes.PARTS[name])
+        expr = pair_of(whole(parts, parts.shape))
+    else:
+        source = Tiled(tiles, name)
+        expr = whole(source, source.shape)
+    return Array(expr, hint=own if chunks in (None, "auto") else chunks)
 
 
 def open(path: Any, name: str | None = None) -> Array:
@@ -152,13 +160,18 @@ def _member(group: Any, component: str | None) -> Any:
         ) from None
 
 
-def of_sliceable(array: Any, chunks: Any = None, label: str = "") -> Array:
-    """The array whose boxes are ``array[slices]``, on the grid ``chunks``; None: its own."""
+def of_sliceable(
+    array: Any, chunks: Any = None, label: str = "", stored: tuple[int, ...] | None = None
+) -> Array:
+    """The array whose boxes are ``array[slices]``, on the grid ``chunks``; None: its own.
+
+    It is stored in chunks of ``stored`` elements; None: in those that ``array`` says.
+    """
     dtype, shape = np.dtype(array.dtype), tuple(array.shape)
     label = label or type(array).__name__
     if dtype.hasobject:
         raise DTypeError(f"{label} holds objects, which are never unpickled")
-    own = getattr(array, "chunks", None)
+    own = getattr(array, "chunks", None) if stored is None else stored
     if not isinstance(own, tuple) or not all(isinstance(n, int) for n in own):
         own = together(shape, dtype.itemsize)
     return read_by_tiles(Sliceable(array, shape, own, label), dtype, chunks)
