@@ -117,10 +117,13 @@ LAZY: Final = (
     "trackio",
     "triton",
     "wandb",
+    "xarray",
     "zarr",
 )
-# Only a rank or a cluster that has these imports them, late: they load what they need at their top.
+# Only who has these, a rank or a cluster, or xarray, imports them, late: they load what they need
+# at their top.
 LOADED_LATE: Final = (
+    *(f"speedcube/compat/for_xarray/{name}.py" for name in ("adapters", "manager", "teaching")),
     *(f"speedcube/petnames/fast/{name}.py" for name in ("kernels", "network", "steps")),
     "speedcube/engine/clusters/private.py",
 )

@@ -13,6 +13,7 @@ from .api import numpy_functions as _twins  # noqa: F401  (NumPy's functions tak
 from .api.array import Array
 from .api.blocks import *  # noqa: F403  (its own list of names)
 from .api.blocks import __all__ as _blocks
+from .api.blocks import lib as lib
 from .api.complexes.of_parts import angle, conj, conjugate, imag, real
 from .api.creation import empty, full, ones, zeros
 from .api.dot import vdot, vecdot

@@ -31,7 +31,7 @@ def leaf_of(value: Any) -> tuple[Expr, bool]:
     name = dtypes.check(buffer.dtype)
     if name in dtypes.COMPLEX:
         expr, on_gpu = leaf_of(_as_parts(buffer))
-        return _pair_of(expr), on_gpu
+        return pair_of(expr), on_gpu
     size = buffer.itemsize
     strides = tuple([step // size for step in buffer.strides])
     leaf = Leaf(Stored(buffer, name), tuple(buffer.shape), 0, strides)
@@ -48,7 +48,7 @@ def _as_parts(buffer: Any) -> Any:
     return type(buffer)(shape, buffer.real.dtype, buffer.data, strides)  # CuPy's
 
 
-def _pair_of(expr: Expr) -> Expr:
+def pair_of(expr: Expr) -> Expr:
     """The complex numbers whose parts lie along the last axis."""
     return pair(views.index(expr, (..., 0)), views.index(expr, (..., 1)))
 
@@ -72,7 +72,7 @@ def deferred(collection: Any) -> Expr:
         both = collection[..., None].map_blocks(
             _block_as_parts, dtype=part, chunks=(*collection.chunks, (2,))
         )
-        return _pair_of(deferred(both))
+        return pair_of(deferred(both))
     return Leaf(Deferred(collection, name, shape), shape, 0, c_strides(shape))
 
 

@@ -23,6 +23,7 @@ from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
 from .streams import AHEAD, block_bytes
+from .touched import readings
 from .working import scan_on_gpu, working_bytes
 
 
@@ -133,6 +134,7 @@ class Plan:
             f"  {_count(self.elements, 'element')} in {_count(self.tiles, 'tile')}; "
             f"{_count(self.tasks, 'task')} on {_count(self.workers, 'worker')}; "
             f"at most {self.peak_bytes:,} bytes per worker; result {self.result_bytes:,} bytes",
+            *(f"  {text}" for text in readings(self.passes, self.deferred)),
         ]
         number = 0
         for one in self.passes:

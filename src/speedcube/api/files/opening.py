@@ -11,21 +11,31 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...errors import DataFileError, DTypeError, ShapeError
+from ...errors import DataFileError, DTypeError, ParameterError, ShapeError
 from ...expr.nodes import Tiled, whole
 from ...expr.sources.tiled import BoxReader
 from ...interop.readers.npy import open_npy, together
+from ...interop.readers.npz import open_npz
+from ...interop.readers.parts import AsParts
 from ...interop.readers.sliceable import Sliceable
+from ...interop.readers.zarr_files import opened, shown_place, without_secrets
 from ...interop.writers.zarr import MARK
 from ..array import Array
 from ..joining import stack
+from ..stored import pair_of
 
 
 def read_by_tiles(tiles: BoxReader, dtype: np.dtype[Any], chunks: Any = None) -> Array:
     """The array whose elements ``tiles`` gives, on the grid ``chunks``; None: its own."""
-    source = Tiled(tiles, dtypes.check(dtype.newbyteorder("=")))
+    name = dtypes.check(dtype.newbyteorder("="))
     own = tiles.chunks if 0 not in tiles.shape else None
-    return Array(whole(source, source.shape), hint=own if chunks in (None, "auto") else chunks)
+    if name in dtypes.COMPLEX:
+        parts = Tiled(AsParts(tiles, name), dtypes.PARTS[name])
+        expr = pair_of(whole(parts, parts.shape))
+    else:
+        source = Tiled(tiles, name)
+        expr = whole(source, source.shape)
+    return Array(expr, hint=own if chunks in (None, "auto") else chunks)
 
 
 def open(path: Any, name: str | None = None) -> Array:
@@ -36,11 +46,12 @@ def open(path: Any, name: str | None = None) -> Array:
     Parameters
     ----------
     path : str, Path, or list of them
-        A ``.npy`` file; a Zarr array or group (a folder, or an address that Zarr opens); a pattern
-        such as ``"run-*.npy"``, a folder of ``.npy`` files, or a list of files: equal arrays, which
-        are stacked along a new first axis, in the order of their names or of the list.
+        A ``.npy`` or ``.npz`` file; a Zarr array or group (a folder, or an address that Zarr
+        opens); a pattern such as ``"run-*.npy"``, a folder of ``.npy`` files, or a list of files:
+        equal arrays, which are stacked along a new first axis, in the order of their names or of
+        the list.
     name : str, optional
-        The array in a Zarr group.
+        The array in a Zarr group, or in a ``.npz`` file of several.
 
     Returns
     -------
@@ -76,7 +87,7 @@ def open(path: Any, name: str | None = None) -> Array:
         if not files:
             raise DataFileError(f"{place} is a folder without .npy files, and no Zarr array")
         return _stacked(files, name)
-    tiles, fortran = open_npy(place)
+    tiles, fortran = open_npz(place, name) if place.endswith(".npz") else open_npy(place)
     array = read_by_tiles(tiles, np.dtype(tiles.kind))
     return array.T if fortran else array
 
@@ -88,6 +99,7 @@ def from_zarr(
     chunks: Any = None,
     name: str | None = None,
     inline_array: bool = False,
+    missing: str = "fill",
     **kwargs: Any,
 ) -> Array:
     """Open a Zarr array; its chunks are read, each once a pass, when it is computed.
@@ -106,6 +118,9 @@ def from_zarr(
         Dask's, for names of tasks.
     inline_array : bool
         Dask's, for the place of the array in its graph.
+    missing : {"fill", "raise"}
+        What a chunk that is not there is: the array's fill value, as Zarr has it, or an error that
+        names the chunk when it is read.
     **kwargs
         What else ``zarr.open`` takes.
 
@@ -121,7 +136,8 @@ def from_zarr(
     FileNotFoundError
         If there is nothing there.
     ValueError
-        If there is a group and no array of it is named.
+        If there is a group and no array of it is named, and where files are not Zarr's; when it is
+        computed, for a chunk that does not decode, which is named.
 
     Examples
     --------
@@ -132,41 +148,58 @@ def from_zarr(
     """
     import zarr
 
+    if missing not in ("fill", "raise"):
+        raise ParameterError(f"from_zarr takes missing='fill' or 'raise', not {missing!r}")
     found = url
     if not isinstance(url, (zarr.Array, zarr.Group)):
-        found = zarr.open(url, mode="r", storage_options=storage_options, **kwargs)
+        place = os.fspath(url) if isinstance(url, os.PathLike) else url
+        found = opened(place, storage_options, **kwargs)
     if isinstance(found, zarr.Group):
         found = _member(found, component)
-    label = f"zarr {found.name or found.store_path}"
+    label = f"zarr {found.name or shown_place(found.store_path)}"
     if MARK in found.attrs:
         raise DataFileError(
             f"{label} was not written to its end: speedcube.to_zarr(..., resume=True) goes on"
         )
-    return of_sliceable(found, chunks, label)
+    return of_sliceable(found, chunks, label, complete=missing == "raise")
 
 
 def _member(group: Any, component: str | None) -> Any:
-    names = sorted(group.array_keys())
-    if component is None:
-        raise DataFileError(f"{group.store_path} is a Zarr group: name one of its arrays: {names}")
+    place = shown_place(group.store_path)
     try:
-        return group[component]
-    except KeyError:
-        raise DataFileError(
-            f"{group.store_path} has no array {component!r}; it has {names}"
-        ) from None
+        found = group.get(component) if component is not None else None
+        names = sorted(group.array_keys()) if found is None else []
+    except (OSError, MemoryError):
+        raise
+    except Exception as err:
+        text = without_secrets(f"{type(err).__name__}: {err}", place)
+        raise DataFileError(f"{place} cannot be read as Zarr: {text}") from None
+    if component is None:
+        raise DataFileError(f"{place} is a Zarr group: name one of its arrays: {names}")
+    if hasattr(found, "dtype"):
+        return found
+    raise DataFileError(f"{place} has no array {component!r}; it has {names}")
 
 
-def of_sliceable(array: Any, chunks: Any = None, label: str = "") -> Array:
-    """The array whose boxes are ``array[slices]``, on the grid ``chunks``; None: its own."""
+def of_sliceable(
+    array: Any,
+    chunks: Any = None,
+    label: str = "",
+    stored: tuple[int, ...] | None = None,
+    complete: bool = False,
+) -> Array:
+    """The array whose boxes are ``array[slices]``, on the grid ``chunks``; None: its own.
+
+    It is stored in chunks of ``stored`` elements; None: in those that ``array`` says.
+    """
     dtype, shape = np.dtype(array.dtype), tuple(array.shape)
     label = label or type(array).__name__
     if dtype.hasobject:
         raise DTypeError(f"{label} holds objects, which are never unpickled")
-    own = getattr(array, "chunks", None)
+    own = getattr(array, "chunks", None) if stored is None else stored
     if not isinstance(own, tuple) or not all(isinstance(n, int) for n in own):
         own = together(shape, dtype.itemsize)
-    return read_by_tiles(Sliceable(array, shape, own, label), dtype, chunks)
+    return read_by_tiles(Sliceable(array, shape, own, label, complete), dtype, chunks)
 
 
 def _is_zarr(place: str) -> bool:

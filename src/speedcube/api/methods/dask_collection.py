@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from importlib.metadata import entry_points
+from typing import Any, Final
 
 import dask.threaded
 from dask.delayed import Delayed
@@ -20,6 +22,11 @@ from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 from ...expr.pairs.node import is_pair, pair
+
+# Where xarray asks, by Dask's `is_dask_collection`, whether an array is a Dask collection. Ours is
+# one to all others; were it one there, two managers of chunks would claim it, and each of a hundred
+# such questions about an array would build a graph.
+_XARRAY: Final = "xarray.namedarray.utils"
 
 
 class LaterGraph(Mapping[str, Any]):
@@ -55,6 +62,16 @@ class LaterGraph(Mapping[str, Any]):
         return _later_graph, ([*self.roots], flat([*self.roots.values()]), self.place)
 
 
+class HereGraph(LaterGraph):
+    """The same of roots that read Dask's own collections.
+
+    These are computed by the process that has them; elsewhere they may not be known.
+    """
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self.tasks),)
+
+
 def _later_graph(names: list[str], rows: list[Any], place: Whereabouts) -> LaterGraph:
     return LaterGraph(dict(zip(names, nested(rows), strict=True)), place)
 
@@ -62,7 +79,7 @@ def _later_graph(names: list[str], rows: list[Any], place: Whereabouts) -> Later
 def planned_together(graph: Any) -> Any:
     """``graph`` with one plan for all arrays that Dask has been given."""
     layers = getattr(graph, "layers", {}).values()
-    ours = [one for one in layers if isinstance(getattr(one, "mapping", None), LaterGraph)]
+    ours = [one for one in layers if type(getattr(one, "mapping", None)) is LaterGraph]
     if len(ours) < 2:
         return graph
     mine = set(map(id, ours))  # to compare layers would plan each of them
@@ -103,10 +120,12 @@ class Collection:
         return self._name
 
     def __dask_graph__(self) -> Any:
-        later = LaterGraph({self._key(): self._expr}, place_of_collections())
+        if sys._getframe(2).f_globals.get("__name__") == _XARRAY and _is_managed():
+            return None
         sources = (node.source for node in below(self._expr) if isinstance(node, Leaf))
-        # Dask's own collections are computed here and now; elsewhere they may not be known.
-        return later.tasks if any(isinstance(one, Deferred) for one in sources) else later
+        here = any(isinstance(one, Deferred) for one in sources)
+        kind = HereGraph if here else LaterGraph
+        return kind({self._key(): self._expr}, place_of_collections())
 
     def __dask_keys__(self) -> list[Any]:
         return [self._key()]
@@ -129,6 +148,13 @@ class Collection:
 
     # Dask computes collections together only where this is one and the same function.
     __dask_scheduler__ = staticmethod(dask.threaded.get)
+
+
+@cache
+def _is_managed() -> bool:
+    """Whether xarray has our manager of chunks, which is loaded; else Dask's takes arrays."""
+    found = entry_points(group="xarray.chunkmanagers", name="speedcube")
+    return any(one.load() is not None for one in found)
 
 
 def _only(results: Any) -> Any:

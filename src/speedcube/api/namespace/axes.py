@@ -110,7 +110,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
 
 def _places(which: Any, ndim: int) -> tuple[int, ...]:
     """``which``, one axis or several, in the order that they are given in."""
-    several = tuple(which) if isinstance(which, (tuple, list)) else (which,)
+    several = tuple(which) if isinstance(which, (tuple, list, range)) else (which,)
     build.normalise_axes(several, ndim)
     return tuple(build.check_axis(one, ndim) for one in several)
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO, Final
 
 import numpy as np
@@ -25,6 +27,11 @@ from ...files import open_regular
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
 _MOST_UNASKED: Final = 4  # times what is asked for, that is read along with it
+# What NumPy raises of headers that are wrong; of nesting, Python's compiler raises MemoryError.
+_WRONG: Final = (
+    *(ValueError, TypeError, SyntaxError, ArithmeticError, EOFError, RecursionError),
+    *(TokenError, MemoryError, LookupError, AttributeError, AssertionError),
+)
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -99,21 +106,27 @@ def open_npy(path: str | os.PathLike[str]) -> tuple[NpyFile, bool]:
     `UnsafeFileError` for what is no such file, holds objects, or is shorter than it says.
     """
     with open_regular(path) as file:
-        try:
-            shape, fortran, dtype = _header(file)
-        except (ValueError, TypeError, SyntaxError, OverflowError, EOFError, RecursionError) as err:
-            raise UnsafeFileError(f"{path} cannot be read: its header is wrong ({err})") from err
-        if dtype.hasobject:
-            raise UnsafeFileError(
-                f"{path} cannot be read: it holds objects, and pickled files are never loaded"
-            )
-        offset, size = file.tell(), os.fstat(file.fileno()).st_size
-    needed = offset + math.prod(shape) * dtype.itemsize
+        shape, fortran, kind, offset = header_of(str(path), file)
+        size = os.fstat(file.fileno()).st_size
+    needed = offset + math.prod(shape) * np.dtype(kind).itemsize
     if size < needed:
         raise UnsafeFileError(
             f"{path} cannot be read: it has {size:,} bytes, and its header promises {needed:,}"
         )
-    return NpyFile(os.fspath(path), shape[::-1] if fortran else shape, dtype.str, offset), fortran
+    return NpyFile(os.fspath(path), shape, kind, offset), fortran
+
+
+def header_of(shown: str, file: Any) -> tuple[tuple[int, ...], bool, str, int]:
+    """The shape, slowest axis first, of the array in ``file``; its order, dtype and first byte."""
+    try:
+        shape, fortran, dtype = _header(file)
+    except _WRONG as err:
+        raise UnsafeFileError(f"{shown} cannot be read: its header is wrong ({err})") from err
+    if dtype.hasobject:
+        raise UnsafeFileError(
+            f"{shown} cannot be read: it holds objects, and pickled files are never loaded"
+        )
+    return shape[::-1] if fortran else shape, fortran, dtype.str, file.tell()
 
 
 def together(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -129,7 +142,9 @@ def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of the format; 1.0 and 2.0 hold arrays of numbers")
-    shape, fortran, dtype = _HEADERS[version](file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python's parser, and of headers that Python 2 wrote
+        shape, fortran, dtype = _HEADERS[version](file)
     if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) >= 2**63:
         raise ValueError(f"shape {shape}")
     return shape, fortran, dtype

@@ -1,0 +1,1 @@
+"""xarray with our arrays: `manager.py`, which xarray finds by the entry point ``speedcube``."""

@@ -1,0 +1,85 @@
+"""What xarray and flox have no door for, so that they have to be told: grids, points, groups."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from xarray.core.dataset import Dataset
+from xarray.core.dtypes import NA
+from xarray.core.groupby import GroupBy
+from xarray.core.indexing import ArrayApiIndexingAdapter
+from xarray.core.variable import Variable
+
+from ...api.array import Array
+from ...api.grouping import groupby_reduce
+from ...api.take import take
+
+
+def teach() -> None:
+    """Tell xarray how our arrays are cut and read at points, and flox how grouped; once."""
+    if not hasattr(ArrayApiIndexingAdapter._vindex_get, "__wrapped__"):
+        ArrayApiIndexingAdapter._vindex_get = _with_points(ArrayApiIndexingAdapter._vindex_get)
+        GroupBy._flox_reduce = _with_flox(GroupBy._flox_reduce)
+        for kind in (Dataset, Variable):
+            kind.chunk = _with_own_grid(kind.chunk)
+
+
+def _with_own_grid(theirs: Any) -> Any:
+    """``chunk()`` cuts for Dask where nobody says otherwise; our arrays stay what they are.
+
+    So does what lies beside them in a dataset: xarray mixes no two kinds of chunks.
+    """
+
+    @wraps(theirs)
+    def chunk(self: Any, *args: Any, **kwargs: Any) -> Any:
+        variables = self._variables.values() if isinstance(self, Dataset) else [self]
+        if any(isinstance(one._data, Array) for one in variables):
+            kwargs["chunked_array_type"] = "speedcube"
+        return theirs(self, *args, **kwargs)
+
+    return chunk
+
+
+def _with_points(theirs: Any) -> Any:
+    """Points, which xarray refuses in arrays of the Array API, and ours have."""
+
+    @wraps(theirs)
+    def points(self: Any, indexer: Any) -> Any:
+        array, key = self.array, indexer.tuple
+        if not isinstance(array, Array):
+            return theirs(self, indexer)
+        if len(key) == 1 and isinstance(key[0], Array):
+            return take(array, key[0], axis=0)
+        return array.vindex[key]
+
+    return points
+
+
+def _with_flox(theirs: Any) -> Any:
+    """Flox is told where xarray imports it, which is when it first needs it."""
+
+    @wraps(theirs)
+    def reduced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        import flox.xarray
+
+        if not hasattr(flox.xarray.groupby_reduce, "__wrapped__"):
+            flox.xarray.groupby_reduce = _with_groups(flox.xarray.groupby_reduce)
+        return theirs(self, *args, **kwargs)
+
+    return reduced
+
+
+def _with_groups(theirs: Any) -> Any:
+    @wraps(theirs)
+    def groups(array: Any, *by: Any, **kwargs: Any) -> Any:
+        if isinstance(array, Array) and all(isinstance(one, np.ndarray) for one in by):
+            if repr(kwargs.get("fill_value")) == repr(
+                NA
+            ):  # "what a missing value is", which is our default
+                kwargs["fill_value"] = None
+            return groupby_reduce(array, *by, **kwargs)
+        return theirs(array, *by, **kwargs)
+
+    return groups
