@@ -70,6 +70,16 @@ def blocks_of(root: Expr, extra: Sequence[Leaf] = ()) -> Iterator[StreamBlock]:
         yield _block(item, here, tuple(_at(leaf, item) for leaf in extra))
 
 
+def one_block(root: Expr, extra: Sequence[Leaf] = ()) -> StreamBlock:
+    """All elements of ``root`` as a block."""
+    return _block(tuple(slice(0, n) for n in root.shape), root, tuple(extra))
+
+
+def bytes_read(root: Expr) -> int:
+    """Bytes that `one_block` reads, at most."""
+    return sum(bytes_of(leaf, root.shape) for leaf in tiled(root))
+
+
 def cut_of(root: Expr, axes: Sequence[int], workers: int) -> tuple[int | None, str]:
     """The axis along which ``root``, reduced over ``axes``, is cut, and how its parts join.
 
