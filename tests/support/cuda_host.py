@@ -171,6 +171,7 @@ def fake_cupy() -> ModuleType:
         memsetAsync=lambda to, value, size, _: ctypes.memset(to, value, size),
         memcpyAsync=lambda to, from_, size, kind, _: ctypes.memmove(to, from_, size),
         memcpyDeviceToHost=2,
+        memcpyDeviceToDevice=3,
         streamSynchronize=lambda _: None,
         getDevice=lambda: 0,
         setDevice=lambda _: None,

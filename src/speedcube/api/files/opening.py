@@ -15,6 +15,7 @@ from ...errors import DataFileError, DTypeError, ShapeError
 from ...expr.nodes import Tiled, whole
 from ...expr.sources.tiled import BoxReader
 from ...interop.readers.npy import open_npy, together
+from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
 from ..array import Array
 from ..joining import stack
@@ -137,6 +138,9 @@ def from_zarr(
     if isinstance(found, zarr.Group):
         found = _member(found, component)
     label = f"zarr {found.name or found.store_path}"
+    raw = raw_zarr(found, label)
+    if raw is not None:
+        return read_by_tiles(raw, np.dtype(raw.kind), chunks)
     return of_sliceable(found, chunks, label)
 
 
