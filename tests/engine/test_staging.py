@@ -23,6 +23,7 @@ from speedcube.expr.nodes import StageResult, Tiled
 from speedcube.expr.sources.tiled import Box
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams
+from speedcube.plan.plan import Resources, make_plan
 from speedcube.plan.reads import BoxRead
 
 DATA: Any = np.random.default_rng(3).normal(size=(90, 11, 37))
@@ -143,6 +144,25 @@ def test_pieces_cover_a_box_and_cut_no_chunk_along_their_axis(
         assert begin == whole[0].start or step > 1 or begin % chunks[0] == 0
         assert values.size <= max(room, chunks[0] * 240)
     np.testing.assert_array_equal(seen, wanted.reshape(-1))
+
+
+def test_a_reader_may_cut_chunks_that_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boxes, "PIECE", 8 * 240 * 5)
+    reader = Counting((50, 6, 40))
+    whole = tuple(slice(0, n, 1) for n in reader.shape)
+    read = BoxRead(Tiled(reader, "float64"), whole, StageResult(reader.shape, "float64"))
+    assert len(list(boxes.pieces_of(read))) == 1
+    reader.cuts = (1, 6, 40)  # type: ignore[attr-defined]
+    assert len(list(boxes.pieces_of(read))) == 10
+
+
+def test_the_plan_counts_the_buffers(tmp_path: Path) -> None:
+    array = read_by_tiles(Counting((1, 6, 40)), np.dtype("float64")).sum()
+    there, here = (
+        make_plan(array._expr, Resources("one", 1, gpu=gpu), "", 4096).peak_bytes
+        for gpu in (True, False)
+    )
+    assert there - here == lanes.MOST * 2 * lanes.PIECE
 
 
 def test_what_is_larger_than_a_buffer_goes_through_it(

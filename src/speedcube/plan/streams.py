@@ -21,6 +21,7 @@ from ..expr.views import rebuild
 from .reads import BoxRead, bytes_of, reading, reads_boxes, units_of
 
 BLOCK: Final = 32 << 20  # bytes of sources in a block
+STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 

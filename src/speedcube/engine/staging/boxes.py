@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from threading import BoundedSemaphore
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ Read: TypeAlias = dict[int, Any]
 
 _SHARE: Final = 2  # of what is free: results and what is on the way take the other half
 _AHEAD_THERE: Final = 4  # blocks in the device's memory, where each is small
+# Chunks larger than a buffer that are in the host's memory at once.
+_LARGE: Final = BoundedSemaphore(AHEAD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +116,20 @@ def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Lane) -> None
         source.tiles.read(box, memory)
         lane.send(size, address)
         return
-    memory = np.empty(shape, source.dtype)
-    source.tiles.read(box, memory)
-    lane.copy(memory.reshape(-1).view(np.uint8), address)
+    with _LARGE:
+        memory = np.empty(shape, source.dtype)
+        source.tiles.read(box, memory)
+        lane.copy(memory.reshape(-1).view(np.uint8), address)
 
 
 def pieces_of(read: BoxRead) -> Iterator[tuple[Box, int]]:
     """The box in pieces of about a buffer, each with how many bytes of it come before.
 
-    No chunk is cut, for it would be decoded twice.
+    No chunk is cut, for it would be decoded twice, but where the reader has smaller ``cuts``.
     """
-    size = dtypes.itemsize(read.source.dtype)
-    for box, first in _pieces(read.box, read.source.tiles.chunks, PIECE // size):
+    size, tiles = dtypes.itemsize(read.source.dtype), read.source.tiles
+    cuts: tuple[int, ...] = getattr(tiles, "cuts", tiles.chunks)
+    for box, first in _pieces(read.box, cuts, PIECE // size):
         yield box, first * size
 
 

@@ -17,13 +17,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...plan.streams import STAGED
 from .. import machine
 
 Bytes: TypeAlias = NDArray[np.uint8]
 
-PIECE: Final = 4 << 20  # bytes of a buffer
-MOST: Final = 6  # lanes of a computation; more are no faster
+PIECE: Final = 8 << 20  # bytes of a buffer
 _SLOTS: Final = 2  # buffers of a lane: one that is filled while another is copied
+MOST: Final = STAGED // (PIECE * _SLOTS)  # lanes of a computation; more are no faster
 _TO_DEVICE: Final = 1  # cudaMemcpyHostToDevice
 
 # Lanes that computations left, by their device: to pin memory takes longer than to fill it.

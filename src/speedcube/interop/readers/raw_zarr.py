@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.sources.tiled import Box
-from .npy import NpyFile
+from .npy import NpyFile, together
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +31,19 @@ class RawZarr:
     name: Callable[[tuple[int, ...]], str]
     label: str
 
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """How little may be read at once without loss: less than a chunk, for none is decoded."""
+        return together(self.chunks, np.dtype(self.kind).itemsize)
+
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
         each = [list(_within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
         for some in product(*each):
             file = self.folder / self.name(tuple(number for number, _, _ in some))
             inside = tuple(one for _, _, one in some)
-            here = out[(*(place for _, place, _ in some), ...)]
+            places: tuple[Any, ...] = tuple(place for _, place, _ in some)
+            here = out[(*places, ...)]
             try:
                 NpyFile(str(file), self.chunks, self.kind, 0).read(inside, here)
             except FileNotFoundError:
