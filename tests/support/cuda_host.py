@@ -136,6 +136,24 @@ def _launch(number: int, *rest: int) -> None:
     function((grid[0],), (rest[3],), tuple(one[0] for one in each))
 
 
+class Ordered:
+    """A stream or an event of a device that does everything at once."""
+
+    ptr = 0
+
+    def __init__(self, **options: bool) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        """All is done."""
+
+    def wait_event(self, event: Ordered) -> None:
+        """It is behind that."""
+
+    def record(self, stream: Ordered) -> None:
+        """It happened."""
+
+
 def fake_cupy() -> ModuleType:
     """CuPy, its device memory being the host's."""
     cupy = ModuleType("cupy")
@@ -147,17 +165,24 @@ def fake_cupy() -> ModuleType:
     )
     cupy.arange = lambda *a, dtype: np.arange(*a, dtype=dtype).view(DeviceArray)  # type: ignore[attr-defined]
     cupy.take_along_axis = np.take_along_axis  # type: ignore[attr-defined]
-    stream = SimpleNamespace(synchronize=lambda: None, ptr=0)
+    cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)  # type: ignore[attr-defined]
+    stream = Ordered()
     runtime = SimpleNamespace(
         memsetAsync=lambda to, value, size, _: ctypes.memset(to, value, size),
         memcpyAsync=lambda to, from_, size, kind, _: ctypes.memmove(to, from_, size),
         memcpyDeviceToHost=2,
+        memcpyDeviceToDevice=3,
         streamSynchronize=lambda _: None,
         getDevice=lambda: 0,
+        setDevice=lambda _: None,
+        memGetInfo=lambda: (1 << 40, 1 << 40),
+        pointerGetAttributes=lambda _: SimpleNamespace(type=0),
     )
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
         Device=lambda _: nullcontext(),
         get_current_stream=lambda: stream,
+        Stream=Ordered,
+        Event=Ordered,
         runtime=runtime,
         alloc_pinned_memory=pinned_memory,
         driver=SimpleNamespace(launchKernel=_launch),

@@ -24,6 +24,7 @@ from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import Program
 from .boxes import Stop, span_boxes
 from .prepare import Prepared, launch_words, tables
+from .staging.copies import device_copy
 
 Array: TypeAlias = NDArray[Any]
 
@@ -218,15 +219,13 @@ def to_device(array: Any) -> tuple[Any, int]:
 
     A strided host array is moved as the bytes it spans, so that its strides still hold.
     """
-    import cupy
-
     if hasattr(type(array), "__cuda_array_interface__"):
         return array, int(array.data.ptr)
     if array.flags.c_contiguous:
-        moved = cupy.asarray(array)
+        moved = device_copy(array)
         return moved, int(moved.data.ptr)
     span, start = spanned(array)
-    moved = cupy.asarray(span)
+    moved = device_copy(span)
     return moved, int(moved.data.ptr) + start
 
 

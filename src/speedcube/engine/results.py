@@ -199,9 +199,11 @@ def merge_pieces(program: Program, records: Array) -> Array:
         return np.ascontiguousarray(records[:, 0])
     if kind == "min":
         return np.asarray(records.min(axis=1))
-    if kind == "argmin":
-        order = np.lexsort((records[:, :, 1], records[:, :, 0]), axis=1)[:, 0]
-        return np.asarray(records[np.arange(len(records)), order])
+    if kind == "argmin":  # the least key, and the first place that has it
+        keys, places = records[:, :, 0], records[:, :, 1]
+        least = keys.min(axis=1)
+        here = np.where(keys == least[:, None], places, np.iinfo(np.int64).max)
+        return np.stack([least, here.min(axis=1)], axis=1)
     if kind == "exact":
         carry(records.reshape(*records.shape[:2], -1, LIMBS))
     return np.asarray(records.sum(axis=1, dtype=np.int64))

@@ -22,7 +22,7 @@ from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
-from .streams import AHEAD, block_bytes
+from .streams import AHEAD, STAGED, block_bytes
 from .touched import readings
 from .working import scan_on_gpu, working_bytes
 
@@ -249,6 +249,8 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
     streams = AHEAD * block_bytes(one.visited.parts[0].root) if one.visited.streams else 0
     if resources.shared:  # threads, each with blocks of its own
         streams *= min(parts, resources.workers)
+    if streams and resources.gpu:
+        streams += STAGED
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 

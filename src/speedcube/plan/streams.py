@@ -21,6 +21,7 @@ from ..expr.views import rebuild
 from .reads import BoxRead, bytes_of, reading, reads_boxes, units_of
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
+STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 
@@ -68,6 +69,16 @@ def blocks_of(root: Expr, extra: Sequence[Leaf] = ()) -> Iterator[StreamBlock]:
     for item in product(*(list(_cuts(extent, *step)) for extent, step in steps)):
         here = push(root, views.indexed(root.shape, item))
         yield _block(item, here, tuple(_at(leaf, item) for leaf in extra))
+
+
+def one_block(root: Expr, extra: Sequence[Leaf] = ()) -> StreamBlock:
+    """All elements of ``root`` as a block."""
+    return _block(tuple(slice(0, n) for n in root.shape), root, tuple(extra))
+
+
+def bytes_read(root: Expr) -> int:
+    """Bytes that `one_block` reads, at most."""
+    return sum(bytes_of(leaf, root.shape) for leaf in tiled(root))
 
 
 def cut_of(root: Expr, axes: Sequence[int], workers: int) -> tuple[int | None, str]:

@@ -17,6 +17,7 @@ from ...expr.sources.tiled import BoxReader
 from ...interop.readers.npy import open_npy, together
 from ...interop.readers.npz import open_npz
 from ...interop.readers.parts import AsParts
+from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
 from ...interop.readers.zarr_files import opened, shown_place, without_secrets
 from ...interop.writers.zarr import MARK
@@ -161,6 +162,9 @@ def from_zarr(
         raise DataFileError(
             f"{label} was not written to its end: speedcube.to_zarr(..., resume=True) goes on"
         )
+    raw = raw_zarr(found, label) if missing == "fill" else None
+    if raw is not None:
+        return read_by_tiles(raw, np.dtype(raw.kind), chunks)
     return of_sliceable(found, chunks, label, complete=missing == "raise")
 
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...expr.nodes import Expr, Leaf, Map, Stored
-from ...kernel.cuda.prelude import THREADS
 from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape
 from ...plan.stages import Stage
 from ...plan.working import DEVICE_ROOM
@@ -130,6 +129,8 @@ class Walk:
         self, program: DeviceScan, blocks: int, out: int, lie: Lie, unit: int = 0, side: int = 0
     ) -> None:
         """Launch ``program``; its results go to address ``out`` as ``lie`` says."""
+        import cupy
+
         shape, own = self.elements.shape, self.elements.lie
         flat = shape.flat(own) + 2 * shape.flat(lie)
         words = [shape.lines, shape.length, shape.inner, flat, unit, side]
@@ -137,8 +138,9 @@ class Walk:
         places = self.elements.address, out
         memory = (address(x) for x in (self.told, self.kept, self.begun))
         kernel, _ = gpu.gpu_kernel(program, self.device)
-        # Numbers of NumPy's, one by one, would take longer to make than the kernel to launch.
-        kernel.function((blocks,), (THREADS,), (*np.array([*places, *words, *memory], np.int64),))
+        arguments = np.array([*places, *words, *memory], np.int64)
+        stream = int(cupy.cuda.get_current_stream().ptr)
+        gpu.Packed(kernel, len(arguments), arguments).launch(blocks, stream)
 
 
 def address(memory: Any) -> int:

@@ -5,6 +5,7 @@ Or none: a few results are put into memory of the host by the kernel that finish
 
 from __future__ import annotations
 
+import ctypes
 import math
 from contextlib import nullcontext
 from typing import Any, Final
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ...expr.analysis import constants_count
 from ...expr.nodes import Expr, Stored
 from ...philox import round_keys
-from ..cpu import initial_records
+from ..cpu import address_of, initial_records
 from ..finished.gpu import results_of
 from ..finished.launch import OnceForAll
 from ..gpu import GRID, Launcher, to_device
@@ -25,6 +26,8 @@ from .structure import Structure, word
 from .templates import Slots
 
 _FEW: Final = 64  # results that a kernel may as well put into memory of the host
+# Bytes of an array that a kernel may as well read there, and elements for which it does.
+_NEAR, _READ = 1 << 15, 1 << 14
 _MANY: Final = 1 << 16  # that it puts there where NumPy is to round them
 
 
@@ -41,6 +44,7 @@ class OneLaunch:
         self.from_zero = not self.initial.any()
         self.apart = prepared.program.sink.kind == "argmin"
         self.records: Any = None  # on the GPU
+        self.begun: Any = None  # there, too: how they begin, where that is not with zeros
         self.host: Any = None
 
     def store(self, found: Structure, visits: int, out: Any) -> None:
@@ -75,10 +79,15 @@ class OneLaunch:
             self.records = cupy.empty(words, np.uint64)
             memory = cupy.cuda.alloc_pinned_memory(8 * words)
             self.host = np.frombuffer(memory, np.int64, words)
-        if not self.from_zero:
-            self.records[:words].set(np.tile(self.initial.view(np.uint64).reshape(-1), count))
-        else:
+            if not self.from_zero:
+                begun = np.tile(self.initial.view(np.uint64).reshape(-1), count)
+                self.begun = cupy.asarray(begun)
+        if self.from_zero:
             self.cuda.memsetAsync(self.records.data.ptr, 0, 8 * words, _stream())
+        else:
+            there, begun = self.records.data.ptr, self.begun.data.ptr
+            inside = self.cuda.memcpyDeviceToDevice
+            self.cuda.memcpyAsync(there, begun, 8 * words, inside, _stream())
         return words
 
     def _take(self, found: Structure, visits: int) -> int:
@@ -98,6 +107,35 @@ class OneLaunch:
         return launcher.row_tiles
 
 
+class NearArrays:
+    """Small arrays of the host in pinned memory, where a kernel reads them without a copy.
+
+    Only for launches that are waited for: the next one puts its own arrays there.
+    """
+
+    def __init__(self) -> None:
+        self.memory: dict[int, tuple[Any, int, int]] = {}  # its owner, address and bytes
+
+    def place(self, number: int, array: Any) -> tuple[Any, int]:
+        """What keeps ``array``, the one of this number, on the device, and its address there."""
+        size = array.nbytes
+        if type(array) is not np.ndarray or size > _NEAR or not array.flags.c_contiguous:
+            return to_device(array)
+        found = self.memory.get(number)
+        if found is None or found[2] < size:
+            import cupy
+
+            room = max(64, 2 * size)
+            owner = cupy.cuda.alloc_pinned_memory(room)
+            found = self.memory[number] = owner, int(owner.ptr), room
+        ctypes.memmove(found[1], address_of(array), size)
+        return found[0], found[1]
+
+
+def _moved(number: int, array: Any) -> tuple[Any, int]:
+    return to_device(array)
+
+
 class FinishedLaunch:
     """A kernel that makes all results of a reduction, for one thread at a time.
 
@@ -110,6 +148,7 @@ class FinishedLaunch:
 
         self.launch: OnceForAll | None = None
         self.few: Any = None
+        self.near = NearArrays()
         self.short: str | None = None
         self.visits = math.prod(slots.stage.root.shape)
         prepared = prepare_many(slots.stage, slots.stage.parts[0], gpu=True)
@@ -142,10 +181,11 @@ class FinishedLaunch:
         if launch is None:
             return None
         words, owners = launch.words, []
+        place = self.near.place if self.visits <= _READ else _moved
         for at, number in self.data:
             leaf = found.data[number]
             array: Any = leaf.source.buffer  # type: ignore[union-attr]
-            owner, address = to_device(array)
+            owner, address = place(number, array)
             owners.append(owner)
             words[at] = address + leaf.offset * array.itemsize
         for at, number in self.constants:

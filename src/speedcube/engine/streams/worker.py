@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -16,13 +16,14 @@ from ...kernel.lower.together import SPREADS
 from ...plan.passes import ALONG, Pass
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
-from ...plan.streams import StreamBlock, blocks_of, tiled
+from ...plan.streams import StreamBlock, blocks_of, bytes_read, one_block, tiled
 from ..cpu import initial_records
 from ..finished.along import own_parts
 from ..finished.near import Partial, all_of
 from ..prepare import prepare
 from ..results import is_exact_sum, merge, values
 from ..several import Outcome, from_several, run_part
+from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
 from .along import StreamSums, places
 from .folds import FOLDS
@@ -35,7 +36,12 @@ _TOGETHER: Final = 256  # records that are merged at once
 
 @dataclass(frozen=True, eq=False)
 class StreamWorker(Worker):
-    """Runs parts on the thread that calls it; what they read from elsewhere, a block at a time."""
+    """Runs parts on the thread that calls it; what they read from elsewhere, a block at a time.
+
+    ``fits`` says of a part whether a GPU has room for all that it reads.
+    """
+
+    fits: dict[int, bool] = field(default_factory=dict)
 
     def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         if not _streams(part.root, inputs):
@@ -51,7 +57,7 @@ class StreamWorker(Worker):
         if not _streams(part.root, inputs):
             return super().reduced(stage, part, inputs, shape, out)
         assert isinstance(stage.source, Reduced)
-        if _is_cut(part, stage.axes):
+        if self._is_cut(part, stage.axes):
             if stage.op in FOLDS and math.prod(shape) > 1:
                 return self._folded(stage, part, inputs).reshape(shape)
             found = self._sums([stage], part, inputs)
@@ -154,7 +160,7 @@ class StreamWorker(Worker):
         """Reductions along axes into ``shares``: sums of the same elements by one reading."""
         groups: dict[int, list[int]] = {}
         for k, (stage, part) in enumerate(own):
-            alike = _is_sum(stage) and _is_cut(part, stage.axes)
+            alike = _is_sum(stage) and self._is_cut(part, stage.axes)
             groups.setdefault(id(part.root) if alike else -k, []).append(k)
         for numbers in groups.values():
             stages = [own[k][0] for k in numbers]
@@ -183,7 +189,7 @@ class StreamWorker(Worker):
         Those that differ in nothing but their data are one stage.
         """
         known: dict[object, tuple[StreamBlock, Stage]] = {}
-        for block, read in read_ahead(blocks_of(part.root, part.extra), self.stop):
+        for block, read in self._read(part):
             key = tuple((x.shape, x.offset, x.strides) for x in (*leaves(block.root), *block.extra))
             if key not in known:
                 known.clear()  # a border's blocks are few
@@ -192,6 +198,31 @@ class StreamWorker(Worker):
             pairs = zip(like.reads, block.reads, strict=True)
             here = {id(mine.memory): read[id(its.memory)] for mine, its in pairs}
             yield block.item, one, {**inputs, **here}
+
+    def _read(self, part: Part) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
+        """The blocks of ``part``, each with what it reads: on a GPU, in its memory."""
+        if self.device is None:
+            return read_ahead(blocks_of(part.root, part.extra), self.stop)
+        if self._at_once(part):
+            blocks = iter([one_block(part.root, part.extra)])
+        else:
+            blocks = blocks_of(part.root, part.extra)
+        return read_there(blocks, self.stop, self.device)
+
+    def _at_once(self, part: Part) -> bool:
+        """Whether all that ``part`` reads is one block: where a GPU has room for it.
+
+        To read it takes ten times as long as to compute, and nothing has to be merged then.
+        """
+        if self.device is None:
+            return False
+        if id(part) not in self.fits:  # asked once: memory that is free is soon taken
+            self.fits[id(part)] = bytes_read(part.root) <= room_there(self.device)
+        return self.fits[id(part)]
+
+    def _is_cut(self, part: Part, axes: Sequence[int]) -> bool:
+        """Whether blocks of ``part`` have elements of the same results."""
+        return not self._at_once(part) and _is_cut(part, axes)
 
 
 def _stage(stage: Stage, block: StreamBlock) -> Stage:

@@ -1,0 +1,140 @@
+"""Lanes to a GPU: pinned buffers that threads fill, each lane with a stream that copies them.
+
+A copy out of ordinary memory goes through one buffer of the driver's, filled by one thread, at a
+fifth of what the bus can do. Some threads with pinned buffers of their own keep it busy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...plan.streams import STAGED
+from .. import machine
+
+Bytes: TypeAlias = NDArray[np.uint8]
+
+PIECE: Final = 8 << 20  # bytes of a buffer
+_SLOTS: Final = 2  # buffers of a lane: one that is filled while another is copied
+MOST: Final = STAGED // (PIECE * _SLOTS)  # lanes of a computation; more are no faster
+_TO_DEVICE: Final = 1  # cudaMemcpyHostToDevice
+
+# Lanes that computations left, by their device: to pin memory takes longer than to fill it.
+_idle: Final[defaultdict[int, list[Lane]]] = defaultdict(list)
+
+
+class Lane:
+    """Buffers in pinned memory, and the stream on which they go to the current device."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.copy_bytes = cupy.cuda.runtime.memcpyAsync
+        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self.done = cupy.cuda.Event(disable_timing=True)
+        self.slots = [
+            (
+                np.frombuffer(cupy.cuda.alloc_pinned_memory(PIECE), np.uint8, PIECE),
+                cupy.cuda.Event(disable_timing=True),
+            )
+            for _ in range(_SLOTS)
+        ]
+        self.turn = 0
+
+    def room(self, count: int) -> Bytes:
+        """A buffer of ``count`` bytes, from which nothing is copied any more."""
+        self.turn = (self.turn + 1) % _SLOTS
+        memory, copied = self.slots[self.turn]
+        copied.synchronize()
+        return memory[:count]
+
+    def send(self, count: int, address: int) -> None:
+        """Copy what ``room`` gave, in its time, to ``address`` on the device."""
+        memory, copied = self.slots[self.turn]
+        self.copy_bytes(address, memory.ctypes.data, count, _TO_DEVICE, self.stream.ptr)
+        copied.record(self.stream)
+
+    def copy(self, host: Bytes, address: int) -> None:
+        """Copy ``host``, a buffer after the other; it may be gone afterwards."""
+        for first in range(0, host.size, PIECE):
+            some = host[first : first + PIECE]
+            np.copyto(self.room(some.size), some)
+            self.send(some.size, address + first)
+
+
+@dataclass(frozen=True, eq=False)
+class Crew:
+    """Threads with a lane each."""
+
+    threads: ThreadPoolExecutor
+    lanes: list[Lane]
+    free: SimpleQueue[Lane]
+
+    def submit(self, fill: Callable[[Lane], None], after: Any) -> Future[None]:
+        """Call ``fill`` with a lane, whose copies begin after the event ``after``."""
+        return self.threads.submit(self._run, fill, after)
+
+    def _run(self, fill: Callable[[Lane], None], after: Any) -> None:
+        lane = self.free.get()
+        try:
+            lane.stream.wait_event(after)
+            fill(lane)
+        finally:
+            self.free.put(lane)
+
+    def order(self, stream: Any) -> None:
+        """Let ``stream`` wait for all copies that lanes were given so far."""
+        for lane in self.lanes:
+            lane.done.record(lane.stream)
+            stream.wait_event(lane.done)
+
+
+@contextmanager
+def crew(device: int) -> Iterator[Crew]:
+    """Threads that copy to ``device``; no copy is left in the end."""
+    import cupy
+
+    with cupy.cuda.Device(device):
+        lanes = [_lane(device) for _ in range(min(MOST, machine.cores()))]
+    free: SimpleQueue[Lane] = SimpleQueue()
+    for lane in lanes:
+        free.put(lane)
+    threads = ThreadPoolExecutor(len(lanes), "speedcube-copier", _use, (device,))
+    try:
+        yield Crew(threads, lanes, free)
+    finally:
+        threads.shutdown(cancel_futures=True)
+        for lane in lanes:
+            lane.stream.synchronize()
+        _idle[device] += lanes
+
+
+def _lane(device: int) -> Lane:
+    try:
+        return _idle[device].pop()
+    except IndexError:
+        return Lane()
+
+
+def _use(device: int) -> None:
+    """Make ``device`` the calling thread's."""
+    import cupy
+
+    cupy.cuda.runtime.setDevice(device)
+
+
+def now() -> Any:
+    """An event behind all that the current stream was given."""
+    import cupy
+
+    event = cupy.cuda.Event(disable_timing=True)
+    event.record(cupy.cuda.get_current_stream())
+    return event

@@ -1,0 +1,85 @@
+"""Zarr arrays whose chunks lie in files as they are: read without Zarr, and without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.sources.tiled import Box
+from .npy import NpyFile, together
+
+
+@dataclass(frozen=True, eq=False)
+class RawZarr:
+    """Each chunk is a file of its elements in C order; one that is missing is ``fill`` everywhere.
+
+    ``name`` gives a chunk's file name, from ``folder``, for its numbers.
+    """
+
+    folder: Path
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    kind: str  # NumPy's text of the dtype, with its order of bytes
+    fill: Any
+    name: Callable[[tuple[int, ...]], str]
+    label: str
+
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """How little may be read at once without loss: less than a chunk, for none is decoded."""
+        return together(self.chunks, np.dtype(self.kind).itemsize)
+
+    def read(self, box: Box, out: NDArray[Any]) -> None:
+        """Put the elements of ``box`` into ``out``."""
+        each = [list(_within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
+        for some in product(*each):
+            file = self.folder / self.name(tuple(number for number, _, _ in some))
+            inside = tuple(one for _, _, one in some)
+            places: tuple[Any, ...] = tuple(place for _, place, _ in some)
+            here = out[(*places, ...)]
+            try:
+                NpyFile(str(file), self.chunks, self.kind, 0).read(inside, here)
+            except FileNotFoundError:
+                here[...] = self.fill
+
+
+def _within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
+    """The chunks that ``one`` meets: their numbers, where elements go, which of them these are."""
+    begin, count = 0, len(range(one.start, one.stop, one.step))
+    while begin < count:
+        at = one.start + begin * one.step
+        number = at // length
+        end = min(count, begin + -(-((number + 1) * length - at) // one.step))
+        first = at - number * length
+        last = first + (end - begin - 1) * one.step
+        yield number, slice(begin, end), slice(first, last + 1, one.step)
+        begin = end
+
+
+def raw_zarr(array: Any, label: str) -> RawZarr | None:
+    """The reader of the Zarr ``array``; None where chunks are encoded, or lie elsewhere."""
+    store, meta = array.store_path.store, array.metadata
+    if type(store).__name__ != "LocalStore" or getattr(array, "shards", None) is not None:
+        return None
+    dtype = np.dtype(array.dtype)
+    if meta.zarr_format == 2:
+        plain = meta.compressor is None and not meta.filters and meta.order == "C"
+    else:
+        names = [type(codec).__name__ for codec in meta.codecs]
+        plain = names == ["BytesCodec"] and not meta.storage_transformers
+        endian = getattr(meta.codecs[0], "endian", None)
+        order = getattr(endian, "value", endian)
+        dtype = dtype.newbyteorder(">" if order == "big" else "<")
+    if not plain or dtype.kind not in "biufc" or 0 in array.shape:
+        return None
+    fill = 0 if array.fill_value is None else array.fill_value
+    folder = Path(store.root) / array.store_path.path
+    name = meta.encode_chunk_key
+    return RawZarr(folder, tuple(array.shape), tuple(array.chunks), dtype.str, fill, name, label)
