@@ -143,7 +143,7 @@ class StreamWorker(Worker):
         """The same of each block, together; None where one of them does not know enough."""
         if not _streams(part.root, inputs):
             return super().known(stage, part, inputs)
-        if stage.op not in SPREADS or stage.shape:
+        if stage.op not in SPREADS or stage.shape or self.device is not None:
             return None
         each: list[Partial] = []
         for _, one, read in self._blocks(stage, part, inputs):
