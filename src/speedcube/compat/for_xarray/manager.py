@@ -21,11 +21,11 @@ from ...api.blocks import (
     map_blocks,
     reduction,
     shuffle,
-    store,
     unify_chunks,
 )
 from ...api.blocks.through import called
 from ...api.files.opening import of_sliceable
+from ...api.files.storing import store
 from ...api.sources import asarray
 from ...api.together import compute, persist
 from ...dtypes import check
