@@ -123,7 +123,8 @@ def _gathered(words: Array, bitorder: str) -> Array:
     """A byte of each word: of each of its bytes, whether it is not 0."""
     low, high = 0x7F7F7F7F7F7F7F7F, 0x8080808080808080
     ones = ((((words & low) + low) | words) & high) >> 7
-    return ((ones * _TOGETHER[bitorder]) >> 56).astype("uint8")
+    gathered: Array = (ones * _TOGETHER[bitorder]) >> 56
+    return gathered.astype("uint8")
 
 
 def unpackbits(
