@@ -136,8 +136,8 @@ def compute(
     visited, size = _visited(root), _elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
     if direct.is_routine(root):
-        call = quick.ready(root) if _calls_library(rung, to) else None
-        if call is not None:
+        here = rung.kind in _KEEPS and to != "cupy" and not Callback.active
+        if here and (call := quick.ready(root)) is not None:
             return quick.value(call, rung.workers)
         if made := direct.values((root,), rung, to == "cupy"):
             return made[0]
@@ -151,11 +151,6 @@ def compute(
         if value is not None:
             return value
     return _read_again([root], rung, to, known)[0]
-
-
-def _calls_library(rung: Rung, to: str | ResultMemory) -> bool:
-    """Whether a routine of arrays in memory may be called in this thread."""
-    return rung.kind in _KEEPS and to != "cupy" and not Callback.active
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
