@@ -37,7 +37,7 @@ GROUPS: Final = {
     "computed by Dask over our blocks (bench/workloads.py has some)": """
         apply_along_axis apply_gufunc as_gufunc atop blockwise coarsen from_array from_delayed
         from_npy_stack from_tiledb from_zarr gufunc map_blocks map_overlap overlap push rechunk
-        reduction reshape_blockwise shuffle store to_hdf5 to_npy_stack to_tiledb to_zarr
+        reduction reshape_blockwise shuffle special store to_hdf5 to_npy_stack to_tiledb to_zarr
         unify_chunks""",
     "made of others that are rows": """
         asarray_chkfinite concat diag_indices diag_indices_from diagflat empty empty_like
