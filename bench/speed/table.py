@@ -37,7 +37,8 @@ GROUPS: Final = {
     "computed by Dask over our blocks (bench/workloads.py has some)": """
         apply_along_axis apply_gufunc as_gufunc atop blockwise coarsen from_array from_delayed
         from_npy_stack from_tiledb from_zarr gufunc map_blocks map_overlap overlap push rechunk
-        reduction reshape_blockwise shuffle to_hdf5 to_npy_stack to_tiledb unify_chunks""",
+        reduction reshape_blockwise shuffle special to_hdf5 to_npy_stack to_tiledb
+        unify_chunks""",
     "written to files: bench/files.py": """
         save store to_zarr""",
     "made of others that are rows": """

@@ -25,3 +25,12 @@ def test_array_copies_at_once() -> None:
     copied = sc.array(view)
     view[:] = 0
     assert copied.compute().tolist() == [9, 7, 5, 3, 1]
+
+
+def test_a_copy_by_asarray_is_an_array_of_its_own() -> None:
+    x = sc.asarray(np.arange(5.0))
+    copied, same = sc.asarray(x, copy=True), sc.asarray(x)
+    copied[2:] = 9
+    assert same is x
+    np.testing.assert_array_equal(x.compute(), np.arange(5.0))
+    np.testing.assert_array_equal(copied.compute(), [0, 1, 9, 9, 9])

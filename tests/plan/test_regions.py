@@ -209,3 +209,13 @@ def test_what_is_only_moved_is_copied_piece_by_piece() -> None:
     assert_same_bits(np.dstack([x, x]).compute(on="cores"), np.dstack([a, a]))
     assert_same_bits(np.repeat(x, 2, axis=1).compute(on="core"), np.repeat(a, 2, axis=1))
     assert_same_bits(np.tile(x, (2, 1)).compute(on="core"), np.tile(a, (2, 1)))
+
+
+def test_a_routine_of_a_stack_and_a_vector_is_planned() -> None:
+    rng = np.random.default_rng(3)
+    a, b, v = rng.random((6, 6)), rng.random((6, 6)), rng.random(6)
+    stacked, vector = sc.stack([sc.asarray(a) * 2, sc.asarray(b)]), sc.asarray(v) * 2
+    np.testing.assert_allclose(sc.matmul(vector, stacked[1]).compute(), (v * 2) @ b, rtol=1e-12)
+    np.testing.assert_allclose(
+        sc.linalg.solve(stacked[0], vector).compute(), np.linalg.solve(a * 2, v * 2), rtol=1e-9
+    )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array import Array
-from .neighbours import as_dask_says, with_borders
-from .through import by_dask, called
+from .neighbours import of_neighbours
+from .through import by_dask
 from .ufuncs import as_operation
 
 
@@ -74,38 +74,7 @@ def map_blocks(
     raise NotImplementedError
 
 
-def _with_neighbours(
-    func: Any,
-    *args: Any,
-    depth: Any = None,
-    boundary: Any = None,
-    trim: bool = True,
-    align_arrays: bool = True,
-    allow_rechunk: bool = True,
-    **kwargs: Any,
-) -> Any:
-    """`map_overlap` of one array, whose blocks a kernel makes with their borders; else None."""
-    if callable(args[0] if isinstance(func, Array) and args else None):
-        func, args = args[0], (func, *args[1:])
-    changed = not trim or any(kwargs.get(name) is not None for name in ("drop_axis", "new_axis"))
-    if not callable(func) or len(args) != 1 or changed:
-        return None
-    each = as_dask_says(args[0], depth, boundary)
-    if each is None:
-        return None
-    return called(
-        "map_overlap", _trimmed, func, with_borders(args[0], *each, allow_rechunk), each, kwargs
-    )
-
-
-def _trimmed(func: Any, wide: Any, each: Any, kwargs: Any) -> Any:
-    from dask.array import map_blocks
-    from dask.array.overlap import trim_internal
-
-    return trim_internal(map_blocks(func, wide, **kwargs), *each)
-
-
-@by_dask(ours=_with_neighbours)
+@by_dask(ours=of_neighbours)
 def map_overlap(
     func: Callable[..., Any],
     *args: Any,

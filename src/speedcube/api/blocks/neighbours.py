@@ -16,6 +16,7 @@ from ...interop.chunks import Chunks
 from ..array import Array
 from ..indexing.choosing import where
 from ..take import take
+from .through import called
 
 # By Dask's word for what lies outside: which element of an axis of ``n`` it is.
 _OUTSIDE: Final[dict[str, Callable[[Any, int], Any]]] = {
@@ -89,3 +90,34 @@ def _read(x: Array, axis: int, at: Any, boundary: Any) -> Array:
     values = take(x, np.clip(at, 0, n - 1), axis=axis)
     result: Array = where(inside, values, np.asarray(boundary, x.dtype))
     return result
+
+
+def of_neighbours(
+    func: Any,
+    *args: Any,
+    depth: Any = None,
+    boundary: Any = None,
+    trim: bool = True,
+    align_arrays: bool = True,
+    allow_rechunk: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`map_overlap` of one array, whose blocks a kernel makes with their borders; else None."""
+    if callable(args[0] if isinstance(func, Array) and args else None):
+        func, args = args[0], (func, *args[1:])
+    changed = not trim or any(kwargs.get(name) is not None for name in ("drop_axis", "new_axis"))
+    if not callable(func) or len(args) != 1 or changed:
+        return None
+    each = as_dask_says(args[0], depth, boundary)
+    if each is None:
+        return None
+    return called(
+        "map_overlap", _trimmed, func, with_borders(args[0], *each, allow_rechunk), each, kwargs
+    )
+
+
+def _trimmed(func: Any, wide: Any, each: Any, kwargs: Any) -> Any:
+    from dask.array import map_blocks
+    from dask.array.overlap import trim_internal
+
+    return trim_internal(map_blocks(func, wide, **kwargs), *each)
