@@ -26,6 +26,7 @@ from .streams import tiled
 Item: TypeAlias = tuple[slice, ...]
 
 MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
+OVERHEAD: Final = WORKER_OVERHEAD + (32 << 20)  # and the threads that decode and encode
 BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
 _READ: Final = 3  # copies of what is read: a reader decodes into memory of its own
 _WRITTEN: Final = 4  # copies of a result: its values, a copy of a chunk, and that encoded
@@ -94,7 +95,7 @@ class WritePlan:
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
-        blocks = WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        blocks = OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
         return max(self.before_bytes, blocks)
 
     def __repr__(self) -> str:
