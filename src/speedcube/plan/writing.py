@@ -26,9 +26,10 @@ from .streams import tiled
 Item: TypeAlias = tuple[slice, ...]
 
 MEMORY: Final = 512_000_000  # bytes of a worker, where nobody says otherwise
+OVERHEAD: Final = WORKER_OVERHEAD + (32 << 20)  # and the threads that decode and encode
 BLOCK: Final = 24 << 20  # bytes of sources and results that a block grows to
-_READ: Final = 2  # copies of what is read: a reader may decode into memory of its own
-_WRITTEN: Final = 3  # copies of a result: its values, a copy of a chunk, and that encoded
+_READ: Final = 3  # copies of what is read: a reader decodes into memory of its own
+_WRITTEN: Final = 4  # copies of a result: its values, a copy of a chunk, and that encoded
 _LEAST: Final = 1 << 20  # bytes of a block that is made as fast as two of half of them
 _EACH: Final = 4  # blocks of a worker at least, where chunks are small enough
 _WASTE: Final = 1.2  # times as many chunks are read where that keeps another thread busy
@@ -94,7 +95,7 @@ class WritePlan:
     @property
     def peak_bytes(self) -> int:
         """Bytes of a worker, at most."""
-        blocks = WORKER_OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
+        blocks = OVERHEAD + self.held_bytes + self.at_once * self.block_bytes
         return max(self.before_bytes, blocks)
 
     def __repr__(self) -> str:
@@ -120,11 +121,8 @@ def block_bytes(roots: Sequence[Expr], extents: Shape) -> int:
 
 def read_bytes(roots: Sequence[Expr], extents: Shape) -> int:
     """Bytes that a block of ``extents`` reads of sources that are read a box at a time."""
-    widest: dict[int, int] = {}
-    for leaf in _read_leaves(roots):
-        most = bytes_of(leaf, extents)
-        widest[id(leaf.source)] = max(most, widest.get(id(leaf.source), 0))
-    return sum(widest.values()) + math.prod(extents) * _piece_bytes(roots)
+    read = sum(bytes_of(leaf, extents) for leaf in _read_leaves(roots))  # some may be one box
+    return read + math.prod(extents) * _piece_bytes(roots)
 
 
 def _read_leaves(roots: Sequence[Expr]) -> list[Leaf]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -71,7 +72,7 @@ class BlockMaker:
             by_source.setdefault(id(leaf.source), []).append(leaf)
         moved: dict[int, Leaf] = {}
         memory = []
-        for found in by_source.values():
+        for found in (some for every in by_source.values() for some in _near(every)):
             one, new = reading(found)
             array = self.buffers.take(one.memory.shape, one.source.dtype)
             memory.append(array)
@@ -86,3 +87,10 @@ class BlockMaker:
         )
         pairs = [is_pair(root) for root in self.roots]
         return [pair(next(made), next(made)) if two else next(made) for two in pairs], memory
+
+
+def _near(found: list[Leaf]) -> list[list[Leaf]]:
+    """``found``, leaves of one source, together where one box of them is no more than theirs."""
+    alone = [math.prod(reading([leaf])[0].memory.shape) for leaf in found]
+    together = math.prod(reading(found)[0].memory.shape)
+    return [found] if together <= sum(alone) else [[leaf] for leaf in found]

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from ...errors import MemoryLimitError, ParameterError, WorkerError
 from ...expr.nodes import Expr
-from ...plan.stages import WORKER_OVERHEAD
 from ...plan.writing import (
     MEMORY,
+    OVERHEAD,
     WriteGrid,
     WritePlan,
     block_bytes,
@@ -149,7 +149,7 @@ class Write:
     def _grid(self, roots: Sequence[Expr]) -> tuple[WriteGrid, int]:
         first = self.targets[0].first
         unit = tuple(math.lcm(*each) for each in zip(*(t.unit for t in self.targets), strict=True))
-        room = max(_LEAST, self.how.memory - WORKER_OVERHEAD - self.held)
+        room = max(_LEAST, self.how.memory - OVERHEAD - self.held)
         if self.earlier is None:
             return write_grid(roots, unit, first, self._threads, room)
         extents = self.earlier.extents
