@@ -189,7 +189,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     dtype, (rows, columns), others = common(x, y), x.shape, y.shape[1:]
     operands = [as_dtype(x, dtype), as_dtype(y, dtype)]
     if tall_cuts(operands[0]):
-        return _tall_lstsq(*operands, rcond)
+        return _tall_lstsq(operands[0], operands[1], rcond)
     shapes = [(columns, *others), (math.prod(others),), (), (min(rows, columns),)]
     given = None if rcond is None else float(rcond)
     solution, residuals, rank, values = persist(*routine("lstsq", operands, shapes, dtype, given))
