@@ -245,6 +245,24 @@ def test_each_chunk_is_read_once_by_several_results() -> None:
     assert tiles.boxes == [(slice(0, 61, 30), slice(4, 5, 1), slice(2, 3, 1))]
 
 
+def test_what_lies_far_apart_is_read_apart() -> None:
+    tiles = Counted()
+    x, y = read_by_tiles(tiles, np.dtype("float64")), sc.asarray(DATA)
+    assert_same((x + x[::-1]).compute(on="core"), (y + y[::-1]).compute())
+    starts = sorted(box[0].start for box in tiles.boxes)
+    assert starts == sorted([*range(0, 90, 10), *range(0, 40, 10), *range(50, 90, 10)])
+    assert {box[0].stop - box[0].start for box in tiles.boxes} == {10}
+    tiles.boxes.clear()
+    assert_same(_near(x).std(axis=0).compute(on="core"), _near(y).std(axis=0).compute())
+    assert sum(box[0].stop - box[0].start for box in tiles.boxes) < 3 * 90  # the three once
+    assert_same(_near(x).std(axis=0).compute(on="cores"), _near(y).std(axis=0).compute())
+
+
+def _near(x: Any) -> Any:
+    """Three that are near each other, and one that is mostly far off."""
+    return x[:-2] + x[1:-1] * x[2:] - x[:1:-1]
+
+
 def test_an_error_of_a_reader_is_the_users() -> None:
     class Broken(Counted):
         def read(self, box: Box, out: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -73,6 +73,42 @@ def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:
     memory = StageResult(shape, source.dtype)
     moved = [_moved(leaf, one, box, memory) for leaf, one in zip(found, where, strict=True)]
     return BoxRead(source, box, memory), moved
+
+
+def readings(leaves: Iterable[Leaf]) -> Iterator[tuple[BoxRead, list[Leaf], list[Leaf]]]:
+    """The boxes that ``leaves`` read: each with the leaves it is for, and those of its memory.
+
+    A box is for all of a source's leaves that are near each other: ``x + x[::-1]`` reads two.
+    """
+    by_source: dict[int, list[Leaf]] = {}
+    for leaf in leaves:
+        by_source.setdefault(id(leaf.source), []).append(leaf)
+    for found in by_source.values():
+        for some, read in _near(found):
+            yield read[0], some, read[1]
+
+
+def _near(found: list[Leaf]) -> list[tuple[list[Leaf], tuple[BoxRead, list[Leaf]]]]:
+    """``found``, leaves of one source, in groups whose box is no more than what they read."""
+    whole = reading(found)
+    if _size(whole) <= sum(bytes_of(leaf, leaf.shape) for leaf in found):
+        return [(found, whole)]
+    groups: list[tuple[list[Leaf], tuple[BoxRead, list[Leaf]]]] = []
+    for leaf in found:
+        alone = bytes_of(leaf, leaf.shape)
+        for k, (some, read) in enumerate(groups):
+            both = reading([*some, leaf])
+            if _size(both) <= _size(read) + alone:
+                groups[k] = [*some, leaf], both
+                break
+        else:
+            groups.append(([leaf], reading([leaf])))
+    return groups
+
+
+def _size(read: tuple[BoxRead, list[Leaf]]) -> int:
+    memory = read[0].memory
+    return math.prod(memory.shape) * dtypes.itemsize(memory.dtype)
 
 
 def _span(along: Sequence[tuple[int, tuple[int, ...]]], shapes: Sequence[Shape]) -> slice:

@@ -18,7 +18,7 @@ from ..expr.nodes import Expr, Leaf, Tiled, leaves, walk
 from ..expr.piecewise.regions import pieces_within
 from ..expr.push import push
 from ..expr.views import rebuild
-from .reads import BoxRead, bytes_of, reading, reads_boxes, units_of
+from .reads import BoxRead, bytes_of, readings, reads_boxes, units_of
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
@@ -133,13 +133,9 @@ def _steps(root: Expr) -> list[tuple[int, int]]:
 
 def _block(item: tuple[slice, ...], root: Expr, extra: tuple[Leaf, ...]) -> StreamBlock:
     """The block ``item``, to which ``root`` is sliced already."""
-    by_source: dict[int, list[Leaf]] = {}
-    for leaf in tiled(root):
-        by_source.setdefault(id(leaf.source), []).append(leaf)
     moved: dict[int, Leaf] = {}
     reads = []
-    for found in by_source.values():
-        one, new = reading(found)
+    for one, found, new in readings(tiled(root)):
         reads.append(one)
         moved |= zip(map(id, found), new, strict=True)
     here = rebuild(root, root.shape, lambda leaf: moved.get(id(leaf), leaf))

@@ -189,14 +189,16 @@ class StreamWorker(Worker):
         Those that differ in nothing but their data are one stage.
         """
         known: dict[object, tuple[StreamBlock, Stage]] = {}
-        for block, read in self._read(part):
-            key = tuple((x.shape, x.offset, x.strides) for x in (*leaves(block.root), *block.extra))
+        for block, memory in self._read(part):
+            every = (*leaves(block.root), *block.extra)
+            number = {id(read.memory): k for k, read in enumerate(block.reads)}
+            key = tuple((x.shape, x.offset, x.strides, number.get(id(x.source))) for x in every)
             if key not in known:
                 known.clear()  # a border's blocks are few
                 known[key] = block, _stage(stage, block)
             like, one = known[key]
             pairs = zip(like.reads, block.reads, strict=True)
-            here = {id(mine.memory): read[id(its.memory)] for mine, its in pairs}
+            here = {id(mine.memory): memory[id(its.memory)] for mine, its in pairs}
             yield block.item, one, {**inputs, **here}
 
     def _read(self, part: Part) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from ...expr.nodes import Const, Expr, Leaf, Position, Random, Stored, Tiled, le
 from ...expr.pairs.node import is_pair, pair
 from ...expr.push import push
 from ...expr.views import rebuild
-from ...plan.reads import reading
+from ...plan.reads import readings
 from ...plan.streams import can_stream, tiled
 from ...plan.writing import Item, reals
 from ..boxes import Stop
@@ -67,13 +66,10 @@ class BlockMaker:
         """The arrays at ``item`` over memory with what they read, and that memory."""
         change = views.indexed(self.roots[0].shape, item)
         here = [push(one, change) for one in reals(self.roots)]
-        by_source: dict[int, list[Leaf]] = {}
-        for leaf in {id(leaf): leaf for one in here for leaf in tiled(one)}.values():
-            by_source.setdefault(id(leaf.source), []).append(leaf)
+        every = {id(leaf): leaf for one in here for leaf in tiled(one)}.values()
         moved: dict[int, Leaf] = {}
         memory = []
-        for found in (some for every in by_source.values() for some in _near(every)):
-            one, new = reading(found)
+        for one, found, new in readings(every):
             array = self.buffers.take(one.memory.shape, one.source.dtype)
             memory.append(array)
             if stop.is_set():
@@ -87,10 +83,3 @@ class BlockMaker:
         )
         pairs = [is_pair(root) for root in self.roots]
         return [pair(next(made), next(made)) if two else next(made) for two in pairs], memory
-
-
-def _near(found: list[Leaf]) -> list[list[Leaf]]:
-    """``found``, leaves of one source, together where one box of them is no more than theirs."""
-    alone = [math.prod(reading([leaf])[0].memory.shape) for leaf in found]
-    together = math.prod(reading(found)[0].memory.shape)
-    return [found] if together <= sum(alone) else [[leaf] for leaf in found]
