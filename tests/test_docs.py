@@ -112,6 +112,7 @@ AS_IT_STANDS: Final[dict[str, str]] = {}
 PROGRAMS: Final[tuple[tuple[str, tuple[dict[str, str], ...]], ...]] = (
     ("README.md", (AS_IT_STANDS, {r"\b500_000": "1_000", '"gpus"': '"cores"'})),
     ("docs/arrays.md", (AS_IT_STANDS,) * 5),
+    ("docs/files.md", (AS_IT_STANDS,)),
     ("docs/rungs.md", (AS_IT_STANDS, AS_IT_STANDS)),
     ("docs/sums.md", (AS_IT_STANDS,)),
     (
