@@ -91,7 +91,7 @@ class ParameterError(SpeedcubeError, ValueError):
 
 
 class ParameterZeroError(ParameterError, ZeroDivisionError):
-    """Weights that sum to 0, for which NumPy raises ZeroDivisionError."""
+    """Weights that sum to 0, a period of 0: for these NumPy raises ZeroDivisionError."""
 
 
 class ParameterTypeError(ParameterError, TypeError):

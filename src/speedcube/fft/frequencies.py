@@ -10,7 +10,7 @@ from ..api.devices import checked_device
 from ..api.elementwise import where
 from ..api.namespace.ranges import arange
 from ..api.namespace.repeats import roll
-from ..errors import AxisError, ShapeTypeError
+from ..errors import AxisError, ParameterZeroError, ShapeTypeError
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
@@ -43,7 +43,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     count = _count("fftfreq", n, device)
-    step = 1.0 / (count * d)
+    step = _step("fftfreq", count, d)
     places = arange(count)
     found: Array = where(places < (count - 1) // 2 + 1, places, places - count) * step
     return found
@@ -79,8 +79,17 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     array([0.  , 0.25, 0.5 ])
     """
     count = _count("rfftfreq", n, device)
-    found: Array = arange(count // 2 + 1) * (1.0 / (count * d))
+    found: Array = arange(count // 2 + 1) * _step("rfftfreq", count, d)
     return found
+
+
+def _step(name: str, count: int, d: Any) -> Any:
+    try:
+        return 1.0 / (count * d)
+    except ZeroDivisionError:
+        raise ParameterZeroError(
+            f"{name}: {count} points, {d!r} apart, have no frequency"
+        ) from None
 
 
 def _count(name: str, n: Any, device: Any) -> int:

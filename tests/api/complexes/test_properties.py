@@ -131,7 +131,8 @@ def _rounded(total: Fraction, dtype: Any) -> Any:
 @given(data=st.data())
 def test_sums_and_dot_products_are_exact_and_rounded_once(dtype: str, data: Any) -> None:
     width = 32 if dtype == "complex64" else 64
-    part = st.floats(-(2.0**100), 2.0**100, width=width, allow_subnormal=True)
+    most = 2.0**60 if dtype == "complex64" else 2.0**100  # sums of products are below infinity
+    part = st.floats(-most, most, width=width, allow_subnormal=True)
     x, y = (
         np.array(data.draw(st.lists(st.builds(complex, part, part), min_size=n, max_size=n)), dtype)
         for n in [data.draw(st.sampled_from((1, 7)))] * 2

@@ -14,7 +14,7 @@ from dask.utils import parse_bytes
 
 from ...engine.writing.progress import Show, check_show
 from ...engine.writing.write import HowToWrite, Write
-from ...errors import ParameterError, ShapeError
+from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...interop.writers.assigned import unit_of
 from ...interop.writers.npy import NpyPath, rows, stream_to
 from ...interop.writers.zarr import ZarrTarget
@@ -224,6 +224,9 @@ def save(
     array([0, 1, 4, 9])
     """
     array = array_of(arr)
+    if not hasattr(file, "write") and not isinstance(file, (str, bytes, os.PathLike)):
+        kind = type(file).__name__
+        raise ParameterTypeError(f"save takes a name or an open file, not {kind}")
     target: Any
     if hasattr(file, "write"):
         if resume:

@@ -14,7 +14,7 @@ import numpy as np
 REFUSED: Final[dict[str, str]] = {
     "text and files are read and written with NumPy: read first, then speedcube.asarray; write "
     "x.compute()": """
-        fromfile fromregex fromstring genfromtxt load loadtxt memmap save savetxt savez
+        fromfile fromregex fromstring genfromtxt load loadtxt memmap savetxt savez
         savez_compressed""",
     "NumPy prints values, which are computed first: x.compute()": """
         array2string array_repr array_str base_repr binary_repr format_float_positional

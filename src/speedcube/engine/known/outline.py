@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import lt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -110,10 +111,14 @@ class Outline:
         return (self.numbers[name], source.dtype, source.on_device)
 
     def _tiled(self, source: Tiled) -> tuple[Key, ...]:
-        """A small one as data in memory: to plan for boxes of it takes longer than to read it."""
+        """A small one as data in memory: to plan for boxes of it takes longer than to read it.
+
+        A chunk of it: of others, some may be asked for and some not be there.
+        """
         name = id(source)
         if name not in self.numbers:
-            if math.prod(source.shape) * dtypes.itemsize(source.dtype) > streams.BLOCK // 8:
+            size = math.prod(source.shape) * dtypes.itemsize(source.dtype)
+            if size > streams.BLOCK // 8 or any(map(lt, source.tiles.chunks, source.shape)):
                 raise NoOutlineError
             self.numbers[name] = len(self.data)
             self.data.append(Stored(source.everything().reshape(-1), source.dtype))

@@ -66,7 +66,8 @@ def _within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
 def raw_zarr(array: Any, label: str) -> RawZarr | None:
     """The reader of the Zarr ``array``; None where chunks are encoded, or lie elsewhere."""
     store, meta = array.store_path.store, array.metadata
-    if type(store).__name__ != "LocalStore" or getattr(array, "shards", None) is not None:
+    local = any(kind.__name__ == "LocalStore" for kind in type(store).__mro__)
+    if not local or getattr(array, "shards", None) is not None:
         return None
     dtype = np.dtype(array.dtype)
     if meta.zarr_format == 2:
