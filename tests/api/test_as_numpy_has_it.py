@@ -278,3 +278,17 @@ def test_functions_have_the_methods_of_ufuncs() -> None:
         assert values.tolist() == [0, 4, 0]
     with pytest.raises(TypeError, match="do not fold"):
         sc.greater.reduce([1, 2])
+
+
+@pytest.mark.parametrize("name", ["bitwise_or", "bitwise_and", "bitwise_xor", "gcd"])
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "int32"])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 0)])
+def test_integers_reduced_of_nothing(
+    name: str, dtype: str, axis: int, shape: tuple[int, ...]
+) -> None:
+    a = np.zeros(shape, dtype)
+    wanted = getattr(np, name).reduce(a, axis=axis)
+    found = getattr(np, name).reduce(sc.asarray(a), axis=axis).compute()
+    assert (found.dtype, np.shape(found)) == (wanted.dtype, np.shape(wanted))
+    np.testing.assert_array_equal(found, wanted)

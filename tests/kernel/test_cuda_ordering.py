@@ -84,6 +84,7 @@ def _groups(here: Any, kind: str) -> Any:
     return sc.groupby(here(x), keys, expected_groups=labels, axis=axis)
 
 
+_UNEVEN: Any = np.array([0, 2, *range(5, SIZE + 1, 5)])  # rows of one length are summed as rows
 PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     # selected
     "median of normals that are drawn": lambda here: sc.median(_drawn()),
@@ -175,7 +176,7 @@ PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     "integers at places": lambda here: here(_WIDE * 1).at[sc.asarray(_NUMBERS)].add(here(_WIDE)),
     "less at places": lambda here: here(_NORMALS * 1).at[sc.asarray(_NUMBERS)].min(here(_GAPS)),
     "sparse matrix": lambda here: sc.csr_matvec(
-        here(_NORMALS), sc.asarray(_NUMBERS), np.arange(0, SIZE + 1, 5), here(_NORMALS[:700])
+        here(_NORMALS), sc.asarray(_NUMBERS), _UNEVEN, here(_NORMALS[:700])
     ),
     # by group
     **{

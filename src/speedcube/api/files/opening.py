@@ -158,7 +158,8 @@ def from_zarr(
     if isinstance(found, zarr.Group):
         found = _member(found, component)
     label = f"zarr {found.name or shown_place(found.store_path)}"
-    if MARK in found.attrs:
+    told = found.metadata.attributes  # whatever its file says
+    if isinstance(told, dict) and MARK in told:
         raise DataFileError(
             f"{label} was not written to its end: speedcube.to_zarr(..., resume=True) goes on"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -39,10 +40,15 @@ def _of_integers(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
         raise DTypeError(f"{name} takes integers; got {array.dtype}")
     axes = build.normalise_axes(axis, array.ndim)
     kept = [k for k in range(array.ndim) if k not in axes]
-    lines = array.transpose((*kept, *axes)).reshape(*(array.shape[k] for k in kept), -1)
-    if not lines.shape[-1]:
+    length = math.prod(array.shape[k] for k in axes)
+    lines = array.transpose((*kept, *axes)).reshape(*(array.shape[k] for k in kept), length)
+    if length:
+        found = of_lines("reduce", name, lines, lines.ndim - 1)[..., 0]
+    elif name == "lcm":
         raise ParameterError(f"{name}.reduce of nothing has no value: axes {axes} are empty")
-    found = of_lines("reduce", name, lines, lines.ndim - 1)[..., 0]
+    else:  # nothing changes 0, but for bitwise_and that which has all bits
+        found = lines.sum(-1).astype(array.dtype)
+        found = ~found if name == "bitwise_and" else found
     shape = tuple(1 if k in axes else n for k, n in enumerate(array.shape))
     return found.reshape(shape) if keepdims else found
 
