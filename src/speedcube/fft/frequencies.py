@@ -87,9 +87,8 @@ def _step(name: str, count: int, d: Any) -> Any:
     try:
         return 1.0 / (count * d)
     except ZeroDivisionError:
-        raise ParameterZeroError(
-            f"{name}: {count} points, {d!r} apart, have no frequency"
-        ) from None
+        said = f"{name}: {count} points, {d!r} apart, have a period of zero"
+        raise ParameterZeroError(said) from None
 
 
 def _count(name: str, n: Any, device: Any) -> int:
