@@ -334,3 +334,12 @@ def test_small_files_are_planned_once_and_read_each_time(
         assert_same(x.max().compute(), (data + 1).max())
         first = first or len(plans)
     assert 0 < first == len(plans)
+
+
+@pytest.mark.parametrize("on", ["core", "cores"])
+def test_a_result_is_not_in_a_buffer_that_is_used_again(tmp_path: Path, on: str) -> None:
+    runs = (PROGRAMS["itself"], lambda x: x[:1].sum(axis=0), lambda x: x[5:6].max(axis=0))
+    kept = [run(opened(tmp_path, DATA)).compute(on=on) for run in runs]
+    opened(tmp_path, DATA * 0 - 7).sum(axis=0).compute(on=on)
+    for run, found in zip(runs, kept, strict=True):
+        assert_same(found, run(sc.asarray(DATA)).compute(on="core"))

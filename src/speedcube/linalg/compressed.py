@@ -65,7 +65,7 @@ def svd_compressed(
     >>> s.compute().round(9)
     array([3., 3.])
     """
-    from ..random import default_rng
+    from ..random import default_rng  # loaded when it is first used
 
     x = matrices("svd_compressed", a)
     if x.ndim != 2:

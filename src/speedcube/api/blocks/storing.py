@@ -41,45 +41,7 @@ def store(
     load_stored: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Assign chunks to targets by slices, as they are made: files of HDF5, NumPy's arrays.
-
-    Parameters
-    ----------
-    sources : Array or list of Array
-        What is written.
-    targets : what is assigned to, or a list
-        One for each.
-    lock : bool or lock
-        Whether chunks are written one at a time.
-    regions : tuple of slices, or a list
-        Where in the targets.
-    compute : bool
-        Whether it is done now; else a Delayed is given.
-    return_stored : bool
-        Whether arrays that read the targets are given.
-    load_stored : bool, optional
-        Whether they hold what was written.
-    **kwargs
-        For Dask's scheduler.
-
-    Returns
-    -------
-    None, Delayed, or arrays
-        As `compute` and `return_stored` say.
-
-    Raises
-    ------
-    ValueError
-        Where there are not as many targets.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> target = np.zeros(4)
-    >>> _ = sc.store(sc.arange(4.0, chunks=2), target)
-    >>> target
-    array([0., 1., 2., 3.])
-    """
+    """Assign chunks to targets as Dask does: what `speedcube.store` leaves to it."""
     raise NotImplementedError
 
 
