@@ -5,6 +5,8 @@
 #   make test-slow [ARGS=...]                      the long ones, and new examples of property tests; the seed that is shown
 #                                                  repeats them: ARGS="--hypothesis-seed=7"
 #   make test-lowest [ARGS=...]                    the same tests at the lowest versions allowed, in .venv-lowest
+#   make docs                                      the manual, in build/manual/html, every link checked
+#   make wheel                                     a wheel and an archive in dist/, checked as an index would
 #   make lint | bench [ARGS=...] | clean
 #   make bench-floors [ARGS="--json FILE"]         every operation beside NumPy and Dask, ten minutes on two cores
 PYTHON ?= python3
@@ -38,7 +40,7 @@ define install
 	touch $@
 endef
 
-.PHONY: ladder test test-slow test-lowest lint bench bench-floors clean
+.PHONY: ladder test test-slow test-lowest lint docs wheel bench bench-floors clean
 
 ladder: $(VENV)/.installed-$(EXTRAS)
 	$(BIN)/speedcube ladder $(ARGS)
@@ -59,6 +61,15 @@ lint: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs
+	PYTHONPATH=tools $(BIN)/python -m manual
+
+wheel: $(VENV)/.installed-release
+	rm -rf dist
+	$(BIN)/python -m build --installer uv --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 
 bench: $(DEV)
 	set -e; for script in $(sort $(wildcard bench/*.py)); do $(BIN)/python $$script $(ARGS); done

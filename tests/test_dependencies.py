@@ -60,3 +60,9 @@ def test_each_dependency_and_extra_is_explained() -> None:
     missing = [r for _, r in _direct() if f"`{_name(r)}`" not in text]
     missing += [extra for extra in EXTRAS if f"`{extra}`" not in text]
     assert not missing, f"docs/dependencies.md gives no reason for {missing}"
+
+
+def test_a_release_is_told_of_one_version() -> None:
+    """In the package, and in the words to cite it by."""
+    version = PROJECT["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()

@@ -97,3 +97,20 @@ def test_garbage_is_collected_as_before(way: str) -> None:
     enabled, threshold, callbacks, modules = json.loads(run.stdout)
     assert (enabled, threshold, callbacks) == (True, [701, 9, 9], 0)
     assert ("speedcube" in modules) == (way == "works")
+
+
+# What loading made is among what lives long, so that the first look is not at all of it.
+AGED = """
+import gc, sys
+if sys.argv[1] == "frozen":
+    gc.freeze()
+import speedcube
+frozen, old = gc.get_freeze_count(), len(gc.get_objects(generation=2))
+print(frozen > 0, old > 50_000)
+"""
+
+
+@pytest.mark.parametrize(("way", "said"), [("as it was", "False True"), ("frozen", "True False")])
+def test_what_a_program_froze_stays_frozen(way: str, said: str) -> None:
+    run = subprocess.run([sys.executable, "-c", AGED, way], capture_output=True, text=True)
+    assert run.stdout.strip() == said, run.stderr

@@ -87,8 +87,8 @@ apply_along_axis apply_gufunc as_gufunc atop blockwise gufunc map_blocks map_ove
 VIEWS: Final = """
 array_split asanyarray ascontiguousarray asarray atleast_1d atleast_2d atleast_3d broadcast_arrays
 broadcast_to conj conjugate copy diagonal dsplit expand_dims flip fliplr flipud from_dlpack from_npy
-hsplit matrix_transpose meshgrid moveaxis permute_dims ravel real repeat reshape rollaxis rot90
-split squeeze swapaxes tile transpose unstack vsplit array rechunk unify_chunks
+from_parquet hsplit matrix_transpose meshgrid moveaxis permute_dims ravel real repeat reshape
+rollaxis rot90 split squeeze swapaxes tile transpose unstack vsplit array rechunk unify_chunks
 """
 PIECES: Final = """
 append block column_stack concat concatenate delete dstack hstack insert pad resize roll row_stack

@@ -102,7 +102,9 @@ from .api.elementwise import (
     true_divide,
     trunc,
 )
+from .api.files.loops import checkpointed
 from .api.files.opening import from_zarr, open
+from .api.files.parquet import from_parquet
 from .api.files.saving import save, to_zarr
 from .api.files.storing import store
 from .api.folding import give_methods as _give_methods
@@ -267,6 +269,7 @@ __all__ = [
     "cache",
     "cbrt",
     "ceil",
+    "checkpointed",
     "choose",
     "clip",
     "column_stack",
@@ -326,6 +329,7 @@ __all__ = [
     "from_dask_array",
     "from_dlpack",
     "from_npy",
+    "from_parquet",
     "from_zarr",
     "fromiter",
     "full",

@@ -11,10 +11,13 @@ import typer
 from .__about__ import __version__
 from .commands import interrupts
 from .commands.doctor import command as doctor_command
+from .commands.doctor.cluster import command as cluster_doctor
 from .commands.ladder import command as ladder_command
 from .commands.rng import command as rng_command
 from .commands.terminal import complain
 from .commands.verify import command as verify_command
+from .commands.words import GREETING
+from .engine.progress.watch import quietly
 from .errors import SpeedcubeError
 from .exit_codes import BAD_USE
 from .petnames import cli as petnames
@@ -50,7 +53,7 @@ def _told() -> Iterator[None]:
 
 
 app = typer.Typer(
-    cls=Root, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=Root, invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False
 )
 app.add_typer(petnames.app, name="petnames")
 
@@ -63,11 +66,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
     """Arrays written once, the same bits on one core, all cores, GPUs and clusters."""
+    if context.invoked_subcommand is None:
+        typer.echo(GREETING)
 
 
 @app.command()
@@ -165,6 +171,10 @@ def rng(
 
 @app.command()
 def doctor(
+    on: Annotated[
+        str | None,
+        typer.Option(help="a cluster instead: tcp://host:port, tls://host:port, a scheduler file"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="print JSON (schema 1)")] = False,
 ) -> None:
     """Say what this machine has, which rungs it lacks and why, and what is broken.
@@ -173,10 +183,21 @@ def doctor(
     1 something is: mixed CUDA wheels, two CuPy wheels, a GPU that is visible
     but fails, a driver that does not start, a SPEEDCUBE_CACHE_DIR that cannot
     be used; 2 bad use.
+
+    With --on: ask every worker of a cluster what it has, what differs and what
+    to do. 1: a worker would be refused or says nothing, or there is none; 2: no
+    cluster answers there.
     """
-    raise typer.Exit(doctor_command.run(json))
+    if on is None:
+        raise typer.Exit(doctor_command.run(json))
+    try:
+        raise typer.Exit(cluster_doctor.run_cluster(on, json))
+    except SpeedcubeError as err:
+        complain("doctor", err)
+        raise typer.Exit(BAD_USE) from err
 
 
 def main() -> None:
     """Run the ``speedcube`` command."""
-    interrupts.run(app)
+    with quietly():  # each command says in its own words how far it is
+        interrupts.run(app)

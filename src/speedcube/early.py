@@ -14,6 +14,9 @@ _MEANWHILE = (_MANY, *_BEFORE[1:])
 def loaded() -> None:
     """Garbage is looked for as before; unless someone else has said meanwhile how often."""
     if gc.get_threshold() == _MEANWHILE:
+        if not gc.get_freeze_count():  # those that a program froze stay frozen
+            gc.freeze()  # and back, among those that live long: the next look is at new ones alone
+            gc.unfreeze()
         gc.set_threshold(*_BEFORE)
     if _looks in gc.callbacks:
         gc.callbacks.remove(_looks)

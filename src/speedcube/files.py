@@ -12,6 +12,7 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -54,12 +55,25 @@ def write_whole(
     OSError
         The system cannot write there; nothing is left behind.
     """
+    with written_whole(path, mode=mode, durable=durable, inside=inside) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def written_whole(
+    path: str | os.PathLike[str],
+    *,
+    mode: int | None = None,
+    durable: bool = False,
+    inside: int | None = None,
+) -> Iterator[BinaryIO]:
+    """The same of what is written inside the block; if that raises, the file stays as it was."""
     draft = Path(path).with_name(f".speedcube-{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(draft, flags, mode or 0o666, dir_fd=inside)
     try:
         with open(handle, "wb") as file:
-            file.write(content)
+            yield file
             if durable:
                 file.flush()
                 os.fsync(handle)
@@ -75,13 +89,23 @@ def write_whole(
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """A regular file, to be read; `OSError` for anything else of that name."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = regular_handle(path)
     try:
-        check_regular(handle)
         return open(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
+
+
+def regular_handle(path: str | os.PathLike[str]) -> int:
+    """The same as a handle, which whoever asks closes."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        check_regular(handle)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
 
 
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:

@@ -188,6 +188,23 @@ def test_client_compute(client: Any, name: str) -> None:
 
 
 @pytest.mark.cluster
+def test_distributeds_bar_follows_what_a_client_makes(client: Any, capsys: Any) -> None:
+    """It looks for futures in the graph of a collection."""
+    x = sc.asarray(np.arange(12.0).reshape(3, 4))
+    wanted = np.arange(12.0).reshape(3, 4) + 1
+    with client.as_current():
+        kept = client.persist(x + 1)
+        (future,) = distributed.futures_of(kept)
+        distributed.progress(kept, notebook=False)
+        distributed.progress(client.compute(x.sum()), notebook=False)
+        assert capsys.readouterr().out.count("100% Completed") == 2
+        assert_same_bits(future.result(), wanted)
+        assert_same_bits(client.compute(kept).result(), wanted)
+        assert_same_bits(client.compute(kept[::2] * 2).result(), wanted[::2] * 2)
+        assert_same_bits(client.persist(kept).compute(), wanted)
+
+
+@pytest.mark.cluster
 def test_client_persist_leaves_the_values_on_the_workers(client: Any) -> None:
     x = ARRAYS["elements"]()
     persisted = client.persist(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import io
 import json
 import os
@@ -28,12 +29,14 @@ from speedcube.api.array import Array
 from speedcube.commands import terminal
 from speedcube.commands.ladder import climb, command, measure, progress
 from speedcube.commands.ladder import dask_time as dask_rung
+from speedcube.commands.ladder.plot import dots
 from speedcube.commands.ladder.presets import PRESETS, experiment
 from speedcube.commands.ladder.result import RungResult
 from speedcube.engine import machine, rungs
 from speedcube.errors import ParameterError, RungError
 
 RUN = CliRunner()
+TOOLS = Path(__file__).parents[2] / "tools"
 SMALL = ["ladder", "--shape", "600,700", "--on", "core,cores:2", "--repeat", "2"]
 RUNG_KEYS = [
     "rung", "workers", "seconds", "first_seconds", "repeats", "points_per_second", "over_core",
@@ -109,10 +112,58 @@ def test_the_picture_shows_both_on_a_log_scale() -> None:
     one = RungResult("core", 1, 2.0, 1.0, (2.0,), 1.0, "a").with_dask(scaled)
     two = RungResult("cores", 2, 1.0, 1.0, (1.0,), 1.0, "a")
     (axes,) = climb.finished([one, two], "x; y", 1).plot().axes
-    assert axes.get_yscale() == "log"
-    assert [bar.get_height() for bar in axes.patches] == [2, 1, 40]
+    assert axes.get_xscale() == "log"
+    assert not axes.patches  # a bar's length says nothing where there is no zero
+    assert [[*line.get_xdata()] for line in axes.lines] == [[2, 1], [40]]
+    assert [line.get_label().split(" (")[0] for line in axes.lines] == ["speedcube", "Dask"]
     assert [text.get_text() for text in axes.texts] == ["2 s", "1 s", "~40 s"]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["core", "cores"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["core", "cores"]
+    low, high = axes.get_ylim()
+    assert low > high  # the first rung above
+
+
+@pytest.mark.parametrize("times", [[0.031, 0.033], [1.0], [1e-6, 9e8], [2.0] * 12, [1e-3, 739.3]])
+def test_labels_lie_inside_the_axes_and_equal_lengths_are_equal_ratios(times: list[float]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    names = ["core", "cores", *(f"a rung of a long name {k}" for k in range(10))]
+    dask_time = dask_rung.DaskTime(max(times) * 2, (5, 5), (5, 5), True)
+    rungs = [
+        RungResult(name, 1, seconds, 1.0, (seconds,), 1.0, "a").with_dask(dask_time)
+        for name, seconds in zip(names, times, strict=False)
+    ]
+    figure = climb.finished(rungs, "x = normal(10, 1); (x + 1)[::2, ::2].mean()", 1).plot()
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axes,), renderer = figure.axes, canvas.get_renderer()
+    frame = axes.get_window_extent(renderer)
+    for label in axes.texts:
+        box = label.get_window_extent(renderer)
+        assert frame.x0 <= box.x0
+        assert box.x1 <= frame.x1
+        assert frame.y0 <= box.y0
+        assert box.y1 <= frame.y1
+    for line in axes.lines:
+        points = axes.transData.transform(list(zip(*line.get_data(), strict=True)))
+        assert all(frame.x0 < x < frame.x1 and frame.y0 < y < frame.y1 for x, y in points)
+    below = [one.get_window_extent(renderer) for one in figure.legends[0].get_texts()]
+    assert figure.legends[0].get_texts()[0].get_text() == "speedcube"
+    assert all(one.x0 >= 0 and one.x1 <= figure.bbox.x1 for one in below)
+    low, high = axes.get_xlim()
+    assert high / low >= 10  # 31 and 33 ms are near each other
+
+
+def test_the_committed_picture_is_drawn_of_its_measurement() -> None:
+    spec = importlib.util.spec_from_file_location("ladder_picture", TOOLS / "ladder_picture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    (axes,) = dots(tool.measured()).axes
+    known = json.loads(tool.MEASURED.read_text())["rungs"]
+    assert [*axes.lines[0].get_xdata()] == [one["seconds"] for one in known]
+    assert [*axes.lines[1].get_xdata()] == [one["dask_seconds"] for one in known]
+    assert tool.PICTURE.read_bytes().startswith(b"\x89PNG")
 
 
 def test_from_python(tmp_path: Path) -> None:

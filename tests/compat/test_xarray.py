@@ -336,3 +336,13 @@ def test_netcdf(tmp_path: Path, engine: Any) -> None:
     xr.testing.assert_equal(got.compute(), want)
     xr.testing.assert_allclose(got.mean("x").compute(), want.mean("x"))
     got.close()
+
+
+def test_weighted_means() -> None:
+    """xarray multiplies what is there, bools, by weights of one axis."""
+    field = np.random.default_rng(3).normal(size=(4, 3, 5)).astype("float32")
+    field[0, 0, 0] = np.nan
+    weights = xr.DataArray(np.array([0.1, 0.5, 0.9]), dims="y")
+    wanted = xr.DataArray(field, dims=("t", "y", "x")).weighted(weights).mean(("y", "x"))
+    ours = xr.DataArray(sc.asarray(field), dims=("t", "y", "x")).weighted(weights)
+    assert np.allclose(ours.mean(("y", "x")).compute(), wanted)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.small import again, known
+from speedcube.engine.small import again, first, known
 from speedcube.engine.small.again import Made, Met, few_structure
 from speedcube.engine.small.structure import Structure
 from speedcube.expr.nodes import Expr
@@ -70,11 +70,11 @@ def test_the_second_time_gives_the_values_of_what_was_asked(name: str) -> None:
 
 
 def test_data_numbers_and_places_are_arguments() -> None:
-    for number, first in ((1.5, 0), (-0.0, 3), (np.inf, 5)):
-        x = np.random.default_rng(first).normal(size=40)
-        got = (sc.asarray(x)[first : first + 30] * number).compute(on="core")
-        assert np.array_equal(got, x[first : first + 30] * number, equal_nan=True)
-        assert np.array_equal(np.signbit(got), np.signbit(x[first : first + 30] * number))
+    for number, start in ((1.5, 0), (-0.0, 3), (np.inf, 5)):
+        x = np.random.default_rng(start).normal(size=40)
+        got = (sc.asarray(x)[start : start + 30] * number).compute(on="core")
+        assert np.array_equal(got, x[start : start + 30] * number, equal_nan=True)
+        assert np.array_equal(np.signbit(got), np.signbit(x[start : start + 30] * number))
     assert met() == 1
 
 
@@ -133,7 +133,7 @@ def test_reductions_that_are_read_are_made_once() -> None:
 def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
     """As long as it is as quick: records of magnitudes that differ much take ten times as long."""
     rng = np.random.default_rng(2)
-    x = rng.normal(size=known.ONE_SUM) * 2.0 ** rng.integers(-100, 100, known.ONE_SUM)
+    x = rng.normal(size=known.ONE_THREAD) * 2.0 ** rng.integers(-100, 100, known.ONE_THREAD)
     for array in (sc.asarray(x).sum(), sc.asarray(x).mean(), abs(sc.asarray(x)).sum()):
         one = known.value(array._expr, "cores")
         assert one is not None
@@ -207,7 +207,7 @@ def test_each_reduction_is_made_once_however_often_it_is_read(
 
 
 def test_what_reads_reductions_of_many_is_planned() -> None:
-    x = sc.asarray(np.ones((100, 100)))
+    x = sc.asarray(np.ones((first.FEW // 64, 100)))
     assert known.value((x - x.mean(axis=0))._expr) is None
     y = sc.asarray(X)
     assert known.value((y - y.prod(axis=0))._expr) is None

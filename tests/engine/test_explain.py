@@ -181,3 +181,15 @@ def test_a_notebook_shows_the_text() -> None:
     printer, explanation = Printer(), _normal(3).explain()
     explanation._repr_pretty_(printer, False)
     assert printer.said == repr(explanation)
+
+
+def test_a_view_of_one_piece_is_explained_by_that_piece() -> None:
+    """Where one piece alone is read, also after an assignment that left it."""
+    x = sc.asarray(np.arange(6.0).reshape(2, 3))
+    x[0] = 0
+    assert x[1].explain().covered
+    assert (laws.BITS, "stored[3 + (1)·i]") not in rows(x[1].sum())
+    assert [law for law, _ in rows(np.exp(x[1]).sum())] == [
+        laws.BITS, laws.VIEW, laws.BITS, laws.EXACT
+    ]  # fmt: skip
+    assert [law for law, _ in rows(x[:1])] == [laws.POSITION]

@@ -20,6 +20,7 @@ from oracle import assert_same_bits, elements
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.plan import costs
+from speedcube.plan import plan as planning
 
 _BINARY = ("add", "subtract", "multiply", "maximum", "minimum", "hypot", "divide")
 _UNARY = ("exp", "abs", "sqrt", "negative", "sin", "square")
@@ -169,8 +170,8 @@ def test_what_is_kept_decides_nothing(graph: Graph, launch: float) -> None:
     wanted = sc.compute(*graph.results, on="core")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(costs, "LAUNCH", launch)
-        plan = engine.make_plan(
-            [array._expr for array in graph.results], engine.Resources("core", 1), "", 1024
+        plan = planning.make_plan(
+            [array._expr for array in graph.results], planning.Resources("core", 1), "", 1024
         )
     rung = engine.resolve("core", None, 1, False, "float64")
     values = engine._run(plan, [array._expr for array in graph.results], rung, "numpy")

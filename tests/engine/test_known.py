@@ -374,6 +374,6 @@ def test_several_results_are_one_program(monkeypatch: pytest.MonkeyPatch) -> Non
         values = sc.compute(*arrays, on="core")
         for value, array in zip(values, arrays, strict=True):
             roots = [array._expr]
-            plan = engine.make_plan(roots, engine.Resources("core", 1), "", 1024)
+            plan = planning.make_plan(roots, planning.Resources("core", 1), "", 1024)
             assert_same_bits(value, engine._run(plan, roots, rung, "numpy")[0])
     assert counted.plans == 1

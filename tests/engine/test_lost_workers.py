@@ -120,7 +120,7 @@ def test_a_killed_worker_changes_nothing(client: Any, wanted: list[bytes]) -> No
 
 def test_a_killed_worker_costs_the_last_of_its_slices() -> None:
     """A long part hands its record over on the way: who runs it next begins behind that."""
-    x = sc.random.default_rng(1).gamma(2.5, size=90_000_000)
+    x = sc.random.default_rng(1).gamma(2.5, size=140_000_000)
     results: list[Any] = []
     with _cluster(2) as connected:
         pids = connected.run(os.getpid)

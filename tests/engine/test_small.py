@@ -15,7 +15,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import machine
-from speedcube.engine.small import known
+from speedcube.engine.small import first, known
 from speedcube.engine.tiers import tiers
 from speedcube.errors import MemoryLimitError
 from speedcube.kernel.llvm.simd import limited
@@ -184,7 +184,7 @@ def test_without_memory_the_planner_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_has_more_kernels_than_one_is_left_to_the_planner() -> None:
     x = sc.asarray(np.arange(12.0).reshape(3, 4))
-    many = sc.asarray(np.arange(12_000.0).reshape(3000, 4))  # (reductions of few are made first)
+    many = sc.asarray(np.arange(4.0 * first.FEW).reshape(-1, 4))  # (those of few are made first)
     for array in (many - many.mean(), x.cumsum(), x.prod(), x[:0].sum(), many.sum() * 2):
         assert known.value(array._expr) is None
         np.testing.assert_array_equal(array.compute(on="core"), planned(array))

@@ -242,3 +242,25 @@ def test_which_folds_have_records(
     stage = make_stage(source.arg, source, 1)
     prepared = prepare_folded(stage, stage.parts[0])
     assert (None if prepared is None else prepared.program.sink.folded.rows) is rows
+
+
+@pytest.mark.parametrize("target", simd.runnable())
+@pytest.mark.parametrize("size", [40_000, 65_537, 100_003])
+def test_what_is_true_is_counted_by_bits(target: str, size: int) -> None:
+    with simd.limited(target):
+        counted_by_bits(size)
+
+
+def counted_by_bits(size: int) -> None:
+    a, b = data("bool", (size,), 2), data("bool", (size,), 3)
+    x, y = sc.asarray(a), sc.asarray(b)
+    counted = prepare_folded(stage := make_stage(x._expr, x.sum()._expr.source, 1), stage.parts[0])
+    assert counted is not None
+    assert counted.program.sink.folded.op == "count"
+    assert_same_bits(x.sum().compute(on="core"), a.sum(), size)
+    assert_same_bits((x & ~y).sum().compute(on="core"), (a & ~b).sum(), size)
+    assert_same_bits(x[::-3].mean().compute(on="core"), a[::-3].mean(), size)
+    rows = data("bool", (75, size // 75), 4)
+    odd = (rows.view(np.uint8) * 7).view(bool)  # true, too
+    assert_same_bits(sc.asarray(rows)[::-1, 1:].sum(axis=1).compute(), rows[::-1, 1:].sum(axis=1))
+    assert_same_bits(sc.count_nonzero(odd).compute(), np.int64(np.count_nonzero(odd)))

@@ -118,3 +118,23 @@ def test_wrong_subscripts_are_refused(name: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert message in str(caught.value)
+
+
+MIXED: Final = (
+    ("bool", "float64"), ("int8", "float32"), ("uint8", "int64"), ("bool", "int64"),
+    ("float64", "bool"), ("float32", "float64"), ("int8", "complex128"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), MIXED)
+def test_operands_of_two_dtypes_are_summed_in_their_common_one(left: str, right: str) -> None:
+    """An axis of one operand alone, too: bools are counted, and bytes do not wrap."""
+    for text in ("abc,b->a", "abc,b->", "ab,cd->ad"):
+        first, second = (
+            (np.abs(RNG.normal(size=[7] * len(one)) * 90 + 40) % 120).astype(kind)
+            for one, kind in zip(text.split("->")[0].split(","), (left, right), strict=True)
+        )
+        got = sc.einsum(text, first, second).compute()
+        wanted = np.einsum(text, first, second)
+        assert got.dtype == wanted.dtype
+        assert np.allclose(got, wanted, rtol=1e-5)

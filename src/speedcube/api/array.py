@@ -37,9 +37,10 @@ from .methods.dask_collection import Collection
 from .methods.operators import NUMBERS, Operators
 from .methods.places import Places
 from .methods.powers import check_powers, power
-from .methods.repr import html, summary
+from .methods.repr import summary
 from .missing.messages import missing_method
 from .namesakes import Namesakes
+from .pictures.page import html
 from .stored import leaf_of
 
 
@@ -113,7 +114,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
         return summary(self._expr)
 
     def _repr_html_(self) -> str:
-        return html(self._expr, self.nbytes)
+        return html(self._expr, self._grid)
 
     def __len__(self) -> int:
         if not self.shape:

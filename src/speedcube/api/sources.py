@@ -14,7 +14,7 @@ from ..interop.buffers import readable
 from ..interop.readers.npy import open_npy
 from .array import Array
 from .devices import checked_device, checked_like, checked_order
-from .files.opening import read_by_tiles
+from .files.tiles import read_by_tiles
 from .joining import stack
 from .stored import deferred, is_dask_array, leaf_of
 

@@ -14,18 +14,17 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from typer.core import TyperGroup
-
 import speedcube_command
 
 from ..exit_codes import INTERRUPTED
+from .words import WrappedOnce
 
 LEAVE_SECONDS: Final = 2.0  # to clean up in, once the command itself has ended
 
 _received: Final[list[int]] = []
 
 
-class Commands(TyperGroup):
+class Commands(WrappedOnce):
     """Typer's group; a command that says nothing of its interruption has it said here."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -92,10 +92,17 @@ class Stop:
     A plain attribute, because every small compute makes one.
     """
 
-    __slots__ = ("raised",)
+    __slots__ = ("counts", "points", "raised")
 
     def __init__(self) -> None:
         self.raised = False
+        self.counts = False  # whether somebody looks how far it is
+        self.points = 0  # that were visited
+
+    def passed(self, box: Box, inner: int) -> None:
+        """All of ``box`` was visited, of which a step has ``inner`` points."""
+        o, o_end, r, r_end, j, j_end = box
+        self.points += (o_end - o) * (r_end - r) * (j_end - j) * inner
 
     def set(self) -> None:
         self.raised = True

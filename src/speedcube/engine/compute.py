@@ -17,25 +17,28 @@ from dask.callbacks import Callback
 from ..errors import MemoryLimitError, ParameterError, RungError
 from ..expr.nodes import STAGED, Expr, Leaf, Map
 from ..expr.pairs.node import interleaved, is_pair, parts
-from ..expr.space import TILE
-from ..plan.costs import GPU_TRAFFIC
-from ..plan.plan import Plan, Resources, check_memory, make_plan
+from ..plan.plan import Plan, check_memory
 from . import machine
 from .clusters.losses import reported
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
+from .foreign.planned import plan_of
 from .foreign.values import deferred_values, is_of_dask
 from .graph import build_graph
+from .keeping.run import kept_values
+from .keeping.where import folder
 from .known import drawn
 from .known.alone import run_alone, wait
 from .known.kept import active
 from .known.memory import planned
-from .results import as_complex, joined, shaped
+from .progress.count import Told
+from .progress.watch import telling
+from .results import as_complex, joined, shaped, shaped_values
 from .routines import direct, quick
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
-from .small.call import FINISHED, MOST_AT_ONCE, ONE_SUM
+from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
 from .small.known import ONE_LAUNCH, value_on_gpu
 from .small.known import value as small_value
 from .small.pairs import small_pair
@@ -86,17 +89,7 @@ def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
-        traffic = GPU_TRAFFIC if rung.devices else 1.0
-        memory = machine.free_memory() // 4
-        resources = Resources(
-            rung.name,
-            rung.workers,
-            memory=memory,
-            traffic=traffic,
-            gpu=bool(rung.devices),
-            apart=rung.kind == "client",
-        )
-        known[key] = make_plan(roots, resources, rung.reason, TILE)
+        known[key] = plan_of(roots, rung)
     check_memory(known[key], machine.free_memory())
     return known[key]
 
@@ -128,7 +121,7 @@ def compute(
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
     check_laws((root,))
-    if active() is not None or is_pair(root):
+    if active() is not None or is_pair(root) or folder.get() is not None:
         reals = interleaved(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
@@ -139,7 +132,9 @@ def compute(
         here = rung.kind in _KEEPS and to != "cupy" and not Callback.active
         if here and (call := quick.ready(root)) is not None:
             return quick.value(call, rung.workers)
-        if made := direct.values((root,), rung, to == "cupy"):
+        with telling(None, rung.name, size):
+            made = direct.values((root,), rung, to == "cupy")
+        if made:
             return made[0]
     if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
         value = small_value(root, rung.kind)
@@ -159,7 +154,7 @@ def _at_once(rung: Rung, reduces: bool) -> int:
         return FINISHED
     if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
         most = MOST_AT_ONCE[rung.kind][0]
-        return (max(most, ONE_SUM) if reduces else most) if SMALL > 0 else -1
+        return (max(most, ONE_THREAD) if reduces else most) if SMALL > 0 else -1
     return -1
 
 
@@ -217,6 +212,9 @@ def compute_all(
     check_laws(roots)
     rung = _rung_of(roots, on, scheduler, prefers_gpu)
     _check_place(to, rung)
+    kept_there = kept_values(roots, rung, lambda here: _planned(roots, here, None))
+    if kept_there is not None:
+        return kept_there
     value = small_pair(roots, rung.kind) if rung.kind in _KEEPS and active() is None else None
     if value is not None:
         return [value]
@@ -249,45 +247,37 @@ def _check_place(to: str | ResultMemory, rung: Rung) -> None:
 
 
 def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
-    """The values of ``roots`` by ``plan``."""
+    """The values of ``roots`` by ``plan``; how far they are is told where somebody looks."""
+    with telling(plan, rung.name) as told:
+        return _told(plan, roots, rung, to != "numpy", told)
+
+
+def _told(
+    plan: Plan, roots: Sequence[Expr], rung: Rung, leave_on_gpu: bool, told: Told
+) -> list[Any]:
     if rung.kind == "client":
         with reported(rung.client):
             ready = deferred_values(plan, rung.client)
         workers = rung.addresses or worker_addresses(rung.client)
         shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
-        found = run_on(rung.client, plan, shapes, ready, workers)
+        found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
     get = _get(rung)
-    leave_on_gpu = to != "numpy"
     if rung.workers == 1 and not plan.deferred and not Callback.active:
         device = rung.devices[0] if rung.devices else None
-        return _shaped(run_alone(plan, device, leave_on_gpu), plan, roots)
+        return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
     for device in rung.devices:
         wait(device)  # its stream may still make what other devices are to read
     given = deferred_values(plan, get, rung.devices)
     if not rung.devices and len(roots) == 1 and is_of_dask(roots[0]):
         return [shaped(given[id(plan.deferred[0])], roots[0].shape)]  # in memory of its own
-    graph = build_graph(plan, given, rung.devices, leave_on_gpu)
+    graph = build_graph(plan, given, rung.devices, leave_on_gpu, told.stop)
     try:
         values = get(graph.tasks, list(graph.keys))
     except BaseException:
         graph.stop.set()  # running parts finish their current box and leave
         raise
-    return _shaped(values, plan, roots)
-
-
-def _shaped(values: Sequence[Any], plan: Plan, roots: Sequence[Expr]) -> list[Any]:
-    return [
-        _own(shaped(joined([values[k] for k in own]), root.shape), plan, own)
-        for root, own in zip(roots, plan.roots, strict=True)
-    ]
-
-
-def _own(value: Any, plan: Plan, numbers: Sequence[int]) -> Any:
-    """``value``, or a copy of it where it was asked for before: writes are seen by nobody else."""
-    result, earlier = plan.results[numbers[0]], plan.results[: numbers[0]]
-    again = len(numbers) == 1 and any(one is result for one in earlier)
-    return value.copy() if again else value
+    return shaped_values(values, plan, roots)
 
 
 def _get(rung: Rung) -> Any:

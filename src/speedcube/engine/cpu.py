@@ -209,6 +209,8 @@ def run_store(prepared: Prepared, inputs: Mapping[int, Array], out: Array, stop:
             if stop.is_set():
                 return
             call(box, address)
+            if stop.counts:
+                stop.passed(box, prepared.tiling.inner)
 
 
 def blocks(
@@ -228,6 +230,8 @@ def blocks(
             if until.is_set():
                 return
             call(box, address_of(memory) - first * dtype.itemsize)
+            if until.counts:
+                until.passed(box, inner)
             yield memory[max(start, first) - first : min(stop, last) - first]
 
 
@@ -245,7 +249,7 @@ def run_records(
             count = min(block, kept - first)
             records = initial_records(prepared.program, count)
             if call is not None:
-                _fold(call, (count, reduced, steps), first, records, stop)
+                fold(call, (count, reduced, steps), first, records, stop)
             consume(first, records)
 
 
@@ -262,14 +266,13 @@ def run_some(
             start = 0
             for end in ends.tolist():
                 loops = (end - start, reduced, steps)
-                _fold(call, loops, int(places[start]), records[start:end], stop)
+                fold(call, loops, int(places[start]), records[start:end], stop)
                 start = end
             yield places, records
 
 
-def _fold(
-    call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: Stop
-) -> None:
+def fold(call: Caller, loops: tuple[int, int, int], first: int, records: Array, stop: Stop) -> None:
+    """Fold the elements of kept positions from ``first`` on into ``records``."""
     prepared, program = call.prepared, call.prepared.program
     first_record, row_bytes = address_of(records), 8 * program.sink.words
     exact, since = program.sink.kind == "exact", 0
@@ -280,6 +283,8 @@ def _fold(
         if stop.is_set():
             return
         call((first + o, first + o_end, *rest), first_record + o * row_bytes)
+        if stop.counts:
+            stop.passed((o, o_end, *rest), inner)
         since += TILE if by_columns else CALL + TILE  # elements of a record, at most
         if exact and since >= CARRY_AFTER:
             carry(records.reshape(len(records), -1, LIMBS))

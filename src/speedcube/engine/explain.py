@@ -103,7 +103,7 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
     stage = plan.stages[number]
     stage_of = {id(s.result): k for k, s in enumerate(plan.stages)}
     kernels = kernels_of(stage)
-    whole = [part.root for _, part in kernels] if len(kernels) > 1 else [stage.root]
+    whole = [part.root for _, part in kernels]  # of a source of pieces the one that is read
     if isinstance(stage.source, Through):
         whole = list(stage.source.args)
     roots = [one for root in whole for one in (factors(root) if stage.op == "dot" else (root,))]

@@ -264,6 +264,8 @@ def run_store(
             if stop.is_set():
                 return
             launcher.store(piece, out)
+            if stop.counts:
+                stop.passed((*piece, 0, 1, 0, int(launcher.words[4])), prepared.tiling.inner)
         if wait:
             cupy.cuda.get_current_stream().synchronize()
 

@@ -70,6 +70,9 @@ def _fold(launcher: Launcher, first: int, count: int, stop: Stop) -> Array:
             launcher.launch((first, first + count), (r, last), pieces, out)
             # Waiting in the copy would hold the GIL, and other GPUs' threads could not launch.
             cupy.cuda.get_current_stream().synchronize()
+            if stop.counts:
+                inner = launcher.prepared.tiling.inner
+                stop.passed((0, count, r, last, 0, int(launcher.words[4])), inner)
             by_launch.append(out.get().view(np.int64).reshape(count, -1, words))
     if not by_launch:
         raise KeyboardInterrupt

@@ -46,14 +46,15 @@ def build_graph(
     deferred: dict[int, Any],
     devices: tuple[int, ...] = (),
     leave_on_gpu: bool = False,
+    stop: Stop | None = None,
 ) -> Graph:
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
     ``deferred`` maps each deferred source to the value it gives; ``leave_on_gpu`` leaves the
-    results on the first one.
+    results on the first one. Parts leave once ``stop`` is set.
     """
     token = f"speedcube-{next(_serial)}"
-    stop = Stop()
+    stop = Stop() if stop is None else stop
     kind = StreamWorker if plan.streams else Worker
     workers = [kind(stop, device) for device in devices] or [kind(stop, here=True)]
     tasks: dict[Any, Any] = {}

@@ -211,7 +211,9 @@ def prepare_open(stage: Stage, part: Part) -> Prepared | None:
         assert isinstance(source, Reduced)
         also = [replace(source, op="mean")] if source.op == "var" else []
         lower = partial(lower_many, also=also, near=True)
-        known[prepare_open] = _finished(stage, part, partial(layout_of, also=also), lower)
+        known[prepare_open] = _finished(
+            stage, part, partial(layout_of, also=also, near=True), lower
+        )
     prepared: Prepared | None = known[prepare_open]
     if prepared is not None:
         refresh(prepared.uniforms, prepared.params)

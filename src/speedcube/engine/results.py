@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import dtypes
-from ..expr.nodes import Deferred, Reduced, StageResult, Tiled, c_strides
+from ..expr.nodes import Deferred, Expr, Reduced, StageResult, Tiled, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
 from ..kernel.lower.rules import key_values
@@ -150,6 +150,21 @@ def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
     array = array.reshape(shape)
     return array if hasattr(type(array), "__cuda_array_interface__") else array[()]
+
+
+def shaped_values(values: Sequence[Any], plan: Plan, roots: Sequence[Expr]) -> list[Any]:
+    """What users get of ``plan``, whose results are ``values``."""
+    return [
+        _own(shaped(joined([values[k] for k in own]), root.shape), plan, own)
+        for root, own in zip(roots, plan.roots, strict=True)
+    ]
+
+
+def _own(value: Any, plan: Plan, numbers: Sequence[int]) -> Any:
+    """``value``, or a copy of it where it was asked for before: writes are seen by nobody else."""
+    result, earlier = plan.results[numbers[0]], plan.results[: numbers[0]]
+    again = len(numbers) == 1 and any(one is result for one in earlier)
+    return value.copy() if again else value
 
 
 def as_complex(reals: Any) -> Any:

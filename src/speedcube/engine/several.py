@@ -157,6 +157,8 @@ def _on_cpu(
             if stop.is_set():
                 break
             call(box, ctypes.addressof(table))
+            if stop.counts:
+                stop.passed(box, prepared.tiling.inner)
             since += CALL + TILE
             if since >= cpu.CARRY_AFTER:
                 for array in exact:
@@ -209,6 +211,8 @@ def _folded(
             )
             launcher.launch((0, 1), (r, last), pieces, out)
             cupy.cuda.get_current_stream().synchronize()
+            if stop.counts:
+                stop.passed((0, 1, r, last, 0, int(launcher.words[4])), prepared.tiling.inner)
             by_launch.append(
                 [o.get() if p is None else p for o, p in zip(out, places, strict=True)]
             )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expr.nodes import Reduced, Scanned, Through
+from ..expr.nodes import Expr, Reduced, Scanned, Through
 from ..plan.passes import Pass
 from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
@@ -20,6 +20,7 @@ from .finished import along, near
 from .finished import cpu as finished_cpu
 from .finished import gpu as finished_gpu
 from .finished.near import Partial
+from .ordering.elements import AllElements
 from .ordering.run import placed, run_through
 from .pieces.moves import moved
 from .pieces.records import merged_regions
@@ -45,6 +46,12 @@ class Worker:
     device: int | None = None
     alone: bool = False
     here: bool = False
+
+    def walked(
+        self, roots: Sequence[Expr], inputs: Inputs, threads: int
+    ) -> list[AllElements] | None:
+        """The elements of each of ``roots`` that are read block after block; None: in memory."""
+        return None
 
     def ordered(self, stage: Stage, part: Part, inputs: Inputs) -> ScanPart:
         """A part whose elements are taken in their order."""
@@ -238,7 +245,8 @@ def run_joined(
     """Task: a part whose results are its own; gives the destination if there is no other part."""
     inputs = inputs_of(needs, arrays)
     if isinstance(stage.source, Through):
-        return placed(run_through(stage, inputs, worker.device, worker.stop, worker.store), out)
+        how = worker.device, worker.stop, worker.store, worker.walked
+        return placed(run_through(stage, inputs, *how), out)
     if stage.source is None:
         worker.store(stage, part, out, inputs)
     elif isinstance(stage.source, Scanned):

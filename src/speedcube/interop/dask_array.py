@@ -93,7 +93,7 @@ def _source(array: Any, chunks: Chunks, key: str, cut: Callable[..., Any]) -> _S
 
     expr = array._expr
     if isinstance(expr, Leaf) and isinstance(expr.source, Stored) and not expr.source.on_device:
-        return _Source(DataNode(key, _window(expr, expr.source)), cut)
+        return _Source(DataNode(key, stored_view(expr, expr.source)), cut)
     if isinstance(expr, Leaf) and isinstance(expr.source, Const):
         value = np.asarray(expr.source.value, expr.dtype)
         return _Source(DataNode(key, np.broadcast_to(value, expr.shape)), _seen)  # as Dask's own
@@ -129,8 +129,8 @@ def _is_gather(node: Expr) -> bool:
     return isinstance(node, Map) and node.op == "gather"
 
 
-def _window(leaf: Leaf, source: Stored) -> Any:
-    """What ``leaf`` reads, as a view of NumPy's that cannot be written to."""
+def stored_view(leaf: Leaf, source: Stored) -> Any:
+    """What ``leaf`` reads of ``source``, as a view of NumPy's that cannot be written to."""
     buffer = source.buffer
     size = buffer.itemsize
     interface = {

@@ -7,6 +7,7 @@ the process.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from contextvars import Token
@@ -21,27 +22,28 @@ import dask.local
 from ..engine import rungs
 from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
-from ..engine.routines.strictness import is_strict
 from ..engine.rungs import Rung
 from ..errors import ParameterError
 from . import cupy_backend
+from .also import Also
 from .dask_settings import Changed, Plain, setting
 
 Settings: TypeAlias = dict[str, Any]  # by section
+Path: TypeAlias = str | os.PathLike[str]
 
 
 class Block(ContextDecorator):
     """What `on` gives: a ``with`` block or a decorator, as often as wanted, nested too."""
 
-    def __init__(self, where: Any, strict: bool | None = None) -> None:
-        self._where, self._strict = where, strict
-        self._entered: dict[int, list[Entered | Strictness]] = {}  # by thread
+    def __init__(self, where: Any, strict: bool | None = None, checkpoint: Any = None) -> None:
+        self._where, self._strict, self._checkpoint = where, strict, checkpoint
+        self._entered: dict[int, list[Entered | Also]] = {}  # by thread
 
     def __enter__(self) -> None:
         where = self._where
-        entered: Entered | Strictness
-        if self._strict is not None:
-            entered = Strictness(self._strict, None if where is None else Block(where))
+        entered: Entered | Also
+        if self._strict is not None or self._checkpoint is not None:
+            entered = Also(self._strict, self._checkpoint, None if where is None else Block(where))
         elif type(where) is str and where == "core":  # as small computations do each time
             entered = Entered(where, _core())
         elif rungs.is_name(where):
@@ -59,10 +61,11 @@ class Block(ContextDecorator):
 
     def __repr__(self) -> str:
         strict = "" if self._strict is None else f", strict={self._strict}"
-        return f"speedcube.on({self._where!r}{strict})"
+        kept = "" if self._checkpoint is None else f", checkpoint={self._checkpoint!r}"
+        return f"speedcube.on({self._where!r}{strict}{kept})"
 
 
-def on(where: Any = None, *, strict: bool | None = None) -> Block:
+def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None = None) -> Block:
     """Run speedcube's arrays, and plain Dask code, on ``where`` inside the block.
 
     ========================== ============================================= =========
@@ -94,6 +97,10 @@ def on(where: Any = None, *, strict: bool | None = None) -> Block:
         As in the table; where it is left out the rung stays, and `strict` is to be given.
     strict : bool, optional
         Whether what no law covers (BLAS, LAPACK, a Dask array) is refused: `LawError`.
+    checkpoint : str or path, optional
+        A directory that keeps how far long reductions have come, on ``core``, ``cores`` and
+        clusters: a program that is killed and started again goes on there, with the same bits.
+        Files are removed when a result is made.
 
     Returns
     -------
@@ -106,6 +113,8 @@ def on(where: Any = None, *, strict: bool | None = None) -> Block:
         At the start of the block, if this machine lacks the rung.
     SchedulerError
         At the start of the block, if no scheduler answers.
+    CheckpointError
+        If nothing can be kept in the directory, or another program keeps the same there.
 
     Examples
     --------
@@ -113,26 +122,11 @@ def on(where: Any = None, *, strict: bool | None = None) -> Block:
     ...     float(sc.ones(10).sum())
     10.0
     """
-    if where is None and strict is None:
-        raise ParameterError("on takes a rung, on('cores'), or strict=True, or both")
-    return Block(where, strict)
-
-
-class Strictness:
-    """What a block has changed that says whether the laws are asked for; and its rung's block."""
-
-    __slots__ = ("_block", "_token")
-
-    def __init__(self, wanted: bool, block: Block | None) -> None:
-        if block is not None:
-            block.__enter__()
-        self._block, self._token = block, is_strict.set(bool(wanted))
-
-    def leave(self, *error: Any) -> None:
-        """Put everything back."""
-        is_strict.reset(self._token)
-        if self._block is not None:
-            self._block.__exit__(*error)
+    if where is None and strict is None and checkpoint is None:
+        raise ParameterError("on takes a rung, on('cores'), strict=True, checkpoint=, or several")
+    if checkpoint is not None and rungs.is_name(where) and where.startswith("gpu"):
+        raise ParameterError(f"on({where!r}, checkpoint=): only core, cores and clusters have that")
+    return Block(where, strict, checkpoint)
 
 
 class Entered:

@@ -212,7 +212,7 @@ class Sink:
 
 LIGHT: Final = 24
 _IN_ORDER: Final = ("unit", "splat")
-_LONG: Final = frozenset(("rare", "loop", "pick", "table", "gather", "idiv", "irem"))
+_LONG: Final = frozenset(("loop", "pick", "table", "gather", "idiv", "irem"))
 
 
 @dataclass(frozen=True)

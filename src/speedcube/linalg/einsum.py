@@ -70,6 +70,7 @@ def einsum(
     if dtype is not None:
         common = dtypes.check(dtype)
         arrays = [converted("einsum", one, common, casting) for one in arrays]
+    arrays = [_in_common(one, common) for one in arrays]
     _check_sizes(known, arrays)
     terms = [_Term(array, labels) for array, labels in zip(arrays, known.operands, strict=True)]
     for places in _path(known, arrays, optimize):
@@ -82,6 +83,17 @@ def einsum(
     axes = [found.labels.index(label) for label in known.result]
     shape = tuple(found.array.shape[k] for k in axes)
     return put(out, as_dtype(turned(found.array, axes, shape), common), "einsum")
+
+
+def _in_common(array: Array, common: str) -> Array:
+    """An operand in what all are computed in, before any of its axes is summed.
+
+    Bytes and bools that are summed by themselves would wrap, or be counted once. What is real stays
+    real beside complex operands: no sum of it needs a second part.
+    """
+    if common in dtypes.COMPLEX and array._expr.dtype not in dtypes.COMPLEX:
+        common = dtypes.PARTS[common]
+    return as_dtype(array, common)
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:

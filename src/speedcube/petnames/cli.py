@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from ..commands.terminal import complain
+from ..commands.words import WrappedOnce
 from ..errors import SpeedcubeError
 from ..exit_codes import BAD_USE
 from . import generate_command, report_command, sweep_command, train_command
 
 app = typer.Typer(
-    no_args_is_help=True, help="Train a network that invents pet names, and let it invent some."
+    cls=WrappedOnce,
+    no_args_is_help=True,
+    help="Train a network that invents pet names, and let it invent some.",
 )
 
 

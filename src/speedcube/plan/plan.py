@@ -22,8 +22,8 @@ from .passes import Pass, make_pass, passes_of
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
-from .streams import AHEAD, STAGED, block_bytes
-from .touched import readings
+from .streams import STAGED, stream_bytes
+from .touched import making_bytes, readings
 from .working import scan_on_gpu, working_bytes
 
 
@@ -140,7 +140,7 @@ class Plan:
         for one in self.passes:
             first = number
             for stage in one.stages:
-                lines += self._described(number, stage, one, first)
+                lines += self.described(number, stage, one, first)
                 number += 1
         for chain in self.blocks:
             first = sum(len(one.stages) for one in self.passes[: chain.first])
@@ -148,7 +148,8 @@ class Plan:
             lines.append(f"  stages {first} to {last} by {chain.count} blocks of {chain.step} rows")
         return "\n".join(lines)
 
-    def _described(self, number: int, stage: Stage, one: Pass, first: int) -> list[str]:
+    def described(self, number: int, stage: Stage, one: Pass, first: int) -> list[str]:
+        """A stage in words, then what it reads; ``first`` is the first one of its pass."""
         axes = stage.axes if stage.source is None else stage.source.axes
         what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
         if isinstance(stage.source, Through):
@@ -246,9 +247,11 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
     """Peak bytes of a worker in a pass: overhead, results, records, and what it reads."""
     inputs = sum(math.prod(n.shape) * 8 for n in one.visited.needs)
     parts = len(one.visited.parts)
-    streams = AHEAD * block_bytes(one.visited.parts[0].root) if one.visited.streams else 0
+    visited, streams = one.visited, 0
+    if visited.streams:
+        streams = stream_bytes(visited.parts[0].root, visited.source) + making_bytes(one)
     if resources.shared:  # threads, each with blocks of its own
-        streams *= min(parts, resources.workers)
+        streams *= min(max(parts, visited.threads), resources.workers)
     if streams and resources.gpu:
         streams += STAGED
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)

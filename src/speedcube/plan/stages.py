@@ -32,7 +32,7 @@ from ..expr.nodes import (
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 from ..expr.space import memory_order
-from .streams import can_stream, cut_of, tiled
+from .streams import can_stream, cut_of, tiled, walks
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -42,7 +42,7 @@ WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one afte
 class Part:
     """One worker's share: ``root`` sliced to ``[start, stop)`` of axis ``axis``.
 
-    Without an axis: all of it, or elements ``[start, stop)`` of a scan, line after line.
+    Without one: all of it, or elements ``[start, stop)`` of a scan, line after line.
     """
 
     root: Expr
@@ -117,26 +117,34 @@ class Stage:
         return isinstance(self.source, Scanned) or self.op == "prod"
 
     @cached_property
+    def sources(self) -> tuple[StageResult | Deferred | Tiled, ...]:
+        """All that it reads that kernels do not make."""
+        every = {id(leaf.source): leaf.source for leaf in leaves_within(self.root)}
+        return tuple(x for x in every.values() if isinstance(x, (StageResult, Deferred, Tiled)))
+
+    @cached_property
     def needs(self) -> tuple[StageResult | Deferred | Tiled, ...]:
         """Sources that must be in memory before this stage runs."""
-        sources = {
-            id(leaf.source): leaf.source
-            for leaf in leaves_within(self.root)
-            if isinstance(leaf.source, (StageResult, Deferred, Tiled))
-        }
-        found = tuple(sources.values())
-        return tuple(n for n in found if not isinstance(n, Tiled)) if self.streams else found
+        if 0 not in self.root.shape and not self.streams:
+            return self.sources
+        return tuple(one for one in self.sources if not isinstance(one, Tiled))
+
+    def sent(self, count: int) -> tuple[StageResult | Deferred | Tiled, ...]:
+        """What ``count`` arrays are: the stage of all parts may have all its sources in memory."""
+        return self.needs if len(self.needs) == count else self.sources
 
     @cached_property
     def streams(self) -> bool:
         """Whether it reads sources a box at a time."""
-        if not any(isinstance(leaf.source, Tiled) for leaf in leaves_within(self.root)):
+        if not any(isinstance(one, Tiled) for one in self.sources):
             return False
-        return not self.is_scan and not isinstance(self.source, Through) and can_stream(self.root)
+        if isinstance(self.source, Through):  # of shares of a line the plan cannot tell yet
+            return self.join == "one" and walks(self.source)
+        return not self.is_scan and can_stream(self.root)
 
 
 def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
-    """The stage that stores ``root``, or makes of it what ``source`` says, for ``workers``."""
+    """The stage that stores ``root``, or makes of it what ``source`` says."""
     if isinstance(source, Scanned) or (source is not None and source.op == "prod"):
         return cut_scan(root, source, workers)
     if isinstance(source, Through):

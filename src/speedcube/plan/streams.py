@@ -10,18 +10,24 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import mul
 from typing import Final
 
+from .. import dtypes
 from ..expr import views
 from ..expr.graph import memories
-from ..expr.nodes import Expr, Leaf, Tiled, leaves, walk
+from ..expr.nodes import Expr, Leaf, Shape, Through, Tiled, leaves, walk
 from ..expr.piecewise.regions import pieces_within
-from ..expr.push import push
+from ..expr.push import push, push_shape
+from ..expr.through.table import OPERATIONS
 from ..expr.views import rebuild
-from .reads import BoxRead, bytes_of, readings, reads_boxes, units_of
+from .reads import BoxRead, bytes_of, places_in, readings, reads_boxes, units_of
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
+QUICK: Final = 2 << 20  # the same of plain files, of which a small one is read as fast
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
+_WALKED: Final = ("counts", "selection")  # ways to take all elements that hold few of them
+MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 
@@ -44,10 +50,9 @@ def can_stream(root: Expr) -> bool:
     """Whether what ``root`` reads of its sources are boxes of them, for each box of ``root``."""
     if not math.prod(root.shape):
         return False
-    roots = [root, *(piece.expr for source in pieces_within(root) for piece in source.pieces)]
     return all(
         id(leaf) not in gathered and reads_boxes(leaf)
-        for one in roots
+        for one in _roots(root)
         for gathered in (memories(walk(one)),)
         for leaf in tiled(one)
     )
@@ -63,12 +68,76 @@ def block_bytes(root: Expr) -> int:
     return sum(bytes_of(leaf, extents) for leaf in found)
 
 
-def blocks_of(root: Expr, extra: Sequence[Leaf] = ()) -> Iterator[StreamBlock]:
-    """The blocks of ``root``, in the order of its elements."""
-    steps = zip(root.shape, _steps(root), strict=True)
-    for item in product(*(list(_cuts(extent, *step)) for extent, step in steps)):
+def blocks_of(root: Expr, extra: Sequence[Leaf] = (), room: int = 0) -> Iterator[StreamBlock]:
+    """The blocks of ``root``, in the order of its elements, of about ``room`` bytes.
+
+    Those that differ only in the boxes they read have one ``root``.
+    """
+    steps = zip(root.shape, _steps(root, room), strict=True)
+    cuts = [list(_cuts(extent, *step)) for extent, step in steps]
+    alike = not extra and _only_moves(root, [k for k, along in enumerate(cuts) if len(along) > 1])
+    known: tuple[Shape, StreamBlock] | None = None
+    for item in product(*cuts):
+        shape = tuple(one.stop - one.start for one in item)
+        if known is not None and known[0] == shape:
+            yield _moved(known[1], item)
+            continue
         here = push(root, views.indexed(root.shape, item))
-        yield _block(item, here, tuple(_at(leaf, item) for leaf in extra))
+        block = _block(item, here, tuple(_at(leaf, item) for leaf in extra))
+        if alike:
+            known = shape, block
+        yield block
+
+
+def is_quick(root: Expr) -> bool:
+    """Whether what ``root`` reads lies in files as it is: a little is read as fast as much."""
+    sources = (leaf.source for leaf in tiled(root))
+    return all(isinstance(x, Tiled) and not getattr(x.tiles, "decodes", True) for x in sources)
+
+
+def room_for(root: Expr, axes: Sequence[int]) -> int:
+    """Bytes of a block of ``root``, reduced over ``axes``.
+
+    Small ones stay in a core's cache. Large ones add up less often what they know of results that
+    blocks share.
+    """
+    if not is_quick(root) or QUICK > BLOCK:
+        return BLOCK
+    shared = len(axes) < len(root.shape) and cuts_results(root, axes, QUICK)
+    return BLOCK if shared else QUICK
+
+
+def cuts_results(root: Expr, axes: Sequence[int], room: int = 0) -> bool:
+    """Whether blocks of ``root`` of so much ``room`` have elements of the same results."""
+    steps = _steps(root, room)
+    return any((steps[k][1] or steps[k][0]) < root.shape[k] for k in axes)
+
+
+def _only_moves(root: Expr, axes: Sequence[int]) -> bool:
+    """Whether a box of ``root`` that moves along ``axes`` moves the boxes it reads, and no more."""
+    rows: dict[int, object] = {}
+    for leaf in leaves(root):
+        if isinstance(leaf.source, Tiled):
+            along = [row for _, row in places_in(leaf)]
+            if rows.setdefault(id(leaf.source), along) != along:
+                return False
+        elif any(leaf.strides[k] for k in axes):
+            return False
+    return True
+
+
+def _moved(block: StreamBlock, item: tuple[slice, ...]) -> StreamBlock:
+    """``block`` where ``item`` lies, which is as large."""
+    far = [one.start - old.start for one, old in zip(item, block.item, strict=True)]
+    reads = []
+    for read in block.reads:
+        by = (sum(map(mul, row, far)) for row in read.rows)
+        box = tuple(
+            slice(one.start + n, one.stop + n, one.step)
+            for one, n in zip(read.box, by, strict=True)
+        )
+        reads.append(BoxRead(read.source, box, read.memory, read.rows))
+    return StreamBlock(item, block.root, block.extra, tuple(reads))
 
 
 def one_block(root: Expr, extra: Sequence[Leaf] = ()) -> StreamBlock:
@@ -98,6 +167,60 @@ def cut_of(root: Expr, axes: Sequence[int], workers: int) -> tuple[int | None, s
     return None, "one"
 
 
+def walks(source: Through) -> bool:
+    """Whether ``source`` takes its elements block after block, and may read them so."""
+    row = OPERATIONS.get(source.op)
+    found = [arg for arg in source.args if any(map(tiled, _roots(arg)))]
+    return row is not None and row.way in _WALKED and all(walked(arg) for arg in found)
+
+
+def walked(root: Expr) -> Expr | None:
+    """``root``, or its elements in the shape of what they read, of whose rows blocks are read.
+
+    None where a few rows of it are so much that it may as well lie in memory.
+    """
+    if pieces_within(root) or dtypes.stored(root.dtype) != root.dtype:
+        return None
+    shapes = {leaf.source.shape for leaf in tiled(root) if isinstance(leaf.source, Tiled)}
+    shape = max(shapes, key=len)
+    lines: Expr | None = root
+    if not can_stream(root) and math.prod(shape) == math.prod(root.shape):
+        lines = push_shape(root, shape)
+    if lines is None or not can_stream(lines) or walked_bytes(lines) > MOST_WALKED:
+        return None
+    return lines
+
+
+def read_roots(root: Expr, source: object) -> list[Expr]:
+    """What is read a box at a time for ``root``, or for what is made of all its elements."""
+    if not isinstance(source, Through):
+        return [root]
+    return [walked(arg) or arg for arg in source.args if tiled(arg)]
+
+
+def stream_bytes(root: Expr, source: object) -> int:
+    """Bytes of a thread that reads blocks of ``root``, and computes others meanwhile."""
+    roots = read_roots(root, source)
+    whole = sum(map(walked_bytes, roots)) if isinstance(source, Through) else 0
+    return AHEAD * sum(map(block_bytes, roots)) + 2 * whole
+
+
+def _roots(root: Expr) -> list[Expr]:
+    """``root``, and the pieces that it reads."""
+    return [root, *(piece.expr for source in pieces_within(root) for piece in source.pieces)]
+
+
+def rows_of(root: Expr) -> int:
+    """How many indices of the first axis of ``root`` a block has."""
+    return _steps(root, room_for(root, ()))[0][0]
+
+
+def walked_bytes(root: Expr) -> int:
+    """Bytes of the rows of ``root`` that are put together of blocks."""
+    rows = min(root.shape[0], rows_of(root)) if root.shape else 1
+    return rows * math.prod(root.shape[1:]) * dtypes.itemsize(root.dtype)
+
+
 def _at(leaf: Leaf, item: tuple[slice, ...]) -> Leaf:
     view = views.index(leaf, item)
     assert isinstance(view, Leaf)
@@ -112,17 +235,19 @@ def _cuts(extent: int, step: int, first: int) -> Iterator[slice]:
         start, stop = min(stop, extent), stop + step
 
 
-def _steps(root: Expr) -> list[tuple[int, int]]:
+def _steps(root: Expr, room: int = 0) -> list[tuple[int, int]]:
     """Of each axis, how long a block is, and where the second begins.
 
-    A block is a chunk of the largest source, and grows along the last axes first.
+    A block is a chunk of the largest source, and grows along the last axes first, to ``room``
+    bytes; 0: to what is best for most.
     """
     found = tiled(root)
+    room = room or BLOCK
     units = units_of(max(found, key=lambda leaf: bytes_of(leaf, root.shape)))
     extents = [min(n, unit) for n, (unit, _) in zip(root.shape, units, strict=True)]
     for k in reversed(range(len(extents))):
         size = sum(bytes_of(leaf, tuple(extents)) for leaf in found)
-        extents[k] = min(root.shape[k], extents[k] * max(1, BLOCK // max(1, size)))
+        extents[k] = min(root.shape[k], extents[k] * max(1, room // max(1, size)))
         if extents[k] < root.shape[k]:
             break
     return [

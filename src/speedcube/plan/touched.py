@@ -11,7 +11,7 @@ from ..expr.piecewise.regions import pieces_within
 from ..numbers import bytes_text
 from .passes import Pass
 from .reads import reading
-from .streams import tiled
+from .streams import read_roots, tiled
 
 
 def readings(passes: Sequence[Pass], held: Iterable[Deferred | Tiled]) -> Iterator[str]:
@@ -32,8 +32,14 @@ def readings(passes: Sequence[Pass], held: Iterable[Deferred | Tiled]) -> Iterat
         all_bytes, all_chunks = _all_of(source)
         yield (
             f"reads {bytes_text(size)} of {bytes_text(all_bytes)} of {source.tiles.label}, "
-            f"{count:,} of {all_chunks:,} chunks"
+            f"{count:,} of {all_chunks:,} {getattr(source.tiles, 'noun', 'chunks')}"
         )
+
+
+def making_bytes(one: Pass) -> int:
+    """Bytes of a thread that reads sources which say what they hold while they make a box."""
+    read = (getattr(leaves[0].source, "tiles", None) for leaves in _by_source(one, set()))
+    return max((getattr(tiles, "working_bytes", 0) for tiles in read), default=0)
 
 
 def _by_source(one: Pass, held: set[int]) -> Iterator[list[Leaf]]:
@@ -42,7 +48,7 @@ def _by_source(one: Pass, held: set[int]) -> Iterator[list[Leaf]]:
     seen = set()
     for stage in one.stages:
         pieces = (piece.expr for source in pieces_within(stage.root) for piece in source.pieces)
-        for root in (stage.root, *pieces):
+        for root in (*read_roots(stage.root, stage.source), *pieces):
             for leaf in tiled(root):
                 if id(leaf.source) not in held and id(leaf) not in seen:
                     seen.add(id(leaf))
@@ -51,6 +57,9 @@ def _by_source(one: Pass, held: set[int]) -> Iterator[list[Leaf]]:
 
 
 def _all_of(source: Tiled) -> tuple[int, int]:
+    if (counted := getattr(source.tiles, "touched", None)) is not None and 0 not in source.shape:
+        size, count = counted(tuple(slice(0, n, 1) for n in source.shape))
+        return size, count
     counts = (-(-n // c) for n, c in zip(source.shape, source.tiles.chunks, strict=True))
     return math.prod(source.shape) * dtypes.itemsize(source.dtype), math.prod(counts)
 
@@ -61,6 +70,9 @@ def _of_leaves(leaves: Sequence[Leaf]) -> tuple[int, int]:
         return 0, 0
     one, _ = reading(leaves)
     source = one.source
+    if (counted := getattr(source.tiles, "touched", None)) is not None:  # of chunks that differ
+        size, count = counted(one.box)
+        return size, count
     size, count = dtypes.itemsize(source.dtype), 1
     for n, chunk, along in zip(source.shape, source.tiles.chunks, one.box, strict=True):
         first, last = along.start // chunk, (along.stop - 1) // chunk

@@ -126,6 +126,33 @@ def test_netcdf4(tmp_path: Path) -> None:
         assert_same(x[1:, ::3].max(axis=0).compute(), DATA[1:, ::3].max(axis=0))
 
 
+def test_netcdf4_variables_are_read_by_one_thread_chunk_by_chunk(tmp_path: Path) -> None:
+    """Its C library ends the process where two threads read; it masks and scales, too."""
+    netcdf4 = pytest.importorskip("netCDF4")
+    data = np.arange(400 * 5000, dtype="f4").reshape(400, 5000) % 9
+    with netcdf4.Dataset(tmp_path / "x.nc", "w") as file:
+        file.createDimension("y", 400)
+        file.createDimension("x", 5000)
+        file.createVariable("v", "f4", ("y", "x"), chunksizes=(20, 5000), zlib=True)[:] = data
+        holes = file.createVariable("h", "f8", ("x",), fill_value=-1.0)
+        holes[:] = np.ma.masked_equal(data[0], 3)
+        whole = file.createVariable("i", "i4", ("x",), fill_value=-1)
+        whole[:] = np.ma.masked_equal(data[0].astype("i4"), 3)
+        scaled = file.createVariable("s", "i2", ("x",))
+        scaled.scale_factor = 0.5
+        scaled[:] = data[0]
+    with netcdf4.Dataset(tmp_path / "x.nc") as file:
+        x = sc.from_array(file["v"])
+        assert x.chunks[0][:2] == (20, 20)
+        for _ in range(5):
+            assert_same(x.sum(axis=1).compute(on="cores:2"), data.sum(axis=1))
+        holes = np.where(data[0] == 3, np.nan, data[0]).astype("f8")
+        assert_same(sc.from_array(file["h"]).compute(), holes)
+        with pytest.raises(errors.DataFileError, match=r"masked\), which int32 cannot say"):
+            sc.from_array(file["i"]).sum().compute()
+        assert_same(sc.from_array(file["s"]).compute(), data[0].astype("f8"))
+
+
 def test_tifffile(tmp_path: Path) -> None:
     tifffile = pytest.importorskip("tifffile")
     stack = np.arange(3 * 32 * 48, dtype="uint16").reshape(3, 32, 48)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 from typing import Any, Final
 
+from ...files import write_whole
+from ..pictures.stages import stages_picture
 from .views import BlockView, PointView
 
 _BACKENDS: Final = {"numpy": "cpu", "cupy": "cuda:0"}
@@ -15,6 +19,7 @@ class Gridded:
 
     __slots__ = ()
     to_device: Any
+    plan: Any
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
@@ -130,34 +135,49 @@ class Gridded:
 
     def visualize(
         self,
-        filename: str | None = "mydask",
+        filename: str | os.PathLike[str] | None = None,
         format: str | None = None,
         optimize_graph: bool = False,
+        *,
+        on: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Draw the graph of chunks that Dask would compute; it needs graphviz.
+        """Draw the stages of the plan as SVG; nothing is computed.
+
+        With another `format`, or other words of Dask's, Dask draws the graph of chunks that it
+        would compute, by graphviz.
 
         Parameters
         ----------
-        filename : str, optional
-            The file without its ending.
+        filename : str or path, optional
+            A file for the picture, which ends in ``.svg`` if it says no other.
         format : str, optional
-            Its ending: ``"png"``, ``"svg"`` ...
+            ``"svg"``; any other (``"png"``, ``"dot"`` ...) is Dask's.
         optimize_graph : bool
             Whether Dask's graph is optimized before.
+        on : str, Client or rung, optional
+            The rung of the plan, as in `plan`.
         **kwargs
             What else `dask.visualize` takes.
 
         Returns
         -------
-        IPython's image, or None
-            The drawing.
+        PlanPicture
+            Its ``str`` is the text of the SVG, and a notebook shows it. Of Dask's drawing,
+            IPython's image or None.
 
         Examples
         --------
         >>> import speedcube as sc
-        >>> sc.ones(4).visualize()  # doctest: +SKIP
-        >>> sc.Array.visualize.__name__
-        'visualize'
+        >>> str(sc.ones(4).visualize()).startswith("<svg")
+        True
         """
-        return self.to_dask_array().visualize(filename, format, optimize_graph, **kwargs)
+        ending = "" if filename is None else Path(filename).suffix.lower()
+        if kwargs or optimize_graph or format not in (None, "svg") or ending not in ("", ".svg"):
+            name = "mydask" if filename is None else os.fspath(filename)
+            return self.to_dask_array().visualize(name, format, optimize_graph, **kwargs)
+        made = stages_picture(self.plan(on))
+        if filename is not None:
+            file = Path(filename)
+            write_whole(file if ending else file.with_name(f"{file.name}.svg"), str(made).encode())
+        return made

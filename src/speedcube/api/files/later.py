@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dask.delayed import Delayed
 
-from ...engine.writing.write import Write
+from ...engine.writing.write import Write, write_all
 from ...plan.writing import WritePlan
 
 
 class Writing(Delayed):  # type: ignore[misc]
     """What ``compute=False`` gives: ``compute()`` writes, `plan` says what that will do."""
 
-    __slots__ = ("_write",)
+    __slots__ = ("_writes",)
 
-    def __init__(self, write: Write) -> None:
-        key = f"speedcube-write-{id(write)}"
-        super().__init__(key, {key: (write.write,)})
-        object.__setattr__(self, "_write", write)
+    def __init__(self, *writes: Write) -> None:
+        key = f"speedcube-write-{id(writes)}"
+        super().__init__(key, {key: (partial(write_all, writes),)})
+        object.__setattr__(self, "_writes", writes)
 
     def plan(self) -> WritePlan:
         """The blocks, how many are made at a time, and the bytes of a worker at most.
+
+        Where `store` was given arrays of several shapes, which are written one after the other:
+        the plan that takes the most memory.
 
         Returns
         -------
@@ -32,5 +37,5 @@ class Writing(Delayed):  # type: ignore[misc]
         >>> sc.save("numbers.npy", sc.arange(4), compute=False).plan().result_bytes
         32
         """
-        plan: WritePlan = self._write.plan()
-        return plan
+        plans: list[WritePlan] = [one.plan() for one in self._writes]
+        return max(plans, key=lambda plan: plan.peak_bytes)

@@ -10,33 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
 from ...errors import DataFileError, DTypeError, ParameterError, ShapeError
-from ...expr.nodes import Tiled, whole
-from ...expr.sources.tiled import BoxReader
+from ...interop.readers.manners import chunks_of, dtype_of
 from ...interop.readers.npy import open_npy, together
 from ...interop.readers.npz import open_npz
-from ...interop.readers.parts import AsParts
 from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
 from ...interop.readers.zarr_files import opened, shown_place, without_secrets
 from ...interop.writers.zarr import MARK
 from ..array import Array
 from ..joining import stack
-from ..stored import pair_of
-
-
-def read_by_tiles(tiles: BoxReader, dtype: np.dtype[Any], chunks: Any = None) -> Array:
-    """The array whose elements ``tiles`` gives, on the grid ``chunks``; None: its own."""
-    name = dtypes.check(dtype.newbyteorder("="))
-    own = tiles.chunks if 0 not in tiles.shape else None
-    if name in dtypes.COMPLEX:
-        parts = Tiled(AsParts(tiles, name), dtypes.PARTS[name])
-        expr = pair_of(whole(parts, parts.shape))
-    else:
-        source = Tiled(tiles, name)
-        expr = whole(source, source.shape)
-    return Array(expr, hint=own if chunks in (None, "auto") else chunks)
+from .parquet import is_parquet, the_column
+from .tiles import read_by_tiles
 
 
 def open(path: Any, name: str | None = None) -> Array:
@@ -47,12 +32,12 @@ def open(path: Any, name: str | None = None) -> Array:
     Parameters
     ----------
     path : str, Path, or list of them
-        A ``.npy`` or ``.npz`` file; a Zarr array or group (a folder, or an address that Zarr
-        opens); a pattern such as ``"run-*.npy"``, a folder of ``.npy`` files, or a list of files:
+        A ``.npy``, ``.npz`` or ``.parquet`` file; a Zarr array or group (a folder, or an address
+        that Zarr opens); a pattern such as ``"run-*.npy"``, a folder of files, or a list of them:
         equal arrays, which are stacked along a new first axis, in the order of their names or of
-        the list.
+        the list. Rows of Parquet files follow one another, as `from_parquet` has it.
     name : str, optional
-        The array in a Zarr group, or in a ``.npz`` file of several.
+        The array in a Zarr group or in a ``.npz`` file, or the column, if there are several.
 
     Returns
     -------
@@ -74,8 +59,12 @@ def open(path: Any, name: str | None = None) -> Array:
     np.float64(3.0)
     """
     if isinstance(path, (list, tuple)):
+        if path and all(is_parquet(os.fspath(one)) for one in path):
+            return the_column(path, name)
         return _stacked([os.fspath(one) for one in path], name)
     place = os.fspath(path)
+    if is_parquet(place) and not _is_zarr(place):
+        return the_column(place, name)
     if "://" in place or _is_zarr(place):
         return from_zarr(place, name)
     if glob.has_magic(place) and not os.path.lexists(place):
@@ -197,13 +186,11 @@ def of_sliceable(
 
     It is stored in chunks of ``stored`` elements; None: in those that ``array`` says.
     """
-    dtype, shape = np.dtype(array.dtype), tuple(array.shape)
+    dtype, shape = dtype_of(array), tuple(array.shape)
     label = label or type(array).__name__
     if dtype.hasobject:
         raise DTypeError(f"{label} holds objects, which are never unpickled")
-    own = getattr(array, "chunks", None) if stored is None else stored
-    if not isinstance(own, tuple) or not all(isinstance(n, int) for n in own):
-        own = together(shape, dtype.itemsize)
+    own = (chunks_of(array) if stored is None else stored) or together(shape, dtype.itemsize)
     return read_by_tiles(Sliceable(array, shape, own, label, complete), dtype, chunks)
 
 

@@ -14,7 +14,7 @@ from ...files import read_regular
 from ...interop.readers.npy import open_npy
 from ..array import Array
 from ..joining import concatenate
-from .opening import read_by_tiles
+from .tiles import read_by_tiles
 
 _MOST: Final = 64 << 20  # bytes of the pickle: it has a number for each chunk
 

@@ -16,6 +16,7 @@ from ...plan.writing import MEMORY
 from ..array import Array
 from ..blocks.storing import store as dasks_store
 from ..methods.places import FUNCTIONS
+from .later import Writing
 from .saving import how_to_write
 
 _OWN: Final = {"on", "memory", "progress"}
@@ -47,7 +48,7 @@ def store(
     regions : tuple of slices, or a list
         Where in the targets.
     compute : bool
-        Whether it is done now; else a Delayed is given.
+        Whether it is done now; else a Delayed is given, whose ``plan()`` says what it will do.
     return_stored : bool
         Whether arrays that read the targets are given.
     load_stored : bool, optional
@@ -80,7 +81,7 @@ def store(
     arrays = list(sources) if several else [sources]
     there = list(targets) if isinstance(targets, (list, tuple)) else [targets]
     ours = all(isinstance(one, Array) for one in arrays) and set(kwargs) <= _OWN
-    if not ours or not compute or return_stored or any(hasattr(t, "dask") for t in there):
+    if not ours or return_stored or any(hasattr(t, "dask") for t in there):
         return dasks_store(
             sources, targets, lock, regions, compute, return_stored, load_stored, **kwargs
         )
@@ -97,7 +98,10 @@ def store(
         one = _assigned(array, target, box, lock, shared)
         groups.setdefault((array.shape, one.first), []).append((array._expr, one))
     pairs = groups.values()
-    write_all([Write([a for a, _ in each], [t for _, t in each], how) for each in pairs])
+    writes = [Write([a for a, _ in each], [t for _, t in each], how) for each in pairs]
+    if not compute:
+        return Writing(*writes)
+    write_all(writes)
     return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ...expr import views
+from ...expr.through.windows import selected
 from ...interop import chunks as grids
 from ..methods.lazy import A
 from ..methods.operators import is_operand
@@ -46,7 +47,7 @@ def getitem(self: A, item: Any) -> A:
     if not all([type(one) in _BASIC or isinstance(one, np.integer) for one in items]):
         other: A = _OTHERS["read"](self, item)
         return other
-    expr = views.index(self._expr, item)
+    expr = selected(views.index(self._expr, item))
     if 0 < self._writes < DEPTH and not expr.shape:  # a loop asks for what it wrote
         self._writes = min(self._writes + EARLY, DEPTH)
     return self._view(expr, grids.sliced(self._grid, item, expr.shape))

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 import dask.threaded
+from dask._task_spec import Alias, TaskRef
 from dask.delayed import Delayed
 
 from ... import dtypes
@@ -20,7 +21,7 @@ from ...engine.clusters.asked.collections import (
 )
 from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
-from ...expr.nodes import Deferred, Expr, Leaf, c_strides
+from ...expr.nodes import Deferred, Expr, Leaf, c_strides, is_whole
 from ...expr.pairs.node import is_pair, pair
 
 # Where xarray asks, by Dask's `is_dask_collection`, whether an array is a Dask collection. Ours is
@@ -122,6 +123,9 @@ class Collection:
     def __dask_graph__(self) -> Any:
         if sys._getframe(2).f_globals.get("__name__") == _XARRAY and _is_managed():
             return None
+        held = _held(self._expr)
+        if held is not None:  # seen as it is by who looks for futures, as distributed.progress
+            return {held.key: held, self._key(): Alias(self._key(), held.key)}
         sources = (node.source for node in below(self._expr) if isinstance(node, Leaf))
         here = any(isinstance(one, Deferred) for one in sources)
         kind = HereGraph if here else LaterGraph
@@ -155,6 +159,15 @@ def _is_managed() -> bool:
     """Whether xarray has our manager of chunks, which is loaded; else Dask's takes arrays."""
     found = entry_points(group="xarray.chunkmanagers", name="speedcube")
     return any(one.load() is not None for one in found)
+
+
+def _held(expr: Expr) -> Any:
+    """The future of a cluster's whose value ``expr`` is; None where it is none."""
+    if not isinstance(expr, Leaf) or not isinstance(expr.source, Deferred) or not is_whole(expr):
+        return None
+    values = expr.source.collection
+    future = values.dask.get(values.key) if isinstance(values, Delayed) else None
+    return future if isinstance(future, TaskRef) else None
 
 
 def _only(results: Any) -> Any:

@@ -65,13 +65,18 @@ def show(diagnosis: Diagnosis, console: Console) -> None:
     console.print(_grid(_machine_lines(diagnosis.facts)))
     console.print(_grid(_package_lines(diagnosis.facts)))
     console.print(_rung_table(diagnosis.rungs))
-    for finding, after in zip_longest(diagnosis.findings, diagnosis.findings[1:]):
+    print_findings(diagnosis.findings, console)
+
+
+def print_findings(found: tuple[Finding, ...], console: Console) -> None:
+    """Print findings, each with the command that mends it, and how many things are broken."""
+    for finding, after in zip_longest(found, found[1:]):
         text = Text(f"{finding.level}: ", _STYLES.get(finding.level, ""))
         console.print(text.append(finding.text, "not bold default"))
         # One command may mend two findings; unwrapped, it can be copied whole.
         if finding.command and (after is None or after.command != finding.command):
             console.print(Text(f"    {finding.command}", "green"), soft_wrap=True)
-    broken = sum(finding.level == BROKEN for finding in diagnosis.findings)
+    broken = sum(finding.level == BROKEN for finding in found)
     console.print(Text(f"Broken: {broken}." if broken else "Nothing is broken.", style="bold"))
 
 

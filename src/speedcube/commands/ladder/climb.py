@@ -15,7 +15,7 @@ from .. import options
 from ..terminal import write
 from ..this_machine import this_machine
 from .measure import measure, source_points
-from .plot import bars
+from .plot import dots
 from .result import Climb, RungResult
 from .table import render
 
@@ -57,7 +57,7 @@ class LadderResult(Climb):
 
         Written to ``path`` (``.png`` or ``.svg``) if given.
         """
-        return bars(self, path)
+        return dots(self, path)
 
 
 def finished(

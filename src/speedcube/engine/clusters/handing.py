@@ -9,9 +9,11 @@ has the same bits wherever it is cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +32,25 @@ Merge: TypeAlias = Callable[[list[Any]], Records]
 TOPIC: Final = "speedcube-records"  # Dask keeps its last thousand events
 MOST: Final = 1 << 16  # bytes that are handed over at once
 # Nanoseconds of a slice by the plan's costs, on one thread. Where an element takes eight times as
-# long, as on a busy machine, that is a second; and it is much beside the 3 ms that a slice costs.
-WORK: Final = 0.12e9
+# long, as on a busy machine, that is two seconds; and it is much beside the 3 to 13 ms of a slice.
+WORK: Final = 0.25e9
 GPU: Final = 512  # slices that one takes at once
+
+# A position, and the records up to there.
+Left: TypeAlias = tuple[int, Records]
+Leave: TypeAlias = Callable[[str, int, Records], None]
+
+_here: ContextVar[Leave | None] = ContextVar("speedcube_records", default=None)
+
+
+@contextmanager
+def left_here(leave: Leave) -> Iterator[None]:
+    """Parts that this thread runs hand their records over to ``leave``: there is no scheduler."""
+    token = _here.set(leave)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,26 +81,48 @@ def slices_of(part: Part, axes: tuple[int, ...]) -> Slices:
     return Slices(part, axis, max(1, math.ceil(WORK / each)) if each else root.shape[axis] or 1)
 
 
-def in_slices(name: str, slices: Slices, at_once: int, fold: Fold, merge: Merge) -> Records:
+class HandsOver(Protocol):
+    """A part that was sent.
+
+    ``name`` is its own, of this computation, if it hands its record over. ``left`` is what an
+    earlier run came to, where somebody keeps the records, that of the whole part, too.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def left(self) -> Left | None: ...
+
+
+def in_slices(sent: HandsOver, slices: Slices, at_once: int, fold: Fold, merge: Merge) -> Records:
     """The records of a part, by so many slices ``at_once``.
 
-    ``name`` is the part's own, of this computation. What another worker left of it is taken.
+    What another worker left of it is taken, or an earlier run.
     """
+    name, left = sent.name, sent.left
     extent, step = slices.extent, slices.step * at_once
-    if not name or extent <= step:
+    if not name or (extent <= step and left is None):
         return fold(slices.part)
-    start, records = _left(name)
+    start, records = max(_left(name), left or (0, []), key=_position)
     while start < extent:
         stop = min(extent, start + step)
         some = fold(slices.between(start, stop))
         records, start = merge([records, some]) if records else some, stop
-        if start < extent and sum(record.nbytes for record in records) <= MOST:
+        told = start < extent or left is not None
+        if told and sum(record.nbytes for record in records) <= MOST:
             _leave(name, start, records)
     return records
 
 
+def _position(left: Left) -> int:
+    return left[0]
+
+
 def _leave(name: str, position: int, records: Records) -> None:
     """Tell the scheduler what there is up to ``position``."""
+    if (leave := _here.get()) is not None:
+        leave(name, position, records)
+        return
     from distributed import get_worker
 
     data = [(list(one.shape), np.ascontiguousarray(one, np.int64).tobytes()) for one in records]
@@ -91,8 +131,10 @@ def _leave(name: str, position: int, records: Records) -> None:
     worker.log_event(TOPIC, event)
 
 
-def _left(name: str) -> tuple[int, Records]:
+def _left(name: str) -> Left:
     """The last position that somebody came to, and the records up to there."""
+    if _here.get() is not None:
+        return 0, []
     from distributed import get_worker
     from distributed.utils import sync
 
@@ -103,7 +145,10 @@ def _left(name: str) -> tuple[int, Records]:
         return 0, []
     for _, event in reversed(events or ()):
         if event["name"] == name:
-            data = event["records"]
-            found = [np.frombuffer(raw, np.int64).reshape(shape) for shape, raw in data]
-            return int(event["position"]), found
+            return int(event["position"]), records_in(event)
     return 0, []
+
+
+def records_in(event: Any) -> Records:
+    """The records that an event brings."""
+    return [np.frombuffer(raw, np.int64).reshape(shape) for shape, raw in event["records"]]

@@ -37,7 +37,8 @@ from .told import said_of, told
 class PlanCall:
     """What a task calls; an argument that is a `TaskRef` stands for another call's result.
 
-    ``worker`` counts the workers: each is to have its share. ``what``: the stage it is of.
+    ``worker`` counts the workers: each is to have its share. ``what``: the stage it is of; none:
+    what it raises stays as it is.
     """
 
     name: str
@@ -116,7 +117,8 @@ def function_of(call: PlanCall, here: Fingerprint | None) -> Any:
     """The function of ``call`` for a process that has to be as ``here`` says."""
     if here is None:
         return call.function
-    return partial(guarded, here, told, call.what, call.function)
+    said = (told, call.what) if call.what else ()
+    return partial(guarded, here, *said, call.function)
 
 
 def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> Iterator[PlanCall]:

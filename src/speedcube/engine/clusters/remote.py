@@ -1,7 +1,6 @@
 """Tasks that travel: a part runs on whichever process gets it, on its threads or its GPU.
 
-A task carries the expression of its part; the worker lowers it, and compiles the kernel or finds
-it in its cache. Nothing is shared with the process that planned.
+A task carries the expression of its part; the worker lowers it and compiles the kernel, if need be.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ..several import Outcome, merged, merged_records
 from ..streams.worker import StreamWorker
 from ..tasks import Worker
 from ..tasks import run_pass as run_shared
-from .handing import GPU, in_slices, slices_of
+from .handing import GPU, Left, in_slices, slices_of
 
 Array: TypeAlias = NDArray[Any]
 Item = TypeVar("Item")
@@ -42,7 +41,7 @@ Result = TypeVar("Result")
 class SentPart:
     """A part of a stage, on its own: what to compute and how its result joins others.
 
-    ``name``: by which it hands its record over while it is folded; none: it does not.
+    ``name``, ``left``: how it hands its record over while it is folded (`handing.HandsOver`).
     """
 
     part: Part
@@ -51,6 +50,7 @@ class SentPart:
     join: str
     block: int
     name: str = ""
+    left: Left | None = None
 
     def alone(self) -> Stage:
         """A stage that has this part only."""
@@ -149,15 +149,15 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
         return worker.partial(stage, sent.part, inputs_of(stage.needs, arrays))
     if isinstance(sent.source, Through):
         stage = make_stage(sent.part.root, sent.source, count)
-        given = inputs_of(stage.needs, arrays)
-        made = run_through(stage, given, worker.device, worker.stop, worker.store)
+        given = inputs_of(stage.sent(len(arrays)), arrays)
+        how = worker.device, worker.stop, worker.store, worker.walked
+        made = run_through(stage, given, *how)
         return np.asarray(placed(made, Destination(stage.shape, stage.dtype)))
     if sent.alone().is_scan:
         return _scan(make_stage(sent.part.root, sent.source, count), worker, count, arrays)
     stage = cut_stage(sent.part.root, sent.source, sent.axes, sent.part.extra, count)
-    stop = worker.stop
     inputs = inputs_of(stage.needs, arrays)
-    if sent.join == "merge" or stage.join == "merge":
+    if "merge" in (sent.join, stage.join) or (sent.left is not None and stage.join == "one"):
         assert isinstance(sent.source, Reduced)
         whole = _record(sent, sent.source, worker, count, inputs)
         if sent.join == "merge":
@@ -165,7 +165,7 @@ def run_part(sent: SentPart, gpu: bool | None, threads: int | None, *arrays: Any
         return values(sent.source, whole).reshape(stage.shape)
     out = Destination(stage.shape, stage.dtype)
     run = worker.store if sent.source is None else worker.reduce
-    _each(lambda part: run(stage, part, out, inputs), stage.parts, count, stop)
+    _each(lambda part: run(stage, part, out, inputs), stage.parts, count, worker.stop)
     return np.asarray(out.array())
 
 
@@ -185,7 +185,7 @@ def _record(
         return merged_records_of(records)
 
     slices = slices_of(sent.part, sent.axes)
-    return in_slices(sent.name, slices, _at_once(worker, count), fold, merged_records_of)[0]
+    return in_slices(sent, slices, _at_once(worker, count), fold, merged_records_of)[0]
 
 
 def _at_once(worker: Worker, count: int) -> int:
@@ -197,12 +197,13 @@ def _at_once(worker: Worker, count: int) -> int:
 class SentPass:
     """A part of several stages, made together or (``along``) one after the other, on its elements.
 
-    ``name`` as of a `SentPart`.
+    ``name`` and ``left`` as of a `SentPart`.
     """
 
     stages: tuple[SentPart, ...]
     along: bool
     name: str = ""
+    left: Left | None = None
 
 
 def sent_pass(one: Pass, part: Part, name: str = "") -> SentPass:
@@ -247,7 +248,7 @@ def run_pass(sent: SentPass, gpu: bool | None, threads: int | None, *arrays: Any
 
     root = one.visited.root
     slices = slices_of(Part(root, (), None, 0, 0), one.visited.axes)
-    return tuple(in_slices(sent.name, slices, _at_once(worker, count), fold, merged_outcomes))
+    return tuple(in_slices(sent, slices, _at_once(worker, count), fold, merged_outcomes))
 
 
 def _scan(stage: Stage, worker: Worker, count: int, arrays: Sequence[Any]) -> Array:

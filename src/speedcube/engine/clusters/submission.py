@@ -8,20 +8,23 @@ others have given stays.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from dask._task_spec import TaskRef
 
 from ...errors import WorkerError
 from ...plan.plan import Plan
+from ..progress.count import Told
 from .fingerprint import Fingerprint, expected
+from .handing import TOPIC
 from .losses import forget, none_left, on_loop, reported
 from .patience import SAY, Listed, interval
-from .plans import How, PlanCall, calls_of, function_of
+from .plans import Calls, How, PlanCall, calls_of, function_of
 from .remote import final_shape
 from .roster import worker_addresses
 from .watch import Watch, alive
@@ -52,14 +55,16 @@ class Submission:
         for name in self._missing():
             call = self.calls[name]
             where = list(workers) if self.allowed else [workers[call.worker % len(workers)]]
-            self.futures[name] = self.client.submit(
-                function_of(call, self.here),
-                *(self.futures[a.key] if isinstance(a, TaskRef) else a for a in call.arguments),
-                key=f"{name}-again-{self.times}" if self.times else name,
-                pure=False,
-                workers=where,
-                allow_other_workers=not self.allowed,
-            )
+            with warnings.catch_warnings():  # of what it sends Dask says that it is large
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                self.futures[name] = self.client.submit(
+                    function_of(call, self.here),
+                    *(self.futures[a.key] if isinstance(a, TaskRef) else a for a in call.arguments),
+                    key=f"{name}-again-{self.times}" if self.times else name,
+                    pure=False,
+                    workers=where,
+                    allow_other_workers=not self.allowed,
+                )
         self.meant, self.seen = frozenset(workers), frozenset()
         self.times += 1
         for name, future in old.items():
@@ -76,6 +81,10 @@ class Submission:
                 open_ += self.calls[name].needs
         return [name for name in self.calls if name in needed]
 
+    def gone(self, there: Sequence[Listed]) -> list[Listed]:
+        """The workers that were there at the last look, and are no more."""
+        return [one for one in self.seen if one not in there]
+
     def is_left_by(self, there: Sequence[Listed]) -> bool:
         """Whether all workers that it was made for, or that were last seen, have gone.
 
@@ -85,6 +94,15 @@ class Submission:
         before, self.seen = self.seen, frozenset(there)
         gone = not self.meant & {worker.address for worker in there}
         return gone or bool(before and not before & self.seen)
+
+    def finished(self) -> list[str]:
+        """The calls that are done."""
+        known = [*self.futures.items()]  # another thread asks, too
+        return [name for name, future in known if future.status == "finished"]
+
+    def done(self) -> tuple[int, int]:
+        """How many calls gave their results, and how many there are."""
+        return len(self.finished()), len(self.calls)
 
     def failed(self) -> bool:
         """Whether a task raised something."""
@@ -154,16 +172,42 @@ def run_on(
     shapes: Sequence[tuple[int, ...]],
     ready: dict[int, Any],
     workers: Sequence[str],
+    told: Told,
 ) -> list[Any]:
     """The results of ``plan`` from ``client``'s ``workers``: one part on each."""
     calls = calls_of(plan, ready, f"speedcube-{uuid.uuid4().hex}", How(hand_over=True))
+    return run_calls(client, calls, shapes, workers, told=told)
+
+
+class Follower(Protocol):
+    """Who is told, about once a second, how far a computation is."""
+
+    @property
+    def hears(self) -> bool:
+        """Whether it wants what parts hand over."""
+
+    def look(self, finished: Collection[str], events: Sequence[Any]) -> None:
+        """Take note of the calls that are done, and of what the scheduler was told."""
+
+
+def run_calls(
+    client: Any,
+    calls: Calls,
+    shapes: Sequence[tuple[int, ...]],
+    workers: Sequence[str],
+    follower: Follower | None = None,
+    told: Told | None = None,
+) -> list[Any]:
+    """The results of ``calls``; ``follower`` is told how far they are, and ``told`` can ask."""
     by_name = {call.name: call for call in calls.all}
     submission = Submission(client, by_name, calls.results, expected())
     watch = Watch(client)
+    if told is not None:
+        told.tasks = submission.done
     try:
         with reported(client, submission.failed):
             submission.submit(workers)
-            while (result := on_loop(client, lambda: _waited(watch, submission))) is None:
+            while (result := on_loop(client, lambda: _waited(watch, submission, follower))) is None:
                 others = worker_addresses(client)
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
@@ -183,7 +227,9 @@ def _blame(client: Any, err: Exception) -> None:
         raise wrong from err
 
 
-async def _waited(watch: Watch, submission: Submission) -> list[Any] | None:
+async def _waited(
+    watch: Watch, submission: Submission, follower: Follower | None
+) -> list[Any] | None:
     """The results; None where tasks have to be given to other workers."""
     import asyncio
 
@@ -195,8 +241,12 @@ async def _waited(watch: Watch, submission: Submission) -> list[Any] | None:
             await asyncio.wait({task}, timeout=interval(workers))
             if task.done():
                 return task.result()
+            if follower is not None:
+                events = await watch.told(TOPIC) if follower.hears else ()
+                await asyncio.to_thread(follower.look, submission.finished(), events)
             there, silent = await watch.look()
             workers = len(there)
+            watch.say_gone(submission.gone(there), len(there))
             if await _is_stuck(watch, submission, there, silent) and not task.done():
                 return None
     finally:

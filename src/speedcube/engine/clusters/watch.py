@@ -7,7 +7,7 @@ process, seen by its nanny, used no time of a processor: one that is only busy i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -51,6 +51,12 @@ class Watch:
         passed, self._looked = now - self._looked, now
         return there, self.silence.after(passed, there)
 
+    async def told(self, topic: str) -> Sequence[Any]:
+        """The last events of ``topic`` that the scheduler has."""
+        question = self.client.scheduler.events(topic=topic)
+        found: Sequence[Any] = await standing(self.client, question, self.limit, self.sayings)
+        return found or ()
+
     async def hopeless(
         self, silent: Mapping[Listed, float], awaited: Mapping[Listed, str]
     ) -> list[Listed]:
@@ -66,6 +72,16 @@ class Watch:
                 given_up.append(worker)
         _given_up.update((worker.key, worker.last_seen) for worker in given_up)
         return given_up
+
+    def say_gone(self, gone: Sequence[Listed], left: int) -> None:
+        """Say which workers this computation has lost."""
+        for worker in gone:
+            self.sayings.say(
+                f"worker {worker} has gone: what it had of this computation is made again, from "
+                f"its last record on, by others ({left} are there)",
+                worker.key,
+                "gone",
+            )
 
     def _say(self, worker: Listed, seconds: float, awaited: str, busy: bool) -> None:
         why = "its process is busy" if busy else "it is stopped, or cut off"

@@ -123,4 +123,6 @@ def _finish(
                 break
             call(box, address)
             failures += call.failures()
+            if stop.counts:
+                stop.passed(box, prepared.tiling.inner)
     return failures

@@ -68,7 +68,7 @@ def _put_together(source: Deferred, scheduler: Any) -> Any:
 def _write(name: str, values: Any, block: Any, item: tuple[slice, ...]) -> None:
     """Task: ``block`` at its place."""
     place = values[(*item, ...)]  # an array, also without axes
-    made = _checked(name, np.asarray(block), place.shape, values.dtype, "a block")
+    made = checked(name, np.asarray(block), place.shape, values.dtype, "a block")
     place[...] = made
 
 
@@ -78,11 +78,11 @@ def _value(source: Deferred | Tiled, scheduler: Any) -> Any:
     value = source.collection.compute(scheduler=scheduler)
     if not hasattr(type(value), "__cuda_array_interface__"):
         value = np.asarray(value)
-    made = _checked(source.name, value, source.shape, np.dtype(source.dtype), "an array")
+    made = checked(source.name, value, source.shape, np.dtype(source.dtype), "an array")
     return made if made.dtype == source.dtype else made.astype(source.dtype)
 
 
-def _checked(name: str, value: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
+def checked(name: str, value: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
     """``value``, if it has what was said of it."""
     if value.shape != shape:
         raise ShapeError(

@@ -48,7 +48,9 @@ _idle: Final[weakref.WeakKeyDictionary[Plan, dict[int | None, list[PassSteps]]]]
 )
 
 
-def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
+def run_alone(
+    plan: Plan, device: int | None, leave_on_gpu: bool, stop: Stop | None = None
+) -> list[Any]:
     """The results of ``plan``, whose stages have one part each and need nothing of Dask's.
 
     What a stage leaves is freed after its last reader. Ctrl-C takes effect between two calls of a
@@ -61,16 +63,18 @@ def run_alone(plan: Plan, device: int | None, leave_on_gpu: bool) -> list[Any]:
     except IndexError:
         steps = _made_steps(plan, device)
     run = _run if device is None else _on_gpu
-    values = run(plan, steps, device, leave_on_gpu)
+    values = run(plan, steps, device, leave_on_gpu, stop or Stop())
     idle.append(steps)
     return values
 
 
-def _on_gpu(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -> list[Any]:
+def _on_gpu(
+    plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool, stop: Stop
+) -> list[Any]:
     import cupy
 
     with cupy.cuda.Device(device):
-        values = _run(plan, steps, device, leave_on_gpu)
+        values = _run(plan, steps, device, leave_on_gpu, stop)
         if leave_on_gpu:
             return values
         return [v.get() if hasattr(type(v), "__cuda_array_interface__") else v for v in values]
@@ -103,10 +107,12 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
     return steps[::-1]
 
 
-def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -> list[Any]:
+def _run(
+    plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool, stop: Stop
+) -> list[Any]:
     kind = StreamWorker if plan.streams else Worker
-    worker = kind(Stop(), device, alone=True, here=True)
-    since = 0  # elements that a GPU was given
+    worker = kind(stop, device, alone=True, here=True)
+    done = since = 0  # elements that were visited, and that a GPU was given
     asked = {id(result) for result in plan.results}
     ready: dict[int, Any] = {}
     destinations = Destinations(plan)
@@ -127,7 +133,12 @@ def _run(plan: Plan, steps: PassSteps, device: int | None, leave_on_gpu: bool) -
             memory.make(step.launches)
         else:
             _make(worker, step.one, destination, ready)
-        since += math.prod(step.one.visited.root.shape)
+        visited = math.prod(step.one.visited.root.shape)
+        since += visited
+        done += visited
+        if stop.counts:  # of passes in a chain all points, of others each once
+            done = stop.points if step.chain is not None else done
+            stop.points = done
         if device is not None and since > LAUNCH:
             since = 0
             wait(device)

@@ -19,6 +19,7 @@ from ...expr.nodes import (
     Position,
     Random,
     Stored,
+    Tiled,
     c_strides,
 )
 from ...ops import SAMPLERS
@@ -101,7 +102,7 @@ def _is_drawn(node: Map) -> bool:
 
 
 def reading(
-    roots: Sequence[Expr], nodes: Sequence[Node], kept: Mapping[int, tuple[Stored, int]]
+    roots: Sequence[Expr], nodes: Sequence[Node], kept: Mapping[int, tuple[Stored | Tiled, int]]
 ) -> Sequence[Expr]:
     """``roots`` that read the sources of ``kept`` in memory, from a first position on."""
     if not kept:
@@ -113,7 +114,7 @@ def reading(
 
 
 def _with_values(
-    node: Node, new: Mapping[int, Any], kept: Mapping[int, tuple[Stored, int]]
+    node: Node, new: Mapping[int, Any], kept: Mapping[int, tuple[Stored | Tiled, int]]
 ) -> Node:
     """``node`` over what is ``new``; itself where nothing below it is."""
     if isinstance(node, Leaf):

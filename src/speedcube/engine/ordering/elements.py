@@ -92,6 +92,8 @@ class AllElements:
 
     def blocks(self, start: int, stop: int) -> Iterator[Array]:
         """Elements ``[start, stop)``, block after block; each is gone with the next."""
+        if start >= stop:
+            return  # what has no elements may have no memory, either
         if self.memory is not None:
             for first in range(start, stop, _STRAIGHT):
                 if self.stop.is_set():
@@ -120,6 +122,21 @@ class AllElements:
         for block in self.blocks(start, start + len(out)):
             out[at : at + len(block)] = block
             at += len(block)
+
+    def rooms(self, start: int, stop: int, room: Array) -> Iterator[Array]:
+        """Elements ``[start, stop)``, as many as ``room`` holds each time, in it."""
+        at = 0
+        for block in self.blocks(start, stop):
+            taken = 0
+            while taken < len(block):
+                count = min(len(room) - at, len(block) - taken)
+                room[at : at + count] = block[taken : taken + count]
+                at, taken = at + count, taken + count
+                if at == len(room):
+                    yield room
+                    at = 0
+        if at:
+            yield room[:at]
 
     def part(self, start: int, stop: int, room: Array) -> Array:
         """Elements ``[start, stop)`` where they lie, or in ``room``: to be read only."""

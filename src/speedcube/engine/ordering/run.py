@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...expr.nodes import Expr
 from ...expr.routines.table import ROUTINES
 from ...expr.through.node import Through
 from ...expr.through.table import OPERATIONS
@@ -27,6 +28,9 @@ from .selecting import selected
 from .sorting import places_sorted, values_sorted
 from .weighing import weighed
 
+# Elements that are read block after block; None where they lie in memory.
+Walked: TypeAlias = Callable[[Sequence[Expr], Inputs, int], list[AllElements] | None]
+
 # By the way that an operation is made.
 _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
     "values in order": values_sorted,
@@ -41,19 +45,31 @@ _RUN: Final[dict[str, Callable[[Through, list[AllElements]], Array]]] = {
 }
 
 
-def run_through(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, store: Store) -> Any:
-    """The result of ``stage``: by threads in host memory, or by a GPU, and then there or here."""
+def run_through(
+    stage: Stage,
+    inputs: Inputs,
+    device: int | None,
+    stop: Stop,
+    store: Store,
+    walked: Walked | None = None,
+) -> Any:
+    """The result of ``stage``: by threads in host memory, or by a GPU, and then there or here.
+
+    ``walked`` gives elements that are read block after block, by threads.
+    """
     source = stage.source
     assert isinstance(source, Through)
     if source.op in ROUTINES:
         return run_routine(stage, inputs, device, stop, store)
     source = replace(source, arg=stage.root)
-    if device is not None:
+    given = None if walked is None else walked(args_read(source), inputs, stage.threads)
+    if given is None and device is not None:
         work = DeviceWork(stage.parts[0], inputs, device, stop, store)
         made = run_on_gpu(source, work)
         if made is not None:
             return _axis_back(made, source)
-    given = elements_of(args_read(source), inputs, device, stop, store, stage.threads)
+    if given is None:
+        given = elements_of(args_read(source), inputs, device, stop, store, stage.threads)
     results = _RUN[OPERATIONS[source.op].way](source, given).reshape(source.lines_last)
     return np.ascontiguousarray(np.moveaxis(results, -1, source.axis))
 

@@ -52,11 +52,11 @@ def _of_lines(elements: AllElements, places: tuple[int, ...], line: int) -> Arra
 
     def run(span: tuple[int, int]) -> None:
         memory = np.empty(lines * line, elements.dtype)
-        for first in range(span[0] // line, span[1] // line, lines):
-            count = min(lines, span[1] // line - first)
-            block = memory[: count * line]
-            elements.fill(block, first * line)
-            out[first : first + count] = _placed(block.reshape(count, line), distinct, places)
+        first = span[0] // line
+        for room in elements.rooms(*span, memory):
+            block = room.reshape(-1, line)
+            out[first : first + len(block)] = _placed(block, distinct, places)
+            first += len(block)
 
     elements.each(run, elements.spans(line))
     return out

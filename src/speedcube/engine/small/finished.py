@@ -14,10 +14,11 @@ from ...expr.nodes import Leaf
 from ..boxes import Stop, result_boxes
 from ..cpu import Caller, Frame, address_of, frame_of
 from ..finished import cpu as finished
-from ..prepare import Prepared, prepare_folded, prepare_many
+from ..prepare import Prepared
 from ..tasks import Worker
+from .parameters import ConstantWords
 from .structure import Structure
-from .templates import Slots
+from .templates import Slots, finishing_kernel
 
 Array: TypeAlias = NDArray[Any]
 
@@ -36,18 +37,11 @@ class Finishing:
     boxes: tuple[tuple[int, ...], ...]
     idle: list[FinishedCall] = field(default_factory=list)  # appending and popping are atomic
 
-    @property
-    def is_one_sum(self) -> bool:
-        """Whether it is one exact sum, all of whose elements are one loop."""
-        many = self.prepared.program.sink.many
-        return many is not None and many.line and many.sums == 1 and many.op != "dot"
-
 
 def finishing(slots: Slots) -> Finishing | None:
     """The kernel that finishes the results of ``slots``; None where there is none."""
     stage = slots.stage
-    part = stage.parts[0]
-    prepared = prepare_folded(stage, part) or prepare_many(stage, part)
+    prepared = finishing_kernel(stage)
     if prepared is None:
         return None
     numbers = {id(source): k for k, source in enumerate(slots.sources)}
@@ -64,6 +58,7 @@ class FinishedCall(Caller):
 
     def __init__(self, ready: Finishing) -> None:
         super().__init__(ready.prepared, ready.frame, {})
+        self.constants = ConstantWords(ready.slots, ready.prepared)
 
     def run(self, ready: Finishing, found: Structure, out: int) -> int:
         """Make the results of ``found`` at the address ``out``; how many are left to others."""
@@ -74,6 +69,10 @@ class FinishedCall(Caller):
                 array: Any = leaf.source.buffer  # type: ignore[union-attr]
                 buffers[k] = address_of(array) + leaf.offset * array.itemsize
         self.start()
+        if ready.slots.constants:
+            self.constants.put(found)
+            geometry, addresses, _, scratch = self.arguments
+            self.arguments = geometry, addresses, self.constants.address, scratch
         finishes_all = ready.prepared.program.sink.many is None
         for box in ready.boxes:
             self(box, out)

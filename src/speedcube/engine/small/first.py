@@ -13,7 +13,8 @@ from ...expr.nodes import Expr, Leaf, Map, Reduced, Source, Stored, whole
 from .structure import MOST_NODES
 
 # Elements of each up to which to plan takes longer than to read them more often than a plan would.
-FEW: Final = 1 << 13
+# `(x - x.mean(0)) / x.std(0)` of 300 x 300: 0.70 ms, planned 0.86; of 100 x 100 0.15 and 0.31.
+FEW: Final = 1 << 18
 
 
 class _LeftError(Exception):

@@ -19,7 +19,7 @@ from .. import machine
 from ..cpu import frame_of
 from ..results import values
 from .again import Made, Met, few_structure
-from .call import FINISHED, MOST_AT_ONCE, ONE_SUM, Reusable, computed, most_at_once
+from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing
 from .first import with_results
 from .launch import FinishedLaunch, OneLaunch, on_device
@@ -29,7 +29,6 @@ from .structure import (
     NotSmallError,
     Structure,
     is_long,
-    is_one_sum,
     structure_of,
     word,
 )
@@ -97,11 +96,10 @@ def _by_structure(root: Expr, rung: str, few: Structure | None) -> Any:
 
 def _most_of(found: Structure, rung: str) -> int:
     """No more elements than these are one call, whatever its kernel turns out to be."""
-    if is_long(found) and rung == "core":
-        return FINISHED
-    if is_long(found) and is_one_sum(found):
-        return ONE_SUM
-    return most_at_once(rung, found.operations <= LIGHT, found.source is not None)
+    light = found.operations <= LIGHT
+    if is_long(found) and (rung == "core" or light):
+        return FINISHED if rung == "core" else ONE_THREAD
+    return most_at_once(rung, light, found.source is not None)
 
 
 def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> Any:

@@ -62,25 +62,43 @@ def slots_of(found: Structure, on_host: bool = True) -> Slots:
     stage, prepared, data = _prepared(found, own, on_host)
     several = found.source is not None and prepared.loops[0] != 1
     if on_host and found.source is not None and not found.line and is_long(found):
-        several = several or _finishes(stage)
-        if several and found.constants:  # a program's take any
-            raise NotSmallError
+        one = not several
+        several = several or finishing_kernel(stage) is not None
+        if several and found.constants and not (one and _takes_any(stage)):
+            raise NotSmallError  # a program's take any
     if several and found.random:
         raise NotSmallError
     numbers = {id(leaf): k for k, leaf in enumerate(data)}
     leaves = [(k, id(leaf)) for k, leaf in enumerate(prepared.space.leaves)]
     arrays = tuple((k, numbers[leaf]) for k, leaf in leaves if leaf in numbers)
     sources = tuple(leaf.source for leaf in data)
-    given = () if not found.constants else None if several else _constants(found, prepared, on_host)
+    given = _given(found, stage, prepared, several, on_host)
     random = _random(found, prepared)
     lies = stage.order if on_host else None
     return Slots(stage, sources, tuple(own), several, prepared, arrays, given, random, lies)
 
 
-def _finishes(stage: Stage) -> bool:
-    """Whether the kernel of one result finishes it."""
+def finishing_kernel(stage: Stage) -> Prepared | None:
+    """The kernel that finishes the results of ``stage``; None where there is none."""
     part = stage.parts[0]
-    return bool(prepare_folded(stage, part) or prepare_many(stage, part))
+    return prepare_folded(stage, part) or prepare_many(stage, part)
+
+
+def _takes_any(stage: Stage) -> bool:
+    """Whether that kernel takes any constants: it leaves no result to be made from ``stage``."""
+    return prepare_folded(stage, stage.parts[0]) is not None
+
+
+def _given(
+    found: Structure, stage: Stage, prepared: Prepared, several: bool, on_host: bool
+) -> tuple[int, ...] | None:
+    """The parameters that are the constants; None where their values are in the kernel."""
+    if not found.constants:
+        return ()
+    if not several:
+        return _constants(found, prepared, on_host)
+    folded = prepare_folded(stage, stage.parts[0]) if on_host and is_long(found) else None
+    return None if folded is None else _constants(found, folded, on_host)
 
 
 def _prepared(
@@ -130,7 +148,9 @@ def _constants(found: Structure, actual: Prepared, on_host: bool) -> tuple[int, 
         for k in range(len(found.constants))
     ]
     pairs = zip(found.constants, marks, strict=True)
-    _, free, _ = _prepared(found, [replace(c, value=mark) for c, mark in pairs], on_host)
+    stage, free, _ = _prepared(found, [replace(c, value=mark) for c, mark in pairs], on_host)
+    if actual.program.sink.folded is not None:
+        free = prepare_folded(stage, stage.parts[0]) or free
     words = free.params.tolist()
     places = []
     for constant, mark in zip(found.constants, marks, strict=True):

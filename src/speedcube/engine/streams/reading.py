@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from queue import SimpleQueue
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...expr.sources.tiled import from_page, page_memory
 from ...plan.reads import BoxRead
 from ...plan.streams import AHEAD, BLOCK, StreamBlock
 from ..boxes import Stop
@@ -33,7 +33,7 @@ class Buffers:
         """An array of ``shape``, with whatever was in it."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         fits = next((k for k, one in enumerate(self.idle) if one.size >= size), None)
-        memory = np.empty(size, np.uint8) if fits is None else self.idle.pop(fits)
+        memory = page_memory(size) if fits is None else self.idle.pop(fits)
         if fits is None and self.idle:
             self.idle.pop()  # too small for this one: it would never be taken
         return memory[:size].view(dtype).reshape(shape)
@@ -42,7 +42,7 @@ class Buffers:
         """Take ``array`` back, which nobody reads any more."""
         while array.base is not None:
             array = array.base
-        self.idle.append(array)
+        self.idle.append(from_page(array))
 
 
 @contextmanager
@@ -63,43 +63,83 @@ _KEPT: Final[list[Array]] = []
 _MOST_KEPT: Final = 2 * AHEAD
 
 
-def read_ahead(blocks: Iterable[StreamBlock], stop: Stop) -> Iterator[tuple[StreamBlock, Read]]:
-    """Each block with what it reads, which is gone when the next is asked for."""
+def read_blocks(
+    blocks: Iterable[StreamBlock], stop: Stop, busy: bool
+) -> Iterator[tuple[StreamBlock, Read]]:
+    """Each block with what it reads, which is gone when the next is asked for.
+
+    ``busy``: all cores compute blocks that are quickly read. Each is read by who computes it then,
+    and is still in that core's cache; else a thread reads ahead.
+    """
     upcoming = iter(blocks)
     known = list(islice(upcoming, 2))
-    if len(known) == 1:  # nothing to compute meanwhile
-        yield from _read_at_once(known[0], stop)
+    if len(known) == 1 or busy:
+        for block in chain(known, upcoming):
+            yield from _read_at_once(block, stop)
+            if stop.is_set():
+                return
         return
-    waiting: deque[tuple[StreamBlock, list[Array], Future[None]]] = deque()
-    with _buffers() as buffers, ThreadPoolExecutor(1, "speedcube-reader") as reader:
+    yield from _read_ahead(chain(known, upcoming), stop)
 
-        def begin(block: StreamBlock) -> None:
-            arrays = [buffers.take(one.memory.shape, one.source.dtype) for one in block.reads]
-            waiting.append((block, arrays, reader.submit(_read, block.reads, arrays, stop)))
 
-        def finished() -> tuple[StreamBlock, list[Array]]:
-            block, arrays, done = waiting.popleft()
-            done.result()
-            return block, arrays
-
+def _read_ahead(blocks: Iterable[StreamBlock], stop: Stop) -> Iterator[tuple[StreamBlock, Read]]:
+    """The same, by a thread of its own."""
+    with _buffers() as buffers:
+        ahead = ReadAhead(blocks, buffers, stop)
+        reader = threading.Thread(target=ahead.run, name="speedcube-reader", daemon=True)
+        reader.start()
         try:
-            for block in chain(known, upcoming):
-                begin(block)
-                if len(waiting) < AHEAD:
-                    continue
-                yield from _given(*finished(), buffers, stop)
+            while (coming := ahead.ready.get()) is not None:
+                if isinstance(coming, BaseException):
+                    raise coming
+                block, arrays = coming
+                yield from _given(block, arrays, buffers, stop)
                 if stop.is_set():
                     return
-            while waiting and not stop.is_set():
-                yield from _given(*finished(), buffers, stop)
+                ahead.room.put(None)
         finally:
-            for _, _, done in waiting:
-                done.cancel()
+            ahead.closed = True
+            ahead.room.put(None)
+            reader.join()
+
+
+@dataclass(eq=False)
+class ReadAhead:
+    """What reads ``blocks`` one after the other, as long as there is ``room``."""
+
+    blocks: Iterable[StreamBlock]
+    buffers: Buffers
+    stop: Stop
+    most: int = AHEAD  # in memory
+    closed: bool = False
+    room: SimpleQueue[None] = field(default_factory=SimpleQueue)
+    ready: SimpleQueue[Any] = field(default_factory=SimpleQueue)  # at the end None, or an error
+
+    def run(self) -> None:
+        """Read; what goes wrong is raised by who waits for the block."""
+        try:
+            for _ in range(self.most):
+                self.room.put(None)
+            for block in self.blocks:
+                self.room.get()
+                if self.closed:
+                    return
+                arrays = _arrays_for(block, self.buffers)
+                _read(block.reads, arrays, self.stop)
+                self.ready.put((block, arrays))
+            self.ready.put(None)
+        except BaseException as err:
+            self.ready.put(err)
+
+
+def _arrays_for(block: StreamBlock, buffers: Buffers) -> list[Array]:
+    """Memory for what ``block`` reads."""
+    return [buffers.take(one.memory.shape, one.source.dtype) for one in block.reads]
 
 
 def _read_at_once(block: StreamBlock, stop: Stop) -> Iterator[tuple[StreamBlock, Read]]:
     with _buffers() as buffers:
-        arrays = [buffers.take(one.memory.shape, one.source.dtype) for one in block.reads]
+        arrays = _arrays_for(block, buffers)
         _read(block.reads, arrays, stop)
         yield from _given(block, arrays, buffers, stop)
 

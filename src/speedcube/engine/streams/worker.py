@@ -16,18 +16,30 @@ from ...kernel.lower.together import SPREADS
 from ...plan.passes import ALONG, Pass
 from ...plan.regions import regions_of
 from ...plan.stages import Part, Stage
-from ...plan.streams import StreamBlock, blocks_of, bytes_read, one_block, tiled
+from ...plan.streams import (
+    StreamBlock,
+    blocks_of,
+    bytes_read,
+    cuts_results,
+    is_quick,
+    one_block,
+    room_for,
+    tiled,
+)
 from ..cpu import initial_records
 from ..finished.along import own_parts
 from ..finished.near import Partial, all_of
+from ..ordering.elements import AllElements
 from ..prepare import prepare
 from ..results import is_exact_sum, merge, values
 from ..several import Outcome, from_several, run_part
 from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
 from .along import StreamSums, places
+from .elements import walked_elements
 from .folds import FOLDS
-from .reading import read_ahead
+from .reading import read_blocks
+from .records import OneRecord, merged
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
@@ -42,6 +54,16 @@ class StreamWorker(Worker):
     """
 
     fits: dict[int, bool] = field(default_factory=dict)
+
+    def walked(
+        self, roots: Sequence[Expr], inputs: Inputs, threads: int
+    ) -> list[AllElements] | None:
+        """The elements of each of ``roots`` that are read block after block; None: in memory."""
+        if not any(_streams(root, inputs) for root in roots):
+            return None
+        host = replace(self, device=None)
+        how = inputs, None, self.stop, host.store, threads
+        return [walked_elements(root, how, host._blocks) for root in roots]
 
     def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         if not _streams(part.root, inputs):
@@ -91,6 +113,11 @@ class StreamWorker(Worker):
         source = stage.source
         assert isinstance(source, Reduced)
         kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
+        if not kept and self.device is None:
+            record = OneRecord(self.stop)
+            for _, one, read in self._blocks(stage, part, inputs):
+                record.add(one, read)
+            return record.record
         whole: Array | None = None
         waiting: list[Array] = []  # of one result: a merger takes as long as a block
         for item, one, read in self._blocks(stage, part, inputs):
@@ -136,7 +163,7 @@ class StreamWorker(Worker):
         for item, here, read in self._blocks(one.visited, part, inputs):
             outs = [None if share is None else share[(*item, ...)] for share in shares]
             found = run_part(one, here.parts[0], outs, read, self.device, self.stop)
-            known = tuple(map(_merged, one.stages, known, found))
+            known = tuple(map(merged, one.stages, known, found))
         return known
 
     def known(self, stage: Stage, part: Part, inputs: Inputs) -> Partial | None:
@@ -189,7 +216,11 @@ class StreamWorker(Worker):
         Those that differ in nothing but their data are one stage.
         """
         known: dict[object, tuple[StreamBlock, Stage]] = {}
-        for block, memory in self._read(part):
+        like, one = None, stage
+        for block, memory in self._read(part, stage.axes, len(stage.parts) > 1):
+            if like is not None and block.root is like.root:
+                yield block.item, one, {**inputs, **memory}
+                continue
             every = (*leaves(block.root), *block.extra)
             number = {id(read.memory): k for k, read in enumerate(block.reads)}
             key = tuple((x.shape, x.offset, x.strides, number.get(id(x.source))) for x in every)
@@ -201,10 +232,17 @@ class StreamWorker(Worker):
             here = {id(mine.memory): memory[id(its.memory)] for mine, its in pairs}
             yield block.item, one, {**inputs, **here}
 
-    def _read(self, part: Part) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
-        """The blocks of ``part``, each with what it reads: on a GPU, in its memory."""
+    def _read(
+        self, part: Part, axes: Sequence[int], busy: bool
+    ) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
+        """The blocks of ``part``, each with what it reads: on a GPU, in its memory.
+
+        ``busy``: other threads have parts, too.
+        """
         if self.device is None:
-            return read_ahead(blocks_of(part.root, part.extra), self.stop)
+            room = room_for(part.root, axes)
+            alone = busy and is_quick(part.root)
+            return read_blocks(blocks_of(part.root, part.extra, room), self.stop, alone)
         if self._at_once(part):
             blocks = iter([one_block(part.root, part.extra)])
         else:
@@ -224,7 +262,9 @@ class StreamWorker(Worker):
 
     def _is_cut(self, part: Part, axes: Sequence[int]) -> bool:
         """Whether blocks of ``part`` have elements of the same results."""
-        return not self._at_once(part) and _is_cut(part, axes)
+        if self.device is not None:
+            return not self._at_once(part) and cuts_results(part.root, axes)
+        return cuts_results(part.root, axes, room_for(part.root, axes))
 
 
 def _stage(stage: Stage, block: StreamBlock) -> Stage:
@@ -238,7 +278,8 @@ def _stage(stage: Stage, block: StreamBlock) -> Stage:
 
 def _streams(root: Expr, inputs: Inputs) -> bool:
     """Whether ``root`` reads a source a box at a time, which is not in memory."""
-    return any(id(leaf.source) not in inputs for leaf in tiled(root))
+    some = math.prod(root.shape) > 0
+    return some and any(id(leaf.source) not in inputs for leaf in tiled(root))
 
 
 def _is_sum(stage: Stage) -> bool:
@@ -246,17 +287,3 @@ def _is_sum(stage: Stage) -> bool:
     return isinstance(stage.source, Reduced) and (
         stage.op == "dot" or (stage.op in ALONG and is_exact_sum(stage.source))
     )
-
-
-def _is_cut(part: Part, axes: Sequence[int]) -> bool:
-    """Whether blocks of ``part`` have elements of the same results."""
-    first = next(blocks_of(part.root)).item
-    return any(len(range(*first[k].indices(part.root.shape[k]))) < part.root.shape[k] for k in axes)
-
-
-def _merged(stage: Stage, a: Any, b: Any) -> Any:
-    """What two blocks give of ``stage``, as one."""
-    if a is None or b is None:
-        return b
-    assert isinstance(stage.source, Reduced)
-    return merge(stage.source.op, is_exact_sum(stage.source), [a, b])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+from dask._task_spec import TaskRef
+
 from ...expr.nodes import Expr
 from ...plan.writing import WriteGrid
+from ..clusters.plans import Calls, PlanCall
+from ..clusters.submission import run_calls
 from ..rungs import Rung
 from .progress import Meter
 from .run import WriteRun, block_sizes
@@ -25,34 +31,54 @@ class Written:
     grid: WriteGrid
 
 
+@dataclass(eq=False)
+class Follows:
+    """Says on ``meter`` which of the shares are written, once each."""
+
+    meter: Meter
+    sizes: dict[str, int]  # bytes of each share that is not written yet, by the name of its call
+    hears = False
+
+    def look(self, finished: Collection[str], _: Sequence[Any] = ()) -> None:
+        """Add what is new."""
+        for name in self.sizes.keys() & {*finished}:
+            self.meter.add(self.sizes.pop(name))
+
+
 def write_on_client(
     rung: Rung, written: Written, numbers: Sequence[int], threads: int, meter: Meter
 ) -> None:
-    """Write the blocks ``numbers`` on the workers of ``rung``, each by so many ``threads``."""
-    from distributed import as_completed
+    """Write the blocks ``numbers`` on the workers of ``rung``, each by so many ``threads``.
 
-    client, count = rung.client, max(1, len(rung.addresses) * threads * _SHARES)
-    (told,) = client.scatter([written], broadcast=True, hash=False)
+    What a worker that is lost had to write is written by others, with the same bytes.
+    """
+    count = max(1, len(rung.addresses) * threads * _SHARES)
     step = max(1, -(-len(numbers) // count))
     shares = [numbers[k : k + step] for k in range(0, len(numbers), step)]
-    sizes = [block_sizes(written.roots, written.grid, share) for share in shares]
-    futures = [
-        client.submit(_write, told, share, workers=list(rung.addresses), pure=False)
-        for share in shares
+    token = f"speedcube-write-{uuid.uuid4().hex}"
+    # A task, and no scattered data: Dask makes it again where its worker is lost.
+    first = PlanCall(token, 0, _same, (written,))
+    calls = [
+        PlanCall(f"{token}-{k}", k, _write, (TaskRef(token), share))
+        for k, share in enumerate(shares)
     ]
-    size_of = dict(zip(futures, sizes, strict=True))
-    try:
-        for done in as_completed(futures, loop=client.loop):
-            done.result()
-            meter.add(size_of[done])
-    except BaseException:
-        client.cancel(futures)
-        raise
+    names = tuple(call.name for call in calls)
+    sizes = [block_sizes(written.roots, written.grid, share) for share in shares]
+    follower = Follows(meter, dict(zip(names, sizes, strict=True)))
+    shapes = [()] * len(names)
+    run_calls(rung.client, Calls((first, *calls), names), shapes, rung.addresses, follower)
+    follower.look(names)
 
 
-def _write(written: Written, numbers: Sequence[int]) -> None:
+def _same(written: Written) -> Written:
+    """Task: what the others are told."""
+    return written
+
+
+def _write(written: Written, numbers: Sequence[int]) -> Any:
     """Task: write some blocks. One that was begun before is written again, with the same bytes."""
     WriteRun(written.roots, written.targets, written.grid).write(numbers, 1)
+    return np.zeros(())
 
 
 def threads_of(rung: Rung) -> int:

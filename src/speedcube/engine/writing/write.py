@@ -19,6 +19,7 @@ from ...plan.writing import (
     write_grid,
 )
 from .. import machine
+from ..foreign.pulled import pulling
 from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
@@ -64,6 +65,8 @@ class Write:
     def __post_init__(self) -> None:
         check_laws(self.roots)
         self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
+        if not self.rung.devices:
+            self.roots = pulling(self.roots, self.rung.kind == "client")
         self.held, self.before = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
 
     def plan(self) -> WritePlan:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import views
 from ..nodes import Expr, Leaf, Map, Shape, Through, is_whole, whole
+from .windows import of_a_part
 
 Array: TypeAlias = NDArray[Any]
 
@@ -23,6 +24,8 @@ def of_lines(op: str, arg: Expr, axis: int, options: tuple[int, ...] = ()) -> Ex
 
     Without options, and parted by them, it keeps its extent.
     """
+    if op == "sort" and (few := of_a_part(arg)) is not None:
+        return few
     arg, shape = _in_its_order(arg), arg.shape
     if shape != arg.shape:
         results = len(options) if options and op != "partition" else shape[0]

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
-from ...expr.sources.tiled import Box
-from ...files import open_regular
+from ...expr.sources.tiled import Box, page_memory
+from ...files import open_regular, regular_handle
 
 _AT_ONCE: Final = 1 << 20  # bytes that are best read together
 _MOST_UNASKED: Final = 4  # times what is asked for, that is read along with it
@@ -51,6 +51,11 @@ class NpyFile:
         return Path(self.path).name
 
     @property
+    def lies_in(self) -> tuple[str, ...]:
+        """The files and folders that hold the elements."""
+        return (self.path,)
+
+    @property
     def itemsize(self) -> int:
         """Bytes of an element."""
         return np.dtype(self.kind).itemsize
@@ -62,10 +67,13 @@ class NpyFile:
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
-        with open_regular(self.path) as file:
-            self._fill(file, box, out)
+        handle = regular_handle(self.path)
+        try:
+            self._fill(handle, box, out)
+        finally:
+            os.close(handle)
 
-    def _fill(self, file: BinaryIO, box: Box, out: NDArray[Any]) -> None:
+    def _fill(self, handle: int, box: Box, out: NDArray[Any]) -> None:
         """``box`` in as few readings as pay: what lies between two that are near is read, too."""
         counts = tuple(len(range(s.start, s.stop, s.step)) for s in box)
         steps = [s.step for s in box]
@@ -76,22 +84,22 @@ class NpyFile:
             axis = next(k for k, n in enumerate(counts) if n > 1)
             for k, at in enumerate(range(box[axis].start, box[axis].stop, box[axis].step)):
                 here = (*box[:axis], slice(at, at + 1, 1), *box[axis + 1 :])
-                self._fill(file, here, out[(slice(None),) * axis + (slice(k, k + 1),)])
+                self._fill(handle, here, out[(slice(None),) * axis + (slice(k, k + 1),)])
             return
         start = self.offset + first * self.itemsize
         if span == asked and out.dtype == np.dtype(self.kind) and out.flags.c_contiguous:
-            self._bytes(file, start, out)
+            self._bytes(handle, start, out)
             return
-        memory = np.empty(span, self.kind)
-        self._bytes(file, start, memory)
+        memory = page_memory(span * self.itemsize).view(self.kind)
+        self._bytes(handle, start, memory)
         strides = (s * k * self.itemsize for s, k in zip(c_strides(self.shape), steps, strict=True))
         out[...] = as_strided(memory, counts, tuple(strides))
 
-    def _bytes(self, file: BinaryIO, start: int, memory: NDArray[Any]) -> None:
+    def _bytes(self, handle: int, start: int, memory: NDArray[Any]) -> None:
         """Fill ``memory`` with what lies from byte ``start`` on."""
         view = memory.reshape(-1).view(np.uint8).data
         while view.nbytes:
-            count = os.preadv(file.fileno(), [view], start)
+            count = os.preadv(handle, [view], start)
             if not count:
                 raise DataFileError(
                     f"{self.path} ends before its last element: it was cut short after it was "

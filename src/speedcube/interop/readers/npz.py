@@ -57,6 +57,7 @@ class PackedNpy(NpyFile):
 
     entry: str = ""
     place: _Place = field(default_factory=_Place, compare=False, repr=False)
+    decodes = True
 
     @property
     def label(self) -> str:
@@ -69,13 +70,13 @@ class PackedNpy(NpyFile):
             try:
                 if self.place.member is None:
                     self.place.open(self.path, f"{self.entry}.npy")
-                self._fill(self.place.file, box, out)
+                self._fill(self.place.file.fileno(), box, out)
             except (*_WRONG, *_LACKS, KeyError) as err:
                 raise DataFileError(
                     f"{self.path}, array {self.entry!r}, cannot be read: {err}"
                 ) from err
 
-    def _bytes(self, file: Any, start: int, memory: NDArray[Any]) -> None:
+    def _bytes(self, handle: int, start: int, memory: NDArray[Any]) -> None:
         """Fill ``memory`` with what lies from byte ``start`` on, unpacked."""
         member = self.place.member
         assert member is not None

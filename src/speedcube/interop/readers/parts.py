@@ -29,6 +29,11 @@ class AsParts:
         return (*self.tiles.chunks, 2)
 
     @property
+    def lies_in(self) -> tuple[str, ...]:
+        """The files and folders that hold the elements."""
+        return tuple(getattr(self.tiles, "lies_in", ()))
+
+    @property
     def label(self) -> str:
         """What a plan calls it."""
         return self.tiles.label

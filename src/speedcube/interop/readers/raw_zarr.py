@@ -30,6 +30,12 @@ class RawZarr:
     fill: Any
     name: Callable[[tuple[int, ...]], str]
     label: str
+    decodes = False
+
+    @property
+    def lies_in(self) -> tuple[str, ...]:
+        """The files and folders that hold the elements."""
+        return (str(self.folder),)
 
     @cached_property
     def cuts(self) -> tuple[int, ...]:
@@ -38,7 +44,7 @@ class RawZarr:
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
-        each = [list(_within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
+        each = [list(within(one, n)) for one, n in zip(box, self.chunks, strict=True)]
         for some in product(*each):
             file = self.folder / self.name(tuple(number for number, _, _ in some))
             inside = tuple(one for _, _, one in some)
@@ -50,7 +56,7 @@ class RawZarr:
                 here[...] = self.fill
 
 
-def _within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
+def within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
     """The chunks that ``one`` meets: their numbers, where elements go, which of them these are."""
     begin, count = 0, len(range(one.start, one.stop, one.step))
     while begin < count:

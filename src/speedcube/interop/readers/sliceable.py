@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,9 @@ from numpy.typing import NDArray
 
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
+from .again import again, may_pass
+from .manners import dtype_of, reading, unmasked
+from .raw_zarr import within
 from .zarr_files import first_missing, first_wrong, without_secrets
 
 
@@ -22,6 +28,16 @@ class Sliceable:
     chunks: tuple[int, ...]
     label: str = field(default="array")
     complete: bool = False  # whether a chunk that is in no file is an error; it is of fill values
+
+    @property
+    def lies_in(self) -> tuple[str, ...]:
+        """The files and folders that hold the elements, where that can be told."""
+        store = getattr(self.array, "store_path", None)
+        if store is not None:  # Zarr's
+            root = getattr(store.store, "root", None)
+            return () if root is None else (os.path.join(root, store.path),)
+        file = getattr(getattr(self.array, "file", None), "filename", None)  # h5py's
+        return (file,) if isinstance(file, str) else ()
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
@@ -36,13 +52,41 @@ class Sliceable:
         out[...] = found
 
     def _found(self, box: Box) -> NDArray[Any]:
-        """What the array gives for ``box``."""
+        """What the array gives for ``box``; where a store fails, chunk by chunk and again."""
         try:
-            return np.asarray(self.array[box])
+            return self._given(box)
+        except Exception as err:
+            if not may_pass(err, self.array):
+                raise
+        dtype = dtype_of(self.array).newbyteorder("=")
+        whole = np.empty([len(range(s.start, s.stop, s.step)) for s in box], dtype)
+        each = (list(within(one, n)) for one, n in zip(box, self.chunks, strict=True))
+        for some in product(*each):
+            number = tuple(k for k, _, _ in some)
+            here: tuple[Any, ...] = tuple(place for _, place, _ in some)
+            starts = (k * n for k, n in zip(number, self.chunks, strict=True))
+            inside = tuple(
+                slice(s.start + at, s.stop + at, s.step)
+                for (_, _, s), at in zip(some, starts, strict=True)
+            )
+            whole[(*here, ...)] = again(
+                partial(self._given, inside), self.array, f"{self.label}, chunk {number},"
+            )
+        return whole
+
+    def _given(self, box: Box) -> NDArray[Any]:
+        try:
+            with reading(self.array):
+                return unmasked(self.array[box], self.label)
         except (OSError, MemoryError, SpeedcubeError):
             raise
         except Exception as err:
+            if may_pass(err, self.array):
+                raise
             place = first_wrong(self.array, box, self.chunks)
             where = "" if place is None else f", chunk {place},"
-            text = without_secrets(f"{type(err).__name__}: {err}", self.label)
-            raise DataFileError(f"{self.label}{where} cannot be read: {text}") from err
+            own = f"{type(err).__name__}: {err}"
+            text = without_secrets(own, self.label)
+            # An error that holds secrets is not shown above ours.
+            shown = err if text == own else None
+            raise DataFileError(f"{self.label}{where} cannot be read: {text}") from shown

@@ -17,6 +17,7 @@ from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 
 _SECRETS: Final = re.compile(r"//[^/@\s]*@")
+_QUERIES: Final = re.compile(r"(\w://[^\s?'\"]*)\?[^\s'\"]*")  # signatures and tokens
 _MOST_TRIED: Final = 256  # chunks of a box that failed, to find which one does not decode
 
 
@@ -55,6 +56,7 @@ def shown_place(place: Any) -> str:
 def without_secrets(text: str, place: Any, options: Mapping[str, Any] | None = None) -> str:
     """``text`` without what ``place`` and ``options`` hold of passwords and tokens."""
     text = _SECRETS.sub("//", text.replace(str(place), shown_place(place)))
+    text = _QUERIES.sub(r"\1", text)
     for value in _texts(options or {}):
         text = text.replace(value, "***")
     return text

@@ -7,6 +7,7 @@ integers that order like them, as in records (`rules.order_key`): -0 below +0, N
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -110,7 +111,13 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         b = Builder()
         as_it_is = isinstance(root, Leaf) and root.dtype == "float16"
         value = None if as_it_is else elements(b, (root,), space, parameters)[0]
-        sink = fold_sink(b, value, layout, source, parameters)
+        if _counts(nodes, layout, source):
+            assert value is not None
+            b.output("x", value)
+            folded = Folded("count", word, False, True, _finish(source, word, "sum", parameters))
+            sink = Sink("folded", dtypes.stored(source.dtype), folded=folded)
+        else:
+            sink = fold_sink(b, value, layout, source, parameters)
         kept = sum(1 for r in space.reduced[: tiling.first] if not r)
         ragged = any(isinstance(node, Map) and node.op in SAMPLERS for node in nodes)
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
@@ -118,6 +125,12 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     count = source.count if source.op == "mean" else 0
     how = "folded", source.op, count, source.dtype, source.arg.dtype, word, layout.rows
     return alike(nodes, how, space, tiling, codes, parameters, make)
+
+
+def _counts(nodes: Sequence[Expr], layout: Layout, source: Reduced) -> bool:
+    """Whether what is true is counted along rows, of what is made of bools alone."""
+    bools = all(node.dtype == "bool" for node in nodes)
+    return bools and OPS[source.op] == "sum" and layout.rows and fold_word(source) == "int32"
 
 
 def fold_sink(

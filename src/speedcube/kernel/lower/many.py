@@ -60,12 +60,16 @@ class Layout:
     rows: bool
 
 
-def layout_of(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> Layout | None:
+def layout_of(
+    space: Space, source: Reduced, also: Sequence[Reduced] = (), near: bool = False
+) -> Layout | None:
     """How ``source`` over ``space`` is computed without records; None where it is not.
 
-    ``also`` are made of the same sums.
+    ``also`` are made of the same sums. ``near``: it gives what is known of them.
     """
-    return _laid_out(space, source, also) if all(map(has_certificate, (source, *also))) else None
+    if not all(map(has_certificate, (source, *also))):
+        return None
+    return _laid_out(space, source, also, near)
 
 
 def dot_layout(space: Space, source: Reduced) -> Layout | None:
@@ -75,7 +79,9 @@ def dot_layout(space: Space, source: Reduced) -> Layout | None:
     return _laid_out(space, source) if pairs and 0 < source.count <= MOST_TERMS else None
 
 
-def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> Layout | None:
+def _laid_out(
+    space: Space, source: Reduced, also: Sequence[Reduced] = (), near: bool = False
+) -> Layout | None:
     results = math.prod(n for n, r in zip(space.extents, space.reduced, strict=True) if not r)
     if space.size == 0:
         return None
@@ -83,7 +89,8 @@ def _laid_out(space: Space, source: Reduced, also: Sequence[Reduced] = ()) -> La
         return None if also else _line(space, source)
     if _fine(source) and source.count > TALL and results < FEW:
         return None
-    short = all(is_short(space, one) for one in (source, *also))
+    # What is known of sums lies in scratch memory, which has no room for so many side by side.
+    short = not near and all(is_short(space, one) for one in (source, *also))
     return column_layout(space, source.count, SHORT_ACROSS if short else 0, [source])
 
 

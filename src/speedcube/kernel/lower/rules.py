@@ -153,18 +153,49 @@ def cast(b: Builder, x: Value, dtype: str) -> Value:
         return rounded(b, x if dtypes.is_float(x.type) else x.cast("float32"))
     if not (dtypes.is_float(x.type) and dtypes.is_integer(dtype)):
         return x.cast(dtype)
-    # Through a wide integer, then wrapped, as NumPy does for narrow types.
+    narrow = dtypes.itemsize(dtype) < 8
+    inside = magnitude(b, x).compare("lt", b.const(2.0**31 if narrow else 2.0**51, x.type))
+    if dtype == "uint64":
+        inside = inside & x.compare("gt", b.const(-1.0, x.type))
+    near = b.select(inside, x, b.const(0.0, x.type))
+    usual = near.cast("int32").cast(dtype) if narrow else _near(b, near).cast(dtype)
+    return b.rare(b.unary("not", inside), usual, lambda b, x: _truncated(b, x, dtype), x)
+
+
+_HALF: Final = float(1 << 32)
+_UNITS: Final = 1.5 * 2.0**52  # doubles beside it lie 1 apart
+
+
+def _near(b: Builder, x: Value) -> Value:
+    """The float ``x`` within 2**51 as an int64, for which AVX2 has no instruction."""
+    placed = b.unary("trunc", x.cast("float64")) + b.const(_UNITS, "float64")
+    return placed.bitcast("int64") - b.const(_UNITS, "float64").bitcast("int64")
+
+
+def _truncated(b: Builder, x: Value, dtype: str) -> Value:
+    """The float ``x`` through an integer of 64 bits, then wrapped, as NumPy does for narrow types.
+
+    In two halves that doubles hold.
+    """
     wide = "uint64" if dtype == "uint64" else "int64"
-    info = np.iinfo(wide)
-    below = x.compare("lt", b.const(float(info.max) + 1.0, x.type))
-    if wide == "int64":
-        above = x.compare("ge", b.const(float(info.min), x.type))
-    else:
-        above = x.compare("gt", b.const(-1.0, x.type))
-    inside = below & above
-    whole = b.select(inside, x, b.const(0.0, x.type)).cast(wide)
-    fallback = info.min if wide == "int64" else 2**63
-    return b.select(inside, whole, b.const(fallback, wide)).cast(dtype)
+    x = x.cast("float64")
+    least, most = (-1.0, 2.0**64) if wide == "uint64" else (-(2.0**63), 2.0**63)
+    above = x.compare("gt" if wide == "uint64" else "ge", b.const(least, "float64"))
+    inside = x.compare("lt", b.const(most, "float64")) & above
+    whole = b.unary("trunc", b.select(inside, x, b.const(0.0, "float64")))
+    upper = b.unary("floor", whole * b.const(1.0 / _HALF, "float64"))
+    low = _low_bits(b, whole - upper * b.const(_HALF, "float64"), wide)
+    if dtypes.itemsize(dtype) < 8:
+        return low.cast(dtype)
+    high = _low_bits(b, upper, wide) << 32
+    outside = b.const(np.iinfo("int64").min if wide == "int64" else 2**63, wide)
+    return b.select(inside, high | low, outside)
+
+
+def _low_bits(b: Builder, x: Value, wide: str) -> Value:
+    """The lowest 32 bits of ``x``, an integer within 2**32: a double's where its unit is 1."""
+    placed = x + b.const(_UNITS, "float64")
+    return placed.bitcast(wide) & b.const((1 << 32) - 1, wide)
 
 
 def _logical(op: str) -> Rule:

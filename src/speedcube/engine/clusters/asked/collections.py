@@ -44,7 +44,7 @@ def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any,
     """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
     resources = Resources("Dask", place.workers, shared=False, apart=True)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
-    ready = deferred_values(plan, "threads")
+    ready = deferred_values(plan, (place.here and active_client()) or "threads")
     complex_ones = {name: (f"{name}-re", f"{name}-im") for name in roots if is_pair(roots[name])}
     shapes = {
         one: root.shape for name, root in roots.items() for one in complex_ones.get(name, (name,))

@@ -68,7 +68,10 @@ def _share(
     source = sent.source
     assert isinstance(source, Through)
     stage = make_stage(sent.part.root, source, count)
-    inputs = inputs_of(stage.needs, arrays)
-    return source, elements_of(
-        args_read(source), inputs, worker.device, worker.stop, worker.store, stage.threads
-    )
+    inputs = inputs_of(stage.sent(len(arrays)), arrays)
+    roots = args_read(source)
+    walked = worker.walked(roots, inputs, stage.threads)
+    if walked is not None:
+        return source, walked
+    how = worker.device, worker.stop, worker.store, stage.threads
+    return source, elements_of(roots, inputs, *how)

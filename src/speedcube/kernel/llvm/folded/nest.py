@@ -35,7 +35,7 @@ class FoldedNest(Nest):
         self.scalar = SCALAR[folded.word]
         self.word, self.places, self.one = (t.vector(s) for s in (self.scalar, PLACE, "i1"))
         info = np.iinfo(folded.word)
-        start = {"sum": 0, "least": int(info.max), "most": int(info.min)}[folded.op]
+        start = {"sum": 0, "count": 0, "least": int(info.max), "most": int(info.min)}[folded.op]
         self.start = t.constant(start, folded.word)
         self.sign = "s" if folded.word in dtypes.SIGNED else "u"
 

@@ -1,0 +1,103 @@
+"""A program that is killed (-9) at 60 % of a long mean and started again; and what records cost.
+
+    python bench/killed_driver.py [--size N] [--on core] [--json FILE]
+
+``ratio`` is the seconds until the kill and those of the second program over the undisturbed ones,
+of the computing alone: to start Python takes as long with and without. ``overhead`` is processor
+time with ``checkpoint=`` over that without, the least of seven pairs in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import dask
+
+import speedcube as sc
+from speedcube.engine.known import drawn
+
+PAIRS: Final = 7
+PROGRAM: Final = """
+import sys, time
+import speedcube as sc
+x = sc.random.default_rng(1).gamma(2.5, size=int(sys.argv[1]))
+print("ready", flush=True)
+began = time.perf_counter()
+with sc.on(sys.argv[2], checkpoint=sys.argv[3]):
+    value = float(x.mean())
+print(time.perf_counter() - began, value.hex())
+"""
+
+
+def program(size: int, on: str, folder: str, kill_after: float | None = None) -> tuple[float, str]:
+    """Seconds of computing in a process of its own, and the value; killed after so many."""
+    command = [sys.executable, "-c", PROGRAM, str(size), on, folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        if kill_after is not None:
+            time.sleep(kill_after)
+            process.send_signal(signal.SIGKILL)
+            return kill_after, ""
+        seconds, value = process.stdout.readline().split()
+    return float(seconds), value
+
+
+def killed(size: int, on: str) -> dict[str, Any]:
+    """One program undisturbed, and one that is killed at 60 % and started again."""
+    with TemporaryDirectory() as folder:
+        alone, wanted = program(size, on, folder)
+        before, _ = program(size, on, folder, 0.6 * alone)
+        kept = sorted(path.suffix for path in Path(folder).iterdir())
+        after, value = program(size, on, folder)
+        left = len(list(Path(folder).iterdir()))
+    ratio = (before + after) / alone
+    row = {"alone": alone, "before": before, "after": after, "ratio": ratio}
+    return {**row, "equal": value == wanted, "kept": kept, "left": left}
+
+
+def overhead(size: int) -> dict[str, float]:
+    """Processor seconds of a mean on one core, with and without."""
+    least: dict[str, float] = {}
+    with TemporaryDirectory() as folder, dask.config.set({drawn.SETTING: 0}):
+        for _ in range(PAIRS):
+            for name in ("without", "with"):
+                mean = sc.random.default_rng(1).gamma(2.5, size=size).mean()
+                began = time.process_time()
+                if name == "with":
+                    with sc.on("core", checkpoint=folder):
+                        mean.compute()
+                else:
+                    mean.compute(on="core")
+                seconds = time.process_time() - began
+                least[name] = min(least.get(name, seconds), seconds)
+    return {**least, "overhead": least["with"] / least["without"] - 1}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--size", type=int, default=600_000_000)
+    parser.add_argument("--on", default="core")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    found = {
+        "about": {"load": os.getloadavg()[0], "cpus": os.cpu_count(), "on": given.on},
+        "overhead": overhead(given.size // 8),
+        "killed": [killed(given.size, given.on) for _ in range(2)],
+    }
+    print(json.dumps(found, indent=1))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

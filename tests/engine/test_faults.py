@@ -1,0 +1,57 @@
+"""Chaos: programs whose workers are killed, stopped, retired or added give the same bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import faults
+import pytest
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.usefixtures("dask_drops_sockets"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+pytest.importorskip("distributed")
+
+
+def _check(count: int, seed: int, folder: Path) -> list[faults.Row]:
+    before = faults.children()
+    rows = faults.run(count, workers=3, seed=seed, folder=folder)
+    assert [row for row in rows if row.wrong] == []
+    assert len(rows) == count
+    assert faults.left_behind(before, folder) == []
+    return rows
+
+
+def test_a_few_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = ["sum", "to_zarr"]
+    monkeypatch.setattr(faults, "PROGRAMS", {name: faults.PROGRAMS[name] for name in few})
+    kinds = ["SIGKILL", "retire", "SIGTERM"]
+    monkeypatch.setattr(faults, "FAULTS", {name: faults.FAULTS[name] for name in kinds})
+    assert len({row.fault for row in _check(3, 1, tmp_path)}) == 3
+
+
+@pytest.mark.slow
+def test_twenty_faults_over_twelve_programs(tmp_path: Path) -> None:
+    rows = _check(20, 2, tmp_path)
+    assert {row.program for row in rows} == {*faults.PROGRAMS}
+    assert {row.fault for row in rows} == {*faults.FAULTS}
+
+
+def test_a_wrong_result_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a check that sees nothing cannot pass."""
+    values = iter(range(10))
+
+    def broken(*_: object) -> bytes:
+        number = next(values)
+        if number == 3:
+            raise ValueError("no")
+        return bytes([number // 2])
+
+    monkeypatch.setattr(faults, "PROGRAMS", {"changing": broken})
+    monkeypatch.setattr(faults, "FAULTS", {"none": lambda _: None})
+    rows = faults.run(2, workers=1, seed=0, folder=tmp_path)
+    assert [row.wrong for row in rows] == ["other bits", "ValueError: no"]
+    (tmp_path / ".speedcube-1.part").touch()
+    assert faults.left_behind(faults.children(), tmp_path) == [str(tmp_path / ".speedcube-1.part")]

@@ -1,0 +1,214 @@
+"""The tables of figures in README.md and docs/comparison.md, from the files in measurements/.
+
+    python tools/figures.py [--check]
+
+A row names its files and where in them its numbers lie; the machine is what the file says. The
+tables stand between two comments in the pages. ``--check`` writes nothing, and ends with 1 where a
+page is not what this would write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+MARKS: Final = re.compile(
+    r"(<!-- figures: tools/figures\.py -->\n).*?(<!-- end of figures -->)", re.DOTALL
+)
+
+
+class Number(NamedTuple):
+    """A number of a file: where it lies, and how it is written."""
+
+    file: str
+    place: tuple[str | int, ...]
+    form: str
+
+
+class Row(NamedTuple):
+    """What was measured, its numbers, and the words for its machine where the file has none."""
+
+    what: str
+    numbers: tuple[Number, ...]
+    where: str = ""
+
+
+SUMS: Final = "cpu-sums-2cores"
+DRAWS: Final = ("cpu-draws-2cores", "cpu-draws-h200-host")
+GPUS: Final = "h200x4-bench-gpu"
+START: Final = "train/h200x4-start-scaling"
+# The last files in which the programs of bench/programs/ were measured, as docs/speed.md has them.
+CORE: Final = "floors/now-2cores-core-2"
+GPU: Final = "floors/now-h200-gpu-8"
+SMALL: Final = "small/small-2cores"
+
+README: Final = (
+    Row(
+        "2 TB sum, `(x + 1)[::2, ::2].sum()`: one GPU; four",
+        (
+            Number(GPUS, ("rows", "2 TB sum", "gpu", "seconds"), "{:.4f} s"),
+            Number(GPUS, ("rows", "2 TB sum", "gpus", "seconds"), "{:.4f} s"),
+        ),
+    ),
+    Row(
+        "mean of 80 GB; plain Dask's time over it, scaled up",
+        (
+            Number("ladder-morizet-2cores", ("rungs", 1, "seconds"), "{:.2f} s"),
+            Number("ladder-morizet-2cores", ("rungs", 1, "over_dask"), "~{:.0f}"),
+        ),
+    ),
+    Row(
+        "exact sum of stored float64, over NumPy's `sum`, one core",
+        (Number(SUMS, ("figures", "stored", "float64 over NumPy", "ratio"), "{:.2f}"),),
+    ),
+    Row(
+        "`(a * 2 + 1).sum()`, over NumPy, one core",
+        (Number(SUMS, ("figures", "multiplied", "over NumPy", "ratio"), "{:.1f}"),),
+    ),
+    Row(
+        "exact sum of 16 GB of stored float64; over CuPy's inexact one",
+        (
+            Number("h200-sums", ("figures", "stored float64", "ours, GB/s"), "{:.0f} GB/s"),
+            Number("h200-sums", ("figures", "stored float64", "ratio"), "{:.2f}"),
+        ),
+    ),
+    Row(
+        "normals, over NumPy's `Generator`, one core of two machines",
+        tuple(Number(name, ("rows", "normal", "ratio"), "{:.1f}") for name in DRAWS),
+    ),
+    Row(
+        "shuffled batches, over PyTorch's `DataLoader`, one core",
+        (Number("cpu-batches-2cores", ("rows", "DataLoader", "ratio"), "{:.0f}"),),
+    ),
+    Row(
+        "from `train.run()` to the function's first line; `torchrun` beside it",
+        (
+            Number(START, ("start", "run_seconds"), "{:.1f} s"),
+            Number(START, ("start", "torchrun_seconds"), "{:.1f} s"),
+        ),
+        "four NVIDIA H200",
+    ),
+    Row(
+        "`a.sum()` of 1,000 stored numbers: ours; NumPy's",
+        (
+            Number(SMALL, ("rows", "a.sum()", "now"), "{:.0f} us"),
+            Number(SMALL, ("rows", "a.sum()", "numpy"), "{:.1f} us"),
+        ),
+        "one core, loaded",
+    ),
+)
+PROGRAMS: Final = ("heat", "life", "climate", "asian_option", "rolling_mean")
+FLOX: Final = "order/groups-core"
+COMPARISON: Final = (
+    *(
+        Row(
+            f"program `{name}`: over NumPy, one core; over CuPy, a GPU",
+            (
+                Number(CORE, ("programs", name, "core", "ratio"), "{:.2f}"),
+                Number(GPU, ("programs", name, "gpu", "ratio"), "{:.2f}"),
+            ),
+        )
+        for name in PROGRAMS
+    ),
+    README[1],
+    README[4],
+    Row(
+        "running sum of 4e8 stored float64, over CuPy's inexact one",
+        (Number("scans/h100", ("rows", 1, "ratio"), "{:.2f}"),),
+        "one NVIDIA H100",
+    ),
+    Row(
+        "product of a line of 1e8 float64, over CuPy",
+        (Number("scans/h100", ("rows", 19, "ratio"), "{:.2f}"),),
+        "one NVIDIA H100",
+    ),
+    Row(
+        "mean of each day of ten years of maps: over flox; over flox on Dask",
+        (
+            Number(FLOX, ("mean of each day, flox", "ratio"), "{:.1f}"),
+            Number(FLOX, ("mean of each day, flox on Dask", "ratio"), "{:.1f}"),
+        ),
+        "two cores, loaded",
+    ),
+    Row(
+        "median of `10**7` numbers in 1,000 groups, over pandas",
+        (Number(FLOX, ("median, 1e7 in 1,000, pandas", "ratio"), "{:.2f}"),),
+        "one core, loaded",
+    ),
+    README[7],
+    README[8],
+)
+
+
+def value(number: Number) -> str:
+    """A number as it is written; a list of repeats by its median."""
+    found: Any = json.loads((ROOT / "measurements" / f"{number.file}.json").read_text())
+    place = number.place
+    if place[0] == "rows" and isinstance(found["rows"], list) and isinstance(place[1], str):
+        _, row, rung, *rest = place  # of rows that have names
+        (found,) = [r for r in found["rows"] if (r["name"], r["on"]) == (row, rung)]
+        place = tuple(rest)
+    for step in place:
+        found = found[step]
+    return number.form.format(statistics.median(found) if isinstance(found, list) else found)
+
+
+def machine(row: Row) -> str:
+    """On what it was measured, in the words of the first file."""
+    told: list[str] = [row.where] if row.where else []
+    for number in row.numbers if not told else ():
+        said = json.loads((ROOT / "measurements" / f"{number.file}.json").read_text())["machine"]
+        if said.get("gpu") and said.get("gpus"):
+            many = {1: "one", 2: "two", 4: "four"}.get(said["gpus"], str(said["gpus"]))
+            words = f"{'up to ' if said['gpus'] > 1 else ''}{many} {said['gpu']}"
+        else:
+            words = f"{said['cores']} cores of {said['processor'].replace('(R)', '')}"
+        told += [words] if words not in told else []
+    return "; ".join(told)
+
+
+def table(rows: tuple[Row, ...], above: str) -> str:
+    """The rows as a table, with links from a page that lies ``above`` the files."""
+    lines = ["| what | figure | machine | file |", "|---|---|---|---|"]
+    for row in rows:
+        files = dict.fromkeys(number.file for number in row.numbers)
+        links = ", ".join(
+            f"[{file.rpartition('/')[2]}]({above}measurements/{file}.json)" for file in files
+        )
+        figures = "; ".join(value(number) for number in row.numbers)
+        lines.append(f"| {row.what} | {figures} | {machine(row)} | {links} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES: Final = (("README.md", README, ""), ("docs/comparison.md", COMPARISON, "../"))
+
+
+def written(page: str, rows: tuple[Row, ...], above: str) -> str:
+    """The page with its table made again."""
+    text, count = MARKS.subn(
+        lambda marks: f"{marks[1]}{table(rows, above)}{marks[2]}", (ROOT / page).read_text()
+    )
+    if count != 1:
+        raise ValueError(f"{page} has {count} places for figures, not one")
+    return text
+
+
+def main() -> int:
+    old = {page: (ROOT / page).read_text() for page, _, _ in PAGES}
+    new = {page: written(page, rows, above) for page, rows, above in PAGES}
+    stale = [page for page in old if old[page] != new[page]]
+    if "--check" in sys.argv[1:]:
+        print("\n".join(f"{page} is not what tools/figures.py makes" for page in stale) or "equal")
+        return bool(stale)
+    for page in stale:
+        (ROOT / page).write_text(new[page])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
