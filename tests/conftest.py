@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import secrets
 import shutil
 import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +92,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     while _OWN_CACHE:
         shutil.rmtree(_OWN_CACHE.pop(), ignore_errors=True)
-
-
-@pytest.fixture
-def dask_drops_sockets() -> Iterator[None]:
-    """For tests that kill workers: Dask leaves such connections to the garbage collector."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield
-        gc.collect()
 
 
 @pytest.fixture

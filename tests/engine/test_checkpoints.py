@@ -157,7 +157,6 @@ def clients() -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.cluster
-@pytest.mark.usefixtures("dask_drops_sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_cluster_goes_on_with_what_another_one_left(
     clients: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

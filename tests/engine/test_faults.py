@@ -9,7 +9,6 @@ import pytest
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.usefixtures("dask_drops_sockets"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 pytest.importorskip("distributed")

@@ -20,7 +20,6 @@ from speedcube.errors import SchedulerError
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.usefixtures("dask_drops_sockets"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")

@@ -25,7 +25,6 @@ from speedcube.errors import ParameterError, WorkerError
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.usefixtures("dask_drops_sockets"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 distributed = pytest.importorskip("distributed")

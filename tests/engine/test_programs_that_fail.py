@@ -202,7 +202,6 @@ def test_a_stage_that_fails_on_a_worker(client: Any) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.usefixtures("dask_drops_sockets")
 @pytest.mark.parametrize("delays", [[0.2], pytest.param([0.1, 0.4, 0.6], marks=pytest.mark.slow)])
 def test_a_worker_killed_between_stages_changes_nothing(client: Any, delays: list[float]) -> None:
     """Several results: what it held of some stages is made again for the others."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
 import pytest
 from distributed import Client, Event, LocalCluster, get_client
@@ -199,6 +200,29 @@ def test_clients_that_cannot_be_used_are_refused(client: Client) -> None:
         return str(caught.value)
 
     assert "is asynchronous: give a Client made without" in asyncio.run(refused())
+
+
+def test_workers_that_are_still_starting_are_waited_for(capfd: pytest.CaptureFixture[str]) -> None:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as connected,
+    ):
+        joining = threading.Timer(1, cluster.scale, (2,))
+        joining.start()
+        try:
+            assert run(train.rank, on=connected, ranks=2).results() == [0, 1]
+        finally:
+            joining.join()
+        assert "there are 1 workers; waiting for 1 more, 60 s in all" in capfd.readouterr().err
+        begin = time.monotonic()
+        with (
+            dask.config.set({"speedcube.worker-timeout": 0.5}),
+            pytest.raises(TrainError, match=r"3 ranks on .*: it has 2 workers, and each runs one"),
+        ):
+            run(train.rank, on=connected, ranks=3)
+        assert time.monotonic() - begin >= 0.5
 
 
 PROGRAM = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from ...__about__ import __version__
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for
+from ...engine.clusters.patience import Sayings, worker_timeout
 from ...engine.clusters.roster import checked_workers, worker_addresses, worker_states
 from ...errors import ParameterError, RungError, TrainError, WorkerError
 from ..environment import Environment, since
@@ -120,9 +122,24 @@ def _gpus(on: str) -> rungs.Rung:
 
 
 def _of_client(on: Any, client: Any, ranks: int | None, backend: str | None) -> Site:
-    count = _enough(on, ranks, len(worker_addresses(client, answers=False)))
+    count = _enough(on, ranks, _joined(on, ranks, client))
     wants = {"nccl": True, "gloo": False, None: None}[backend]
     return Site(f"client {client.scheduler.address}", client, count, wants_gpu=wants)
+
+
+def _joined(on: Any, asked: int | None, client: Any) -> int:
+    """How many workers there are; a cluster that is starting has `worker_timeout` seconds."""
+    there = len(worker_addresses(client, answers=False))
+    if asked is None or asked <= there:
+        return there
+    limit = worker_timeout()
+    Sayings().say(
+        f"{asked} ranks on {on}: there are {there} workers; waiting for {asked - there} more, "
+        f"{limit:g} s in all (speedcube.worker-timeout)"
+    )
+    with suppress(TimeoutError):
+        client.wait_for_workers(asked, timeout=limit)
+    return len(worker_addresses(client, answers=False))
 
 
 def _enough_named(on: str, asked: int | None, numbers: tuple[int, ...], gpu: bool) -> int:

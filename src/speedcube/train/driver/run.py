@@ -76,7 +76,8 @@ def run(
         "cores:2", "gpus:4", "gpus:0,2", "cuda-cluster", a Dask Client, a cluster, an address or a
         scheduler file. None: the active client, else this machine's GPUs, else its cores.
     ranks
-        How many of the workers; None: all.
+        How many of the workers; None: all that are there. A cluster that is starting is waited
+        for until it has as many, as long as for a silent worker (``speedcube.worker-timeout``).
     max_restarts
         How often a failed job starts again.
     step_timeout
@@ -115,7 +116,7 @@ def run(
     RungError, SchedulerError, WorkerError
         ``on`` names what is not there.
     TrainError
-        Fewer workers than ranks, or workers whose versions differ.
+        Fewer workers than ranks, after the wait, or workers whose versions differ.
     """
     check_function(function)
     if context.inside():
