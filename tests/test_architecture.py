@@ -25,6 +25,8 @@ LAYERS: Final = (
     (
         "__about__",
         "early",
+        "late",
+        "dataclass",
         "errors",
         "exit_codes",
         "files",
@@ -51,7 +53,7 @@ ENTRANCES: Final = ("cli", "__main__")
 # printers, which share meaning (the IR, the folds, the streams) and no schedule.
 STRANGERS: Final = ({"plan", "kernel"}, {"kernel/llvm", "kernel/cuda"})
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"__about__", "errors", "files", "numbers", "shown", "strict_json", "engine"}
+TRAIN_USES: Final = {"__about__", "dataclass", "late", "errors", "files", "numbers", "shown", "strict_json", "engine"}
 # A part of it alone knows arrays: it turns rows of them into batches.
 DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}
@@ -78,6 +80,9 @@ LATE_IMPORTS: Final = frozenset(
         # Loads distributed at its top, whose classes it derives from: for who starts a cluster.
         ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.StartError"),
         ("speedcube/engine/clusters/own.py", "speedcube.engine.clusters.private.private"),
+        # Loads dask at its top, of whose class its own is one: for who writes later.
+        ("speedcube/api/files/saving.py", "speedcube.api.files.later.Writing"),
+        ("speedcube/api/files/storing.py", "speedcube.api.files.later.Writing"),
     }
 )
 
@@ -100,9 +105,7 @@ LAZY: Final = (
     "cupy",
     "cupy_backends",
     "cupyx",
-    "dask.array",
-    "dask.dataframe",
-    "dask.distributed",
+    "dask",
     "dask_cuda",
     "distributed",
     "einops",
@@ -125,6 +128,7 @@ LAZY: Final = (
 LOADED_LATE: Final = (
     *(f"speedcube/compat/for_xarray/{name}.py" for name in ("adapters", "manager", "teaching")),
     *(f"speedcube/petnames/fast/{name}.py" for name in ("kernels", "network", "steps")),
+    "speedcube/api/files/later.py",
     "speedcube/engine/clusters/private.py",
 )
 TYPE_CHECKING: Final = ("TYPE_CHECKING", "typing.TYPE_CHECKING")

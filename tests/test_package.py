@@ -64,7 +64,7 @@ def test_no_module_bears_a_public_name_of_its_package() -> None:
 
 # Slow to load, and needed by few programs, or later: clusters, the ladder, close matches of names,
 # LLVM, random numbers.
-LATE = ("asyncio", "difflib", "distributed", "rich", "ssl", "speedcube.commands", "typer")
+LATE = ("asyncio", "dask", "difflib", "distributed", "rich", "ssl", "speedcube.commands", "typer")
 LATE += ("llvmlite", "numpy.random", "speedcube.random")
 
 
@@ -81,7 +81,7 @@ LOADED = """
 import gc, json, sys
 gc.set_threshold(701, 9, 9)
 if sys.argv[1] == "fails":
-    sys.modules["dask.local"] = None
+    sys.modules["psutil"] = None
 try:
     import speedcube
 except ImportError:

@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import dask
-from dask.base import unpack_collections
-from dask.utils import parse_bytes
-
 from ..engine import compute as engine
 from ..engine.clusters.patience import waiting
 from ..engine.known.kept import Kept, keeping
 from ..engine.rungs import with_threads
 from ..errors import ParameterError
+from ..late import dask
 from .array import Array
 from .methods.numpy_protocol import check_keywords
 from .stored import leaf_of
@@ -128,7 +125,7 @@ def _each(
     """``arguments`` with the arrays in them replaced by what ``ours`` and ``others`` give."""
     if all(isinstance(argument, Array) for argument in arguments):
         return tuple(ours(arguments))
-    found, repack = unpack_collections(*arguments)
+    found, repack = dask.base.unpack_collections(*arguments)
     mine = [k for k, one in enumerate(found) if isinstance(one, Array)]
     rest = [k for k in range(len(found)) if k not in set(mine)]
     results: list[Any] = [None] * len(found)
@@ -184,7 +181,7 @@ def cache(limit: int | str) -> Iterator[Kept]:
     10.0
     """
     try:
-        size = parse_bytes(limit)
+        size = dask.utils.parse_bytes(limit)
     except (AttributeError, ValueError, TypeError) as err:
         raise ParameterError(
             f"cache takes a number of bytes, such as '2GB', not {limit!r}"

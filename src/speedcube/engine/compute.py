@@ -10,13 +10,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-import dask.local
-import dask.threaded
-from dask.callbacks import Callback
-
 from ..errors import MemoryLimitError, ParameterError, RungError
 from ..expr.nodes import STAGED, Expr, Leaf, Map
 from ..expr.pairs.node import interleaved, is_pair, parts
+from ..late import dask, watched
 from ..plan.plan import Plan, check_memory
 from . import machine
 from .clusters.losses import reported
@@ -129,7 +126,7 @@ def compute(
     visited, size = _visited(root), _elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
     if direct.is_routine(root):
-        here = rung.kind in _KEEPS and to != "cupy" and not Callback.active
+        here = rung.kind in _KEEPS and to != "cupy" and not watched()
         if here and (call := quick.ready(root)) is not None:
             return quick.value(call, rung.workers)
         with telling(None, rung.name, size):
@@ -152,7 +149,7 @@ def _at_once(rung: Rung, reduces: bool) -> int:
     """Elements up to which a computation may be one call in this thread."""
     if reduces and rung.kind == "core" and SMALL > 0:
         return FINISHED
-    if rung.kind == "core" or (rung.kind == "cores" and not Callback.active):
+    if rung.kind == "core" or (rung.kind == "cores" and not watched()):
         most = MOST_AT_ONCE[rung.kind][0]
         return (max(most, ONE_THREAD) if reduces else most) if SMALL > 0 else -1
     return -1
@@ -160,7 +157,7 @@ def _at_once(rung: Rung, reduces: bool) -> int:
 
 def _in_one_launch() -> int:
     """The same of a GPU: Dask's callbacks hear of what is large."""
-    return SMALL if SMALL < 0 or Callback.active else ONE_LAUNCH
+    return SMALL if SMALL < 0 or watched() else ONE_LAUNCH
 
 
 def _read_again(
@@ -196,7 +193,7 @@ def _values(
 
 def _runs_lines(rung: Rung) -> bool:
     """Whether a program of short lines may be calls in this thread."""
-    return rung.kind in _KEEPS and SMALL > 0 and not Callback.active
+    return rung.kind in _KEEPS and SMALL > 0 and not watched()
 
 
 def compute_all(
@@ -263,7 +260,7 @@ def _told(
         found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
     get = _get(rung)
-    if rung.workers == 1 and not plan.deferred and not Callback.active:
+    if rung.workers == 1 and not plan.deferred and not watched():
         device = rung.devices[0] if rung.devices else None
         return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
     for device in rung.devices:

@@ -7,9 +7,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from dask._task_spec import Task, TaskRef
-
 from ..expr.nodes import StageResult
+from ..late import task_spec
 from ..plan.blocks import Blocked
 from ..plan.passes import Pass
 from ..plan.plan import Plan
@@ -86,7 +85,7 @@ def build_graph(
             names = [f"{key}-{n}" for n in range(len(out))]
             _pass_tasks(tasks, names, one, workers, ready, out)
         for stage, name in zip(one.stages, names, strict=True):
-            ready[id(stage.result)] = TaskRef(name)
+            ready[id(stage.result)] = task_spec.TaskRef(name)
     return Graph(tasks, tuple(str(ready[id(result)].key) for result in plan.results), stop)
 
 
@@ -104,14 +103,14 @@ def _pass_tasks(
     refs = []
     for k, part in enumerate(one.visited.parts):
         name = f"{names[0]}-part-{k}"
-        refs.append(TaskRef(name))
+        refs.append(task_spec.TaskRef(name))
         run = partial(run_pass, workers[k % len(workers)], one, part, out, needs)
-        tasks[name] = Task(name, run, *arrays)
+        tasks[name] = task_spec.Task(name, run, *arrays)
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
         if one.gives_records(stage):
-            tasks[name] = Task(name, partial(from_records, stage, k, out[k]), *refs)
+            tasks[name] = task_spec.Task(name, partial(from_records, stage, k, out[k]), *refs)
         else:
-            tasks[name] = Task(name, partial(joined, out[k]), *refs)
+            tasks[name] = task_spec.Task(name, partial(joined, out[k]), *refs)
 
 
 def _row_tasks(
@@ -129,9 +128,11 @@ def _row_tasks(
     refs = []
     for k in range(count):
         name = f"{key}-rows-{k}"
-        refs.append(TaskRef(name))
-        tasks[name] = Task(name, partial(run_rows, worker, chain, (k, count), out, needs), *arrays)
-    tasks[key] = Task(key, partial(joined, out), *refs)
+        refs.append(task_spec.TaskRef(name))
+        tasks[name] = task_spec.Task(
+            name, partial(run_rows, worker, chain, (k, count), out, needs), *arrays
+        )
+    tasks[key] = task_spec.Task(key, partial(joined, out), *refs)
 
 
 def _stage_tasks(
@@ -147,27 +148,29 @@ def _stage_tasks(
     arrays = [ready[id(need)] for need in needs]
     if stage.join == "one":
         part = stage.parts[0]
-        tasks[key] = Task(key, partial(run_joined, workers[0], stage, part, out, needs), *arrays)
+        tasks[key] = task_spec.Task(
+            key, partial(run_joined, workers[0], stage, part, out, needs), *arrays
+        )
         return
     refs = []
     for k, part in enumerate(stage.parts):
         name, worker = f"{key}-part-{k}", workers[k % len(workers)]
-        refs.append(TaskRef(name))
+        refs.append(task_spec.TaskRef(name))
         if stage.join in ("merge", "carry"):
             run = partial(run_partial, worker, *stage.folded(k), needs)
         else:
             run = partial(run_joined, worker, stage, part, out, needs)
-        tasks[name] = Task(name, run, *arrays)
+        tasks[name] = task_spec.Task(name, run, *arrays)
     if stage.join == "carry":
         before = f"{key}-before"
-        tasks[before] = Task(before, partial(carries, shared_lines(stage)), *refs)
+        tasks[before] = task_spec.Task(before, partial(carries, shared_lines(stage)), *refs)
         refs = []
         for k, part in enumerate(stage.parts):
             name, worker = f"{key}-carried-{k}", workers[k % len(workers)]
-            refs.append(TaskRef(name))
+            refs.append(task_spec.TaskRef(name))
             go_on = partial(run_carried, worker, stage, part, out, needs)
-            tasks[name] = Task(name, go_on, TaskRef(before), *arrays)
+            tasks[name] = task_spec.Task(name, go_on, task_spec.TaskRef(before), *arrays)
     if stage.join == "merge":
-        tasks[key] = Task(key, partial(merged, stage), *refs)
+        tasks[key] = task_spec.Task(key, partial(merged, stage), *refs)
     else:
-        tasks[key] = Task(key, partial(joined, out), *refs)
+        tasks[key] = task_spec.Task(key, partial(joined, out), *refs)

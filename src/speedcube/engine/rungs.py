@@ -13,11 +13,10 @@ from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Final
 
-import dask
-
 from .. import dtypes
 from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
+from ..late import dask
 from . import machine
 from .clusters.client import client_for, names_file
 from .clusters.cuda_cluster import cuda_client

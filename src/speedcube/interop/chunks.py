@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from dask.utils import parse_bytes
 
 from ..errors import ParameterError
+from ..late import dask
 
 Axis: TypeAlias = tuple[int, ...]
 Chunks: TypeAlias = tuple[Axis, ...]
@@ -148,7 +148,7 @@ def _wrong_entry(entry: Any, extent: int) -> str | None:
         return None
     if isinstance(entry, str):
         try:
-            return None if parse_bytes(entry) > 0 else f"{entry!r} holds nothing"
+            return None if dask.utils.parse_bytes(entry) > 0 else f"{entry!r} holds nothing"
         except ValueError:
             return f"{entry!r} is neither 'auto' nor a size in bytes"
     if isinstance(entry, (list, tuple)):

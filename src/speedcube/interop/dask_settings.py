@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from dask import config as dask_config
+from ..late import dask
 
 _MISSING: Final = object()
 
@@ -33,15 +33,15 @@ class Changed:
 
     def __init__(self, settings: Iterable[Mapping[str, Any]] | Plain) -> None:
         self._before: list[tuple[dict[str, Any], str, Any]] = []
-        with dask_config.config_lock:
+        with dask.config.config_lock:
             if type(settings) is Plain:
                 self._put_plain(settings)
                 return
             for one in settings:  # type: ignore[union-attr]
-                self._put(dask_config.config, one)
+                self._put(dask.config.config, one)
 
     def _put_plain(self, settings: Plain) -> None:
-        config, note = dask_config.config, self._before.append
+        config, note = dask.config.config, self._before.append
         for within, name, value in settings.paths:
             section = config if within is None else config.get(within)
             if type(section) is not dict:
@@ -77,7 +77,7 @@ class Changed:
 
 def setting(name: str) -> Any:
     """Dask's setting ``name``, one outside of sections; None where there is none."""
-    config = dask_config.config
+    config = dask.config.config
     return config.get(name if name in config else _written(name, config))
 
 

@@ -17,13 +17,12 @@ from importlib.util import find_spec
 from threading import get_ident
 from typing import Any, Final, TypeAlias
 
-import dask.local
-
 from ..engine import rungs
 from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for
 from ..engine.rungs import Rung
 from ..errors import ParameterError
+from ..late import dask
 from . import cupy_backend
 from .also import Also
 from .dask_settings import Changed, Plain, setting

@@ -13,12 +13,11 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, Final, TypeVar, cast
 
-from dask.utils import funcname
-
 from ... import dtypes
 from ...errors import DTypeError
 from ...expr.nodes import Deferred, Leaf, c_strides
 from ...interop.dask_array import to_dask_array
+from ...late import dask
 from ..array import Array
 from ..methods.dask_collection import Collection
 
@@ -64,7 +63,7 @@ def called(name: str, theirs: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     given = _Given(own=is_ours or name not in _ONLY_LOOK)
     results = theirs(*given.of(args), **given.of(kwargs))
     functions = [one for one in args[:1] if callable(one) and not isinstance(one, Collection)]
-    label = f"{name}({funcname(functions[0])})" if functions else name
+    label = f"{name}({dask.utils.funcname(functions[0])})" if functions else name
     return taken(results, label, given.gpu)
 
 

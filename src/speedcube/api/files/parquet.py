@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from dask.utils import natural_sort_key
 
 from ...errors import DataFileError, DTypeError, ParameterError, ParameterTypeError
 from ...interop.readers.parquet import (
@@ -21,6 +20,7 @@ from ...interop.readers.parquet import (
     short,
 )
 from ...interop.readers.zarr_files import shown_place
+from ...late import dask
 from ..array import Array
 from .tiles import read_by_tiles
 
@@ -127,7 +127,7 @@ def _paths(path: Any) -> list[str]:
             raise DataFileError(f"{place} is a folder without .parquet files")
         return files
     if glob.has_magic(place) and not os.path.lexists(place):
-        files = sorted(glob.glob(place, recursive=True), key=natural_sort_key)
+        files = sorted(glob.glob(place, recursive=True), key=dask.utils.natural_sort_key)
         if not files:
             raise FileNotFoundError(errno.ENOENT, "no file has such a name", place)
         return files
@@ -138,7 +138,7 @@ def _inside(folder: str) -> list[str]:
     """The files of a folder and of its folders, without those that are hidden."""
     found = glob.glob(os.path.join(glob.escape(folder), "**", "*.parquet"), recursive=True)
     shown = [p for p in found if not os.path.relpath(p, folder).startswith("_")]
-    return sorted(shown, key=natural_sort_key)
+    return sorted(shown, key=dask.utils.natural_sort_key)
 
 
 def _found(paths: Sequence[str], names: Sequence[str] | None) -> dict[str, str]:

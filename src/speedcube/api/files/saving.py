@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from dask.utils import parse_bytes
 
 from ...engine.writing.progress import Show, check_show
 from ...engine.writing.write import HowToWrite, Write
@@ -19,11 +18,11 @@ from ...interop.writers.assigned import unit_of
 from ...interop.writers.npy import NpyPath, rows, stream_to
 from ...interop.writers.zarr import ZarrTarget
 from ...interop.writers.zarr_place import MODES, ZarrPlace, codec_options, region_of
+from ...late import dask
 from ...plan.writing import MEMORY
 from ..array import Array, array_of
 from ..methods.numpy_protocol import register
 from ..methods.places import FUNCTIONS
-from .later import Writing
 from .opening import from_zarr
 
 _CHUNK: Final = 8 << 20  # bytes of a chunk, where nobody says how long they are
@@ -140,6 +139,8 @@ def to_zarr(
     target = _zarr_target(place, region)
     write = Write([array._expr], [target], how_to_write(on, memory, progress, [array]))
     if not compute:
+        from .later import Writing
+
         return Writing(write)
     write.write()
     return from_zarr(target.array) if return_stored else None
@@ -239,6 +240,8 @@ def save(
         target = NpyPath(os.path.abspath(path), array.shape, array.dtype, bool(resume))
     write = Write([array._expr], [target], how_to_write(on, memory, progress, [array]))
     if not compute:
+        from .later import Writing
+
         return Writing(write)
     write.write()
     return None
@@ -248,7 +251,7 @@ def how_to_write(on: Any, memory: Any, progress: Any, arrays: Sequence[Array]) -
     """What users say of a write, checked."""
     check_show(progress)
     try:
-        size = parse_bytes(memory)
+        size = dask.utils.parse_bytes(memory)
     except (AttributeError, ValueError, TypeError) as err:
         raise ParameterError(
             f"memory= takes a number of bytes, such as '1 GB', not {memory!r}"

@@ -16,7 +16,6 @@ from ...plan.writing import MEMORY
 from ..array import Array
 from ..blocks.storing import store as dasks_store
 from ..methods.places import FUNCTIONS
-from .later import Writing
 from .saving import how_to_write
 
 _OWN: Final = {"on", "memory", "progress"}
@@ -100,6 +99,8 @@ def store(
     pairs = groups.values()
     writes = [Write([a for a, _ in each], [t for _, t in each], how) for each in pairs]
     if not compute:
+        from .later import Writing
+
         return Writing(*writes)
     write_all(writes)
     return None

@@ -9,10 +9,6 @@ from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Final
 
-import dask.threaded
-from dask._task_spec import Alias, TaskRef
-from dask.delayed import Delayed
-
 from ... import dtypes
 from ...engine.clusters.asked.collections import (
     Whereabouts,
@@ -23,6 +19,7 @@ from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides, is_whole
 from ...expr.pairs.node import is_pair, pair
+from ...late import dask, delayed, task_spec
 
 # Where xarray asks, by Dask's `is_dask_collection`, whether an array is a Dask collection. Ours is
 # one to all others; were it one there, two managers of chunks would claim it, and each of a hundred
@@ -89,6 +86,16 @@ def planned_together(graph: Any) -> Any:
     return {**others, **collection_graph(roots, ours[0].mapping.place)}
 
 
+class _Scheduler:
+    """What computes arrays of this kind: Dask's threads, asked for when Dask is there.
+
+    Dask computes collections together only where this is one and the same function.
+    """
+
+    def __get__(self, one: object, kind: type) -> Any:
+        return dask.threaded.get
+
+
 class Collection:
     """Dask's protocol for collections, of one task that gives the whole result."""
 
@@ -125,7 +132,7 @@ class Collection:
             return None
         held = _held(self._expr)
         if held is not None:  # seen as it is by who looks for futures, as distributed.progress
-            return {held.key: held, self._key(): Alias(self._key(), held.key)}
+            return {held.key: held, self._key(): task_spec.Alias(self._key(), held.key)}
         sources = (node.source for node in below(self._expr) if isinstance(node, Leaf))
         here = any(isinstance(one, Deferred) for one in sources)
         kind = HereGraph if here else LaterGraph
@@ -150,8 +157,7 @@ class Collection:
     def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
         return planned_together(graph)
 
-    # Dask computes collections together only where this is one and the same function.
-    __dask_scheduler__ = staticmethod(dask.threaded.get)
+    __dask_scheduler__ = _Scheduler()
 
 
 @cache
@@ -166,8 +172,8 @@ def _held(expr: Expr) -> Any:
     if not isinstance(expr, Leaf) or not isinstance(expr.source, Deferred) or not is_whole(expr):
         return None
     values = expr.source.collection
-    future = values.dask.get(values.key) if isinstance(values, Delayed) else None
-    return future if isinstance(future, TaskRef) else None
+    future = values.dask.get(values.key) if isinstance(values, delayed.Delayed) else None
+    return future if isinstance(future, task_spec.TaskRef) else None
 
 
 def _only(results: Any) -> Any:
@@ -177,13 +183,13 @@ def _only(results: Any) -> Any:
 def _persisted(graph: Any, like: Collection, **_: Any) -> Any:
     """The array like ``like`` whose values are its task of ``graph``."""
     expr = like._expr
-    values = Delayed(like._key(), graph)
+    values = delayed.Delayed(like._key(), graph)
     if is_pair(expr):
         part = dtypes.PARTS[expr.dtype]
         return like._rebuilt(pair(*(_read(one, part, expr) for one in (values.real, values.imag))))
     return like._rebuilt(_read(values, expr.dtype, expr))
 
 
-def _read(values: Delayed, dtype: str, like: Expr) -> Leaf:
+def _read(values: delayed.Delayed, dtype: str, like: Expr) -> Leaf:
     """All of ``values``, which have the shape of ``like``."""
     return Leaf(Deferred(values, dtype, like.shape), like.shape, 0, c_strides(like.shape))

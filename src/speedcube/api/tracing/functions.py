@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from dask.utils import funcname
 
 from ... import dtypes
 from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ...expr import views
+from ...late import dask
 from ..array import Array, array_of
 from ..sources import asarray
 from .symbols import instead, symbol
@@ -101,7 +101,7 @@ class vectorize(np.vectorize):
         excluded = self.excluded or ()
         placed = [_AsItIs(one) if k in excluded else one for k, one in enumerate(args)]
         named = {k: _AsItIs(one) if k in excluded else one for k, one in kwargs.items()}
-        found = traced(f"vectorize: {funcname(self.pyfunc)}", self.pyfunc, placed, named)
+        found = traced(f"vectorize: {dask.utils.funcname(self.pyfunc)}", self.pyfunc, placed, named)
         return self._of_otypes(found)
 
     def _of_otypes(self, found: Any) -> Any:
@@ -130,7 +130,7 @@ class _OfNumbers:
     def __init__(self, func: Callable[..., Any], nin: int, nout: int, identity: Any) -> None:
         self.func, self.nin, self.nout, self.identity = func, nin, nout, identity
         self.nargs = nin + nout
-        self.__name__ = f"{funcname(func)} (vectorized)"
+        self.__name__ = f"{dask.utils.funcname(func)} (vectorized)"
 
     def __repr__(self) -> str:
         return f"<speedcube.frompyfunc {self.__name__!r}>"
@@ -138,7 +138,7 @@ class _OfNumbers:
     def __call__(self, *args: Any) -> Any:
         if len(args) != self.nin:
             raise ParameterTypeError(f"{self.__name__} takes {self.nin} arrays, not {len(args)}")
-        found = traced(f"frompyfunc: {funcname(self.func)}", self.func, list(args), {})
+        found = traced(f"frompyfunc: {dask.utils.funcname(self.func)}", self.func, list(args), {})
         several = found if isinstance(found, tuple) else (found,)
         if len(several) != self.nout:
             raise ParameterError(

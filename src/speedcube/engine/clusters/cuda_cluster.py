@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Final
 
-import dask
-
 from ...errors import RungError
+from ...late import dask
 from . import own
 
 Devices = tuple[int, ...]

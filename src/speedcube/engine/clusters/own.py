@@ -14,9 +14,8 @@ import os
 import sys
 from typing import Any, Final
 
-import dask
-
 from ...errors import WorkerError
+from ...late import dask
 
 IGNORE_TERMINAL: Final = "speedcube.engine.clusters.ignore_terminal"
 IMPORTED_AGAIN: Final = 83  # exit code of a worker that runs its program once more

@@ -15,10 +15,8 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Final, TypeAlias
 
-import dask
-from dask.utils import parse_timedelta
-
 from ...errors import ParameterError
+from ...late import dask
 
 SAY: Final = 5.0  # seconds of silence until something is said
 LOOK: Final = 1.0  # seconds between looks
@@ -69,7 +67,8 @@ def _seconds(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (Real, str)):
         raise problem
     try:
-        seconds = float(parse_timedelta(value, "s")) if isinstance(value, str) else float(value)
+        is_text = isinstance(value, str)
+        seconds = float(dask.utils.parse_timedelta(value, "s") if is_text else value)
     except (ValueError, KeyError, OverflowError) as err:
         raise problem from err
     if math.isnan(seconds) or seconds <= 0:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dask._task_spec import Task, TaskRef
-
 from ...expr.nodes import Reduced, Scanned, Through
+from ...late import task_spec
 from ...plan.passes import Pass
 from ...plan.plan import Plan
 from ...plan.shares import result_axis, rounds
@@ -50,7 +49,7 @@ class PlanCall:
     @property
     def needs(self) -> list[str]:
         """The names of the calls whose results this one reads."""
-        return [str(one.key) for one in self.arguments if isinstance(one, TaskRef)]
+        return [str(one.key) for one in self.arguments if isinstance(one, task_spec.TaskRef)]
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def calls_of(plan: Plan, ready: dict[int, Any], name: str, how: How) -> Calls:
         calls += [replace(call, what=what) for call in made]
         number += len(one.stages)
         for stage, own in zip(one.stages, names, strict=True):
-            ready[id(stage.result)] = TaskRef(own)
+            ready[id(stage.result)] = task_spec.TaskRef(own)
     return Calls(tuple(calls), tuple(str(ready[id(r)].key) for r in plan.results))
 
 
@@ -106,10 +105,11 @@ def graph_of(
     """
     calls = calls_of(plan, ready, next(iter(shapes)), how)
     tasks: dict[Any, Any] = {
-        call.name: Task(call.name, function_of(call, here), *call.arguments) for call in calls.all
+        call.name: task_spec.Task(call.name, function_of(call, here), *call.arguments)
+        for call in calls.all
     }
     for (name, shape), result in zip(shapes.items(), calls.results, strict=True):
-        tasks[name] = Task(name, final_shape, shape, TaskRef(result))
+        tasks[name] = task_spec.Task(name, final_shape, shape, task_spec.TaskRef(result))
     return tasks
 
 
@@ -134,8 +134,8 @@ def _pass(names: Sequence[str], one: Pass, ready: dict[int, Any], how: How) -> I
     for k, (name, stage) in enumerate(zip(names, one.stages, strict=True)):
         picked = [f"{part}-{k}" for part in parts]
         for worker, (pick, part) in enumerate(zip(picked, parts, strict=True)):
-            yield PlanCall(pick, worker, picked_of, (k, TaskRef(part)))
-        refs = [TaskRef(pick) for pick in picked]
+            yield PlanCall(pick, worker, picked_of, (k, task_spec.TaskRef(part)))
+        refs = [task_spec.TaskRef(pick) for pick in picked]
         if one.gives_records(stage):
             yield PlanCall(name, 0, merge_parts, (stage.source, stage.shape, *refs))
         else:
@@ -164,13 +164,13 @@ def _stage(key: str, stage: Stage, ready: dict[int, Any], how: How) -> Iterator[
     for k, name in enumerate(names):
         fold = sent_part(*stage.folded(k), name if how.hand_over else "")
         yield PlanCall(name, k, run_part, (fold, how.gpu, how.threads, *arrays))
-    parts = [TaskRef(name) for name in names]
+    parts = [task_spec.TaskRef(name) for name in names]
     if stage.join == "carry":
         before = f"{key}-before"
         yield PlanCall(before, 0, carries, (shared_lines(stage), *parts))
-        parts = [TaskRef(f"{key}-carried-{k}") for k in range(len(sent))]
+        parts = [task_spec.TaskRef(f"{key}-carried-{k}") for k in range(len(sent))]
         for k, part in enumerate(sent):
-            arguments = (part, how.gpu, how.threads, TaskRef(before), *arrays)
+            arguments = (part, how.gpu, how.threads, task_spec.TaskRef(before), *arrays)
             yield PlanCall(str(parts[k].key), k, carry_part, arguments)
     function, first = _joining(stage)
     yield PlanCall(key, 0, function, (*first, *parts))
@@ -187,8 +187,8 @@ def _rounds(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[Pla
             arguments = (sent[k], how.gpu, how.threads, k, question, *arrays)
             yield PlanCall(name, k, answer_part, arguments)
         name = f"{key}-{number}" if number < last else key
-        yield PlanCall(name, 0, decided, (what, question, *map(TaskRef, answers)))
-        question = TaskRef(name)
+        yield PlanCall(name, 0, decided, (what, question, *map(task_spec.TaskRef, answers)))
+        question = task_spec.TaskRef(name)
 
 
 def _exchange(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[PlanCall]:
@@ -198,17 +198,19 @@ def _exchange(key: str, stage: Stage, arrays: list[Any], how: How) -> Iterator[P
     for k, name in enumerate(samples):
         yield PlanCall(name, k, sample_part, (sent[k], how.gpu, how.threads, *arrays))
     cuts = f"{key}-cuts"
-    yield PlanCall(cuts, 0, cuts_of, (len(sent), *map(TaskRef, samples)))
+    yield PlanCall(cuts, 0, cuts_of, (len(sent), *map(task_spec.TaskRef, samples)))
     for k in workers:
-        arguments = (sent[k], how.gpu, how.threads, TaskRef(cuts), *arrays)
+        arguments = (sent[k], how.gpu, how.threads, task_spec.TaskRef(cuts), *arrays)
         yield PlanCall(f"{key}-part-{k}", k, sort_part, arguments)
         for to in workers:  # who puts it together fetches this piece, and no other
-            taken = (to, TaskRef(f"{key}-part-{k}"))
+            taken = (to, task_spec.TaskRef(f"{key}-part-{k}"))
             yield PlanCall(f"{key}-part-{k}-{to}", k, piece_of, taken)
     for to in workers:
-        pieces = [TaskRef(f"{key}-part-{k}-{to}") for k in workers]
+        pieces = [task_spec.TaskRef(f"{key}-part-{k}-{to}") for k in workers]
         yield PlanCall(f"{key}-sorted-{to}", to, put_together, tuple(pieces))
-    yield PlanCall(key, 0, join_parts, (0, *(TaskRef(f"{key}-sorted-{to}") for to in workers)))
+    yield PlanCall(
+        key, 0, join_parts, (0, *(task_spec.TaskRef(f"{key}-sorted-{to}") for to in workers))
+    )
 
 
 def _joining(stage: Stage) -> tuple[Any, tuple[Any, ...]]:

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from dask._task_spec import TaskRef
-
 from ...errors import WorkerError
+from ...late import task_spec
 from ...plan.plan import Plan
 from ..progress.count import Told
 from .fingerprint import Fingerprint, expected
@@ -59,7 +58,10 @@ class Submission:
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 self.futures[name] = self.client.submit(
                     function_of(call, self.here),
-                    *(self.futures[a.key] if isinstance(a, TaskRef) else a for a in call.arguments),
+                    *(
+                        self.futures[a.key] if isinstance(a, task_spec.TaskRef) else a
+                        for a in call.arguments
+                    ),
                     key=f"{name}-again-{self.times}" if self.times else name,
                     pure=False,
                     workers=where,

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import cloudpickle
 import numpy as np
-from dask.base import flatten
 from numpy.typing import NDArray
 
 from ...expr.graph import below_up_to
 from ...expr.nodes import Deferred, Expr, Leaf, Stored, Tiled
 from ...expr.sources.tiled import Box
+from ...late import dask
 from ..known.spans import reading
 from .values import checked, is_dask_array
 
@@ -174,7 +174,7 @@ def _pulled(source: Deferred) -> DaskBlocks | None:
     size = math.prod(source.shape) * np.dtype(source.dtype).itemsize
     if size < LEAST or not all(map(is_even, collection.chunks[1:])):
         return None
-    keys = list(flatten(collection.__dask_keys__()))
+    keys = list(dask.base.flatten(collection.__dask_keys__()))
     graph = collection.__dask_optimize__(collection.__dask_graph__(), keys)
     tasks = convert_legacy_graph(dict(graph))
     needed = {need for one in tasks.values() for need in one.dependencies}

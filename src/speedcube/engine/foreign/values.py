@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, TypeGuard
 from uuid import uuid4
 
-import dask.local
 import numpy as np
-from dask.base import compute_as_if_collection, flatten
 
 from ...errors import DTypeError, ShapeError
 from ...expr.nodes import Deferred, Expr, Leaf, Tiled, is_whole
+from ...late import dask
 from ...plan.plan import Plan
 from .place import blocks_on
 
@@ -60,8 +59,8 @@ def _put_together(source: Deferred, scheduler: Any) -> Any:
     )
     graph = HighLevelGraph.from_collections(name, put, [collection])
     blocks = dask.array.Array(graph, name, collection.chunks, dtype=source.dtype)
-    keys = list(flatten(blocks.__dask_keys__()))
-    compute_as_if_collection(dask.array.Array, graph, keys, scheduler=scheduler)
+    keys = list(dask.base.flatten(blocks.__dask_keys__()))
+    dask.base.compute_as_if_collection(dask.array.Array, graph, keys, scheduler=scheduler)
     return values
 
 

@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-import dask.threaded
-from dask._task_spec import TaskRef
-
 from ...expr.graph import below
 from ...expr.nodes import Expr
+from ...late import dask, task_spec
 from ...plan.plan import Plan
 from ..clusters.fingerprint import sources
 from ..clusters.handing import left_here
@@ -90,7 +88,9 @@ def _run_here(calls: Calls) -> list[Any]:
     readers.update(calls.results)
     values: dict[str, Any] = {}
     for call in calls.all:
-        arguments = [values[a.key] if isinstance(a, TaskRef) else a for a in call.arguments]
+        arguments = [
+            values[a.key] if isinstance(a, task_spec.TaskRef) else a for a in call.arguments
+        ]
         values[call.name] = call.function(*arguments)
         del arguments
         for need in call.needs:

@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-import dask
 import numpy as np
-from dask.utils import parse_bytes
 
 from ...errors import ParameterError
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
+from ...late import dask
 from .. import machine
 from .spans import Drawing, Span, reading, spans_of
 
@@ -80,7 +79,7 @@ def limit() -> int:
     if not value:
         return 0
     try:
-        most = parse_bytes(value)
+        most = dask.utils.parse_bytes(value)
     except (AttributeError, ValueError, TypeError) as err:
         raise ParameterError(
             f"{SETTING}={value!r}: give a number of bytes, such as '1 GiB', or 0"

@@ -16,10 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-import dask
-from dask.callbacks import Callback
-
 from ...errors import ParameterError
+from ...late import dask, watched
 from ...plan.plan import Plan
 from .count import NOTHING_KNOWN, Told, total_of
 from .screen import Screen, screen_here
@@ -134,7 +132,7 @@ def telling(plan: Plan | None, where: str, points: int = 0) -> Iterator[Told]:
 
 
 def _looked_at() -> Screen | None:
-    if _watch.quiet or _watch.told is not None or Callback.active:  # Dask's own bar tells
+    if _watch.quiet or _watch.told is not None or watched():  # Dask's own bar tells
         return None
     if threading.current_thread() is not _MAIN() or multiprocessing.parent_process() is not None:
         return None

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
-from dask.callbacks import Callback
 
 from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides
 from ...expr.routines.row import bytes_of, call_of, flops_of, results_of, seen
 from ...expr.routines.table import ROUTINES, part_of
+from ...late import watched
 from .. import machine
 from ..cpu import host_array
 from ..results import shaped
@@ -39,7 +39,7 @@ def alike(root: Leaf) -> int:
 
 def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:
     """The values of ``roots``, results of routines of arrays in host memory; None of others."""
-    if on_gpu or Callback.active or rung.kind not in ("core", "cores"):
+    if on_gpu or watched() or rung.kind not in ("core", "cores"):
         return None
     if not all(map(is_routine, roots)):
         return None

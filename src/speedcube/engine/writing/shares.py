@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from dask._task_spec import TaskRef
 
 from ...expr.nodes import Expr
+from ...late import task_spec
 from ...plan.writing import WriteGrid
 from ..clusters.plans import Calls, PlanCall
 from ..clusters.submission import run_calls
@@ -59,7 +59,7 @@ def write_on_client(
     # A task, and no scattered data: Dask makes it again where its worker is lost.
     first = PlanCall(token, 0, _same, (written,))
     calls = [
-        PlanCall(f"{token}-{k}", k, _write, (TaskRef(token), share))
+        PlanCall(f"{token}-{k}", k, _write, (task_spec.TaskRef(token), share))
         for k, share in enumerate(shares)
     ]
     names = tuple(call.name for call in calls)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dask._task_spec import Task, TaskRef
-
 from ....expr.nodes import Expr
 from ....expr.pairs.node import is_pair
 from ....expr.space import TILE
+from ....late import task_spec
 from ....plan.plan import Resources, make_plan
 from ... import machine
 from ...foreign.values import deferred_values
@@ -52,5 +51,5 @@ def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any,
     how = How(False, 1) if place.here is None else How()
     tasks = graph_of(plan, shapes, ready, how, place.here)
     for name, both in complex_ones.items():
-        tasks[name] = Task(name, combined, *map(TaskRef, both))
+        tasks[name] = task_spec.Task(name, combined, *map(task_spec.TaskRef, both))
     return tasks

@@ -1,0 +1,41 @@
+"""Dask, loaded at its first use: that takes as long as half of this package."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dask as dask
+    import dask._task_spec as task_spec
+    import dask.base
+    import dask.callbacks
+    import dask.delayed as delayed
+    import dask.local
+    import dask.threaded
+    import dask.utils
+
+
+class _Late(ModuleType):
+    """A module whose attributes are those of the module of its name, which they load."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what asks whether this is something else loads nothing
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+
+if not TYPE_CHECKING:
+    dask = _Late("dask")
+    delayed = _Late("dask.delayed")  # the module, not the function of its name
+    task_spec = _Late("dask._task_spec")
+
+
+def watched() -> bool:
+    """Whether callbacks of Dask are active, which see the tasks of its schedulers."""
+    callbacks = sys.modules.get("dask.callbacks")
+    return callbacks is not None and bool(callbacks.Callback.active)
