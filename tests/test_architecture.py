@@ -53,7 +53,17 @@ ENTRANCES: Final = ("cli", "__main__")
 # printers, which share meaning (the IR, the folds, the streams) and no schedule.
 STRANGERS: Final = ({"plan", "kernel"}, {"kernel/llvm", "kernel/cuda"})
 # ``train`` stands beside the layers: it uses these, and only the top layer imports it.
-TRAIN_USES: Final = {"__about__", "dataclass", "late", "errors", "files", "numbers", "shown", "strict_json", "engine"}
+TRAIN_USES: Final = {
+    "__about__",
+    "dataclass",
+    "late",
+    "errors",
+    "files",
+    "numbers",
+    "shown",
+    "strict_json",
+    "engine",
+}
 # A part of it alone knows arrays: it turns rows of them into batches.
 DATA: Final = ("train", "data")
 DATA_USES: Final = TRAIN_USES | {"expr", *LAYERS[RANK["api"]]}

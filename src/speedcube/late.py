@@ -1,4 +1,4 @@
-"""Dask, loaded at its first use: that takes as long as half of this package."""
+"""Dask and psutil, loaded at their first use: they would be a quarter of the import."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ if TYPE_CHECKING:
     import dask.local
     import dask.threaded
     import dask.utils
+    import psutil as psutil
 
 
 class _Late(ModuleType):
     """A module whose attributes are those of the module of its name, which they load."""
 
+    _module: ModuleType | None = None
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what asks whether this is something else loads nothing
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)
-        return value
+        if self._module is None:
+            self._module = import_module(self.__name__)
+        return getattr(self._module, name)
 
 
 if not TYPE_CHECKING:
     dask = _Late("dask")
     delayed = _Late("dask.delayed")  # the module, not the function of its name
+    psutil = _Late("psutil")
     task_spec = _Late("dask._task_spec")
 
 

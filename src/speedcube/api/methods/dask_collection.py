@@ -6,7 +6,6 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from typing import Any, Final
 
 from ... import dtypes
@@ -163,6 +162,8 @@ class Collection:
 @cache
 def _is_managed() -> bool:
     """Whether xarray has our manager of chunks, which is loaded; else Dask's takes arrays."""
+    from importlib.metadata import entry_points  # which loads much
+
     found = entry_points(group="xarray.chunkmanagers", name="speedcube")
     return any(one.load() is not None for one in found)
 

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
@@ -89,6 +88,8 @@ def sources() -> str:
 @cache
 def source_digests() -> dict[str, str]:
     """The hash of each file, by its path in the package."""
+    from importlib.resources import files  # which loads much
+
     package = __name__.partition(".")[0]
     return {
         name: hashlib.sha256(content).hexdigest() for name, content in _contents(files(package), "")
