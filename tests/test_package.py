@@ -26,6 +26,7 @@ SUBPACKAGES = {
     *(f"speedcube.{name}" for name in ("errors", "fft", "linalg", "random")),
     *("speedcube.overlap", "speedcube.api.blocks.overlap"),  # a module of Dask's, too
     *("speedcube.special", "speedcube.api.blocks.special"),  # where SciPy looks for functions
+    *(f"speedcube.late.{name}" for name in ("dask", "delayed", "psutil", "task_spec")),
     *(f"speedcube.compat.dask_pytorch_ddp.{name}" for name in ("data", "dispatch", "results")),
 }
 
@@ -81,7 +82,7 @@ LOADED = """
 import gc, json, sys
 gc.set_threshold(701, 9, 9)
 if sys.argv[1] == "fails":
-    sys.modules["psutil"] = None
+    sys.modules["cloudpickle"] = None
 try:
     import speedcube
 except ImportError:

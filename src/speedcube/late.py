@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import dask.utils
     import psutil as psutil
 
+__all__ = ["dask", "delayed", "psutil", "task_spec", "watched"]
+
 
 class _Late(ModuleType):
     """A module whose attributes are those of the module of its name, which they load."""

@@ -214,7 +214,7 @@ def test_workers_of_a_cluster_write_their_own_chunks(tmp_path: Path) -> None:
     y = program(opened(tmp_path))
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
