@@ -220,6 +220,22 @@ def test_both_ways_of_sorting_give_the_same_bits(
     assert bool(asked) == by_digits
 
 
+@pytest.mark.parametrize(
+    "name", ["normals", "NaN", "zeros of both signs", "few integers", "float32"]
+)
+def test_the_distinct_of_a_long_line(name: str) -> None:
+    """Equal ones that meet where blocks do, NaN apart or as one, and none that are equal."""
+    x = LINES[name]
+    wanted = np.unique(x)
+    some = x[np.flatnonzero(x == 0)[0]] if name.startswith("zeros") else wanted[0]
+    for held in (x, sc.asarray(x) * 1):
+        found = sc.unique(held).compute(on="core")
+        _same(found, np.array([some, *wanted[1:]], x.dtype))
+    _same(sc.unique_values(x).compute(on="core"), np.unique(x, equal_nan=False) + x.dtype.type(0))
+    twice = sc.unique(np.repeat(x[:40_000], 2)).compute(on="core")
+    np.testing.assert_array_equal(twice, np.unique(x[:40_000]))
+
+
 def test_where_numpys_sort_is_slow_is_asked_once() -> None:
     assert radix.sorts_values() in (True, False)
     assert radix.sorts_values() is radix.sorts_values()
