@@ -11,7 +11,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import rungs
-from speedcube.engine.ordering import keys, parting, radix, selecting, sorting
+from speedcube.engine.ordering import keys, packed, parting, radix, selecting, sorting
 from speedcube.expr.interpret import interpret
 from speedcube.expr.through import ordering
 from speedcube.kernel.lower.reference import draw
@@ -177,6 +177,31 @@ def test_digits_sort_as_numpy_does(name: str, dtype: str) -> None:
     values = x.copy()
     radix.sort(values)
     np.testing.assert_array_equal(values, np.sort(x))
+
+
+_MANY: Final = np.random.default_rng(9).normal(size=9000)
+LEADING: Final[dict[str, tuple[Any, bool]]] = {
+    "few are alike": (np.concatenate([_MANY, _MANY[:99] * (1 + 2.0**-52), _MANY[:50]]), True),
+    "NaN and zeros": (np.where(_MANY > 1, np.nan, np.where(_MANY < -1, -0.0, _MANY)), False),
+    "one NaN": (np.concatenate([_MANY, [np.nan, -np.nan, np.inf, -0.0, 0.0, -0.0]]), True),
+    "a narrow range": (1 + _MANY * 1e-9, True),
+    "far and near": (np.where(_MANY < 0, _MANY, 1 + _MANY * 1e-13), False),
+    "integers": (np.random.default_rng(9).integers(-(2**63), 2**63, 9000), True),
+    "few bits": (np.arange(9000) % 7 - 3, True),
+    "equal": (np.full(9000, -2.5), True),
+    "unsigned": (np.random.default_rng(9).integers(0, 2**64, 9000, dtype="uint64"), True),
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_places_by_leading_bits(name: str) -> None:
+    """Those that these do not tell apart come in order; where they are many, whole keys do."""
+    x, known = LEADING[name]
+    found, wanted = packed.places(x), np.argsort(x, kind="stable")
+    assert (found is not None) == known
+    if found is not None:
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(radix.places(x), wanted)
 
 
 def test_digits_leave_numpys_nan_last() -> None:
