@@ -226,3 +226,19 @@ def test_what_is_refused() -> None:
         sc.csr_matvec([1.0], [3], [0, 1], [1.0])
     with pytest.raises(ShapeError, match="data has 1 elements and indices 2"):
         sc.csr_matvec([1.0], [0, 0], [0, 1], [1.0])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("count", [1, 3, 20_000])
+def test_sums_of_many_and_of_few_weights_are_rounded_once(count: int, sign: int) -> None:
+    """Sums whose two upper limbs are one double, and others; numbers that are far apart."""
+    rng = np.random.default_rng(count)
+    weights = sign * rng.uniform(1, 2, 300_000)
+    weights[::5] *= 2.0**-20
+    weights[7::999] *= -(2.0**-60)  # of another unit
+    index = rng.integers(0, count, len(weights))
+    wanted = [math.fsum(weights[index == k]) for k in range(min(count, 20))]
+    for on in ("core", "cores:2"):
+        found = sc.zeros(count).at[index].add(weights).compute(on=on)
+        np.testing.assert_array_equal(found[:20], wanted)
+        np.testing.assert_array_equal(sc.bincount(index, weights).compute(on=on)[:20], wanted)

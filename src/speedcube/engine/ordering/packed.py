@@ -1,7 +1,7 @@
 """Places of a long line in order, by digits of the leading bits of its keys.
 
-Where these do not tell all elements apart, the few that are alike are put in order after that; where
-many are, nothing is found, and whole keys are the way.
+Where these do not tell all elements apart, the few that are alike are put in order after that;
+where many are, nothing is found, and whole keys are the way.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def key_of(t: Text, dtype: str, x: str, places: bool) -> str:
     if places:
         x = t.op(f"fadd {kind} {x}, 0.0")  # of -0 that is 0
     bits = t.op(f"bitcast {kind} {x} to {word}")
-    # Of negative numbers all bits are turned, of others the sign: no branch, which would be guessed.
+    # Of negative numbers all bits are turned, of others the sign: without a branch to be guessed.
     negative = t.op(f"ashr {word} {bits}, {8 * dtypes.itemsize(dtype) - 1}")
     key = t.op(f"xor {word} {bits}, {t.op(f'or {word} {negative}, {sign}')}")
     nan = t.op(f"fcmp uno {kind} {x}, {x}")
