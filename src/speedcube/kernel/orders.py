@@ -15,7 +15,7 @@ class Radix:
 
 
 @dataclass(frozen=True)
-class Packed:
+class ByLeadingBits:
     """A step of an order of places, of numbers of ``dtype``, by some ``digits``."""
 
     dtype: str

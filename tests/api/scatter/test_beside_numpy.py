@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import speedcube as sc
+from speedcube.engine.ordering import weighing
 from speedcube.errors import (
     AxisError,
     DTypeError,
@@ -233,7 +234,7 @@ def test_what_is_refused() -> None:
 def test_sums_of_many_and_of_few_weights_are_rounded_once(count: int, sign: int) -> None:
     """Sums whose two upper limbs are one double, and others; numbers that are far apart."""
     rng = np.random.default_rng(count)
-    weights = sign * rng.uniform(1, 2, 300_000)
+    weights = sign * rng.uniform(1, 2, 100_000)
     weights[::5] *= 2.0**-20
     weights[7::999] *= -(2.0**-60)  # of another unit
     index = rng.integers(0, count, len(weights))
@@ -242,3 +243,16 @@ def test_sums_of_many_and_of_few_weights_are_rounded_once(count: int, sign: int)
         found = sc.zeros(count).at[index].add(weights).compute(on=on)
         np.testing.assert_array_equal(found[:20], wanted)
         np.testing.assert_array_equal(sc.bincount(index, weights).compute(on=on)[:20], wanted)
+
+
+@pytest.mark.parametrize("size", [0, 13, 14, 15, 20, 24])
+def test_limbs_are_rounded_once(size: int) -> None:
+    """Below 14 bits of the highest limb the two upper ones are one double, beyond they are not."""
+    rng = np.random.default_rng(size)
+    high, middle = rng.integers(-(2**size), 2**size, 4000), rng.integers(0, 2**38, 4000)
+    middle[::2] &= -(2 ** max(0, size - 15))
+    middle[::2] |= 2 ** max(0, size - 16)  # half of a double's last bit: the lowest limb decides
+    low = rng.choice([0, 1, 2**37, 2**38 - 1], 4000)
+    limbs = zip(high.tolist(), middle.tolist(), low.tolist(), strict=True)
+    wanted = [float((((h << 38) + m) << 38) + last) for h, m, last in limbs]
+    assert weighing._nearest(high, middle, low, 0).tolist() == wanted

@@ -97,12 +97,9 @@ def line_sorted(line: Array) -> Values:
 
 def _counted(line: Array, low: int, length: int) -> Values:
     """Distinct integers from ``low`` on, of which there are ``length`` at most."""
-    index = (
-        (line.astype("int64") - low) if line.dtype != np.uint64 else (line - low).astype("int64")
-    )
+    index = line - low if line.dtype == np.uint64 else line.astype("int64") - low
     present = np.flatnonzero(counts_of(index.astype("int64"), length).compute())
-    found: Values = present.astype(line.dtype) + line.dtype.type(low)
-    return found
+    return np.asarray(present.astype(line.dtype) + line.dtype.type(low))
 
 
 def _starts(values: Values, equal_nan: bool) -> NDArray[np.bool_]:
@@ -124,13 +121,11 @@ def _first_of_each(values: Values, equal_nan: bool) -> Values:
         block = values[first : first + _BLOCK]
         starts = block != values[first - 1 : first - 1 + len(block)]
         count = int(np.count_nonzero(starts))
-        if found is values:
-            if count == len(block):
-                size += count
-                continue
+        if found is values and count < len(block):
             found = np.empty_like(values)
             found[:size] = values[:size]
-        found[size : size + count] = block[starts]
+        if found is not values:
+            found[size : size + count] = block[starts]
         size += count
     return found[:size]
 

@@ -22,7 +22,7 @@ from ...kernel.llvm.ordering.packed import (
     PLACE,
     WORDS,
 )
-from ...kernel.orders import Packed
+from ...kernel.orders import ByLeadingBits
 from ..cpu import address_of
 from .elements import Array
 from .fixed import compiled
@@ -50,7 +50,7 @@ def places(line: Array) -> Array | None:
     words.view(np.uint64)[LEAST] = least
     copies = np.zeros((COPIES, count, (1 << int(words[BITS])) + PAD), np.uint32)
     name = line.dtype.name
-    _run(Packed(name, "count", count), words, line, copies, copies)
+    _run(ByLeadingBits(name, "count", count), words, line, copies, copies)
     differ = int(words.view(np.uint64)[ANSWER]) & ((1 << (bits - leading)) - 1)
     counts = copies.sum(axis=0, dtype=np.int64)
     now, then = np.empty(len(line), np.int64), np.empty(len(line), np.int64)
@@ -60,9 +60,9 @@ def places(line: Array) -> Array | None:
             continue  # all have this digit
         starts = np.cumsum(row) - row
         words[AT] = place + digit * words[BITS]
-        _run(Packed(name, step), words, given, starts, now)
+        _run(ByLeadingBits(name, step), words, given, starts, now)
         step, name, given, now, then = "deal", "int64", now, then, now
-    _run(Packed("int64", "places"), words, then, counts, now)
+    _run(ByLeadingBits("int64", "places"), words, then, counts, now)
     found = then
     found[-1] &= (1 << place) - 1
     alike = now[: int(words[ANSWER])]
@@ -101,7 +101,7 @@ def _told_apart(line: Array, found: Array, alike: Array) -> bool:
     return True
 
 
-def _run(program: Packed, words: Array, values: Array, counts: Array, out: Array) -> None:
+def _run(program: ByLeadingBits, words: Array, values: Array, counts: Array, out: Array) -> None:
     state = counts.ctypes.data
     kernel = compiled(program)  # its code lives as long as this does
     kernel.function(words.ctypes.data, address_of(values), state, state, out.ctypes.data)

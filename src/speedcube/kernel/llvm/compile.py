@@ -16,7 +16,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..orders import Deal, EvenTally, Packed, Radix
+from ..orders import ByLeadingBits, Deal, EvenTally, Radix
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.counts import CountedRows
@@ -49,7 +49,7 @@ Small: TypeAlias = (
     | Sieve
     | Weigh
     | Radix
-    | Packed
+    | ByLeadingBits
     | Deal
     | EvenTally
     | Grouped
@@ -64,7 +64,7 @@ _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
     Sieve: emit_sieve,
     Deal: emit_part,
     Radix: emit_radix,
-    Packed: emit_packed,
+    ByLeadingBits: emit_packed,
     Weigh: emit_weigh,
     Foremost: emit_foremost,
     DealtToGroups: emit_dealt,

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ....dtypes import itemsize
-from ...orders import Packed
+from ...orders import ByLeadingBits
 from ..function import function
 from ..text import SCALAR, Text
 from .radix import key_of
@@ -36,7 +36,7 @@ PAD: Final = 48  # counts between rows, which would lie a page apart and wait fo
 class _PackedText:
     """One kernel under construction."""
 
-    def __init__(self, program: Packed) -> None:
+    def __init__(self, program: ByLeadingBits) -> None:
         self.program = program
         self.text = t = Text(1)
         self.words = [t.load("i64", t.at("%words", k)) for k in range(WORDS)]
@@ -107,6 +107,6 @@ class _PackedText:
         t.store("i64", t.i64("and", one, mask), before)
 
 
-def emit_packed(program: Packed) -> str:
+def emit_packed(program: ByLeadingBits) -> str:
     """The LLVM text of ``program``."""
     return _PackedText(program).emit()
