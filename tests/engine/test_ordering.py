@@ -11,7 +11,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import rungs
-from speedcube.engine.ordering import keys, parting, radix, selecting, sorting
+from speedcube.engine.ordering import keys, packed, parting, radix, selecting, sorting
 from speedcube.expr.interpret import interpret
 from speedcube.expr.through import ordering
 from speedcube.kernel.lower.reference import draw
@@ -179,6 +179,31 @@ def test_digits_sort_as_numpy_does(name: str, dtype: str) -> None:
     np.testing.assert_array_equal(values, np.sort(x))
 
 
+_MANY: Final = np.random.default_rng(9).normal(size=9000)
+LEADING: Final[dict[str, tuple[Any, bool]]] = {
+    "few are alike": (np.concatenate([_MANY, _MANY[:99] * (1 + 2.0**-52), _MANY[:50]]), True),
+    "NaN and zeros": (np.where(_MANY > 1, np.nan, np.where(_MANY < -1, -0.0, _MANY)), False),
+    "one NaN": (np.concatenate([_MANY, [np.nan, -np.nan, np.inf, -0.0, 0.0, -0.0]]), True),
+    "a narrow range": (1 + _MANY * 1e-9, True),
+    "far and near": (np.where(_MANY < 0, _MANY, 1 + _MANY * 1e-13), False),
+    "integers": (np.random.default_rng(9).integers(-(2**63), 2**63, 9000), True),
+    "few bits": (np.arange(9000) % 7 - 3, True),
+    "equal": (np.full(9000, -2.5), True),
+    "unsigned": (np.random.default_rng(9).integers(0, 2**64, 9000, dtype="uint64"), True),
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_places_by_leading_bits(name: str) -> None:
+    """Those that these do not tell apart come in order; where they are many, whole keys do."""
+    x, known = LEADING[name]
+    found, wanted = packed.places(x), np.argsort(x, kind="stable")
+    assert (found is not None) == known
+    if found is not None:
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(radix.places(x), wanted)
+
+
 def test_digits_leave_numpys_nan_last() -> None:
     x = np.frombuffer(np.arange(9000).astype("uint64") + np.uint64(0xFFF8 << 48), "float64").copy()
     x[1::2] = np.inf
@@ -218,6 +243,22 @@ def test_both_ways_of_sorting_give_the_same_bits(
         _same(sc.sort(table, axis=1).compute(on=on), np.sort(table, axis=1, kind="stable"))
         _same(sc.argsort(x).compute(on=on), np.argsort(x, kind="stable"))
     assert bool(asked) == by_digits
+
+
+@pytest.mark.parametrize(
+    "name", ["normals", "NaN", "zeros of both signs", "few integers", "float32"]
+)
+def test_the_distinct_of_a_long_line(name: str) -> None:
+    """Equal ones that meet where blocks do, NaN apart or as one, and none that are equal."""
+    x = LINES[name]
+    wanted = np.unique(x)
+    some = x[np.flatnonzero(x == 0)[0]] if name.startswith("zeros") else wanted[0]
+    for held in (x, sc.asarray(x) * 1):
+        found = sc.unique(held).compute(on="core")
+        _same(found, np.array([some, *wanted[1:]], x.dtype))
+    _same(sc.unique_values(x).compute(on="core"), np.unique(x, equal_nan=False) + x.dtype.type(0))
+    twice = sc.unique(np.repeat(x[:40_000], 2)).compute(on="core")
+    np.testing.assert_array_equal(twice, np.unique(x[:40_000]))
 
 
 def test_where_numpys_sort_is_slow_is_asked_once() -> None:

@@ -15,6 +15,15 @@ class Radix:
 
 
 @dataclass(frozen=True)
+class ByLeadingBits:
+    """A step of an order of places, of numbers of ``dtype``, by some ``digits``."""
+
+    dtype: str
+    step: str
+    digits: int = 0
+
+
+@dataclass(frozen=True)
 class Deal:
     """A kernel that deals numbers of ``dtype`` out by a few ``bounds``."""
 

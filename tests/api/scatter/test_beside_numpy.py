@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import speedcube as sc
+from speedcube.engine.ordering import weighing
 from speedcube.errors import (
     AxisError,
     DTypeError,
@@ -226,3 +227,32 @@ def test_what_is_refused() -> None:
         sc.csr_matvec([1.0], [3], [0, 1], [1.0])
     with pytest.raises(ShapeError, match="data has 1 elements and indices 2"):
         sc.csr_matvec([1.0], [0, 0], [0, 1], [1.0])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("count", [1, 3, 20_000])
+def test_sums_of_many_and_of_few_weights_are_rounded_once(count: int, sign: int) -> None:
+    """Sums whose two upper limbs are one double, and others; numbers that are far apart."""
+    rng = np.random.default_rng(count)
+    weights = sign * rng.uniform(1, 2, 100_000)
+    weights[::5] *= 2.0**-20
+    weights[7::999] *= -(2.0**-60)  # of another unit
+    index = rng.integers(0, count, len(weights))
+    wanted = [math.fsum(weights[index == k]) for k in range(min(count, 20))]
+    for on in ("core", "cores:2"):
+        found = sc.zeros(count).at[index].add(weights).compute(on=on)
+        np.testing.assert_array_equal(found[:20], wanted)
+        np.testing.assert_array_equal(sc.bincount(index, weights).compute(on=on)[:20], wanted)
+
+
+@pytest.mark.parametrize("size", [0, 13, 14, 15, 20, 24])
+def test_limbs_are_rounded_once(size: int) -> None:
+    """Below 14 bits of the highest limb the two upper ones are one double, beyond they are not."""
+    rng = np.random.default_rng(size)
+    high, middle = rng.integers(-(2**size), 2**size, 4000), rng.integers(0, 2**38, 4000)
+    middle[::2] &= -(2 ** max(0, size - 15))
+    middle[::2] |= 2 ** max(0, size - 16)  # half of a double's last bit: the lowest limb decides
+    low = rng.choice([0, 1, 2**37, 2**38 - 1], 4000)
+    limbs = zip(high.tolist(), middle.tolist(), low.tolist(), strict=True)
+    wanted = [float((((h << 38) + m) << 38) + last) for h, m, last in limbs]
+    assert weighing._nearest(high, middle, low, 0).tolist() == wanted

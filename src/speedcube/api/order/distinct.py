@@ -22,6 +22,7 @@ from .lines import counts_of, places_of, sorted_lines
 Values = NDArray[Any]
 
 _PIECE: Final = 1 << 24  # elements that are sorted at a time where not all of them fit in memory
+_BLOCK: Final = 1 << 15  # sorted elements that are compared with those before them at a time
 _NARROW: Final = 1 << 22  # integers between whose least and greatest there are so many are counted
 
 
@@ -96,12 +97,9 @@ def line_sorted(line: Array) -> Values:
 
 def _counted(line: Array, low: int, length: int) -> Values:
     """Distinct integers from ``low`` on, of which there are ``length`` at most."""
-    index = (
-        (line.astype("int64") - low) if line.dtype != np.uint64 else (line - low).astype("int64")
-    )
+    index = line - low if line.dtype == np.uint64 else line.astype("int64") - low
     present = np.flatnonzero(counts_of(index.astype("int64"), length).compute())
-    found: Values = present.astype(line.dtype) + line.dtype.type(low)
-    return found
+    return np.asarray(present.astype(line.dtype) + line.dtype.type(low))
 
 
 def _starts(values: Values, equal_nan: bool) -> NDArray[np.bool_]:
@@ -115,8 +113,21 @@ def _starts(values: Values, equal_nan: bool) -> NDArray[np.bool_]:
 
 
 def _first_of_each(values: Values, equal_nan: bool) -> Values:
-    found: Values = values[_starts(values, equal_nan)]
-    return found
+    """The first of equal ones of sorted ``values``; those themselves where all differ."""
+    if equal_nan and len(values) and values.dtype.kind == "f" and np.isnan(values[-1]):
+        values = values[: int(np.searchsorted(values, np.nan)) + 1]
+    found, size = values, min(1, len(values))
+    for first in range(1, len(values), _BLOCK):  # a block stays cached
+        block = values[first : first + _BLOCK]
+        starts = block != values[first - 1 : first - 1 + len(block)]
+        count = int(np.count_nonzero(starts))
+        if found is values and count < len(block):
+            found = np.empty_like(values)
+            found[:size] = values[:size]
+        if found is not values:
+            found[size : size + count] = block[starts]
+        size += count
+    return found[:size]
 
 
 def unique(

@@ -19,14 +19,15 @@ from ...kernel.llvm.ordering.weigh import MOST as GREATEST
 from ...kernel.llvm.ordering.weigh import STRIDE as WEIGH_STRIDE
 from ...kernel.llvm.ordering.weigh import WORDS as WEIGH_WORDS
 from ...kernel.llvm.simd import targets
-from ...kernel.orders import Deal, EvenTally, Radix
+from ...kernel.orders import ByLeadingBits, Deal, EvenTally, Radix
 from ...kernel.program import Sieve, Tally, Weigh
 from ..cpu import address_of
 from .elements import Array
 
 _NARROW = 1 << 13  # counts that are kept four times
+_CARRIED = 1 << 13  # numbers whose sums are carried at a time: they stay cached
 _FEW = 1 << 9  # and sums of weights
-Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | Deal | EvenTally
+Fixed: TypeAlias = Tally | Sieve | Weigh | Radix | ByLeadingBits | Deal | EvenTally
 SIEVED = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))
 
 
@@ -169,12 +170,14 @@ class Weighing:
         for copy in self.copies[1:]:
             sums += copy
             copy[:] = 0
-        over = sums[:, 1] >> self.BITS
-        sums[:, 1] -= over << self.BITS
-        sums[:, 0] += over
-        np.right_shift(sums[:, 0], self.BITS, out=over)
-        sums[:, 0] -= over << self.BITS
-        self.carried += over
+        for first in range(0, len(sums), _CARRIED):
+            some = sums[first : first + _CARRIED]
+            over = some[:, 1] >> self.BITS
+            some[:, 1] -= over << self.BITS
+            some[:, 0] += over
+            np.right_shift(some[:, 0], self.BITS, out=over)
+            some[:, 0] -= over << self.BITS
+            self.carried[first : first + _CARRIED] += over
         self.added = 0
 
     def __getstate__(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ...kernel.orders import Deal
 from ..cpu import address_of
 from .elements import AllElements, Array, in_memory
 from .fixed import SIEVED, Sieving, compiled
-from .selecting import SHORT, selected_of_one
+from .selecting import SHORT, Bracket, Sieved, found_of_one
 
 _CALL: Final = 1 << 22  # elements of one call, so that Ctrl-C gets a turn
 
@@ -29,7 +29,7 @@ def parted(source: Through, given: list[AllElements]) -> Array:
     if not elements.size:
         return elements.held()
     if elements.size == line and line > SHORT:
-        return _of_one(elements, selected_of_one(elements, places))
+        return _of_one(elements, *found_of_one(elements, places))
     values = elements.held().reshape(-1, line)
     out = np.empty_like(values)
 
@@ -41,13 +41,17 @@ def parted(source: Through, given: list[AllElements]) -> Array:
     return out
 
 
-def _of_one(elements: AllElements, found: Array) -> Array:
+def _of_one(
+    elements: AllElements, found: Array, sieved: list[tuple[Bracket, list[Sieved]]]
+) -> Array:
     bounds = [one for k, one in enumerate(found) if not k or one != found[k - 1]]
     values, name = elements.held(), elements.dtype.name
     if name not in SIEVED or len(bounds) > MOST_BOUNDS or bounds[-1] != bounds[-1]:
         return parted_by(values, found)
     spans, out = elements.spans(), np.empty_like(values)
-    counts = elements.each(lambda span: _counts(elements, bounds, span), spans)
+    known = _known(bounds, sieved)
+    known = known or elements.each(lambda span: _counted(elements, bounds, span), spans)
+    counts = [_classes(one, stop - start) for one, (start, stop) in zip(known, spans, strict=True)]
     table = np.array(counts).T  # a row for each part
     starts = np.cumsum(table.reshape(-1)).reshape(table.shape) - table
     kernel, held = compiled(Deal(name, len(bounds))), np.array(bounds, elements.dtype)
@@ -66,8 +70,33 @@ def _of_one(elements: AllElements, found: Array) -> Array:
     return out
 
 
-def _counts(elements: AllElements, bounds: list[Any], span: tuple[int, int]) -> list[int]:
-    """How many elements of ``span`` are below the first of ``bounds``, equal to it, between ..."""
+def _known(
+    bounds: list[Any], sieved: list[tuple[Bracket, list[Sieved]]]
+) -> list[list[tuple[int, int]]]:
+    """As `_counted` for each thread, by what was kept to find ``bounds``; nothing: it was too much.
+
+    What equals a bound lies in its bracket.
+    """
+    found = []
+    for bound in bounds:
+        around = [parts for bracket, parts in sieved if bracket.low <= bound <= bracket.high]
+        if not around or any(part.kept is None for part in around[0]):
+            return []
+        found.append([_beside(part, bound) for part in around[0]])
+    return [list(one) for one in zip(*found, strict=True)]
+
+
+def _beside(part: Sieved, bound: Any) -> tuple[int, int]:
+    """How many elements of a thread are equal to a ``bound`` of its bracket, and not above it."""
+    kept = part.kept or []
+    same = sum(int(np.count_nonzero(block == bound)) for block in kept)
+    return same, part.under - part.inside + sum(int(np.count_nonzero(b <= bound)) for b in kept)
+
+
+def _counted(
+    elements: AllElements, bounds: list[Any], span: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """How many elements of ``span`` are equal to each of ``bounds``, and not above it."""
     sieves = [Sieving(elements.dtype.name, bound, bound) for bound in bounds]
     equal, under = [0] * len(bounds), [0] * len(bounds)
     for block in elements.blocks(*span):
@@ -75,8 +104,13 @@ def _counts(elements: AllElements, bounds: list[Any], span: tuple[int, int]) -> 
             _, below, inside = sieve.sieve(block)
             equal[k] += len(inside)
             under[k] += below
+    return list(zip(equal, under, strict=True))
+
+
+def _classes(known: list[tuple[int, int]], size: int) -> list[int]:
+    """How many of ``size`` are below the first bound, equal to it, between it and the next ..."""
     counts, done = [], 0
-    for same, known in zip(equal, under, strict=True):
-        counts += [known - same - done, same]
-        done = known
-    return [*counts, span[1] - span[0] - done]
+    for same, reached in known:
+        counts += [reached - same - done, same]
+        done = reached
+    return [*counts, size - done]

@@ -16,6 +16,7 @@ from ...kernel.llvm.ordering.radix import BITS, COUNT, SHIFT, VALUES, WORDS
 from ...kernel.orders import Radix
 from ...plan.working import BY_DIGITS
 from ..cpu import address_of
+from . import packed
 from .elements import Array
 from .fixed import SIEVED as DTYPES
 from .fixed import compiled
@@ -32,9 +33,14 @@ def has_digits(line: Array) -> bool:
 
 def places(line: Array) -> Array:
     """The places of the elements of ``line`` in their order: by value, NaN last, then by place."""
+    line = np.ascontiguousarray(line)
+    wide = line.dtype.itemsize == 8  # else keys with places are no wider than such entries
+    found = packed.places(line) if wide and len(line) <= packed.MOST else None
+    if found is not None:
+        return found
     word = np.dtype(f"uint{8 * line.dtype.itemsize}")
     entries = np.empty((2, len(line), 2), word)
-    last = _dealt(np.ascontiguousarray(line), entries[0], entries[1], places=True)
+    last = _dealt(line, entries[0], entries[1], places=True)
     return last[:, 1].astype(np.int64)
 
 

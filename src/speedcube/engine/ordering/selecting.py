@@ -116,11 +116,19 @@ class Sieved:
 
 def selected_of_one(elements: AllElements, places: tuple[int, ...]) -> Array:
     """The elements of ``places`` in the order of one long line."""
+    return found_of_one(elements, places)[0]
+
+
+def found_of_one(
+    elements: AllElements, places: tuple[int, ...]
+) -> tuple[Array, list[tuple[Bracket, list[Sieved]]]]:
+    """The same, and brackets with what each thread found of them."""
     brackets = brackets_of(sample_of(elements), sorted(set(places)), elements.size)
     values: dict[int, Array] = {}
-    for bracket, parts in zip(brackets, counted_in(elements, brackets), strict=True):
+    sieved = list(zip(brackets, counted_in(elements, brackets), strict=True))
+    for bracket, parts in sieved:
         values |= _looked_up(elements, bracket, parts)
-    return np.array([values[place] for place in places], elements.dtype)
+    return np.array([values[place] for place in places], elements.dtype), sieved
 
 
 def _looked_up(elements: AllElements, bracket: Bracket, parts: list[Sieved]) -> dict[int, Array]:

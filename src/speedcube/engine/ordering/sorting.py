@@ -37,10 +37,15 @@ def values_sorted(source: Through, given: list[AllElements]) -> Array:
     lines = values.reshape(-1, line)
     if len(lines) == 1 and line >= _LONG and elements.threads > 1:
         _one_line(elements, values)
-    else:
-        elements.each(
-            lambda span: in_order(lines[span[0] : span[1]]), _runs(elements, len(lines), line)
-        )
+        return values
+    stored = elements.memory if line > _SHORT else None
+    came = lines if stored is None else stored.reshape(-1, line)
+
+    def run(span: tuple[int, int]) -> None:
+        some = slice(*span)
+        in_order(lines[some], None if stored is None else came[some])
+
+    elements.each(run, _runs(elements, len(lines), line))
     return values
 
 
@@ -65,11 +70,11 @@ def _runs(elements: AllElements, lines: int, line: int) -> list[tuple[int, int]]
     return [(first, min(lines, first + step)) for first in range(0, lines, step)]
 
 
-def in_order(lines: Array) -> None:
-    """Sort each of ``lines``, in place."""
+def in_order(lines: Array, came: Array | None = None) -> None:
+    """Sort each of ``lines``, in place; ``came``: a copy of them, which needs no look before."""
     if not lines.size:
         return
-    zeros = _mixed_zeros(lines)
+    zeros = _mixed_zeros(lines) if came is None else []
     by_digits = radix.has_digits(lines[0]) and radix.sorts_values()
     if by_digits:
         for line in lines:
@@ -80,10 +85,23 @@ def in_order(lines: Array) -> None:
         last = lines[:, -1]
         if np.isnan(last).any():
             one_nan(lines)
+    if came is not None and lines.dtype.kind == "f":
+        zeros = _zeros_as_they_came(lines, came)
     for number, own in zeros:
         line = lines[number]
         first = int(np.searchsorted(line, 0.0))
         line[first : first + len(own)] = own
+
+
+def _zeros_as_they_came(lines: Array, came: Array) -> list[tuple[int, Array]]:
+    """Of sorted lines with zeros of both signs, all zeros as they ``came``."""
+    found = []
+    for number, line in enumerate(lines):
+        first, stop = np.searchsorted(line, 0.0, "left"), np.searchsorted(line, 0.0, "right")
+        negative = np.signbit(line[first:stop])
+        if negative.any() and not negative.all():
+            found.append((number, came[number][came[number] == 0]))
+    return found
 
 
 def _mixed_zeros(lines: Array) -> list[tuple[int, Array]]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -25,8 +25,10 @@ _LATE: Final = 1 << 14  # weights that wait for another unit
 _FEW: Final = 1 << 9  # weights that are worth none
 _LEAST: Final = -1074  # the exponent of the least double
 _SPARE: Final = 2  # binades above the first weights
+_EXACT: Final = 1 << (52 - Weighing.BITS)  # highest limbs of which two limbs are one double
 _CACHED: Final = 1 << 14  # numbers whose sums are rounded at a time
 _NAN, _ABOVE, _UNDER = 1, 2, 4  # which weights without a size a number has
+Limbs: TypeAlias = tuple[Array, Array, Array]
 
 
 @dataclass(eq=False)
@@ -191,24 +193,9 @@ def streams(
 
 def rounded(sums: WeighedSums) -> Array:
     """The sum of each number, rounded."""
-    found = np.zeros(sums.length)
-    several = np.zeros(sums.length, np.uint8)
-    for number in sums.integers:
-        if number < sums.length:
-            several[number] = 2
     there = {top: _limbs(level, sums.length) for top, level in sums.levels.items()}
-    used = {top: (a != 0) | (b != 0) | (c != 0) for top, (a, b, c) in there.items()}
-    for mask in used.values():
-        several += mask
-    for top, limbs in there.items():
-        for first in range(0, sums.length, _CACHED):
-            part = slice(first, first + _CACHED)
-            alone = used[top][part] & (several[part] == 1)
-            if alone.any():
-                high, middle, low = (limb[part] for limb in limbs)
-                some = _nearest(high, middle, low, sums.levels[top].unit)
-                np.copyto(found[part], some, where=alone)
-    for number in np.flatnonzero(several > 1).tolist():
+    found, several = _of_one_level(sums, there) if len(there) == 1 else _of_levels(sums, there)
+    for number in several:
         total = sums.integers.get(number, 0)
         for top, limbs in there.items():
             total += _whole(*(int(limb[number]) for limb in limbs)) << (
@@ -222,7 +209,42 @@ def rounded(sums: WeighedSums) -> Array:
     return found
 
 
-def _limbs(level: Weighing, length: int) -> tuple[Array, Array, Array]:
+def _of_one_level(sums: WeighedSums, there: dict[int, Limbs]) -> tuple[Array, list[int]]:
+    """What the sums of one unit are, and the numbers of which other weights lie apart."""
+    ((top, limbs),) = there.items()
+    found = np.empty(sums.length)
+    for first in range(0, sums.length, _CACHED):
+        part = slice(first, first + _CACHED)
+        found[part] = _nearest(*_part(limbs, part), sums.levels[top].unit)
+    return found, [number for number in sums.integers if number < sums.length]
+
+
+def _of_levels(sums: WeighedSums, there: dict[int, Limbs]) -> tuple[Array, list[int]]:
+    """What the sums of numbers with weights of one unit are, and the numbers with several."""
+    found = np.zeros(sums.length)
+    several = np.zeros(sums.length, np.uint8)
+    for number in sums.integers:
+        if number < sums.length:
+            several[number] = 2
+    used = {top: (a != 0) | (b != 0) | (c != 0) for top, (a, b, c) in there.items()}
+    for mask in used.values():
+        several += mask
+    for top, limbs in there.items():
+        for first in range(0, sums.length, _CACHED):
+            part = slice(first, first + _CACHED)
+            alone = used[top][part] & (several[part] == 1)
+            if alone.any():
+                some = _nearest(*_part(limbs, part), sums.levels[top].unit)
+                np.copyto(found[part], some, where=alone)
+    return found, np.flatnonzero(several > 1).tolist()
+
+
+def _part(limbs: Limbs, part: slice) -> Limbs:
+    high, middle, low = limbs
+    return high[part], middle[part], low[part]
+
+
+def _limbs(level: Weighing, length: int) -> Limbs:
     return level.carried[:length], level.sums[:length, 0], level.sums[:length, 1]
 
 
@@ -236,6 +258,10 @@ def _nearest(high: Array, middle: Array, low: Array, unit: int) -> Array:
     The two upper limbs of their size are one double, the last another: one addition rounds them.
     """
     bits, mask = Weighing.BITS, (1 << Weighing.BITS) - 1
+    if not ((high + _EXACT) >> (_EXACT.bit_length())).any():  # the upper two are one double
+        upper = (high << bits) + middle
+        with np.errstate(over="ignore"):
+            return np.asarray(np.ldexp(np.ldexp(upper.astype(np.float64), bits) + low, unit))
     negative = high < 0
     sign = np.where(negative, -1, 1)
     borrow = (low != 0) & negative

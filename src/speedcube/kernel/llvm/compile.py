@@ -16,7 +16,7 @@ from ... import dtypes
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator
-from ..orders import Deal, EvenTally, Radix
+from ..orders import ByLeadingBits, Deal, EvenTally, Radix
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
 from .folded.counts import CountedRows
@@ -32,6 +32,7 @@ from .many.rows import RowLoops
 from .memory import LINE
 from .nests.together import TogetherColumns, TogetherRows
 from .ordering.even import emit_even_tally
+from .ordering.packed import emit_packed
 from .ordering.part import emit_part
 from .ordering.radix import emit_radix
 from .ordering.sieve import emit_sieve
@@ -48,6 +49,7 @@ Small: TypeAlias = (
     | Sieve
     | Weigh
     | Radix
+    | ByLeadingBits
     | Deal
     | EvenTally
     | Grouped
@@ -62,6 +64,7 @@ _FIXED: Final[dict[type[Any], Callable[[Any], str]]] = {
     Sieve: emit_sieve,
     Deal: emit_part,
     Radix: emit_radix,
+    ByLeadingBits: emit_packed,
     Weigh: emit_weigh,
     Foremost: emit_foremost,
     DealtToGroups: emit_dealt,

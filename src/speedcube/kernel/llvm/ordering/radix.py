@@ -27,6 +27,22 @@ VALUES: Final = 1 << BITS  # of a digit
 _NAN: Final = {"double": 0x7FF8 << 48, "float": 0x7FC0 << 16}
 
 
+def key_of(t: Text, dtype: str, x: str, places: bool) -> str:
+    """The key of ``x``, a number of ``dtype``."""
+    kind, word = SCALAR[dtype], f"i{8 * dtypes.itemsize(dtype)}"
+    sign = 0 if dtype.startswith("u") else -(1 << (8 * dtypes.itemsize(dtype) - 1))
+    if not dtypes.is_float(dtype):
+        return t.op(f"xor {word} {x}, {sign}")
+    if places:
+        x = t.op(f"fadd {kind} {x}, 0.0")  # of -0 that is 0
+    bits = t.op(f"bitcast {kind} {x} to {word}")
+    # Of negative numbers all bits are turned, of others the sign: without a branch to be guessed.
+    negative = t.op(f"ashr {word} {bits}, {8 * dtypes.itemsize(dtype) - 1}")
+    key = t.op(f"xor {word} {bits}, {t.op(f'or {word} {negative}, {sign}')}")
+    nan = t.op(f"fcmp uno {kind} {x}, {x}")
+    return t.op(f"select i1 {nan}, {word} -1, {word} {key}")
+
+
 class _RadixText:
     """One kernel under construction."""
 
@@ -51,7 +67,8 @@ class _RadixText:
 
     def _count(self, j: str, _: str) -> None:
         t, word = self.text, self.word
-        key = self._key(t.load(self.kind, t.at("%values", j, self.kind), 1))
+        x = t.load(self.kind, t.at("%values", j, self.kind), 1)
+        key = key_of(t, self.program.dtype, x, self.program.places)
         entry = key
         if self.program.places:
             place = j if word == "i64" else t.op(f"trunc i64 {j} to {word}")
@@ -80,20 +97,6 @@ class _RadixText:
         t = self.text
         wide = key if self.word == "i64" else t.op(f"zext {self.word} {key} to i64")
         return t.i64("and", t.i64("lshr", wide, shift), VALUES - 1)
-
-    def _key(self, x: str) -> str:
-        t, word = self.text, self.word
-        if not self.is_float:
-            return t.op(f"xor {word} {x}, {self.sign}")
-        if self.program.places:
-            x = t.op(f"fadd {self.kind} {x}, 0.0")  # of -0 that is 0
-        bits = t.op(f"bitcast {self.kind} {x} to {word}")
-        negative = t.op(f"icmp slt {word} {bits}, 0")
-        below = t.op(f"xor {word} {bits}, -1")
-        above = t.op(f"xor {word} {bits}, {self.sign}")
-        key = t.op(f"select i1 {negative}, {word} {below}, {word} {above}")
-        nan = t.op(f"fcmp uno {self.kind} {x}, {x}")
-        return t.op(f"select i1 {nan}, {word} -1, {word} {key}")
 
     def _restore(self, j: str, _: str) -> None:
         t, word = self.text, self.word

@@ -28,6 +28,8 @@ PIECES: Final = 2
 LIMIT: Final = PIECES  # where it is in the state
 ROOM: Final = PIECES + 1
 _LANES: Final = 8
+_LATER: Final = 64  # elements between those that are added and those whose sums are asked for
+_FAR: Final = 1 << 13  # numbers whose sums are in a cache that is near
 
 
 def emit_weigh(program: Weigh) -> str:
@@ -46,6 +48,7 @@ class _WeighText:
         self.zeros = [t.load("i64", state[k]) for k in range(PIECES)]
         self.limit, self.room = t.load("double", state[LIMIT]), state[ROOM]
         self.left = t.variable("i64", "0", "left")
+        self.far = t.op(f"icmp ugt i64 {self.length}, {_FAR}")
         self.most = t.variable("i64", "0", "most")
         stride = t.load("i64", t.at("%words", STRIDE))
         self.sums = [t.at("%out", t.i64("mul", stride, k)) for k in range(COPIES)]
@@ -55,20 +58,20 @@ class _WeighText:
         words, whole = f"<{_LANES} x i64>", t.i64("and", self.count, -_LANES)
         greatest = t.variable(words, "zeroinitializer", "greatest")
         with t.loop(0, whole, _LANES) as j:
-            numbers = self._some(j, _LANES)
+            numbers = self._some(j, _LANES, whole)
             some = t.load(words, greatest)
             t.store(words, t.call(words, f"llvm.umax.v{_LANES}i64", words, some, numbers), greatest)
         reduced = f"llvm.vector.reduce.umax.v{_LANES}i64"
         t.store("i64", t.call("i64", reduced, words, t.load(words, greatest)), self.most)
         with t.loop(whole, self.count) as j:
-            one = t.op(f"extractelement <1 x i64> {self._some(j, 1)}, i64 0")
+            one = t.op(f"extractelement <1 x i64> {self._some(j, 1, whole)}, i64 0")
             most = t.call("i64", "llvm.umax.i64", "i64", t.load("i64", self.most), one)
             t.store("i64", most, self.most)
         for word, value in ((LEFT, self.left), (MOST, self.most)):
             t.store("i64", t.load("i64", value), t.at("%words", word))
         return function(t, ("words", "values", "state", "scratch", "out"), ())
 
-    def _some(self, j: str, lanes: int) -> str:
+    def _some(self, j: str, lanes: int, whole: str) -> str:
         """Add ``lanes`` weights, of which the first is number ``j``; what their numbers are."""
         t = self.text
         t.lanes = lanes
@@ -93,6 +96,8 @@ class _WeighText:
         if lanes > 1:
             prefetch(t, t.at("%values", j), lanes * 8)
             prefetch(t, t.at("%scratch", j), lanes * 8)
+            with t.when(self.far, rarely=False):
+                self._ask(j, whole)
         numbers = t.load(words, t.at("%values", j), 8)
         inside = self._all_inside(numbers)
         for test, choose in ((inside, False), (t.op(f"xor i1 {inside}, true"), True)):
@@ -104,6 +109,16 @@ class _WeighText:
             for k in range(lanes):
                 self._leave_out(t.i64("add", j, k), t.op(f"extractelement {mask} {fits}, i64 {k}"))
         return numbers
+
+    def _ask(self, j: str, whole: str) -> None:
+        """Ask for the sums of the numbers that come some vectors later."""
+        t = self.text
+        later = t.minimum(t.i64("add", j, _LATER), t.i64("sub", whole, _LANES))
+        t.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for k in range(_LANES):
+            number = t.load("i64", t.at("%values", t.i64("add", later, k)))
+            place = t.at(self.sums[k % COPIES], t.i64("mul", number, PIECES))
+            t.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 
     def _all_inside(self, numbers: str) -> str:
         """Whether all ``numbers`` are below the length."""
