@@ -149,7 +149,7 @@ class Many:
 class Folded:
     """Folds that cannot round, of many results, which the kernel finishes itself.
 
-    Of each one number ``word``, or with ``first`` its place, by ``op``: sum, least or most. ``rows``:
+    Of each one number ``word``, or its place if ``first``, by ``op``: sum, least or most. ``rows``:
     tiles lie along its elements. ``floats``: their dtype, if compared; ``skips``: but for NaN.
     """
 
