@@ -149,9 +149,8 @@ class Many:
 class Folded:
     """Folds that cannot round, of many results, which the kernel finishes itself.
 
-    Of a result there is one number ``word``, folded by ``op``: sum, least or most; ``first``: the
-    place of the first one that is least (most) is the result. ``finish`` makes the result of it.
-    ``rows``: the tile loop walks along the elements of a result, else across results.
+    Of each one number ``word``, or its place if ``first``, by ``op``: sum, least or most. ``rows``:
+    tiles lie along its elements. ``floats``: their dtype, if compared; ``skips``: but for NaN.
     """
 
     op: str
@@ -159,6 +158,8 @@ class Folded:
     first: bool
     rows: bool
     finish: Body
+    floats: str = ""
+    skips: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class Sink:
 
 LIGHT: Final = 24
 _IN_ORDER: Final = ("unit", "splat")
-_LONG: Final = frozenset(("loop", "pick", "table", "gather", "idiv", "irem"))
+LONG: Final = frozenset(("loop", "pick", "table", "gather", "idiv", "irem"))
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ class Program:
         """Whether an element takes less time than its way from memory and back."""
         instrs = self.element.instrs
         drawn = any(leaf.stream is not None for leaf in self.leaves)
-        return not drawn and len(instrs) <= LIGHT and not any(i.op in _LONG for i in instrs)
+        return not drawn and len(instrs) <= LIGHT and not any(i.op in LONG for i in instrs)
 
     def part(self, number: int) -> Program:
         """The same for part ``number`` of the sink alone."""
