@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,44 @@ def test_workers_add_up_their_shares_of_few_results(monkeypatch: pytest.MonkeyPa
         for mine, alone in zip(sc.compute(*run(x), on="cores:2"), run(y), strict=True):
             assert_same(mine, alone.compute(on="core"))
         assert tiles.count == rows.size
+
+
+_COLUMNS = """
+import resource, sys
+import dask.array as da, numpy as np
+import speedcube as sc
+
+def block(block_info=None):
+    rows, columns = (np.arange(*one, dtype=float) for one in block_info[None]["array-location"])
+    return rows[:, None] * 0.37 + columns
+
+x = sc.asarray(da.map_blocks(block, chunks=((2,) * 8, (1_000_000,)), dtype=float,
+                             meta=np.empty((0, 0))))
+run = lambda a: getattr(a, sys.argv[1])(axis=0)
+run(x[:, :1000]).compute(on=sys.argv[2])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+run(x).compute(on=sys.argv[2])
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(grown, run(x).plan(on=sys.argv[2]).peak_bytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["sum", "std", "max", "argmax"])
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+def test_a_million_columns_take_what_is_promised(op: str) -> None:
+    arguments = [sys.executable, "-c", _COLUMNS, op, "core"]
+    found = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
+    grown, promised = map(int, found.stdout.split())
+    assert grown <= promised < 300_000_000
+
+
+def test_the_promise_counts_what_blocks_add_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 1 << 15)
+    x = Counted().opened()
+    kept = 11 * 37
+    alone, sums, spreads = (
+        one.plan(on="core").peak_bytes for one in (x.sum(axis=2), x.sum(axis=0), x.std(axis=0))
+    )
+    assert sums - alone == kept * (8 + 48) - 90 * 11 * 8
+    assert spreads - sums == kept * 48

@@ -24,7 +24,7 @@ from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
 from .streams import STAGED, stream_bytes
 from .touched import making_bytes, readings
-from .working import scan_on_gpu, working_bytes
+from .working import adding_bytes, scan_on_gpu, working_bytes
 
 
 @dataclass(frozen=True)
@@ -257,6 +257,7 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
         streams *= min(max(parts, visited.threads), resources.workers)
     if streams and resources.gpu:
         streams += STAGED
+    streams += adding_bytes(one)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 
