@@ -64,9 +64,9 @@ def test_blocks_that_are_moved_are_those_that_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     root = EXPRESSIONS[name](opened(tmp_path, DATA))._expr
-    moved = list(blocks_of(root, (), 1 << 13))
+    moved = list(blocks_of(root, 1 << 13))
     monkeypatch.setattr(streams, "_only_moves", lambda *_: False)
-    made = list(blocks_of(root, (), 1 << 13))
+    made = list(blocks_of(root, 1 << 13))
     assert len(moved) == len(made) > 3
     for one, other in zip(moved, made, strict=True):
         assert one.item == other.item
@@ -141,7 +141,7 @@ def test_no_reader_stays_behind(on: str) -> None:
 def test_who_leaves_early_ends_the_reader() -> None:
     tiles = Slow()
     root = read_by_tiles(tiles, np.dtype("float64"))._expr
-    for block, read in read_blocks(blocks_of(root, (), 1 << 13), Stop(), busy=False):
+    for block, read in read_blocks(blocks_of(root, 1 << 13), Stop(), busy=False):
         assert_same(next(iter(read.values())), DATA[block.reads[0].box])
         break
     del block, read

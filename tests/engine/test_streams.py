@@ -15,7 +15,7 @@ import speedcube as sc
 from speedcube.api.files.opening import read_by_tiles
 from speedcube.engine.finished import near
 from speedcube.engine.known import memory
-from speedcube.engine.streams import along, reading, worker
+from speedcube.engine.streams import along, reading, takers, worker
 from speedcube.engine.streams.worker import StreamWorker
 from speedcube.errors import KernelError
 from speedcube.expr.sources.tiled import Box
@@ -202,7 +202,7 @@ def test_spreads_are_known_without_records(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_records_are_merged_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_TOGETHER", 3)
+    monkeypatch.setattr(takers, "_TOGETHER", 3)
     x, y = opened(tmp_path, DATA), sc.asarray(DATA)
     for run in (lambda a: a.sum(), lambda a: a.mean(), lambda a: a.argmin(), lambda a: a.max()):
         assert_same(run(x).compute(on="core"), run(y).compute(on="core"))
@@ -225,13 +225,13 @@ def test_one_block_is_read_by_the_thread_that_computes(
 
 def test_few_sums_need_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    whole = along.StreamSums._by_records
+    whole = worker.records_of
 
-    def counted(self: Any, stage: Any, wanted: Any) -> Any:
-        asked.append(len(wanted))
-        return whole(self, stage, wanted)
+    def counted(*args: Any) -> Any:
+        asked.append(len(args[-1]))
+        return whole(*args)
 
-    monkeypatch.setattr(along.StreamSums, "_by_records", counted)
+    monkeypatch.setattr(worker, "records_of", counted)
     x = opened(tmp_path, DATA)
     assert_same(x.mean(axis=0).compute(on="core"), sc.asarray(DATA).mean(axis=0).compute())
     assert asked == []

@@ -7,6 +7,7 @@ deviation of the same elements needs: the first of its two groups of limbs.
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -238,15 +239,30 @@ def merged_records(stage: Stage, records: Sequence[Array]) -> Array:
     return merge(source.op, is_exact_sum(source), records)
 
 
+class Joint(ABC):
+    """What a part gives of a reduction and knows how to be put together with those of others."""
+
+    @abstractmethod
+    def joined(self, stage: Stage, parts: Sequence[Any]) -> Array:
+        """The results of all ``parts``, of which this is one; others may be records."""
+
+
 def from_several(stage: Stage, records: Sequence[Any]) -> Any:
     """The result of a reduction from the records of its parts; on a device, if it is made there."""
+    return results_of(stage, records).reshape(stage.shape)
+
+
+def results_of(stage: Stage, records: Sequence[Any]) -> Any:
+    """The same, in whatever shape."""
     assert isinstance(stage.source, Reduced)
     if isinstance(records[0], Finished):
-        return records[0].results.reshape(stage.shape)
+        return records[0].results
+    if (joint := next((one for one in records if isinstance(one, Joint)), None)) is not None:
+        return joint.joined(stage, records)
     if (known := from_partials(stage, records)) is not None:
         return known
     records = [one.again() if isinstance(one, Partial) else one for one in records]
-    return values(stage.source, merged_records(stage, records)).reshape(stage.shape)
+    return values(stage.source, merged_records(stage, records))
 
 
 def from_records(stage: Stage, number: int, out: Destination, *parts: Outcome) -> Any:

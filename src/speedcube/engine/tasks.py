@@ -62,13 +62,13 @@ class Worker:
         share = _share(stage, part, out.array())
         regions = regions_of(stage, part)
         if not regions:
-            self._store(stage, part, share, inputs, part.axis is None)
+            self.store_into(stage, part, share, inputs, part.axis is None)
         for region in regions:
             if not self.stop.is_set():
                 here = share[region.kept]
-                self._store(region.stage, region.part, here, inputs, False)
+                self.store_into(region.stage, region.part, here, inputs, False)
 
-    def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+    def store_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
         """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
         if not share.size or moved(part.root, inputs, share, self.stop):
             return
@@ -112,8 +112,7 @@ class Worker:
     def reduce_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
         """The part's finished results into ``share``."""
         if stage.op == "prod" and share.flags.c_contiguous:
-            self.ordered(stage, part, inputs).products(share.reshape(-1))
-            return
+            return self.ordered(stage, part, inputs).products(share.reshape(-1))
         results = self.reduced(stage, part, inputs, share.shape, share)
         if hasattr(results, "__cuda_array_interface__"):
             return
@@ -196,6 +195,10 @@ class Worker:
             return None
         return near.number_of(stage, part, inputs, self.stop, self.partial)
 
+    def shared(self, stage: Stage, part: Part, inputs: Inputs) -> Any:
+        """What the part gives of results that others share."""
+        return self.known(stage, part, inputs) or self.partial(stage, part, inputs)
+
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
         if stage.is_scan:
@@ -258,12 +261,9 @@ def run_joined(
     return out.take() if stage.join == "one" else None
 
 
-def run_partial(
-    worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any
-) -> Array | Partial:
+def run_partial(worker: Worker, stage: Stage, part: Part, needs: Needs, *arrays: Any) -> Any:
     """Task: a part of a reduction that others share."""
-    inputs = inputs_of(needs, arrays)
-    return worker.known(stage, part, inputs) or worker.partial(stage, part, inputs)
+    return worker.shared(stage, part, inputs_of(needs, arrays))
 
 
 def run_carried(

@@ -18,13 +18,13 @@ from ..expr.routines.table import ROUTINES
 from ..expr.show import reads
 from .blocks import Blocked, blocked
 from .cuts import KEPT, cut
-from .passes import Pass, make_pass, passes_of
+from .passes import Pass, make_pass, passes_of, reading_once
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
 from .streams import STAGED, stream_bytes
 from .touched import making_bytes, readings
-from .working import scan_on_gpu, working_bytes
+from .working import adding_bytes, scan_on_gpu, working_bytes
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ class Plan:
         if visited.join == "exchange":
             how += f" of {moved(visited):,} bytes between workers"
         if number > first:
-            how = f"in one pass with stage {first}"
+            common, other = one.shares(number - first)
+            how = f"in one {common} with stage {first + other}"
         line = f"  stage {number}: {what} of {stage.root.shape} -> {stage.shape} {stage.dtype}, "
         return [line + how + why, *(f"    reads {text}" for text in reads(stage.root))]
 
@@ -189,6 +190,8 @@ def make_plan(root: Expr | Sequence[Expr], resources: Resources, reason: str, ti
         make_pass(requests, resources.workers, resources.apart)
         for requests in passes_of(made.requests, made.results, resources.gpu)
     )
+    if not (resources.gpu or resources.apart):
+        passes = reading_once(passes, resources.workers, set(map(id, made.results)))
     visited = [one.visited for one in passes]
     deferred = {
         id(n): n for stage in visited for n in stage.needs if isinstance(n, (Deferred, Tiled))
@@ -254,6 +257,7 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
         streams *= min(max(parts, visited.threads), resources.workers)
     if streams and resources.gpu:
         streams += STAGED
+    streams += adding_bytes(one)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 
 

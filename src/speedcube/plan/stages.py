@@ -152,7 +152,7 @@ def make_stage(root: Expr, source: Staged | None, workers: int) -> Stage:
     axes = () if source is None else source.axes
     extra: tuple[Leaf, ...] = ()
     if source is not None and source.op.startswith("arg"):
-        extra = (_places(root, axes),)
+        extra = (element_places(root, axes),)
     return cut_stage(root, source, axes, extra, workers)
 
 
@@ -275,7 +275,7 @@ def lines_last(root: Expr, source: Staged) -> Expr:
     return push(root, views.turned(root.shape, (*kept, *source.axes)))
 
 
-def _places(root: Expr, axes: tuple[int, ...]) -> Leaf:
+def element_places(root: Expr, axes: tuple[int, ...]) -> Leaf:
     """The place of each element within its reduction, counted in C order over ``axes``."""
     inner = c_strides(tuple(root.shape[k] for k in axes))
     place = dict(zip(axes, inner, strict=True))

@@ -37,7 +37,6 @@ class StreamBlock:
 
     item: tuple[slice, ...]
     root: Expr
-    extra: tuple[Leaf, ...]
     reads: tuple[BoxRead, ...]
 
 
@@ -68,14 +67,14 @@ def block_bytes(root: Expr) -> int:
     return sum(bytes_of(leaf, extents) for leaf in found)
 
 
-def blocks_of(root: Expr, extra: Sequence[Leaf] = (), room: int = 0) -> Iterator[StreamBlock]:
+def blocks_of(root: Expr, room: int = 0) -> Iterator[StreamBlock]:
     """The blocks of ``root``, in the order of its elements, of about ``room`` bytes.
 
     Those that differ only in the boxes they read have one ``root``.
     """
     steps = zip(root.shape, _steps(root, room), strict=True)
     cuts = [list(_cuts(extent, *step)) for extent, step in steps]
-    alike = not extra and _only_moves(root, [k for k, along in enumerate(cuts) if len(along) > 1])
+    alike = _only_moves(root, [k for k, along in enumerate(cuts) if len(along) > 1])
     known: tuple[Shape, StreamBlock] | None = None
     for item in product(*cuts):
         shape = tuple(one.stop - one.start for one in item)
@@ -83,7 +82,7 @@ def blocks_of(root: Expr, extra: Sequence[Leaf] = (), room: int = 0) -> Iterator
             yield _moved(known[1], item)
             continue
         here = push(root, views.indexed(root.shape, item))
-        block = _block(item, here, tuple(_at(leaf, item) for leaf in extra))
+        block = _block(item, here)
         if alike:
             known = shape, block
         yield block
@@ -137,12 +136,12 @@ def _moved(block: StreamBlock, item: tuple[slice, ...]) -> StreamBlock:
             for one, n in zip(read.box, by, strict=True)
         )
         reads.append(BoxRead(read.source, box, read.memory, read.rows))
-    return StreamBlock(item, block.root, block.extra, tuple(reads))
+    return StreamBlock(item, block.root, tuple(reads))
 
 
-def one_block(root: Expr, extra: Sequence[Leaf] = ()) -> StreamBlock:
+def one_block(root: Expr) -> StreamBlock:
     """All elements of ``root`` as a block."""
-    return _block(tuple(slice(0, n) for n in root.shape), root, tuple(extra))
+    return _block(tuple(slice(0, n) for n in root.shape), root)
 
 
 def bytes_read(root: Expr) -> int:
@@ -221,12 +220,6 @@ def walked_bytes(root: Expr) -> int:
     return rows * math.prod(root.shape[1:]) * dtypes.itemsize(root.dtype)
 
 
-def _at(leaf: Leaf, item: tuple[slice, ...]) -> Leaf:
-    view = views.index(leaf, item)
-    assert isinstance(view, Leaf)
-    return view
-
-
 def _cuts(extent: int, step: int, first: int) -> Iterator[slice]:
     """``[0, extent)`` cut at ``first`` and each ``step`` from there."""
     start, stop = 0, first or step
@@ -256,7 +249,7 @@ def _steps(root: Expr, room: int = 0) -> list[tuple[int, int]]:
     ]
 
 
-def _block(item: tuple[slice, ...], root: Expr, extra: tuple[Leaf, ...]) -> StreamBlock:
+def _block(item: tuple[slice, ...], root: Expr) -> StreamBlock:
     """The block ``item``, to which ``root`` is sliced already."""
     moved: dict[int, Leaf] = {}
     reads = []
@@ -264,4 +257,4 @@ def _block(item: tuple[slice, ...], root: Expr, extra: tuple[Leaf, ...]) -> Stre
         reads.append(one)
         moved |= zip(map(id, found), new, strict=True)
     here = rebuild(root, root.shape, lambda leaf: moved.get(id(leaf), leaf))
-    return StreamBlock(item, here, extra, tuple(reads))
+    return StreamBlock(item, here, tuple(reads))

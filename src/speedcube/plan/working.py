@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import dtypes
-from ..expr.nodes import Leaf, Map
+from ..expr.nodes import Leaf, Map, Reduced
 from ..expr.piecewise.regions import pieced
 from ..expr.routines.row import bytes_of
 from ..expr.routines.table import ROUTINES
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
+from .passes import Pass
 from .stages import Stage
+from .streams import cuts_results, room_for
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
@@ -45,6 +47,8 @@ def _select(source: Through, threads: int) -> int:
     return threads * 3 * max(BLOCK_BYTES, line * each)
 
 
+_SUM: Final = 3 * 8  # bytes of a sum to which blocks are added, and how far off it may be
+_RECORD: Final = 2 * 8  # bytes of the place of an extreme, or of a sum of integers
 _PARTS: Final = 8 * 8  # bytes of a group's sum while it is added up
 
 
@@ -197,3 +201,29 @@ def scan_on_gpu(stage: Stage) -> int:
     made = size if size <= DEVICE_ROOM and not isinstance(lies, Leaf) else 0
     sums = stage.op == "cumsum" and dtypes.is_float(root.dtype)
     return made + (size * 9 // 16 if sums else size // 64) + LEAST_ON_GPU
+
+
+def adding_bytes(one: Pass) -> int:
+    """Bytes for results of ``one`` of which blocks that are read in turn have some elements each.
+
+    Those of all elements so far, and those of a block.
+    """
+    if not one.visited.streams:
+        return 0
+    cut, parts = one.visited.parts[0].axis, len(one.visited.parts)
+    return sum(_added(s) * (parts if cut in s.axes else 1) for s in one.stages)
+
+
+def _added(stage: Stage) -> int:
+    source, root, count = stage.source, stage.root, math.prod(stage.shape)
+    if not isinstance(source, Reduced) or count < 2:
+        return 0
+    if not cuts_results(root, stage.axes, room_for(root, stage.axes)):
+        return 0
+    if source.op in ("min", "max"):
+        return 2 * stage.result_bytes
+    if source.op in ("var", "std"):
+        return count * 2 * 2 * _SUM
+    if source.op in ("sum", "mean", "dot") and dtypes.is_float(root.dtype):
+        return count * 2 * _SUM
+    return count * 6 * _RECORD  # merging takes some of each

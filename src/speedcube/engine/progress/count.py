@@ -30,7 +30,8 @@ NOTHING_KNOWN = Total(0, 0)
 def total_of(plan: Plan) -> Total:
     """The points of ``plan``; what is sorted or handed to a library may be read several times."""
     visited = [one.visited for one in plan.passes]
-    points = [math.prod(v.root.shape) * (2 if v.join == "carry" else 1) for v in visited]
+    times = [max(2 * (one.visited.join == "carry"), len(one.within), 1) for one in plan.passes]
+    points = [math.prod(v.root.shape) * n for v, n in zip(visited, times, strict=True)]
     sizes = [np.dtype(v.root.dtype).itemsize for v in visited]
     once = not any(isinstance(v.source, Through) for v in visited)
     return Total(sum(points), sum(p * s for p, s in zip(points, sizes, strict=True)), once)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.nodes import Reduced
+from ...expr.nodes import Expr, Reduced
+from ...kernel.lower.together import SPREADS
 from ...kernel.program import NEAR
 from ...plan.stages import Stage
 from ..boxes import Stop
@@ -17,92 +19,155 @@ from ..cpu import initial_records, run_some
 from ..finished.cpu import run_together
 from ..prepare import prepare, prepare_open
 from ..results import is_exact_sum, merge, values
+from ..several import Joint, merged_records
 from ..tasks import Inputs
+from .own import PIECE, Item, Own, pieces, places
 from .sums import Bounded, finished, given, nothing
+from .takers import Taker
 
 Array: TypeAlias = NDArray[Any]
-Item: TypeAlias = tuple[slice, ...]
-Blocks: TypeAlias = Callable[[], Iterator[tuple[Item, Stage, Inputs]]]  # which are read anew
+Blocks: TypeAlias = Iterable[tuple[Item, Stage, Inputs]]
 
-SPREADS: Final = ("var", "std")
 _AT_ONCE: Final = 1 << 16  # records in memory; of a spread one has 1,152 bytes
 
 
 @dataclass(frozen=True, eq=False)
-class StreamSums:
-    """The sums of some ``stages`` of the same elements, of which ``blocks`` are read."""
+class PartSums(Joint):
+    """What a part knows of some sums; ``again`` makes the records of results, which rise."""
 
-    stages: Sequence[Stage]
-    kept: tuple[int, ...]  # the shape of the results
-    blocks: Blocks
-    stop: Stop
+    sums: Sequence[Bounded]
+    again: Callable[[Array], Array]
 
-    def results(self) -> list[Array] | None:
-        """The results of each stage; None where a block has no kernel for such sums."""
-        sums = self._added()
-        if sums is None:
-            return None
-        return [self._result(stage, sums) for stage in self.stages]
-
-    def _op(self) -> str:
-        ops = {stage.op for stage in self.stages}
-        return "dot" if "dot" in ops else "var" if ops.intersection(SPREADS) else "mean"
-
-    def _added(self) -> list[Bounded] | None:
-        """The sums of all blocks, of elements and perhaps of squares."""
-        op = self._op()
-        sums = [nothing(self.kept) for _ in range(2 if op == "var" else 1)]
-        for item, stage, inputs in self.blocks():
-            assert isinstance(stage.source, Reduced)
-            one = replace(stage, source=replace(stage.source, op=op, dtype="float64", ddof=0.0))
-            prepared = prepare_open(one, stage.parts[0])
-            if prepared is None:
-                return None
-            outs = [None] * (len(NEAR) * len(sums))
-            found = [one for one, _ in run_together(prepared, inputs, self.stop, outs)]
-            here = places(item, stage.axes)
-            with np.errstate(all="ignore"):
-                for k, near in enumerate(sums):
-                    share = Bounded(*(one[here] for one in (near.high, near.low, near.bound)))
-                    more = (x.reshape(share.high.shape) for x in found[3 * k : 3 * k + 3])
-                    both = share + given(*more)
-                    share.high[...], share.low[...] = both.high, both.low
-                    share.bound[...] = both.bound
-        return sums
-
-    def _result(self, stage: Stage, sums: list[Bounded]) -> Array:
-        source = stage.source
+    def joined(self, stage: Stage, parts: Sequence[Any]) -> Array:
+        """The sums of all ``parts``, rounded once; by all digits where that is not certain."""
+        source, size = stage.source, self.sums[0].high.size
         assert isinstance(source, Reduced)
-        result, certain = finished(source.op, sums, source.count, source.ddof, source.dtype)
-        failed = np.flatnonzero(~certain)
-        flat = result.reshape(-1)
-        for first in range(0, len(failed), _AT_ONCE):
-            wanted = failed[first : first + _AT_ONCE]
-            flat[wanted] = self._by_records(stage, wanted)
+        if not all(isinstance(one, PartSums) for one in parts):
+            return _by_records(stage, parts, np.arange(size))
+        result, failed = np.empty(size, source.dtype), list[Array]()
+        for first in range(0, size, PIECE):
+            here = slice(first, first + PIECE)
+            with np.errstate(all="ignore"):
+                totals = [
+                    _total([one.sums[k].flat(here) for one in parts]) for k in range(len(self.sums))
+                ]
+            made = finished(source.op, totals, source.count, source.ddof, source.dtype)
+            result[here], certain = made
+            failed.append(first + np.flatnonzero(~certain))
+        wanted = np.concatenate(failed)
+        for first in range(0, len(wanted), _AT_ONCE):
+            some = wanted[first : first + _AT_ONCE]
+            result[some] = _by_records(stage, parts, some)
         return result
 
-    def _by_records(self, stage: Stage, wanted: Array) -> Array:
-        """The results at the places ``wanted``, which rise, by all digits of their sums."""
-        source = stage.source
-        assert isinstance(source, Reduced)
-        whole: Array | None = None
-        for item, block, inputs in self.blocks():
-            assert isinstance(block.source, Reduced)
-            one = replace(block, source=replace(block.source, op=source.op, ddof=source.ddof))
-            prepared = prepare(one, block.parts[0], None)
-            if whole is None:
-                whole = initial_records(prepared.program, len(wanted))
-            mine, there = _inside(wanted, self.kept, item, stage.axes)
-            for at, records in run_some(prepared, inputs, self.stop, there):
-                rows = mine[np.searchsorted(there, at)]
-                whole[rows] = merge(source.op, is_exact_sum(source), [whole[rows], records])
-        assert whole is not None
-        return values(source, whole)
+
+def _total(each: Sequence[Bounded]) -> Bounded:
+    whole = each[0]
+    for one in each[1:]:
+        whole = whole + one
+    return whole
 
 
-def places(item: Item, axes: Sequence[int]) -> tuple[Any, ...]:
-    """Where in the results of a reduction over ``axes`` those of ``item`` lie, one as an array."""
-    return (*(one for k, one in enumerate(item) if k not in axes), ...)
+def _by_records(stage: Stage, parts: Sequence[Any], wanted: Array) -> Array:
+    """The results at the places ``wanted`` from records of all ``parts``."""
+    records = [one.again(wanted) if isinstance(one, PartSums) else one[wanted] for one in parts]
+    assert isinstance(stage.source, Reduced)
+    return values(stage.source, merged_records(stage, records))
+
+
+@dataclass(eq=False)
+class Added:
+    """Sums of many results, of stages of the same elements: each block's, added up.
+
+    ``again`` makes the records of a stage's results by reading the blocks once more, ``instead``
+    what takes the blocks where there is no kernel for such sums.
+    """
+
+    owns: Sequence[Own]
+    kept: tuple[int, ...]
+    stop: Stop
+    again: Sequence[Callable[[Array], Array]]
+    instead: Callable[[Own], Taker]
+    sums: list[Bounded] = field(default_factory=list)
+    others: list[Taker] = field(default_factory=list)
+    lost: bool = False
+    memory: list[Array] = field(default_factory=list)  # for what a block gives
+
+    @property
+    def op(self) -> str:
+        """What the kernel makes sums for: those of elements, or of squares, too."""
+        ops = {one.stage.op for one in self.owns}
+        return "dot" if "dot" in ops else "var" if ops.intersection(SPREADS) else "mean"
+
+    def take(self, item: Item, root: Expr, read: Inputs) -> None:
+        """Add the block's sums."""
+        if self.lost:
+            return
+        if not self.others and not self._added(item, root, read):
+            self.lost = bool(self.sums)
+            if not self.lost:
+                self.others = [self.instead(one) for one in self.owns]
+        for one in self.others:
+            one.take(item, root, read)
+
+    def _added(self, item: Item, root: Expr, read: Inputs) -> bool:
+        """Whether there is a kernel for the sums of a block, which are added then."""
+        one = self.owns[0].at(item, root)
+        assert isinstance(one.source, Reduced)
+        one = replace(one, source=replace(one.source, op=self.op, dtype="float64", ddof=0.0))
+        prepared = prepare_open(one, one.parts[0])
+        if prepared is None:
+            return False
+        if not self.sums:
+            self.sums = [nothing(self.kept) for _ in range(2 if self.op == "var" else 1)]
+        here = places(item, one.axes)
+        shares = [near.at(here) for near in self.sums]
+        self._make_room(shares)
+        size = shares[0].high.size
+        outs = [memory[:size] for memory in self.memory]
+        found = [one for one, _ in run_together(prepared, read, self.stop, outs)]
+        with np.errstate(all="ignore"):
+            for k, share in enumerate(shares):
+                more = [x.reshape(share.high.shape) for x in found[3 * k : 3 * k + 3]]
+                for piece in pieces(share.high.shape):
+                    mine = share.at(piece)
+                    mine.set(mine + given(*(x[piece] for x in more)))
+        return True
+
+    def _make_room(self, shares: Sequence[Bounded]) -> None:
+        """Memory for what a block gives, which is used again."""
+        size = shares[0].high.size
+        if not self.memory or self.memory[0].size < size:
+            self.memory.clear()
+            self.memory += [np.empty(size) for _ in range(len(NEAR) * len(shares))]
+
+    def given(self) -> Sequence[Any]:
+        """The sums of all blocks, or their records."""
+        self.memory.clear()
+        if self.others:
+            return [one.given()[0] for one in self.others]
+        if self.lost:
+            return [again(np.arange(math.prod(self.kept))) for again in self.again]
+        return [PartSums(self.sums, again) for again in self.again]
+
+
+def records_of(
+    stage: Stage, kept: tuple[int, ...], blocks: Blocks, stop: Stop, wanted: Array
+) -> Array:
+    """The records of results at the places ``wanted``, which rise, of all ``blocks``."""
+    source = stage.source
+    assert isinstance(source, Reduced)
+    whole: Array | None = None
+    for item, one, inputs in blocks:
+        prepared = prepare(one, one.parts[0], None)
+        if whole is None:
+            whole = initial_records(prepared.program, len(wanted))
+        mine, there = _inside(wanted, kept, item, stage.axes)
+        for at, records in run_some(prepared, inputs, stop, there):
+            rows = mine[np.searchsorted(there, at)]
+            whole[rows] = merge(source.op, is_exact_sum(source), [whole[rows], records])
+    assert whole is not None
+    return whole
 
 
 def _inside(

@@ -39,6 +39,19 @@ class Bounded:
         lost = (self.bound + other.bound + np.abs(b) + np.abs(c)) * _SLACK
         return Bounded(*two_sum(high, low), lost)
 
+    def at(self, here: Any) -> Bounded:
+        """Those at the places ``here``."""
+        return Bounded(self.high[here], self.low[here], self.bound[here])
+
+    def flat(self, here: slice) -> Bounded:
+        """Those at the places ``here`` of all in a row."""
+        return Bounded(*(x.reshape(-1)[here] for x in (self.high, self.low, self.bound)))
+
+    def set(self, other: Bounded) -> None:
+        """Become ``other``."""
+        self.high[...], self.low[...] = other.high, other.low
+        self.bound[...] = other.bound
+
 
 def nothing(shape: tuple[int, ...]) -> Bounded:
     """Sums of no elements."""

@@ -1,12 +1,13 @@
-"""A worker whose parts may be streams: each is computed block after block, and put together."""
+"""A worker whose parts may be streams: blocks are read, and given to all that takes them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Final, TypeAlias
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,24 +27,21 @@ from ...plan.streams import (
     room_for,
     tiled,
 )
-from ..cpu import initial_records
 from ..finished.along import own_parts
-from ..finished.near import Partial, all_of
 from ..ordering.elements import AllElements
-from ..prepare import prepare
-from ..results import is_exact_sum, merge, values
-from ..several import Outcome, from_several, run_part
+from ..results import is_exact_sum
+from ..several import Outcome, results_of
 from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
-from .along import StreamSums, places
+from .along import Added, records_of
 from .elements import walked_elements
 from .folds import FOLDS
+from .own import Joined, Own
 from .reading import read_blocks
-from .records import OneRecord, merged
+from .takers import FoldedBlocks, Fused, Placed, Records, Spread, Taker
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
-_TOGETHER: Final = 256  # records that are merged at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +63,12 @@ class StreamWorker(Worker):
         how = inputs, None, self.stop, host.store, threads
         return [walked_elements(root, how, host._blocks) for root in roots]
 
-    def _store(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+    def store_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs, whole: bool) -> None:
+        """The elements of one kernel into ``share``: the ``whole`` result, or a slice of it."""
         if not _streams(part.root, inputs):
-            super()._store(stage, part, share, inputs, whole)
+            super().store_into(stage, part, share, inputs, whole)
             return
-        for item, one, read in self._blocks(stage, part, inputs):
-            super()._store(one, one.parts[0], share[(*item, ...)], read, False)
+        self._given([Own(stage)], [share], part, inputs, len(stage.parts) > 1)
 
     def reduced(
         self, stage: Stage, part: Part, inputs: Inputs, shape: tuple[int, ...], out: Any = None
@@ -78,64 +76,24 @@ class StreamWorker(Worker):
         """The part's finished results, in ``out`` if that is where they can be made."""
         if not _streams(part.root, inputs):
             return super().reduced(stage, part, inputs, shape, out)
-        assert isinstance(stage.source, Reduced)
-        if self._is_cut(part, stage.axes):
-            if stage.op in FOLDS and math.prod(shape) > 1:
-                return self._folded(stage, part, inputs).reshape(shape)
-            found = self._sums([stage], part, inputs)
-            if found is not None:
-                return found[0].reshape(shape)
-            if (known := self.known(stage, part, inputs)) is not None:
-                return from_several(stage, [known]).reshape(shape)
-            return values(stage.source, self.partial(stage, part, inputs)).reshape(shape)
         results = np.empty(shape, stage.dtype)
-        for item, one, read in self._blocks(stage, part, inputs):
-            super().reduce_into(one, one.parts[0], results[places(item, stage.axes)], read)
+        self._given([_own(stage, part)], [results], part, inputs, len(stage.parts) > 1)
         return results
 
-    def _folded(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
-        """Extremes of which blocks have some of the elements: each block's, folded."""
-        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
-        whole, seen = np.empty(kept, stage.dtype), np.zeros(kept, bool)
-        for item, one, read in self._blocks(stage, part, inputs):
-            here = places(item, stage.axes)
-            share = whole[here]
-            found = super().reduced(one, one.parts[0], read, share.shape)
-            first = not seen[here].any()
-            share[...] = found if first else FOLDS[str(stage.op)](share, found)
-            seen[here] = True
-        return whole
+    def shared(self, stage: Stage, part: Part, inputs: Inputs) -> Any:
+        """What the part gives of results that others share."""
+        if not _streams(part.root, inputs):
+            return super().shared(stage, part, inputs)
+        return self._given([_own(stage, part)], [None], part, inputs, len(stage.parts) > 1)[0]
 
     def partial(self, stage: Stage, part: Part, inputs: Inputs) -> Array:
         """The part's records, to be merged with those of the other parts."""
         if not _streams(part.root, inputs):
             return super().partial(stage, part, inputs)
-        source = stage.source
-        assert isinstance(source, Reduced)
-        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
-        if not kept and self.device is None:
-            record = OneRecord(self.stop)
-            for _, one, read in self._blocks(stage, part, inputs):
-                record.add(one, read)
-            return record.record
-        whole: Array | None = None
-        waiting: list[Array] = []  # of one result: a merger takes as long as a block
-        for item, one, read in self._blocks(stage, part, inputs):
-            records = super().partial(one, one.parts[0], read)
-            if not kept:
-                waiting.append(records)
-                if len(waiting) == _TOGETHER:
-                    waiting = [merge(source.op, is_exact_sum(source), waiting)]
-                continue
-            if whole is None:
-                program = prepare(one, one.parts[0], None).program
-                whole = initial_records(program, math.prod(kept)).reshape(*kept, -1)
-            share = whole[places(item, stage.axes)]
-            both = [share.reshape(records.shape), records]
-            share[...] = merge(source.op, is_exact_sum(source), both).reshape(share.shape)
-        if whole is None:
-            return merge(source.op, is_exact_sum(source), waiting)
-        return whole.reshape(math.prod(kept), -1)
+        taker = Records(_own(stage, part), _kept(stage, part), self._plain)
+        room = room_for(part.root, stage.axes)
+        self._taken([taker], part, room, len(stage.parts) > 1, inputs)
+        return np.asarray(taker.given()[0])
 
     def several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
         """A part of several stages: stored in ``shares``, or the records it gives."""
@@ -143,110 +101,162 @@ class StreamWorker(Worker):
         if any(_streams(region.part.root, inputs) for region in regions):
             for region in regions:
                 here = [share[region.kept] for share in shares]  # of pieces there are no reductions
-                self._several(one, region.part, here, inputs)
+                self._beside(one, region.part, here, inputs)
             return (None,) * len(shares)
         if not _streams(part.root, inputs):
             return super().several(one, part, shares, inputs)
-        if not one.is_along:
-            return self._several(one, part, shares, inputs)
-        own = own_parts(one, part)
-        if one.visited.join == "merge":
-            return tuple(self.partial(*its, inputs) for its in own)
-        self._along(own, shares, inputs)
-        return (None,) * len(shares)
+        if one.is_along and one.visited.join == "merge":
+            return tuple(self.partial(*its, inputs) for its in own_parts(one, part))
+        return self._beside(one, part, shares, inputs)
 
-    def _several(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
-        """The same of reductions to numbers, and of what is stored."""
-        if not _streams(part.root, inputs):
-            return run_part(one, part, shares, inputs, self.device, self.stop)
-        known: Outcome = (None,) * len(shares)
-        for item, here, read in self._blocks(one.visited, part, inputs):
-            outs = [None if share is None else share[(*item, ...)] for share in shares]
-            found = run_part(one, here.parts[0], outs, read, self.device, self.stop)
-            known = tuple(map(merged, one.stages, known, found))
-        return known
+    def _beside(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
+        """What ``part`` gives of stages that share what they read, and perhaps a kernel."""
+        owns: list[Own | Joined] = []
+        extras, stages = iter(part.extra), zip(one.stages, one.places, strict=True)
+        for some in one.within or (one,):
+            its = list(islice(stages, len(some.stages)))
+            if some.together is not None and not some.is_along:
+                owns.append(Joined(some, tuple(dict.fromkeys(place for _, place in its))))
+                continue
+            for stage, place in its:
+                extra = tuple(islice(extras, len(stage.parts[0].extra)))
+                owns.append(Own(stage, place, extra))
+        return self._given(owns, shares, part, inputs, len(one.visited.parts) > 1)
 
-    def known(self, stage: Stage, part: Part, inputs: Inputs) -> Partial | None:
-        """The same of each block, together; None where one of them does not know enough."""
-        if not _streams(part.root, inputs):
-            return super().known(stage, part, inputs)
-        if stage.op not in SPREADS or stage.shape or self.device is not None:
-            return None
-        each: list[Partial] = []
-        for _, one, read in self._blocks(stage, part, inputs):
-            found = super().known(one, one.parts[0], read)
-            if found is None:
-                return None
-            each.append(found)
-        again = partial(self.partial, stage, part, inputs)
-        return Partial(all_of([one.ends for one in each]), None, again)
+    def _given(
+        self,
+        owns: Sequence[Own | Joined],
+        shares: Sequence[Any],
+        part: Part,
+        inputs: Inputs,
+        busy: bool,
+    ) -> Outcome:
+        """What ``part`` gives of each stage of ``owns``, by one reading; None: it is in its share.
 
-    def _along(
-        self, own: Sequence[tuple[Stage, Part]], shares: Sequence[Any], inputs: Inputs
+        ``busy``: other threads have parts, too.
+        """
+        room = max(room_for(part.root, axes) for one in owns for axes in one.axes)
+        takers = self._takers(owns, shares, part, room, inputs)
+        self._taken([taker for _, taker in takers], part, room, busy, inputs)
+        stages = [stage for one in owns for stage in one.stages]
+        given: list[Any] = [None] * len(shares)
+        for numbers, taker in takers:
+            for k, found in zip(numbers, taker.given(), strict=True):
+                if shares[k] is None:
+                    given[k] = found
+                elif found is not None:
+                    shares[k][...] = results_of(stages[k], [found]).reshape(shares[k].shape)
+        return tuple(given)
+
+    def _takers(
+        self,
+        owns: Sequence[Own | Joined],
+        shares: Sequence[Any],
+        part: Part,
+        room: int,
+        inputs: Inputs,
+    ) -> list[tuple[list[int], Taker]]:
+        """What takes the blocks, and the numbers of the stages for which it does."""
+        made: list[tuple[list[int], Taker]] = []
+        sums: dict[object, list[tuple[int, Own]]] = {}
+        number = 0
+        for one in owns:
+            numbers = list(range(number, number := number + len(one.stages)))
+            if isinstance(one, Joined):
+                own_shares = [shares[k] for k in numbers]
+                made.append((numbers, Fused(one, own_shares, self._plain)))
+                continue
+            share, stage = shares[number - 1], one.stage
+            if share is not None and not self._is_cut(part, stage.axes, room):
+                made.append((numbers, Placed(one, share, self._plain)))
+            elif self.device is None and _is_sum(stage) and math.prod(_kept(stage, part)) > 1:
+                key = id(one.root_in(part.root)), stage.axes, stage.op == "dot"
+                sums.setdefault(key, []).append((number - 1, one))
+            else:
+                made.append((numbers, self._alone(one, part, inputs)))
+        for some in sums.values():
+            its = [own for _, own in some]
+            made.append(([k for k, _ in some], self._added(its, part, inputs)))
+        return made
+
+    def _alone(self, own: Own, part: Part, inputs: Inputs) -> Taker:
+        """What takes the elements of a reduction, of which blocks have some each."""
+        stage, kept = own.stage, _kept(own.stage, part)
+        if stage.op in FOLDS and math.prod(kept) > 1:
+            return FoldedBlocks(own, kept, self._plain)
+        if stage.op in SPREADS and not stage.shape and self.device is None:
+            again = partial(self.partial, stage, own.part(part), inputs)
+            return Spread(own, self._plain, again)
+        return Records(own, kept, self._plain)
+
+    def _added(self, owns: Sequence[Own], part: Part, inputs: Inputs) -> Taker:
+        """What takes the elements of many sums, of which blocks have some each."""
+        kept = _kept(owns[0].stage, part)
+
+        def again(own: Own, wanted: Array) -> Array:
+            blocks = self._blocks(own.stage, own.part(part), inputs)
+            return records_of(own.stage, kept, blocks, self.stop, wanted)
+
+        each = [partial(again, own) for own in owns]
+        return Added(owns, kept, self.stop, each, lambda own: Records(own, kept, self._plain))
+
+    @cached_property
+    def _plain(self) -> Worker:
+        """Runs what lies in memory."""
+        return Worker(self.stop, self.device, self.alone, self.here)
+
+    def _taken(
+        self, takers: Sequence[Taker], part: Part, room: int, busy: bool, inputs: Inputs
     ) -> None:
-        """Reductions along axes into ``shares``: sums of the same elements by one reading."""
-        groups: dict[int, list[int]] = {}
-        for k, (stage, part) in enumerate(own):
-            alike = _is_sum(stage) and self._is_cut(part, stage.axes)
-            groups.setdefault(id(part.root) if alike else -k, []).append(k)
-        for numbers in groups.values():
-            stages = [own[k][0] for k in numbers]
-            found = self._sums(stages, own[numbers[0]][1], inputs) if len(numbers) > 1 else None
-            for n, k in enumerate(numbers):
-                if found is None:
-                    self.reduce_into(*own[k], shares[k], inputs)
-                else:
-                    shares[k][...] = found[n].reshape(shares[k].shape)
-
-    def _sums(self, stages: Sequence[Stage], part: Part, inputs: Inputs) -> list[Array] | None:
-        """The results of ``stages``, of the same many sums; None where those are records."""
-        stage = stages[0]
-        kept = tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
-        if self.device is not None or not all(map(_is_sum, stages)) or math.prod(kept) < 2:
-            return None
-        return StreamSums(
-            stages, kept, lambda: self._blocks(stage, part, inputs), self.stop
-        ).results()
+        """Give all blocks of ``part`` to ``takers``."""
+        for item, root, read in self._roots(part, room, busy, inputs):
+            for one in takers:
+                one.take(item, root, read)
 
     def _blocks(
         self, stage: Stage, part: Part, inputs: Inputs
     ) -> Iterator[tuple[Item, Stage, Inputs]]:
-        """The blocks of ``part``: where each lies, its stage with one part, and what that reads.
+        """The blocks of ``part``: where each lies, its stage with one part, and what that reads."""
+        own, room = _own(stage, part), room_for(part.root, stage.axes)
+        for item, root, read in self._roots(part, room, len(stage.parts) > 1, inputs):
+            yield item, own.at(item, root), read
 
-        Those that differ in nothing but their data are one stage.
+    def _roots(
+        self, part: Part, room: int, busy: bool, inputs: Inputs
+    ) -> Iterator[tuple[Item, Expr, Inputs]]:
+        """The blocks of ``part``: where each lies, its root, and what that reads.
+
+        Those that differ in nothing but their data have one root.
         """
-        known: dict[object, tuple[StreamBlock, Stage]] = {}
-        like, one = None, stage
-        for block, memory in self._read(part, stage.axes, len(stage.parts) > 1):
+        known: dict[object, StreamBlock] = {}
+        like: StreamBlock | None = None
+        for block, memory in self._read(part, room, busy):
             if like is not None and block.root is like.root:
-                yield block.item, one, {**inputs, **memory}
+                yield block.item, like.root, {**inputs, **memory}
                 continue
-            every = (*leaves(block.root), *block.extra)
             number = {id(read.memory): k for k, read in enumerate(block.reads)}
-            key = tuple((x.shape, x.offset, x.strides, number.get(id(x.source))) for x in every)
+            key = tuple(
+                (x.shape, x.offset, x.strides, number.get(id(x.source))) for x in leaves(block.root)
+            )
             if key not in known:
                 known.clear()  # a border's blocks are few
-                known[key] = block, _stage(stage, block)
-            like, one = known[key]
+                known[key] = block
+            like = known[key]
             pairs = zip(like.reads, block.reads, strict=True)
             here = {id(mine.memory): memory[id(its.memory)] for mine, its in pairs}
-            yield block.item, one, {**inputs, **here}
+            yield block.item, like.root, {**inputs, **here}
 
     def _read(
-        self, part: Part, axes: Sequence[int], busy: bool
+        self, part: Part, room: int, busy: bool
     ) -> Iterator[tuple[StreamBlock, dict[int, Any]]]:
         """The blocks of ``part``, each with what it reads: on a GPU, in its memory.
 
         ``busy``: other threads have parts, too.
         """
         if self.device is None:
-            room = room_for(part.root, axes)
             alone = busy and is_quick(part.root)
-            return read_blocks(blocks_of(part.root, part.extra, room), self.stop, alone)
-        if self._at_once(part):
-            blocks = iter([one_block(part.root, part.extra)])
-        else:
-            blocks = blocks_of(part.root, part.extra)
+            return read_blocks(blocks_of(part.root, room), self.stop, alone)
+        blocks = iter([one_block(part.root)]) if self._at_once(part) else blocks_of(part.root)
         return read_there(blocks, self.stop, self.device)
 
     def _at_once(self, part: Part) -> bool:
@@ -260,20 +270,20 @@ class StreamWorker(Worker):
             self.fits[id(part)] = bytes_read(part.root) <= room_there(self.device)
         return self.fits[id(part)]
 
-    def _is_cut(self, part: Part, axes: Sequence[int]) -> bool:
+    def _is_cut(self, part: Part, axes: Sequence[int], room: int) -> bool:
         """Whether blocks of ``part`` have elements of the same results."""
         if self.device is not None:
             return not self._at_once(part) and cuts_results(part.root, axes)
-        return cuts_results(part.root, axes, room_for(part.root, axes))
+        return cuts_results(part.root, axes, room)
 
 
-def _stage(stage: Stage, block: StreamBlock) -> Stage:
-    """``stage`` for the elements of ``block`` alone."""
-    source = stage.source
-    if isinstance(source, Reduced):
-        source = replace(source, arg=block.root, keepdims=False)
-    part = Part(block.root, block.extra, None, 0, 0)
-    return Stage(block.root, source, stage.axes, (part,), "one")
+def _own(stage: Stage, part: Part) -> Own:
+    return Own(stage, None, part.extra)
+
+
+def _kept(stage: Stage, part: Part) -> tuple[int, ...]:
+    """The shape of the results of ``part``."""
+    return tuple(n for k, n in enumerate(part.root.shape) if k not in stage.axes)
 
 
 def _streams(root: Expr, inputs: Inputs) -> bool:
