@@ -29,7 +29,7 @@ from ..clusters.plans import Calls, How, calls_of
 from ..clusters.remote import final_shape
 from ..clusters.roster import worker_addresses
 from ..clusters.submission import run_calls
-from ..foreign.values import deferred_values
+from ..foreign.values import deferred_values, values_there
 from ..results import joined
 from ..rungs import Rung
 from .claims import DamagedError
@@ -60,7 +60,7 @@ class _Run:
         token = f"speedcube-{uuid.uuid4().hex}"
         if rung.kind == "client":
             with reported(rung.client):
-                ready = deferred_values(plan, rung.client)
+                ready = values_there(plan, rung.client)
             how = How(hand_over=True)
         else:
             threads = partial(dask.threaded.get, num_workers=rung.workers)
