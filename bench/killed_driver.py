@@ -87,6 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", type=int, default=600_000_000)
     parser.add_argument("--on", default="core")
+    parser.add_argument("--workers", type=int, help="a cluster of so many processes, instead")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     found = {

@@ -135,22 +135,6 @@ def test_a_dask_array_is_read_there(client: Any, brought: list[int]) -> None:
     assert sum(brought) <= 64
 
 
-def test_held_values_are_made_again_where_they_were_lost() -> None:
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):  # fmt: skip
-        x = _normal(300, 200)
-        held = x.persist(on=client)
-        ((place,),) = client.who_has(distributed.futures_of(held)).values()
-        os.kill(client.run(os.getpid, workers=[place])[place], signal.SIGKILL)
-        assert (held * 2).sum().compute() == (x * 2).sum().compute(on="core")
-        assert held.compute().tobytes() == x.compute(on="core").tobytes()
-
-
 def test_a_strict_block_takes_what_is_held(client: Any) -> None:
     held = _normal(300, 200).persist(on=client)
     with sc.on(client, strict=True):
@@ -192,3 +176,12 @@ def test_a_lost_task_is_raised_by_a_persist(client: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(holding, "hold_calls", cancelling)
     with pytest.raises(ValueError, match="no number"):
         _normal(300, 200).persist(on=client)
+
+
+def test_held_values_are_made_again_where_they_were_lost(client: Any) -> None:
+    x = _normal(300, 200)
+    held = x.persist(on=client)
+    ((place,),) = client.who_has(distributed.futures_of(held)).values()
+    os.kill(client.run(os.getpid, workers=[place])[place], signal.SIGKILL)
+    assert (held * 2).sum().compute() == (x * 2).sum().compute(on="core")
+    assert held.compute().tobytes() == x.compute(on="core").tobytes()
