@@ -1,6 +1,7 @@
 """Programs on a cluster whose workers are killed, stopped, retired: the bits, and what it costs.
 
-    python bench/faults.py [--faults 20] [--seed 0] [--workers 3] [--json FILE]
+    python bench/faults.py [--faults 20] [--seed 0] [--workers 3] [--kinds SIGKILL] [--paired]
+                           [--minutes 3] [--json FILE]
 
 Each fault hits a random worker at a random moment of a program; the twelve programs take turns.
 A result is compared by its SHA-256 with the undisturbed one. ``extra`` are seconds more than the
@@ -22,7 +23,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,10 +236,22 @@ def timed(pool: Pool, program: str, folder: Path) -> tuple[float, str, str]:
     return seconds, results[0] if results else "", problems[0] if problems else ""
 
 
-def run(faults: int, workers: int, seed: int, folder: Path, say: Any = None) -> list[Row]:
-    """``faults`` faults, the programs and the kinds of faults taking turns."""
+def run(
+    faults: int,
+    workers: int,
+    seed: int,
+    folder: Path,
+    say: Any = None,
+    only: Collection[str] = (),
+    paired: bool = False,
+    until: float = math.inf,
+) -> list[Row]:
+    """``faults`` faults, the programs and the kinds of faults taking turns.
+
+    ``paired``: each beside an undisturbed run just before it, for a machine with other users.
+    """
     chance, rows = random.Random(seed), list[Row]()
-    names, kinds = [*PROGRAMS], [*FAULTS]
+    names, kinds = [*PROGRAMS], [*(only or FAULTS)]
     turns = math.lcm(len(names), len(kinds))  # after which each pair would come again
     patience = dask.config.set({"speedcube.worker-timeout": TIMEOUT})
     with patience, pool_of(workers, seed) as pool:
@@ -248,6 +261,8 @@ def run(faults: int, workers: int, seed: int, folder: Path, say: Any = None) -> 
             kind = kinds[(number + number // turns) % len(kinds)]
             if program not in alone:
                 timed(pool, program, folder)  # kernels are compiled
+                alone[program] = timed(pool, program, folder)
+            elif paired:
                 alone[program] = timed(pool, program, folder)
             before, wanted, problem = alone[program]
             delay = chance.random() * before
@@ -259,7 +274,7 @@ def run(faults: int, workers: int, seed: int, folder: Path, say: Any = None) -> 
             rows.append(Row(program, kind, round(before, 3), round(seconds, 3), wrong))
             if say is not None:
                 say(f"{number + 1}/{faults} {rows[-1]}")
-            if "hangs" in wrong:
+            if "hangs" in wrong or time.monotonic() > until:
                 break
             pool.heal()
     return rows
@@ -308,13 +323,18 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--kinds", nargs="*", choices=FAULTS, default=())
+    parser.add_argument("--paired", action="store_true", help="an undisturbed run before each")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="at most")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     before, began = children(), time.monotonic()
     handles = psutil.Process().num_fds()
     with TemporaryDirectory() as directory:
         folder = Path(directory)
-        rows = run(given.faults, given.workers, given.seed, folder, print)
+        until = began + 60 * given.minutes
+        some = given.kinds, given.paired, until
+        rows = run(given.faults, given.workers, given.seed, folder, print, *some)
         left = left_behind(before, folder)
     found = {
         **summary(rows),

@@ -1,6 +1,6 @@
 """A program that is killed (-9) at 60 % of a long mean and started again; and what records cost.
 
-    python bench/killed_driver.py [--size N] [--on core] [--json FILE]
+    python bench/killed_driver.py [--size N] [--on core] [--workers 2] [--repeats 2] [--json FILE]
 
 ``ratio`` is the seconds until the kill and those of the second program over the undisturbed ones,
 of the computing alone: to start Python takes as long with and without. ``overhead`` is processor
@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -30,9 +32,11 @@ PROGRAM: Final = """
 import sys, time
 import speedcube as sc
 x = sc.random.default_rng(1).gamma(2.5, size=int(sys.argv[1]))
+if "://" in sys.argv[2]:  # to connect takes as long with and without
+    x[:1000].sum().compute(on=sys.argv[2])
 print("ready", flush=True)
 began = time.perf_counter()
-with sc.on(sys.argv[2], checkpoint=sys.argv[3]):
+with sc.on(sys.argv[2], checkpoint=sys.argv[3] or None):
     value = float(x.mean())
 print(time.perf_counter() - began, value.hex())
 """
@@ -65,6 +69,26 @@ def killed(size: int, on: str) -> dict[str, Any]:
     return {**row, "equal": value == wanted, "kept": kept, "left": left}
 
 
+@contextmanager
+def place(on: str, workers: int | None) -> Iterator[str]:
+    """``on``, or the address of a cluster of so many processes."""
+    if not workers:
+        yield on
+        return
+    import distributed
+
+    with distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:
+        address = cluster.scheduler_address
+        program(10**6, address, "")  # workers have answered, kernels are compiled
+        yield address
+
+
 def overhead(size: int) -> dict[str, float]:
     """Processor seconds of a mean on one core, with and without."""
     least: dict[str, float] = {}
@@ -87,12 +111,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", type=int, default=600_000_000)
     parser.add_argument("--on", default="core")
+    parser.add_argument("--workers", type=int, help="a cluster of so many processes, instead")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--repeats", type=int, default=2)
     given = parser.parse_args()
+    with place(given.on, given.workers) as on:
+        rows = []
+        for _ in range(given.repeats):
+            rows.append(killed(given.size, on))
+            print(json.dumps(rows[-1]), flush=True)
     found = {
-        "about": {"load": os.getloadavg()[0], "cpus": os.cpu_count(), "on": given.on},
+        "about": {
+            "load": os.getloadavg()[0],
+            "cpus": os.cpu_count(),
+            "on": f"{given.workers} workers" if given.workers else given.on,
+        },
         "overhead": overhead(given.size // 8),
-        "killed": [killed(given.size, given.on) for _ in range(2)],
+        "killed": rows,
     }
     print(json.dumps(found, indent=1))
     if given.json:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,51 @@ def test_a_cluster_goes_on_with_what_another_one_left(
         assert sorted(position for position, _ in sent if position) == sorted(left.values())
         assert len(sent) == 2
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.cluster
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_a_run_goes_on_with_what_the_scheduler_heard_since_the_file_was_written(
+    clients: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("speedcube.engine.clusters.submission.interval", lambda _: 0.02)
+    monkeypatch.setattr(handing, "WORK", 2e6)
+    client = clients[0]
+
+    def make() -> Any:
+        return sc.random.default_rng(8).gamma(2.5, size=4_000_000).mean()
+
+    wanted, write, going_on = make().compute(on="core"), records.KeptFile.write, run.going_on
+
+    def early(self: Any, kept: Any) -> None:
+        write(self, replace(kept, parts={}))
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records.KeptFile, "write", early)
+        with pytest.raises(Stopped), sc.on(client, checkpoint=tmp_path):
+            make().compute()
+    (path,) = tmp_path.glob("*.json")
+    token = json.loads(path.read_bytes().partition(b"\n")[2])["token"]
+    while any(client.processing().values()):
+        time.sleep(0.02)
+    heard: dict[str, int] = {}
+    for _, event in client.get_events(handing.TOPIC):
+        if event["name"].startswith(token):
+            heard[event["name"]] = max(event["position"], heard.get(event["name"], 0))
+    assert heard
+    begun: list[int] = []
+
+    def noted(calls: Any, kept: Any) -> Any:
+        made = going_on(calls, kept)
+        begun.extend(call.arguments[0].left[0] for call in made.all if ledger.sent_of(call))
+        return made
+
+    monkeypatch.setattr(run, "going_on", noted)
+    with sc.on(client, checkpoint=tmp_path):
+        assert_same_bits(make().compute(), wanted)
+    assert sorted(filter(None, begun)) == sorted(heard.values())
+    assert not list(tmp_path.iterdir())
 
 
 _KILLED = """

@@ -7,9 +7,11 @@ pins its worker processes to GPUs. With real GPUs: interop/test_gpu_on.py.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -122,10 +124,9 @@ def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: list[Any]) -
     with cuda_cluster.block((2,)):
         assert cuda_cluster.cuda_client((2,)) is client
     assert client.status == "running"
-    clusters[0].close()
     client.close()
     assert cuda_cluster.cuda_client((2,)).run(os.getpid)  # another one in its place
-    assert len(clusters) == 2
+    assert [cluster.status.name for cluster in clusters] == ["closed", "running"]
 
 
 def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,3 +162,43 @@ def test_the_end_of_the_process_ends_the_workers_quietly(tmp_path: Any) -> None:
     assert (run.returncode, run.stderr) == (0, "")
     with pytest.raises(ProcessLookupError):
         os.kill(int(run.stdout), 0)
+
+
+def test_folders_of_killed_programs_are_removed(tmp_path: Path, monkeypatch: Any) -> None:
+    from speedcube.engine.clusters import private
+
+    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    folders = {name: tmp_path / f"{private.PREFIX}{name}" for name in ("dead", "ours", "new")}
+    for folder in folders.values():
+        folder.mkdir()
+        (folder / "scratch").write_text("much")
+    program = (
+        "import os, signal, sys\n"
+        "from speedcube.engine.clusters.private import claimed\n"
+        "claimed(sys.argv[1])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    run = subprocess.run([sys.executable, "-c", program, folders["dead"]], check=False, timeout=120)
+    assert run.returncode == -signal.SIGKILL
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "lock").touch()
+    (tmp_path / f"{private.PREFIX}link").symlink_to(elsewhere)
+    (tmp_path / "other").mkdir()
+    handle = private.claimed(str(folders["ours"]))
+    try:
+        private.remove_stale()
+        kept = {path.name for path in tmp_path.iterdir()}
+        assert kept == {
+            "elsewhere", "other", *(f"{private.PREFIX}{name}" for name in ("ours", "new", "link")),
+        }  # fmt: skip
+        monkeypatch.setattr(private.os, "geteuid", lambda: os.getuid() + 1)
+    finally:
+        os.close(handle)
+    private.remove_stale()
+    assert folders["ours"].exists(), "another user's"
+    monkeypatch.undo()
+    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    private.remove_stale()
+    assert not folders["ours"].exists()
+    assert (elsewhere / "lock").exists()

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedcube.errors import DataFileError, TrainError
+from speedcube.train.driver.journal import Journal
 from speedcube.train.metrics import rows as metrics
 from speedcube.train.metrics.rows import MetricsFile, read_rows
 
@@ -238,3 +239,11 @@ def test_a_broken_line_is_named(tmp_path: Path, line: bytes) -> None:
     text = str(caught.value)
     assert text.startswith(f"{path}, line 2: not a JSON object (")
     assert text.endswith("); remove the line, or take the file as the job wrote it")
+
+
+def test_a_run_says_which_of_its_places_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file of somebody's")
+    nobody: Any = None  # is asked for a progress or a tracker
+    with pytest.raises(DataFileError, match=r"/logs is no directory, .* or give another out="):
+        Journal(tmp_path, "job", nobody, nobody, print)
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine import compute as engine
 from ..engine.clusters.patience import waiting
+from ..engine.foreign.persisting import persisted
 from ..engine.known.kept import Kept, keeping
 from ..engine.rungs import with_threads
 from ..errors import ParameterError
@@ -78,7 +79,7 @@ def persist(
     optimize_graph: bool = True,
     **unknown: Any,
 ) -> tuple[Any, ...]:
-    """Compute several arrays together, and hold their values in memory.
+    """Compute several arrays together, and hold their values in memory, a cluster's on a cluster.
 
     Parameters
     ----------
@@ -109,12 +110,23 @@ def persist(
         with waiting(worker_timeout):
             where = _where(found, on, scheduler, num_workers)
             roots = [array._expr for array in found]
+            held, rung = persisted(roots, *where, _prefers_gpu(found))
+            if held is not None:
+                arrays = zip(found, held, strict=True)
+                return [_checked_there(array, array._rebuilt(one)) for array, one in arrays]
             to = engine.ResultMemory.OF_RUNG
-            results = engine.compute_all(roots, *where, _prefers_gpu(found), to)
+            results = engine.compute_all(roots, rung, None, _prefers_gpu(found), to)
         pairs = zip(found, results, strict=True)
         return [array._rebuilt(*leaf_of(array._checked(result))) for array, result in pairs]
 
     return _each(arrays, values, lambda others: dask.persist(*others, scheduler=scheduler))
+
+
+def _checked_there(array: Array, held: Array) -> Array:
+    """``held``, the values of ``array`` on a cluster; they are looked at where it refuses some."""
+    if type(array) is not Array:
+        array._checked(held.compute())
+    return held
 
 
 def _each(

@@ -19,8 +19,9 @@ from . import machine
 from .clusters.losses import reported
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
+from .foreign.held import client_of, fetched, futures_of_all
 from .foreign.planned import plan_of
-from .foreign.values import deferred_values, is_of_dask
+from .foreign.values import deferred_values, is_of_dask, values_there
 from .graph import build_graph
 from .keeping.run import kept_values
 from .keeping.where import folder
@@ -64,9 +65,9 @@ def plan_for(
 ) -> tuple[Plan, Rung]:
     """The plan of ``root``, or of several together, on the rung that would run it."""
     roots = [root] if isinstance(root, (Leaf, Map)) else root
-    rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    rung = rung_of(roots, on, scheduler, prefers_gpu)
     plan = _plan_with_kept(roots, rung) if rung.kind in _KEEPS else None
-    return plan or _planned(roots, rung, known), rung
+    return plan or planned_on(roots, rung, known), rung
 
 
 def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
@@ -76,13 +77,14 @@ def _plan_with_kept(roots: Sequence[Expr], rung: Rung) -> Plan | None:
         return None
     rung = replace(rung, reason=f"{rung.reason}; {reading.text}")
     try:
-        plan = _planned(reading.roots, rung, None)
+        plan = planned_on(reading.roots, rung, None)
     except MemoryLimitError:
         return None  # what is kept is given back then
     return replace(plan, peak_bytes=plan.peak_bytes + reading.new)
 
 
-def _planned(roots: Sequence[Expr], rung: Rung, known: Plans | None) -> Plan:
+def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) -> Plan:
+    """The plan of ``roots`` on ``rung``, if that has the memory; what is ``known`` is taken."""
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
     if key not in known:
@@ -124,7 +126,7 @@ def compute(
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
     visited, size = _visited(root), _elements(root)
-    rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype)
+    rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
         here = rung.kind in _KEEPS and to != "cupy" and not watched()
         if here and (call := quick.ready(root)) is not None:
@@ -188,7 +190,7 @@ def _values(
         with planned(roots, rung, lines) as remembered:
             if remembered is not None:
                 return _run(remembered, roots, rung, to)
-    return _run(_planned(roots, rung, known), roots, rung, to)
+    return _run(planned_on(roots, rung, known), roots, rung, to)
 
 
 def _runs_lines(rung: Rung) -> bool:
@@ -207,9 +209,9 @@ def compute_all(
     if not roots:
         return []
     check_laws(roots)
-    rung = _rung_of(roots, on, scheduler, prefers_gpu)
+    rung = rung_of(roots, on, scheduler, prefers_gpu)
     _check_place(to, rung)
-    kept_there = kept_values(roots, rung, lambda here: _planned(roots, here, None))
+    kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
     value = small_pair(roots, rung.kind) if rung.kind in _KEEPS and active() is None else None
@@ -231,12 +233,12 @@ def compute_all(
     return [joined(list(islice(found, len(some)))) for some in each]
 
 
-def _rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
+def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
     visited = [_visited(root) for root in roots]
     sizes = [_elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
-    return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype)
+    return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
 
 
 def _check_place(to: str | ResultMemory, rung: Rung) -> None:
@@ -256,7 +258,9 @@ def _told(
 ) -> list[Any]:
     if rung.kind == "client":
         with reported(rung.client):
-            ready = deferred_values(plan, rung.client)
+            if (there := futures_of_all(roots, rung.client)) is not None:
+                return fetched(rung.client, roots, there)
+            ready = values_there(plan, rung.client)
         workers = rung.addresses or worker_addresses(rung.client)
         shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
         found = run_on(rung.client, plan, shapes, ready, workers, told)

@@ -126,7 +126,7 @@ def _steps(plan: Plan, number: int) -> Iterator[Step]:
 def _source(number: int, leaf: Leaf, plan: Plan, stage_of: dict[int, int]) -> Step:
     source = leaf.source
     law, how = laws.SOURCES[type(source)]
-    if isinstance(source, Deferred) and source.name != Deferred.name:
+    if type(source) is Deferred and source.name != Deferred.name:
         law, how = laws.OF_BLOCKS
     if isinstance(source, StageResult):
         made = stage_of[id(source)]

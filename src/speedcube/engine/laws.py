@@ -14,7 +14,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..expr.nodes import Const, Deferred, Position, Random, Source, StageResult, Stored, Tiled
+from ..expr.nodes import (
+    Const,
+    Deferred,
+    Held,
+    Position,
+    Random,
+    Source,
+    StageResult,
+    Stored,
+    Tiled,
+)
 from ..expr.routines.table import ROUTINES
 from ..expr.through import operation
 from ..expr.through.operation import BY_KEYS, BY_TREE
@@ -119,6 +129,7 @@ SOURCES: Final[dict[type[Source], tuple[str, str]]] = {
     Random: (POSITION, "stream v1, of key and position alone"),
     Stored: (BITS, "read as it lies in memory, every bit"),
     Tiled: (BITS, "read as it lies there, a box at a time, every bit"),
+    Held: (BITS, "read as it lies with a worker, every bit"),
     Deferred: (NOT_COVERED, "computed by Dask, with its own order and rounding, which may follow "
                "its chunks; what is made of it is covered"),
     StageResult: (BITS, "read as that stage left it"),

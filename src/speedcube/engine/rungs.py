@@ -185,15 +185,14 @@ def _from_scheduler(scheduler: Any, prefers_gpu: bool, reason: str) -> Rung:
 
 
 def resolve(
-    on: Any, scheduler: Any, elements: int, prefers_gpu: bool, dtype: str = "float64"
+    on: Any, scheduler: Any, size: int, prefers_gpu: bool, dtype: str = "float64", of: Any = None
 ) -> Rung:
-    """The rung a computation of ``elements`` elements runs on, by the documented order."""
+    """The rung a computation of ``size`` elements runs on; ``of``: the client that has its data."""
     if on is not None:
         return _named(on, "asked for with on=")
     if scheduler is not None:
         return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
-    inside = _current.get()
-    if inside is not None:
+    if (inside := _current.get()) is not None:
         return _named(inside, "the innermost sc.on")
     client = active_client()
     if client is not None:
@@ -201,9 +200,11 @@ def resolve(
     configured = dask.config.get("scheduler", None)
     if configured is not None:
         return _from_scheduler(configured, prefers_gpu, f"Dask's scheduler is {configured!r}")
+    if of is not None:
+        return _client_rung(of, "its data lie there")
     if prefers_gpu:
         return parse("gpus" if machine.gpu_count() > 1 else "gpu", "made with a CuPy RandomState")
-    return least_time(elements, dtype)
+    return least_time(size, dtype)
 
 
 def _named(on: Any, reason: str) -> Rung:

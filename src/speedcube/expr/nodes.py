@@ -1,4 +1,4 @@
-"""The expression: two kinds of node over eleven kinds of source, and one more in plans.
+"""The expression: two kinds of node over twelve kinds of source, and one more in plans.
 
     Expr   ::= Leaf(source, shape, offset, strides)     element i reads offset + strides . i
              | Map(op, args, shape, dtype)              element i is op of the arguments' elements i
@@ -8,6 +8,7 @@
              | Random(distribution, key, parameters)    a pure function of (key, position)
              | Stored(buffer)                           an array in memory, flat
              | Deferred(collection)                     an array another library will hand over
+             | Held(collection)                         one of ours that lies with a worker
              | Tiled(tiles)                             an array that is read a box at a time
              | Reduced(op, arg, axes, keepdims, dtype)  a reduction, materialised when it is read
              | Scanned(op, arg, lines, dtype)           running sums or products, the same
@@ -37,6 +38,7 @@ from .. import dtypes
 from ..errors import DTypeError, ShapeError
 from .sources.read import Const as Const
 from .sources.read import Deferred as Deferred
+from .sources.read import Held as Held
 from .sources.read import Position as Position
 from .sources.read import Random as Random
 from .sources.read import Shape as Shape
@@ -184,7 +186,7 @@ class Map:
 Expr: TypeAlias = Leaf | Map
 Node: TypeAlias = Expr | Staged | Piecewise
 # What kernels read; and what a plan makes a stage of its own, or a part of the kernel.
-Read: TypeAlias = Const | Position | Random | Stored | Deferred | Tiled | StageResult
+Read: TypeAlias = Const | Position | Random | Stored | Deferred | Held | Tiled | StageResult
 Source: TypeAlias = Read | Staged | Piecewise | Expr
 
 

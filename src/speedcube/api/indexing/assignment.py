@@ -16,6 +16,7 @@ from ...expr.views import Affine, Axis
 from ..array import Array, array_of
 from ..creation import full
 from ..elementwise import where
+from ..methods.evaluation import in_memory
 from ..sources import asarray
 from .at_once import is_little, numbers_of
 from .items import DEPTH
@@ -63,7 +64,7 @@ def assign(array: Array, item: Any, value: Any) -> None:
 def _to_memory(array: Array) -> None:
     """Compute ``array`` to memory of its own, if it is not there and fits."""
     if array._writes <= DEPTH and array.nbytes <= free_memory() // 8:
-        array._rebind(array.persist())
+        array._rebind(in_memory(array))
         array._writes = DEPTH + 1
 
 

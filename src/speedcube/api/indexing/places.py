@@ -21,6 +21,7 @@ from ...expr.push import push_shape
 from ...interop.buffers import readable
 from ..array import Array
 from ..elementwise import where
+from ..methods.evaluation import in_memory
 from ..sources import asarray
 from ..stored import leaf_of
 
@@ -80,7 +81,7 @@ def _computed_once(index: Array, extent: int) -> Array:
     source = index._expr.source if isinstance(index._expr, Leaf) else None
     if isinstance(source, Stored) or _are_known(analyse(index._expr), -extent, extent):
         return index
-    return index.persist() if index.nbytes <= free_memory() // _SHARE else index
+    return in_memory(index) if index.nbytes <= free_memory() // _SHARE else index
 
 
 def _are_known(bounds: Bounds, least: int, extent: int) -> bool:

@@ -14,9 +14,10 @@ from ...engine.clusters.asked.collections import (
     collection_graph,
     place_of_collections,
 )
+from ...engine.foreign.held import future_of_leaf, held_leaf
 from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
-from ...expr.nodes import Deferred, Expr, Leaf, c_strides, is_whole
+from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 from ...expr.pairs.node import is_pair, pair
 from ...late import dask, delayed, task_spec
 
@@ -129,7 +130,7 @@ class Collection:
     def __dask_graph__(self) -> Any:
         if sys._getframe(2).f_globals.get("__name__") == _XARRAY and _is_managed():
             return None
-        held = _held(self._expr)
+        held = future_of_leaf(self._expr)
         if held is not None:  # seen as it is by who looks for futures, as distributed.progress
             return {held.key: held, self._key(): task_spec.Alias(self._key(), held.key)}
         sources = (node.source for node in below(self._expr) if isinstance(node, Leaf))
@@ -168,15 +169,6 @@ def _is_managed() -> bool:
     return any(one.load() is not None for one in found)
 
 
-def _held(expr: Expr) -> Any:
-    """The future of a cluster's whose value ``expr`` is; None where it is none."""
-    if not isinstance(expr, Leaf) or not isinstance(expr.source, Deferred) or not is_whole(expr):
-        return None
-    values = expr.source.collection
-    future = values.dask.get(values.key) if isinstance(values, delayed.Delayed) else None
-    return future if isinstance(future, task_spec.TaskRef) else None
-
-
 def _only(results: Any) -> Any:
     return results[0]
 
@@ -185,10 +177,16 @@ def _persisted(graph: Any, like: Collection, **_: Any) -> Any:
     """The array like ``like`` whose values are its task of ``graph``."""
     expr = like._expr
     values = delayed.Delayed(like._key(), graph)
+    read = _read_there if isinstance(graph.get(like._key()), task_spec.TaskRef) else _read
     if is_pair(expr):
         part = dtypes.PARTS[expr.dtype]
-        return like._rebuilt(pair(*(_read(one, part, expr) for one in (values.real, values.imag))))
-    return like._rebuilt(_read(values, expr.dtype, expr))
+        return like._rebuilt(pair(*(read(one, part, expr) for one in (values.real, values.imag))))
+    return like._rebuilt(read(values, expr.dtype, expr))
+
+
+def _read_there(values: delayed.Delayed, dtype: str, like: Expr) -> Leaf:
+    """The same of values that a cluster has."""
+    return held_leaf(values, dtype, like.shape)
 
 
 def _read(values: delayed.Delayed, dtype: str, like: Expr) -> Leaf:

@@ -9,6 +9,7 @@ from ...engine import compute as engine
 from ...engine.clusters.patience import waiting
 from ...engine.explain import Explanation
 from ...engine.explain import explain as explanation
+from ...engine.foreign.persisting import persisted
 from ...engine.known.text import source_of
 from ...engine.rungs import with_threads
 from ...errors import ParameterError
@@ -94,6 +95,8 @@ def persist(
 ) -> A:
     """The same array with its values in memory (on the GPU, on a GPU rung).
 
+    On a cluster they stay with its workers, and what is made of them is computed there.
+
     Parameters
     ----------
     on : str, Client or rung, optional
@@ -127,10 +130,18 @@ def persist(
     np.int64(3)
     """
     check_keywords("persist", unknown, f"on, scheduler, {_OTHERS}")
-    to = engine.ResultMemory.OF_RUNG
     with waiting(worker_timeout):
         where = _where(self, on, scheduler, num_workers)
-        values = engine.compute(self._expr, *where, self._gpu, to, self._plans)
+        held, rung = persisted([self._expr], *where, self._gpu)
+        if held is not None:
+            return self._rebuilt(held[0])
+        return in_memory(self, rung)
+
+
+def in_memory(self: A, on: Any = None) -> A:
+    """The same array with its values in this process's memory, or on its GPU."""
+    to = engine.ResultMemory.OF_RUNG
+    values = engine.compute(self._expr, on, None, self._gpu, to, self._plans)
     return self._rebuilt(*leaf_of(values))
 
 

@@ -12,13 +12,14 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, Final
 
 from ...errors import RungError
 from ...late import dask
 from . import own
+from .client import CLOSE_SECONDS
 
 Devices = tuple[int, ...]
 
@@ -36,6 +37,9 @@ def cuda_client(devices: Devices) -> Any:
     with _lock:
         client = _clients.get(devices)
         if client is None or client.status != "running":
+            if client is not None:
+                with suppress(Exception):  # it has lost its scheduler: its workers may be there
+                    _close(_clients.pop(devices))
             in_block = _blocks[devices] > 0
             client = _clients[devices] = _start(devices, in_block)
             if in_block:
@@ -95,9 +99,11 @@ def device_names(devices: Devices) -> list[str]:
 
 def _close(client: Any) -> None:
     cluster = client.cluster
-    with dask.config.set(scheduler=None):  # a default client's end changes it
-        client.close()
-    cluster.close()
+    try:
+        with dask.config.set(scheduler=None):  # a default client's end changes it
+            client.close(timeout=CLOSE_SECONDS)
+    finally:
+        cluster.close()
 
 
 def _at_exit() -> None:

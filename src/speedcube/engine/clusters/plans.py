@@ -34,7 +34,8 @@ from .told import said_of, told
 
 @dataclass(frozen=True, eq=False)
 class PlanCall:
-    """What a task calls; an argument that is a `TaskRef` stands for another call's result.
+    """What a task calls; an argument that is a `TaskRef` stands for another call's result, a
+    future for what lies on a cluster.
 
     ``worker`` counts the workers: each is to have its share. ``what``: the stage it is of; none:
     what it raises stays as it is.
@@ -49,7 +50,7 @@ class PlanCall:
     @property
     def needs(self) -> list[str]:
         """The names of the calls whose results this one reads."""
-        return [str(one.key) for one in self.arguments if isinstance(one, task_spec.TaskRef)]
+        return [str(one.key) for one in self.arguments if type(one) is task_spec.TaskRef]
 
 
 @dataclass(frozen=True)

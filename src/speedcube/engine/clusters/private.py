@@ -6,8 +6,11 @@ Loads distributed at its top, so `own.start` imports it late.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import multiprocessing.resource_tracker
+import os
+import shutil
 import signal
 import tempfile
 from contextlib import suppress
@@ -21,13 +24,50 @@ from distributed.deploy.spec import SpecCluster
 from distributed.utils import silence_logging_cmgr
 from tornado.ioloop import PeriodicCallback
 
+from ...files import OWN_FILE
 from .ignore_terminal import NUMBERS
 
 CRITICAL: Final = 50  # of logging
 HEAL_MILLISECONDS: Final = 300
 END_SECONDS: Final = 5  # for the processes of a cluster that did not come up to be gone
+PREFIX: Final = "speedcube-cluster-"
+_LOCK: Final = "lock"  # held by the process whose cluster it is
 _POLL_SECONDS: Final = 0.01
 _GONE: Final = (Status.closed, Status.failed)
+
+
+def claimed(folder: str) -> int:
+    """The handle of a lock on ``folder``, which ends with this process however that ends."""
+    draft = os.path.join(folder, "draft")
+    handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN_FILE)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    os.rename(draft, os.path.join(folder, _LOCK))  # so there is none that nobody holds yet
+    return handle
+
+
+def remove_stale() -> None:
+    """Remove the folders of this user's clusters whose process was killed."""
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
+                _remove_if_stale(entry)
+
+
+def _remove_if_stale(folder: os.DirEntry[str]) -> None:
+    if folder.stat(follow_symlinks=False).st_uid != os.geteuid():
+        return
+    try:
+        lock = os.path.join(folder.path, _LOCK)
+        handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # it begins, or ends, or is none of ours
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder.path, ignore_errors=True)
+    except OSError:
+        pass  # its process lives
+    finally:
+        os.close(handle)
 
 
 class PrivateScheduler(Scheduler):
@@ -99,7 +139,9 @@ class PrivateCluster(SpecCluster):
     status: Any
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="speedcube-cluster-")
+        remove_stale()
+        self._folder = tempfile.TemporaryDirectory(prefix=PREFIX)
+        self._claim: int | None = claimed(self._folder.name)
         options["local_directory"] = self._folder.name
         try:
             super().__init__(*args, worker_class=PrivateNanny, **options)
@@ -147,6 +189,9 @@ class PrivateCluster(SpecCluster):
             self.workers.clear()
         await super()._close()
         self._folder.cleanup()
+        if self._claim is not None:
+            os.close(self._claim)
+            self._claim = None
 
     def _give_up(self) -> None:
         """End what has been started."""

@@ -19,6 +19,7 @@ from ...errors import WorkerError
 from ...late import task_spec
 from ...plan.plan import Plan
 from ..progress.count import Told
+from .asked.outcomes import Taken, made_there, values_of
 from .fingerprint import Fingerprint, expected
 from .handing import TOPIC
 from .losses import forget, none_left, on_loop, reported
@@ -59,7 +60,7 @@ class Submission:
                 self.futures[name] = self.client.submit(
                     function_of(call, self.here),
                     *(
-                        self.futures[a.key] if isinstance(a, task_spec.TaskRef) else a
+                        self.futures[a.key] if type(a) is task_spec.TaskRef else a
                         for a in call.arguments
                     ),
                     key=f"{name}-again-{self.times}" if self.times else name,
@@ -201,6 +202,24 @@ def run_calls(
     told: Told | None = None,
 ) -> list[Any]:
     """The results of ``calls``; ``follower`` is told how far they are, and ``told`` can ask."""
+    found = settled(client, calls, workers, values_of, follower, told)
+    return [final_shape(*one) for one in zip(shapes, found, strict=True)]
+
+
+def hold_calls(client: Any, calls: Calls, workers: Sequence[str], told: Told) -> list[Any]:
+    """The futures of the results of ``calls``, which are made, and lie where they were made."""
+    return settled(client, calls, workers, made_there, None, told)
+
+
+def settled(
+    client: Any,
+    calls: Calls,
+    workers: Sequence[str],
+    taken: Taken,
+    follower: Follower | None,
+    told: Told | None,
+) -> list[Any]:
+    """What is ``taken`` of the futures of the results of ``calls``."""
     by_name = {call.name: call for call in calls.all}
     submission = Submission(client, by_name, calls.results, expected())
     watch = Watch(client)
@@ -209,11 +228,12 @@ def run_calls(
     try:
         with reported(client, submission.failed):
             submission.submit(workers)
-            while (result := on_loop(client, lambda: _waited(watch, submission, follower))) is None:
+            waited = partial(_waited, watch, submission, taken, follower)
+            while (result := on_loop(client, waited)) is None:
                 others = worker_addresses(client)
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
-            return [final_shape(*one) for one in zip(shapes, result, strict=True)]
+            return result
     except BaseException as err:
         forget(client, [*submission.futures.values()])
         if isinstance(err, Exception) and submission.failed():
@@ -230,13 +250,13 @@ def _blame(client: Any, err: Exception) -> None:
 
 
 async def _waited(
-    watch: Watch, submission: Submission, follower: Follower | None
+    watch: Watch, submission: Submission, taken: Taken, follower: Follower | None
 ) -> list[Any] | None:
     """The results; None where tasks have to be given to other workers."""
     import asyncio
 
     futures = [submission.futures[name] for name in submission.results]
-    task = asyncio.ensure_future(_results(futures))
+    task = asyncio.ensure_future(taken(futures))
     workers = 0
     try:
         while True:
@@ -253,12 +273,6 @@ async def _waited(
                 return None
     finally:
         task.cancel()
-
-
-async def _results(futures: Sequence[Any]) -> list[Any]:
-    import asyncio
-
-    return list(await asyncio.gather(*(future.result() for future in futures)))
 
 
 async def _is_stuck(

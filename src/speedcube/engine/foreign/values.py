@@ -9,9 +9,10 @@ from uuid import uuid4
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...expr.nodes import Deferred, Expr, Leaf, Tiled, is_whole
+from ...expr.nodes import Deferred, Expr, Held, Leaf, Tiled, is_whole
 from ...late import dask
 from ...plan.plan import Plan
+from .held import client_that_has, future_of
 from .place import blocks_on
 
 
@@ -27,6 +28,26 @@ def deferred_values(plan: Plan, scheduler: Any, devices: tuple[int, ...] = ()) -
             id(one): _put_together(one, get) if here and is_dask_array(one) else _value(one, get)
             for one in plan.deferred
         }
+
+
+def values_there(plan: Plan, client: Any) -> dict[int, Any]:
+    """The same on the workers of ``client``, as futures: nothing of it passes through here."""
+    return {id(one): _there(one, client) for one in plan.deferred}
+
+
+def _there(source: Deferred | Tiled, client: Any) -> Any:
+    future = future_of(source)
+    if future is not None and future.client is client:
+        return future
+    if isinstance(source, Tiled) or (isinstance(source, Held) and not _is_of(source, client)):
+        return _value(source, client)
+    made = client.compute(source.collection)
+    what = source.name, source.dtype, source.shape
+    return client.submit(_as_said, *what, made, key=f"speedcube-read-{uuid4().hex}", pure=False)
+
+
+def _is_of(source: Held, client: Any) -> bool:
+    return client_that_has(source, client) is client
 
 
 def is_dask_array(source: object) -> TypeGuard[Deferred]:
@@ -74,11 +95,18 @@ def _write(name: str, values: Any, block: Any, item: tuple[slice, ...]) -> None:
 def _value(source: Deferred | Tiled, scheduler: Any) -> Any:
     if isinstance(source, Tiled):
         return source.everything()
+    if isinstance(source, Held):
+        scheduler = client_that_has(source, scheduler)
     value = source.collection.compute(scheduler=scheduler)
+    return _as_said(source.name, source.dtype, source.shape, value)
+
+
+def _as_said(name: str, dtype: str, shape: tuple[int, ...], value: Any) -> Any:
+    """Also a task: ``value`` as an array, if it has what was said of it."""
     if not hasattr(type(value), "__cuda_array_interface__"):
         value = np.asarray(value)
-    made = checked(source.name, value, source.shape, np.dtype(source.dtype), "an array")
-    return made if made.dtype == source.dtype else made.astype(source.dtype)
+    made = checked(name, value, shape, np.dtype(dtype), "an array")
+    return made if made.dtype == dtype else made.astype(dtype)
 
 
 def checked(name: str, value: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Deferred, StageResult, Stored, Tiled
+from ...expr.nodes import Deferred, Held, StageResult, Stored, Tiled
 from ...expr.sources.span import spanned
 from .. import machine
 
@@ -127,6 +127,7 @@ _READ: Final[dict[type, Callable[[Any], str]]] = {
     Stored: _of_stored,
     Tiled: _of_tiled,
     Deferred: _of_deferred,
+    Held: _of_deferred,
     np.ndarray: _of_plain_array,
 }
 

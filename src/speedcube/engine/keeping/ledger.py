@@ -55,6 +55,13 @@ class Ledger:
                 self.take(event["name"], int(event["position"]), records_in(event))
         self.save()
 
+    def add_later(self, token: str, events: Sequence[Any]) -> None:
+        """Note what a scheduler has heard of the run ``token``, which its file may not have."""
+        for _, event in events if token else ():
+            if event["name"].startswith(token):
+                short = event["name"][len(token) :]
+                self.take(self.token + short, int(event["position"]), records_in(event))
+
     def save(self, now: bool = False) -> None:
         """Write the file, if it is time or has to be ``now``."""
         began = time.monotonic()

@@ -31,11 +31,15 @@ _MOST: Final = 1 << 30  # bytes of a file that can be one
 
 @dataclass(frozen=True)
 class KeptParts:
-    """What the file of a computation says: its plan, by its hash and workers, and its parts."""
+    """What the file of a computation says: its plan, by its hash and workers, and its parts.
+
+    ``token`` begins the names of the run's calls, by which a scheduler still knows them.
+    """
 
     structure: str = ""
     workers: int = 0
     parts: Mapping[str, Left] = field(default_factory=dict)
+    token: str = ""
 
 
 class KeptFile(Claim):
@@ -68,6 +72,7 @@ class KeptFile(Claim):
             "key": self.key,
             "structure": kept.structure,
             "workers": kept.workers,
+            "token": kept.token,
             "parts": {
                 name: [position, [_packed(record) for record in records]]
                 for name, (position, records) in sorted(kept.parts.items())
@@ -104,4 +109,5 @@ def _understood(told: Any, key: str) -> KeptParts:
         str(name): (_count(position), [_unpacked(one) for one in records])
         for name, (position, records) in told["parts"].items()
     }
-    return KeptParts(str(told["structure"]), _count(told["workers"]), parts)
+    token = str(told.get("token", ""))
+    return KeptParts(str(told["structure"]), _count(told["workers"]), parts, token)

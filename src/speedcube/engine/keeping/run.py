@@ -20,14 +20,15 @@ from ...expr.nodes import Expr
 from ...late import dask, task_spec
 from ...plan.plan import Plan
 from ..clusters.fingerprint import sources
-from ..clusters.handing import left_here
-from ..clusters.losses import reported
+from ..clusters.handing import TOPIC, left_here
+from ..clusters.losses import on_loop, reported
 from ..clusters.patience import Sayings
 from ..clusters.plans import Calls, How, calls_of
 from ..clusters.remote import final_shape
 from ..clusters.roster import worker_addresses
 from ..clusters.submission import run_calls
-from ..foreign.values import deferred_values
+from ..clusters.watch import Watch
+from ..foreign.values import deferred_values, values_there
 from ..results import joined
 from ..rungs import Rung
 from .claims import DamagedError
@@ -58,7 +59,7 @@ class _Run:
         token = f"speedcube-{uuid.uuid4().hex}"
         if rung.kind == "client":
             with reported(rung.client):
-                ready = deferred_values(plan, rung.client)
+                ready = values_there(plan, rung.client)
             how = How(hand_over=True)
         else:
             threads = partial(dask.threaded.get, num_workers=rung.workers)
@@ -152,10 +153,19 @@ def _values(
     return [joined([found[k] for k in own]) for own in plan.roots]
 
 
+def _heard_on(rung: Rung) -> Sequence[Any]:
+    """What the scheduler of ``rung``, if it is a cluster, was last told of parts."""
+    if rung.kind != "client":
+        return ()
+    watch = Watch(rung.client)
+    with reported(rung.client):
+        return on_loop(rung.client, lambda: watch.told(TOPIC))
+
+
 def _begun(run: _Run, file: KeptFile, identity: Identity, planned: Planned) -> tuple[_Run, Ledger]:
     """The run that goes on with what ``file`` has, or ``run``, which begins anew."""
     workers = run.plan.workers
-    new = KeptParts(structure_of(run.calls, run.token, identity), workers)
+    new = KeptParts(structure_of(run.calls, run.token, identity), workers, token=run.token)
     try:
         kept = file.read()
     except DamagedError as err:
@@ -164,11 +174,12 @@ def _begun(run: _Run, file: KeptFile, identity: Identity, planned: Planned) -> t
     if kept is not None and kept.workers != workers and 0 < kept.workers <= _MOST_WORKERS:
         other = _Run.of(run.rung, planned(replace(run.rung, workers=kept.workers)))
         if structure_of(other.calls, other.token, identity) == kept.structure:
-            run, new = other, KeptParts(kept.structure, kept.workers)
+            run, new = other, KeptParts(kept.structure, kept.workers, token=other.token)
     ledger = Ledger(file, run.calls, new, run.token)
     if kept is not None and kept.structure == new.structure:
         ledger.parts.update(kept.parts)
+        ledger.add_later(kept.token, _heard_on(run.rung))
         ledger.sayings.say(
-            f"goes on with what {file.path} has of {len(kept.parts)} parts of this computation"
+            f"goes on with what {file.path} has of {len(ledger.parts)} parts of this computation"
         )
     return run, ledger

@@ -23,7 +23,7 @@ def check_laws(roots: Sequence[Expr]) -> None:
                 f"{node.op} has no law ({ROUTINES[node.op].warning}), and this block is strict: "
                 "compute it outside of on(strict=True); vecdot is exact, and has one"
             )
-        if isinstance(node, Leaf) and isinstance(node.source, Deferred):
+        if isinstance(node, Leaf) and type(node.source) is Deferred:
             raise LawError(
                 "a Dask array has no law: Dask computes it. This block is strict: persist it "
                 "outside of on(strict=True), and hand over its values"

@@ -75,3 +75,10 @@ class Deferred:
     dtype: str
     shape: Shape
     name: str = "dask"  # what made it, for who reads the expression
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Deferred):
+    """Values of ours that lie with a cluster's worker; ``collection`` is Dask's, of its future."""
+
+    name: str = "held"

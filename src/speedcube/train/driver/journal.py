@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ...errors import DataFileError
 from ...files import OWN_FOLDER, own_file
+from ...shown import line as shown
 from .. import checkpoint
 from ..events import JobEvent
 from ..messages import Chunk, Log, Ready, Reported, Saved, Started, Waits
@@ -41,7 +43,7 @@ class Journal:
         self._trackers, self._forget = trackers, forget
         self._inbox = Inbox(out / "emitted" / job)
         self._before: dict[int, int] = {}  # bytes of logs
-        (out / "logs").mkdir(OWN_FOLDER, exist_ok=True)
+        _make(out / "logs")
         self._file = MetricsFile(out / "metrics.jsonl")
 
     def start(self, ranks: int, on: str) -> None:
@@ -127,3 +129,16 @@ class Journal:
         with suppress(Exception):
             self._trackers.finish(status)
         self._file.close()
+
+
+def _make(folder: Path) -> None:
+    """A directory of the run's, if it is not there; `DataFileError` where it cannot be one."""
+    try:
+        folder.mkdir(OWN_FOLDER, exist_ok=True)
+    except FileExistsError as err:
+        raise DataFileError(
+            f"{shown(folder)} is no directory, and a run keeps what its ranks print in one: move "
+            "it away, or give another out="
+        ) from err
+    except OSError as err:
+        raise DataFileError(f"{shown(folder)} cannot be used: {err.strerror or err}") from err

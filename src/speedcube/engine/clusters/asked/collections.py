@@ -12,7 +12,7 @@ from ....expr.space import TILE
 from ....late import task_spec
 from ....plan.plan import Resources, make_plan
 from ... import machine
-from ...foreign.values import deferred_values
+from ...foreign.values import deferred_values, values_there
 from ...results import combined
 from ...rungs import active_client
 from ..fingerprint import Fingerprint, expected
@@ -43,7 +43,8 @@ def collection_graph(roots: Mapping[str, Expr], place: Whereabouts) -> dict[Any,
     """``roots`` as tasks, one part for each worker; the results are the tasks of these names."""
     resources = Resources("Dask", place.workers, shared=False, apart=True)
     plan = make_plan([*roots.values()], resources, "a Dask collection", TILE)
-    ready = deferred_values(plan, (place.here and active_client()) or "threads")
+    client = place.here and active_client()
+    ready = values_there(plan, client) if client else deferred_values(plan, "threads")
     complex_ones = {name: (f"{name}-re", f"{name}-im") for name in roots if is_pair(roots[name])}
     shapes = {
         one: root.shape for name, root in roots.items() for one in complex_ones.get(name, (name,))
