@@ -264,3 +264,56 @@ def counted_by_bits(size: int) -> None:
     odd = (rows.view(np.uint8) * 7).view(bool)  # true, too
     assert_same_bits(sc.asarray(rows)[::-1, 1:].sum(axis=1).compute(), rows[::-1, 1:].sum(axis=1))
     assert_same_bits(sc.count_nonzero(odd).compute(), np.int64(np.count_nonzero(odd)))
+
+
+def of_keys(x: np.ndarray, op: str, axis: int | None) -> np.ndarray:
+    """The law of extremes of floats by integers: -0 below +0, NaN before all, or behind them."""
+    info, skips = np.iinfo(f"int{8 * x.itemsize}"), op.startswith("nan")
+    bits = x.view(info.dtype)
+    high = op.endswith("max")
+    nan = info.max if high is not skips else info.min
+    keys = np.where(np.isnan(x), nan, np.where(bits < 0, bits ^ info.max, bits))
+    found = np.asarray(keys.max(axis=axis) if high else keys.min(axis=axis))
+    values = np.where(found < 0, found ^ info.max, found).astype(info.dtype).view(x.dtype)
+    return np.where(found == nan, np.array(np.nan, x.dtype), values)
+
+
+def odd_data(dtype: str) -> list[np.ndarray]:
+    """Long rows of one sign, of both zeros, of infinities, of some NaN, and of nothing else."""
+    rng, shape = np.random.default_rng(5), (3, 1029)
+    below = -np.abs(rng.standard_normal(shape)) - 1
+    zeros = rng.choice([0.0, -0.0], shape)
+    one_zero = np.full(shape, -0.0)
+    one_zero[1, 700] = 0.0
+    some = rng.standard_normal(shape)
+    some[0, 3] = some[2, -1] = np.nan
+    ends = rng.choice([np.nan, -np.nan, -np.inf, np.inf, -0.0], shape)
+    none = np.full(shape, -np.nan)
+    half = np.where(np.arange(3)[:, None] == 1, none, -np.inf)
+    half[2, 1] = np.nan
+    each = (below, zeros, one_zero, -one_zero, some, ends, none, half)
+    return [one.astype(dtype) for one in each]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", ["min", "max", "nanmin", "nanmax"])
+def test_long_rows_of_floats_follow_the_order_of_their_keys(dtype: str, op: str) -> None:
+    for k, x in enumerate(odd_data(dtype)):
+        for axis in (0, 1, None):
+            result = getattr(sc, op)(sc.asarray(x), axis=axis).compute(on="core")
+            assert_same_bits(result, of_keys(x, op, axis), (op, dtype, k, axis))
+        for n in (511, 512, 65):  # of a row that ends within a vector
+            some = np.ascontiguousarray(x[:, :n])
+            result = getattr(sc, op)(sc.asarray(some), axis=1).compute(on="core")
+            assert_same_bits(result, of_keys(some, op, 1), (op, dtype, k, n))
+
+
+@pytest.mark.parametrize("op", ["nanmin", "nanmax"])
+def test_extremes_without_nan_are_one_fold(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for x in odd_data("float64"):
+        y = getattr(sc, op)(sc.asarray(x), axis=1)
+        assert [stage.op for stage in y.plan().stages] == [op]
+        assert_same_bits(by_records(monkeypatch, y), of_keys(x, op, 1))
+        parts = getattr(sc, op)(sc.asarray(x).reshape(-1)).compute(on="cores")
+        assert_same_bits(parts, of_keys(x, op, None))
+    assert "NaN behind all" in str(y.explain())

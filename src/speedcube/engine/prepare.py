@@ -16,6 +16,7 @@ from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.cuda.many.teams import folded, gpu_layout, is_short, together_layout
 from ..kernel.cuda.many.together import MOST_WORDS, lower_together, words_of
 from ..kernel.cuda.text import HEADER
+from ..kernel.folds import KEYED
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import lower
@@ -38,7 +39,7 @@ KERNEL_REDUCTION: Final = {
     "mean": "mean",
     "var": "moments",
     "std": "moments",
-    **{name: name for name in ("dot", "min", "max", "argmin", "argmax")},
+    **{name: name for name in ("dot", *KEYED)},
 }
 
 

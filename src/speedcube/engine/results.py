@@ -15,6 +15,7 @@ from .. import dtypes
 from ..expr.nodes import Deferred, Expr, Reduced, StageResult, Tiled, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
+from ..kernel.folds import EXTREMES, KEYED
 from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS, Program
 from ..plan.plan import Plan
@@ -192,7 +193,7 @@ def merge(op: str, is_float: bool, records: Sequence[Array]) -> Array:
     if len(records) == 1:
         return records[0]
     stack = np.stack(list(records))
-    if op in ("min", "max"):
+    if op in EXTREMES:
         return np.asarray(stack.min(axis=0))
     if op.startswith("arg"):
         order = np.lexsort((stack[:, :, 1], stack[:, :, 0]), axis=0)[0]
@@ -230,9 +231,9 @@ _WORDS: Final = {name: f"uint{8 * dtypes.itemsize(name)}" for name in dtypes.FLO
 def values(source: Reduced, records: Array) -> Array:
     """The results of ``source`` for each record, flat."""
     arg = source.arg.dtype
-    if source.op in ("min", "max"):
-        keys = np.ascontiguousarray(records[:, 0])
-        return key_values(keys, arg, source.op == "max").astype(source.dtype, copy=False)
+    if source.op in EXTREMES:
+        keys, (_, highest, skips) = np.ascontiguousarray(records[:, 0]), KEYED[source.op]
+        return key_values(keys, arg, highest, skips).astype(source.dtype, copy=False)
     if source.op.startswith("arg"):
         return records[:, 1].astype(source.dtype)
     if records.shape[1] == 1:  # a wrapping integer sum

@@ -19,7 +19,7 @@ of_pairs: Final[dict[str, Callable[..., Expr]]] = {}
 
 _OF_NOTHING: Final = {"any": False, "all": True}
 _EXTREME: Final = {"any": "max", "all": "min"}
-_OF_SOMETHING: Final = ("min", "max", "argmin", "argmax")
+_OF_SOMETHING: Final = ("min", "max", "nanmin", "nanmax", "argmin", "argmax")
 
 
 def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Expr:

@@ -60,8 +60,8 @@ _COMMON: Final = (
 )
 _PRINTERS: Final = {
     "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
-    "llvm/folded/columns llvm/folded/counts llvm/folded/nest llvm/folded/rows llvm/folds "
-    "llvm/function "
+    "llvm/folded/columns llvm/folded/compared llvm/folded/counts llvm/folded/nest "
+    "llvm/folded/rows llvm/folded/which llvm/folds llvm/function "
     "llvm/grouping/deal llvm/grouping/near llvm/grouping/places llvm/grouping/products "
     "llvm/grouping/program llvm/hooks llvm/loops "
     "llvm/many/adding "

@@ -9,7 +9,7 @@ order of elements cannot matter, and lanes, threads and parts fold for themselve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 MOST: Final = 2**63 - 1
 
@@ -30,11 +30,25 @@ FOLDS: Final[dict[str, Fold]] = {
     "argmin": Fold("least", MOST, ("x", "at")),
 }
 
-# Reductions that fold order keys (`lower/rules.py`): to which sink, and whether the highest
-# element has the least key.
-KEYED: Final[dict[str, tuple[str, bool]]] = {
-    "min": ("min", False),
-    "max": ("min", True),
-    "argmin": ("argmin", False),
-    "argmax": ("argmin", True),
+
+class Keyed(NamedTuple):
+    """A reduction that folds order keys (`lower/rules.py`).
+
+    To which sink, whether the highest element has the least key, and whether NaN has the last key
+    instead of the first: it is the result where nothing else is there.
+    """
+
+    kind: str
+    highest: bool
+    skips: bool = False
+
+
+KEYED: Final[dict[str, Keyed]] = {
+    "min": Keyed("min", False),
+    "max": Keyed("min", True),
+    "nanmin": Keyed("min", False, True),
+    "nanmax": Keyed("min", True, True),
+    "argmin": Keyed("argmin", False),
+    "argmax": Keyed("argmin", True),
 }
+EXTREMES: Final = tuple(name for name, keyed in KEYED.items() if keyed.kind == "min")

@@ -149,9 +149,8 @@ class Many:
 class Folded:
     """Folds that cannot round, of many results, which the kernel finishes itself.
 
-    Of a result there is one number ``word``, folded by ``op``: sum, least or most; ``first``: the
-    place of the first one that is least (most) is the result. ``finish`` makes the result of it.
-    ``rows``: the tile loop walks along the elements of a result, else across results.
+    Of each one number ``word``, or its place if ``first``, by ``op``: sum, least or most. ``rows``:
+    tiles lie along its elements. ``floats``: their dtype, if compared; ``skips``: but for NaN.
     """
 
     op: str
@@ -159,6 +158,8 @@ class Folded:
     first: bool
     rows: bool
     finish: Body
+    floats: str = ""
+    skips: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ MOST_REGIONS: Final = 64
 # Results up to which a reduction across regions keeps a record of each; a record is long.
 _FEW_RESULTS: Final = 64
 # Reductions whose records do not depend on what is known of their elements.
-_ALIKE: Final = ("sum", "mean", "min", "max", "argmin", "argmax")
+_ALIKE: Final = ("sum", "mean", "min", "max", "nanmin", "nanmax", "argmin", "argmax")
 
 
 @dataclass

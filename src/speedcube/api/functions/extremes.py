@@ -7,7 +7,8 @@ from typing import Any
 
 from ...errors import ParameterError
 from ..array import Array, array_of, elementwise
-from ..methods.keywords import put
+from ..methods.keywords import axis_of, put
+from ..methods.reducing import reduced
 from .floats import either, is_of_floats
 
 
@@ -253,6 +254,8 @@ def _extreme(
     op: str, a: Any, neutral: float, axis: Any, keepdims: bool, initial: Any, where: Any
 ) -> Array:
     array = array_of(a)
+    if initial is None and where is True and array.dtype.kind == "f":  # NaN is just the last key
+        return reduced(array, f"nan{op}", axis_of(array, axis), keepdims, array._expr.dtype)
     known = without_nan(array, neutral)
     extreme: Array = getattr(known, op)(axis, None, keepdims, initial, where)
     if known is array or initial is not None:

@@ -25,6 +25,7 @@ from ...expr.nodes import Map, Reduced
 from ...expr.push import push
 from ...expr.space import build
 from ...kernel.exact.integers import LEAST, NEAREST
+from ...kernel.folds import KEYED
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.lower.together import (
     SPREADS,
@@ -131,13 +132,15 @@ def _folded(source: Reduced, values: Sequence[Array]) -> Array:
     stack: Array = np.concatenate(values)
     if source.op == "sum":
         return np.asarray(stack.sum(dtype=stack.dtype))
+    _, highest, skips = KEYED[source.op]
     if not dtypes.is_float(source.dtype):
-        return np.asarray(stack.min() if source.op == "min" else stack.max())
-    nans = stack[np.isnan(stack)]
-    if len(nans):
-        return nans[:1]
+        return np.asarray(stack.max() if highest else stack.min())
+    unknown = np.isnan(stack)
+    if unknown.all() if skips else unknown.any():
+        return stack[unknown][:1]
+    stack = stack[~unknown]
     order = np.lexsort((~np.signbit(stack), stack))
-    return stack[order[:1] if source.op == "min" else order[-1:]]
+    return stack[order[-1:] if highest else order[:1]]
 
 
 # Pieces ------------------------------------------------------------------------------------------

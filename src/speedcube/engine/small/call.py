@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Expr
+from ...expr.nodes import Expr, Reduced
+from ...kernel.program import Program
 from ...philox import round_keys
 from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, initial_records, scratch_address
@@ -35,6 +36,8 @@ FINISHED: Final = CALL
 # the memory, leave records of sums, and begin later. That none of four million is true takes one
 # thread 170 us and two 1,000 or more; the largest of as many float64 2.0 and 2.1 ms.
 ONE_THREAD: Final = 1 << 22
+# Elements of a result from which to finish it costs little: 1,000 in rows of 3 take 10 us.
+LONG: Final = 64
 _dtype: Final = cache(np.dtype)
 
 
@@ -66,11 +69,23 @@ class Reusable:
         most = {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
         if not self.slots.several:
             return most
-        light = self.finishing is not None and program.light
+        light = self.finishing is not None and self._few_words(program)
         return {
             "core": FINISHED,
             "cores": ONE_THREAD if light else most["cores"],
         }  # a worker's, by boxes
+
+
+    def _few_words(self, program: Program) -> bool:
+        """Whether what finishes the results takes no longer than the elements' way from memory.
+
+        Records hold squares and products in several terms: those of a kernel that finishes long
+        lines do not count.
+        """
+        finishing, source = self.finishing, self.slots.stage.source
+        assert finishing is not None
+        long = isinstance(source, Reduced) and source.count >= LONG
+        return finishing.prepared.program.light if long else program.light
 
 
 class OneCall(Caller):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...expr.nodes import Reduced
 from ...kernel.exact.integers import DIGITS, LEAST
+from ...kernel.folds import EXTREMES, KEYED
 from ...kernel.program import LIMBS
 
 _LEAST_NORMAL: Final = 2.0**-1022
@@ -33,8 +34,10 @@ def number(source: Reduced, record: bytes) -> Any:
 
 def _extreme(source: Reduced, record: bytes) -> Any:
     (key,) = _WORD.unpack(record)
-    turned = ~key if source.op == "max" else key
-    if source.dtype == "float64" and source.arg.dtype == "float64" and key != ~_MOST:
+    _, highest, skips = KEYED[source.op]
+    turned = ~key if highest else key
+    nan = _MOST if skips else ~_MOST
+    if source.dtype == "float64" and source.arg.dtype == "float64" and key != nan:
         bits = turned ^ _MOST if turned < 0 else turned
         return np.float64(_AS_FLOAT(_WORD.pack(bits))[0])
     if source.dtype == "bool":
@@ -118,8 +121,7 @@ def _float64(value: float, exponent: int) -> Any:
 
 
 _MADE: Final[dict[str, Callable[[Reduced, bytes], Any]]] = {
-    "min": _extreme,
-    "max": _extreme,
+    **dict.fromkeys(EXTREMES, _extreme),
     "argmin": _place,
     "argmax": _place,
     "sum": _sum,

@@ -29,4 +29,19 @@ def greatest(a: Array, b: Array) -> Array:
     return np.asarray(found)
 
 
-FOLDS: Final[dict[str, Callable[[Array, Array], Array]]] = {"min": least, "max": greatest}
+def _of_known(both: Fold) -> Fold:
+    """The same of what is no NaN."""
+
+    def fold(a: Array, b: Array) -> Array:
+        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, both(a, b)))
+
+    return fold
+
+
+Fold: TypeAlias = Callable[[Array, Array], Array]
+FOLDS: Final[dict[str, Fold]] = {
+    "min": least,
+    "max": greatest,
+    "nanmin": _of_known(least),
+    "nanmax": _of_known(greatest),
+}

@@ -19,8 +19,7 @@ from ..cache import KernelCache, content_key, generator
 from ..orders import Deal, EvenTally, Radix
 from ..program import Folded, Program, Scan, Sieve, Tally, Weigh
 from .folded.columns import FoldedColumns
-from .folded.counts import CountedRows
-from .folded.rows import FoldedRows
+from .folded.which import rows_of
 from .grouping.deal import emit_dealt
 from .grouping.near import emit_grouped
 from .grouping.places import emit_foremost
@@ -239,12 +238,10 @@ def source(program: Program | Small, target: str, style: Style) -> str:
     sink = program.sink
     kinds = {
         "many": (ColumnLoops, RowLoops),
-        "folded": (FoldedColumns, FoldedRows),
+        "folded": (FoldedColumns, rows_of(sink.folded)),
         "together": (TogetherColumns, TogetherRows),
     }
     loops: type[Nest] = kinds.get(sink.kind, (Loops, Loops))[sink.rows]
-    if sink.folded is not None and sink.folded.op == "count":
-        loops = CountedRows
     return loops(program, style).emit()
 
 

@@ -19,6 +19,7 @@ from ...expr.nodes import Expr, Leaf, Map, Random, Reduced, walk
 from ...expr.space import TILE, Space, Tiling
 from ...ops import SAMPLERS
 from ..builder import Builder, Value
+from ..folds import KEYED
 from ..ir import Body
 from ..math.float16 import narrowed
 from ..program import Folded, Program, Sink
@@ -34,6 +35,8 @@ OPS: Final = {
     "mean": "sum",
     "min": "least",
     "max": "most",
+    "nanmin": "least",
+    "nanmax": "most",
     "argmin": "least",
     "argmax": "most",
 }
@@ -43,6 +46,7 @@ MOST_ACROSS: Final = 4096
 MOST_IN_A_LINE: Final = 1 << 26  # elements of one result: Ctrl-C takes effect behind them
 ALONG: Final = 1 << 40  # elements of a row in one tile: all
 _ROW_END: Final = 16.0  # what the end of a row costs, in vectors' steps
+LEAST_COMPARED: Final = 512  # elements of a row from which floats are compared as they are
 _KEYS: Final = {"float16": "int16", "float32": "int32", "float64": "int64"}
 # The bits above which a magnitude is a NaN's, and those of the NaN that is given.
 _INFINITY: Final = {"int16": 0x7C00, "int32": 0x7F800000, "int64": 0x7FF << 52}
@@ -123,7 +127,8 @@ def lower_folded(root: Expr, layout: Layout, source: Reduced) -> Lowered:
         return Program(codes, b.body(), sink, kept, tiling.first - kept, False, ragged)
 
     count = source.count if source.op == "mean" else 0
-    how = "folded", source.op, count, source.dtype, source.arg.dtype, word, layout.rows
+    long = source.count >= LEAST_COMPARED
+    how = "folded", source.op, count, source.dtype, source.arg.dtype, word, layout.rows, long
     return alike(nodes, how, space, tiling, codes, parameters, make)
 
 
@@ -138,30 +143,46 @@ def fold_sink(
 ) -> Sink:
     """The sink of ``source``, of the ``value`` of an element; of none, of a leaf of float16."""
     word, op = fold_word(source), OPS[source.op]
-    b.output("x", _folded(b, value, source.arg, layout.space, word, op))
     first = source.op.startswith("arg")
-    folded = Folded(op, word, first, layout.rows, _finish(source, word, op, parameters))
+    floats = ""
+    if value is not None and layout.rows and not first and source.count >= LEAST_COMPARED:
+        floats = value.type if dtypes.is_float(value.type) else ""
+    of_floats = value if floats else None
+    b.output("x", of_floats or _folded(b, value, source, layout.space, word, op))
+    finish, skips = _finish(source, word, op, parameters), _skips(source)
+    folded = Folded(op, word, first, layout.rows, finish, floats, skips)
     unit = layout.rows or layout.space.out_strides[-1] == 1
     return Sink("folded", dtypes.stored(source.dtype), unit_stride=unit, folded=folded)
 
 
-def _folded(b: Builder, value: Value | None, root: Expr, space: Space, word: str, op: str) -> Value:
+def _skips(source: Reduced) -> bool:
+    return source.op in KEYED and KEYED[source.op].skips
+
+
+def _nan(word: str, op: str, skips: bool) -> int:
+    """The word of NaN: before all others, or behind them, where the fold begins."""
+    info = np.iinfo(word)
+    return int(info.min if (op == "least") is not skips else info.max)
+
+
+def _folded(
+    b: Builder, value: Value | None, source: Reduced, space: Space, word: str, op: str
+) -> Value:
     """The word of an element."""
+    nan = _nan(word, op, _skips(source)) if word in _INFINITY else 0
     if value is None:
-        place = next(k for k, leaf in enumerate(space.leaves) if leaf is root)
+        place = next(k for k, leaf in enumerate(space.leaves) if leaf is source.arg)
         bits = b.input(f"leaf{place}", "uint16").bitcast(word)
         size = bits & b.const(np.iinfo(word).max, word)
-        return _key(b, bits, size.compare("gt", b.const(_INFINITY[word], word)), op)
+        return _key(b, bits, size.compare("gt", b.const(_INFINITY[word], word)), nan)
     if not dtypes.is_float(value.type):
         return cast(b, value, word)
-    return _key(b, value.bitcast(word), value.compare("ne", value), op)
+    return _key(b, value.bitcast(word), value.compare("ne", value), nan)
 
 
-def _key(b: Builder, bits: Value, is_nan: Value, op: str) -> Value:
-    """An integer that orders like the float of ``bits``; NaN comes first, -0 is below +0."""
-    info = np.iinfo(bits.type)
-    ends = {"least": info.min, "most": info.max}
-    return b.select(is_nan, b.const(int(ends[op]), bits.type), _turned(b, bits))
+def _key(b: Builder, bits: Value, is_nan: Value, nan: int) -> Value:
+    """An integer that orders like the float of ``bits``, -0 below +0, of NaN ``nan``."""
+    return b.select(is_nan, b.const(nan, bits.type), _turned(b, bits))
 
 
 def _turned(b: Builder, bits: Value) -> Value:
@@ -184,8 +205,7 @@ def _finish(source: Reduced, word: str, op: str, parameters: Parameters) -> Body
     if source.op == "sum" or not dtypes.is_float(dtype):
         b.output("x", cast(b, x, source.dtype))
         return b.body()
-    info = np.iinfo(word)
-    nan = b.const(int({"least": info.min, "most": info.max}[op]), word)
+    nan = b.const(_nan(word, op, _skips(source)), word)
     bits = b.select(x.compare("eq", nan), b.const(_NAN[word], word), _turned(b, x))
     if word == "int16":
         b.output("x", bits.bitcast("uint16"))

@@ -194,8 +194,8 @@ def sink_for(
         b.output("x", _to_store(b, one_nan(b, value, roots[0]), dtype))
         return Sink("store", dtypes.stored(dtype), unit_stride=unit)
     if reduction in KEYED:
-        kind, highest = KEYED[reduction]
-        b.output("x", order_key(b, value, highest))
+        kind, highest, skips = KEYED[reduction]
+        b.output("x", order_key(b, value, highest, skips))
         if "at" in FOLDS[kind].outputs:
             b.output("at", b.input(f"leaf{len(space.leaves) - 1}", "int64"))
         return Sink(kind, value.type)

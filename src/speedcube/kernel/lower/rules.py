@@ -247,26 +247,30 @@ RULES: Final[dict[str, Rule]] = {
 }
 
 
-def order_key(b: Builder, x: Value, highest: bool) -> Value:
-    """An int64 that orders like ``x`` (reversed for ``highest``), NaN first, -0 below +0."""
+def order_key(b: Builder, x: Value, highest: bool, skips: bool = False) -> Value:
+    """An int64 that orders like ``x`` (reversed for ``highest``), -0 below +0.
+
+    NaN comes first; where the fold ``skips`` it, last.
+    """
     if dtypes.is_float(x.type):
         word = {"float64": "int64", "float32": "int32"}[x.type]
         bits = x.bitcast(word)
         sign = bits >> (8 * dtypes.itemsize(word) - 1)
         key = (bits ^ (sign & b.const(int(np.iinfo(word).max), word))).cast("int64")
         key = b.unary("not", key) if highest else key
-        least = b.const(-(2**63), "int64")
-        return b.select(x.compare("ne", x), least, key)
+        return b.select(x.compare("ne", x), b.const(_NAN[skips], "int64"), key)
     key = cast(b, x, "uint64" if x.type == "uint64" else "int64")
     if x.type == "uint64":
         key = (key ^ b.const(2**63, "uint64")).bitcast("int64")
     return b.unary("not", key) if highest else key
 
 
-_NAN: Final = -(2**63)  # its key, above all others in either order
+_NAN: Final = (-(2**63), 2**63 - 1)  # its key before all others and behind them, in either order
 
 
-def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[Any]:
+def key_values(
+    keys: NDArray[np.int64], dtype: str, highest: bool, skips: bool = False
+) -> NDArray[Any]:
     """The values whose `order_key` are ``keys``."""
     turned = ~keys if highest else keys
     if not dtypes.is_float(dtype):
@@ -276,10 +280,10 @@ def key_values(keys: NDArray[np.int64], dtype: str, highest: bool) -> NDArray[An
     held = dtypes.carrier(dtype)
     word = {"float64": "int64", "float32": "int32"}[held]
     most = 2**63 - 1 if word == "int64" else 2**31 - 1
-    if len(keys) == 1 and keys[0] != _NAN:  # in a tenth of the time
+    if len(keys) == 1 and keys[0] != _NAN[skips]:  # in a tenth of the time
         one = turned.item()
         values = np.array([one ^ most if one < 0 else one], word).view(held)
     else:
         values = np.where(turned < 0, turned ^ most, turned).astype(word).view(held)
-    values[keys == _NAN] = np.nan
+    values[keys == _NAN[skips]] = np.nan
     return values.astype(dtype, copy=False)

@@ -117,12 +117,12 @@ def giving_fold(op: str, dtype: str, place: str) -> list[str]:
     elif op == "sum":
         value = f"({CTYPE[dtype]})sums.word[0]"
     else:
-        key = "~sums.word[0]" if KEYED[op][1] else "sums.word[0]"
-        value = _value(key, dtype)
+        key = "~sums.word[0]" if KEYED[op].highest else "sums.word[0]"
+        value = _value(key, dtype, KEYED[op].skips)
     return [f"(({memory(dtype)} *)out)[{place}] = {value};"]
 
 
-def _value(key: str, dtype: str) -> str:
+def _value(key: str, dtype: str, skips: bool) -> str:
     """The value whose order key (`lower/rules.py`) is ``sums.word[0]``, ``key`` if reversed."""
     if not dtypes.is_float(dtype):
         lifted = f"((u64)({key}) ^ 0x8000000000000000ull)" if dtype == "uint64" else f"({key})"
@@ -132,4 +132,5 @@ def _value(key: str, dtype: str) -> str:
     bits = f"(({word})({key}) < 0 ? ({word})({key}) ^ {most} : ({word})({key}))"
     value = f"bits_to_float((unsigned){bits})" if single else f"bits_to_double((u64){bits})"
     nan = "bits_to_float(0x7fc00000u)" if single else "bits_to_double(0x7ff8ull << 48)"
-    return f"(u64)sums.word[0] == 0x8000000000000000ull ? {nan} : {value}"
+    end = "0x7fffffffffffffffull" if skips else "0x8000000000000000ull"
+    return f"(u64)sums.word[0] == {end} ? {nan} : {value}"

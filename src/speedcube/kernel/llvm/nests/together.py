@@ -16,6 +16,7 @@ from ..folded import columns as folded_columns
 from ..folded.columns import FoldedColumns
 from ..folded.nest import FoldedNest
 from ..folded.rows import FoldedRows
+from ..folded.which import rows_of
 from ..function import function
 from ..loops import Nest
 from ..many import columns as many_columns
@@ -65,7 +66,9 @@ class TogetherRows(TogetherNest, RowNest):
     def ones(self) -> list[OneOfRows]:
         """A maker for each sink."""
         return [
-            (FoldedRows if part[0].sink.folded else RowLoops)(*part, self.elements.of_part(k))
+            (rows_of(part[0].sink.folded) if part[0].sink.folded else RowLoops)(
+                *part, self.elements.of_part(k)
+            )
             for k, part in enumerate(self.parts())
         ]
 
