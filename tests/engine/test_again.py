@@ -134,7 +134,10 @@ def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
     """As long as it is as quick: records of magnitudes that differ much take ten times as long."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=known.ONE_THREAD) * 2.0 ** rng.integers(-100, 100, known.ONE_THREAD)
-    for array in (sc.asarray(x).sum(), sc.asarray(x).mean(), abs(sc.asarray(x)).sum()):
+    for array in (
+        *(sc.asarray(x).sum(), sc.asarray(x).mean(), abs(sc.asarray(x)).sum()),
+        sc.asarray(x).var(),
+    ):
         one = known.value(array._expr, "cores")
         assert one is not None
         assert one.tobytes() == array.compute(on="core").tobytes()
@@ -142,7 +145,7 @@ def test_one_sum_of_float64_is_one_call_on_cores_too() -> None:
         sc.asarray(np.append(x, 1.0)).sum(),
         sc.exp(sc.asarray(x)).sum(),
         sc.asarray(x).reshape(2, -1).sum(axis=1),
-        sc.asarray(x).var(),
+        sc.asarray(np.append(x, 1.0)).var(),
         sc.asarray(x.astype("f4")).sum(),
     ):
         assert known.value(array._expr, "cores") is None
@@ -208,7 +211,10 @@ def test_each_reduction_is_made_once_however_often_it_is_read(
 
 def test_what_reads_reductions_of_many_is_planned() -> None:
     x = sc.asarray(np.ones((first.FEW // 64, 100)))
-    assert known.value((x - x.mean(axis=0))._expr) is None
+    assert known.value(((x - x.mean(axis=0)) / x.std(axis=0))._expr) is None
+    long = sc.broadcast_to(x, (10, *x.shape))
+    assert long.size > first.MOST
+    assert known.value((x - long.mean(axis=0))._expr) is None
     y = sc.asarray(X)
     assert known.value((y - y.prod(axis=0))._expr) is None
     assert known.value((y - y.cumsum(axis=0)).sum()._expr) is None

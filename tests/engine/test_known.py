@@ -29,7 +29,7 @@ from speedcube.plan import plan as planning
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test begins without programs that others have seen; those of few elements are some."""
     monkeypatch.setattr(lines, "MOST_LENGTH", -1)
-    monkeypatch.setattr(first, "FEW", -1)
+    monkeypatch.setattr(first, "MOST", -1)
     memory._known.clear()
     yield
     memory._known.clear()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine import compute as engine
@@ -185,7 +186,8 @@ def test_without_memory_the_planner_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_has_more_kernels_than_one_is_left_to_the_planner() -> None:
     x = sc.asarray(np.arange(12.0).reshape(3, 4))
     many = sc.asarray(np.arange(4.0 * first.FEW).reshape(-1, 4))  # (those of few are made first)
-    for array in (many - many.mean(), x.cumsum(), x.prod(), x[:0].sum(), many.sum() * 2):
+    two, none = many.max() - many.min(), x[:0].mean()
+    for array in (two, sc.exp(many) - many.mean(), x.cumsum(), x.prod(), none):
         assert known.value(array._expr) is None
         np.testing.assert_array_equal(array.compute(on="core"), planned(array))
     deep = x
@@ -234,6 +236,33 @@ def test_much_that_a_kernel_finishes(name: str) -> None:
         small, long = array.compute(on="core"), planned(array)
         assert (type(small), small.dtype, small.shape) == (type(long), long.dtype, long.shape)
         assert small.tobytes() == long.tobytes()
+
+
+def test_what_reads_one_long_reduction_is_two_calls() -> None:
+    x = sc.asarray(BIG)
+    for array in (x - x.mean(axis=1, keepdims=True), x / x.max(), sc.sqrt((x * x).sum())):
+        for rung in ("core", "cores"):
+            assert np.asarray(known.value(array._expr, rung)).tobytes() == planned(array).tobytes()
+
+
+def test_squares_and_products_of_long_lines_are_one_call_on_all_cores() -> None:
+    x = sc.asarray(BIG)
+    for array in (x.std(), sc.vecdot(x, x[::-1]), x.var(axis=0), abs(x).std()):
+        assert np.asarray(known.value(array._expr, "cores")).tobytes() == planned(array).tobytes()
+    short = sc.asarray(BIG.reshape(-1, 5)).var(axis=1)  # whose results cost more than its elements
+    assert known.value(short._expr, "cores") is None
+    assert known.value(sc.exp(x).std()._expr, "cores") is None
+
+
+def test_the_sum_of_nothing_is_known() -> None:
+    for dtype in ("float64", "float32", "int8", "bool"):
+        x = np.zeros((0, 3), dtype)
+        for axis in (None, 0, (0, 1)):
+            y = sc.asarray(x).sum(axis=axis)
+            assert y.plan().stages[0].op is None  # no reduction
+            assert_same_bits(y.compute(), x.sum(axis=axis), (dtype, axis))
+    assert sc.vecdot(np.zeros((2, 0)), np.zeros((2, 0))).tolist() == [0.0, 0.0]
+    assert sc.asarray(np.zeros((0, 3))).sum(axis=1).compute().shape == (0,)
 
 
 def test_results_that_are_not_certain_are_made_again() -> None:

@@ -17,7 +17,8 @@ from .nodes import Expr, Leaf, Map, Reduced, Scanned, c_strides, const, whole
 # puts them in, which is made of those here.
 of_pairs: Final[dict[str, Callable[..., Expr]]] = {}
 
-_OF_NOTHING: Final = {"any": False, "all": True}
+# What is known without looking; a sum's is 0 of its own dtype.
+_OF_NOTHING: Final = {"any": False, "all": True, "sum": 0, "dot": 0}
 _EXTREME: Final = {"any": "max", "all": "min"}
 _OF_SOMETHING: Final = ("min", "max", "nanmin", "nanmax", "argmin", "argmax")
 
@@ -43,7 +44,7 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
     source = Reduced(op, arg, axes, keepdims, dtype, ddof)
     nothing = 0 in arg.shape and source.count == 0
     if of_nothing is not None and nothing:
-        return const(of_nothing, "bool", source.shape)
+        return const(of_nothing, source.dtype, source.shape)
     if op in _OF_SOMETHING and nothing:
         raise ShapeError(
             f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
