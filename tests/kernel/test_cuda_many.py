@@ -121,6 +121,12 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         for op in ("min", "max", "argmin", "argmax")
     },
     "float32 folds": lambda: [y for op in ("max", "argmin") for y in both(single(hard(70)), op)],
+    "folds without NaN": lambda: [
+        fold(sc.asarray(x), axis=axis)
+        for fold in (sc.nanmin, sc.nanmax)
+        for x in (hard(70), single(hard(70)), np.full((3, 40), -np.nan))
+        for axis in (0, 1)
+    ],
     "sums of integers": lambda: [
         y
         for dtype in ("int64", "uint64", "int8", "bool")
