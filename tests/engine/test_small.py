@@ -245,6 +245,20 @@ def test_what_reads_one_long_reduction_is_two_calls() -> None:
             assert np.asarray(known.value(array._expr, rung)).tobytes() == planned(array).tobytes()
 
 
+def test_few_folds_of_what_lies_in_memory_are_a_call_each() -> None:
+    some = BIG[:500]
+    x = sc.asarray(some)
+    both = [x.min()._expr, x.argmax(axis=1)._expr]
+    found = known.folds(both, "cores")
+    assert found is not None
+    assert found[0] == some.min()
+    np.testing.assert_array_equal(found[1], some.argmax(axis=1))
+    for others in ([both[0]], both * 2, [*both, x.std()._expr], [(x + 1).max()._expr, both[0]]):
+        assert known.folds(others, "cores") is None
+    least, greatest = sc.compute(x.min(), x.max())
+    assert (least, greatest) == (some.min(), some.max())
+
+
 def test_squares_and_products_of_long_lines_are_one_call_on_all_cores() -> None:
     x = sc.asarray(BIG)
     for array in (x.std(), sc.vecdot(x, x[::-1]), x.var(axis=0), abs(x).std()):

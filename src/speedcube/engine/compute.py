@@ -39,7 +39,7 @@ from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
 from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
-from .small.known import ONE_LAUNCH, value_on_gpu
+from .small.known import ONE_LAUNCH, folds, value_on_gpu
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL
@@ -219,6 +219,8 @@ def compute_all(
     if value is not None:
         return [value]
     kept = active()
+    if kept is None and _runs_lines(rung) and (few := folds(roots, rung.kind)) is not None:
+        return few
     if kept is None and (made := direct.values(roots, rung, to == "cupy")):
         return made
 
