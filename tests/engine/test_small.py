@@ -259,6 +259,15 @@ def test_few_folds_of_what_lies_in_memory_are_a_call_each() -> None:
     assert (least, greatest) == (some.min(), some.max())
 
 
+def test_elements_at_computed_positions_are_one_call_on_all_cores() -> None:
+    x, index = sc.asarray(BIG).reshape(-1), np.arange(700_000)[::-1] % 1009
+    y = x[index]
+    found = known.value(y._expr, "cores")
+    assert found is not None
+    assert found.tobytes() == BIG.reshape(-1)[index].tobytes()
+    assert known.value(sc.exp(y)._expr, "cores") is None
+
+
 def test_squares_and_products_of_long_lines_are_one_call_on_all_cores() -> None:
     x = sc.asarray(BIG)
     for array in (x.std(), sc.vecdot(x, x[::-1]), x.var(axis=0), abs(x).std()):

@@ -213,7 +213,7 @@ class Sink:
 
 LIGHT: Final = 24
 _IN_ORDER: Final = ("unit", "splat")
-_LONG: Final = frozenset(("loop", "pick", "table", "gather", "idiv", "irem"))
+LONG: Final = frozenset(("loop", "pick", "table", "gather", "idiv", "irem"))
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Program:
         """Whether an element takes less time than its way from memory and back."""
         instrs = self.element.instrs
         drawn = any(leaf.stream is not None for leaf in self.leaves)
-        return not drawn and len(instrs) <= LIGHT and not any(i.op in _LONG for i in instrs)
+        return not drawn and len(instrs) <= LIGHT and not any(i.op in LONG for i in instrs)
 
     def part(self, number: int) -> Program:
         """The same for part ``number`` of the sink alone."""

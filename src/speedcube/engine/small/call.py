@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...expr.nodes import Expr, Reduced
-from ...kernel.program import Program
+from ...kernel.program import LIGHT, Program
+from ...kernel.program import LONG as LONG_OPS
 from ...philox import round_keys
 from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, initial_records, scratch_address
@@ -36,6 +37,8 @@ FINISHED: Final = CALL
 # the memory, leave records of sums, and begin later. That none of four million is true takes one
 # thread 170 us and two 1,000 or more; the largest of as many float64 2.0 and 2.1 ms.
 ONE_THREAD: Final = 1 << 22
+# Elements read at computed positions, which the caller's thread has in the time of a plan for two.
+GATHERED: Final = SMALL
 # Elements of a result from which to finish it costs little beside them: the spreads of a million
 # numbers in rows of 3 take 10.8 ms on one core, 4.4 on two, those of one row 0.4 and 1.0.
 LONG: Final = 64
@@ -68,6 +71,8 @@ class Reusable:
             return {"core": SMALL, "cores": 0}
         reduced = self.slots.stage.source is not None
         most = {rung: most_at_once(rung, program.light, reduced) for rung in MOST_AT_ONCE}
+        if not reduced and _gathers(program):
+            most["cores"] = GATHERED
         if not self.slots.several:
             return most
         light = self.finishing is not None and self._few_words(program)
@@ -86,6 +91,12 @@ class Reusable:
         assert finishing is not None
         long = isinstance(source, Reduced) and source.count >= LONG
         return finishing.prepared.program.light if long else program.light
+
+
+def _gathers(program: Program) -> bool:
+    """Whether an element takes long for nothing but where it is read."""
+    instrs = program.element.instrs
+    return len(instrs) <= LIGHT and {one.op for one in instrs} & LONG_OPS == {"gather"}
 
 
 class OneCall(Caller):
