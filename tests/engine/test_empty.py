@@ -65,15 +65,15 @@ def test_an_extreme_of_nothing_is_refused_when_it_is_asked_for(op: str) -> None:
 @pytest.mark.parametrize("index", NOTHING, ids=str)
 def test_nothing_on_every_rung_and_in_every_text(index: slice) -> None:
     empty = sc.asarray(np.ones((3, 4)))[index, 4:]
-    total = empty.sum()
+    total, mean = empty.sum(), empty.mean()
     for rung in ("core", "cores", "cores:3"):
         assert total.compute(on=rung) == 0.0
-        assert np.isnan(empty.mean().compute(on=rung))
+        assert np.isnan(mean.compute(on=rung))
         assert empty.cumsum().compute(on=rung).shape == (0,)
-    assert "0 elements in 0 tiles" in repr(total.plan(on="core"))
-    assert "exact-sum law" in repr(total.explain())
-    for text in ("ir", "cpu", "cuda"):
-        assert total.source(text)
+    assert "0 elements in 0 tiles" in repr(mean.plan(on="core"))
+    assert "exact-sum law" in repr(mean.explain())
+    for one, text in itertools.product((total, mean), ("ir", "cpu", "cuda")):
+        assert one.source(text)
 
 
 @pytest.mark.gpu
