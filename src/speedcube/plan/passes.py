@@ -28,7 +28,8 @@ from .streams import cut_of, tiled
 
 SINKS: Final = 12  # of a kernel: each takes registers
 EARLIER: Final = 4  # passes
-FOLDED: Final = frozenset(("sum", "mean", "var", "std", "min", "max", "nanmin", "nanmax", "dot"))
+EXTREMES: Final = ("min", "max", "nanmin", "nanmax")
+FOLDED: Final = frozenset(("sum", "mean", "var", "std", *EXTREMES, "dot"))
 # Sums of so few elements, or of so many and so few results, have ways of their own on a CPU.
 SHORT, TALL, FEW = 16, 1 << 17, 16
 ALONG: Final = frozenset(("sum", "mean", "var", "std"))  # with many results
@@ -178,7 +179,7 @@ def _along(one: Request, gpu: bool, pieced: bool) -> tuple[object, ...]:
         return ()
     wraps = source.op == "sum" and not dtypes.is_float(root.dtype)
     any_of_them = gpu or _any_together(source)
-    if any_of_them and not pieced and (wraps or source.op.endswith(("min", "max"))):
+    if any_of_them and not pieced and (wraps or source.op in EXTREMES):
         return (source.axes,)
     if source.op not in ALONG or wraps:
         return ()
