@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
+import re
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,3 +118,14 @@ def test_instances_are_pickled_replaced_and_shown_within_themselves() -> None:
     assert repr(kept) == "Kept(a=1, b=[2, ...])"
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'a'"):
         kept.a = 2  # type: ignore[misc]
+
+
+def test_the_package_makes_its_dataclasses_by_it() -> None:
+    """But for one, which needs an option that it does not have."""
+    package = Path(ours.__file__).parent
+    plain = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.MULTILINE)
+    ]
+    assert plain == ["expr/sources/read.py"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from textwrap import wrap
 from typing import Final
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.analysis import analyse
 from ..expr.nodes import (
     Const,

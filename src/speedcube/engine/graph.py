@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from typing import Any
 
+from ..dataclass import dataclass
 from ..expr.nodes import StageResult
 from ..late import task_spec
 from ..plan.blocks import Blocked

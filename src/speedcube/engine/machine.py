@@ -6,11 +6,11 @@ import ctypes
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from ..dataclass import dataclass
 from ..late import psutil
 
 CPU_LIMIT: Final = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time, and of how many

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataclass import dataclass
 from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
 from ..kernel.cuda.many.teams import folded, gpu_layout, is_short, together_layout

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.nodes import Deferred, Expr, Reduced, StageResult, Tiled, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Final
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
 from ..late import dask

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.nodes import Map, Reduced, c_strides
 from ..expr.space import TILE, build, tile
 from ..kernel.exact.integers import carry

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataclass import dataclass
 from ..expr.nodes import Expr, Reduced, Scanned, Through
 from ..plan.passes import Pass
 from ..plan.regions import Region, folds_across, regions_of

@@ -8,10 +8,11 @@ the same bits; the rule counts work, never time, so that runs repeat.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Final
 
+from ..dataclass import dataclass
 from ..kernel.cache import kernel_cache
 from ..kernel.llvm.compile import NativeKernel, build, is_stored, load, styles
 from ..kernel.llvm.text import Style

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from .. import dtypes
+from ..dataclass import dataclass
 
 INF: Final = math.inf
 FINEST: Final = {"float16": -24, "float32": -149, "float64": -1074}

@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..errors import DTypeError, ShapeError
 from .sources.read import Const as Const
 from .sources.read import Deferred as Deferred

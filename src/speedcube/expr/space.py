@@ -9,11 +9,12 @@ writes its loops.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataclass import dataclass
 from .graph import memories
 from .nodes import Const, Expr, Leaf, c_strides, leaves, walk
 

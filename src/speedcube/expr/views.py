@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..dataclass import dataclass
 from ..errors import AxisError, AxisTypeError, ShapeError
 from .nodes import Expr, Leaf, Map, Shape, countable, walk, whole
 from .pairs.node import filled, is_pair, of_parts

@@ -6,11 +6,12 @@ of known layout is turned back into the slice that makes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 
+from ..dataclass import dataclass
 from .nodes import Const, Expr, Leaf, Map, Position, Random, Shape, Source, Stored, c_strides
 from .show import INFIX, source_text
 

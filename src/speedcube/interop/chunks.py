@@ -8,12 +8,12 @@ worked out with Dask's own rules when `Array.chunks` is first asked for, because
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ..dataclass import dataclass
 from ..errors import ParameterError
 from ..late import dask
 

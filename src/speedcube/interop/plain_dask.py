@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from contextvars import Token
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from threading import get_ident
 from typing import Any, Final, TypeAlias
 
+from ..dataclass import dataclass
 from ..engine import rungs
 from ..engine.clusters import cuda_cluster
 from ..engine.clusters.client import client_for

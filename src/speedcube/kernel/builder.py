@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .. import dtypes
+from ..dataclass import dataclass
 from .ir import Body, Instr
 from .legal import verify
 

@@ -22,12 +22,13 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
 from ..__about__ import __version__
+from ..dataclass import dataclass
 from ..shown import line
 from .own_directory import OwnDirectory
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import platform
 import struct
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from ..dataclass import dataclass
 
 _IDENT: Final = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian, version 1
 # As <elf.h> has them, from type to entry: Elf64_Ehdr, Elf64_Shdr, Elf64_Sym, Elf64_Rela, Elf64_Rel.

@@ -8,8 +8,9 @@ order of elements cannot matter, and lanes, threads and parts fold for themselve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
+
+from ..dataclass import dataclass
 
 MOST: Final = 2**63 - 1
 

@@ -31,9 +31,11 @@ A `Body` is what two printers (`llvm/emit.py`, `cuda/emit.py`) emit operation fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
+
+from ..dataclass import dataclass
 
 PICKED: Final = 16  # entries of a pick
 

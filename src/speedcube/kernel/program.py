@@ -11,10 +11,11 @@ and seeds are run-time arguments, so one compiled kernel serves every tile, seed
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
+from ..dataclass import dataclass
 from .folds import FOLDS
 from .ir import Body
 from .math.streams import Stream
@@ -39,9 +40,8 @@ class LeafCode:
     """How the elements of one leaf are fetched.
 
     ``mode`` along the lane loop: ``segment`` (random, stride `2**lg`: whole segments),
-    ``single`` (random, any stride: a block for each element), ``splat`` (stride 0),
-    ``unit`` (stride 1), ``strided`` (any), ``table`` (offsets from a table). ``every_other``: a
-    strided one whose stride is 2, as of the parts of complex numbers.
+    ``single`` (random, any stride: a block for each element), ``splat`` (stride 0), ``unit`` (1),
+    ``strided`` (any), ``table`` (offsets from a table). ``every_other``: strided by 2.
     """
 
     kind: str  # random | position | stored
@@ -61,8 +61,8 @@ class Bins:
     at a unit, `1.5 * 2**k`, and stays so near it that it counts in steps of `2**(k - 52)`; what an
     addition rounds away goes to a second such double. ``split``: nothing is finer than the second's
     steps. ``residual``: something may be, and is added to the limbs. ``search``: as residual, with
-    units for the terms that are met. The two units are parameters: ``parameter`` and the next.
-    ``rare``: nearly always zero; a term that is not goes to the limbs.
+    units for the terms met. The two units are parameters: ``parameter`` and the next. ``rare``:
+    nearly always zero; a term that is not goes to the limbs.
     """
 
     mode: str

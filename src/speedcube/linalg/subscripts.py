@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..dataclass import dataclass
 from ..errors import ParameterError
 
 Labels = tuple[Any, ...]  # letters, and numbers for the axes of an ellipsis

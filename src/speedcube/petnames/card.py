@@ -15,7 +15,6 @@ import json
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ import numpy as np
 
 from .. import strict_json
 from ..__about__ import __version__
+from ..dataclass import dataclass
 from ..errors import CheckpointError
 from ..files import OWN_FILE, read_regular, write_whole
 from ..shown import line

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.columns import Columns
 
 from ..commands import terminal
 from ..commands.terminal import complain
+from ..dataclass import dataclass
 from ..exit_codes import BROKEN_PIPE, DONE, FAILED
 from . import card, options
 from .invent import invent

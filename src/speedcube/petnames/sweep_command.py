@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from .. import train
 from ..commands import terminal
 from ..commands.terminal import complain
+from ..dataclass import dataclass
 from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from . import options

@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 from .. import strict_json, train
 from ..commands import terminal
 from ..commands.terminal import complain
+from ..dataclass import dataclass
 from ..errors import ParameterError, SpeedcubeError
 from ..exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from ..files import OWN_FILE, read_regular, write_whole

@@ -9,12 +9,12 @@ characters, padding left out, of training and of validation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from .. import train
+from ..dataclass import dataclass
 from . import fast
 from .epochs import Epochs
 from .model import make_model

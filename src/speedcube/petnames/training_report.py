@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from .. import strict_json
+from ..dataclass import dataclass
 from ..errors import DataFileError, ParameterError
 from ..files import OWN_FILE, read_regular, write_whole
 from ..numbers import seconds_text

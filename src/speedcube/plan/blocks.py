@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr import views
 from ..expr.graph import memories
 from ..expr.nodes import Leaf, Map, Piecewise, StageResult, Stored, leaves, walk

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, TypeAlias
 
+from ..dataclass import dataclass
 from ..expr.graph import below, memories
 from ..expr.nodes import (
     STAGED,

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Final
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.nodes import (
     STAGED,
     Expr,

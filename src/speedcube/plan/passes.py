@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.analysis import analyse
 from ..expr.nodes import Const, Expr, Leaf, Map, Piecewise, Reduced, StageResult, Through, walk
 from ..expr.piecewise.regions import leaves_within, pieces_within

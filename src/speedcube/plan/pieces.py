@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ..dataclass import dataclass
 from ..expr.nodes import Expr, Leaf, Piecewise, Reduced, Staged, walk
 from ..expr.piecewise.regions import Borders, count, pieced, seen_through, shifted, united
 from . import costs

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Protocol
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..errors import MemoryLimitError
 from ..expr.nodes import Deferred, Expr, Leaf, Map, Reduced, Scanned, StageResult, Through, Tiled
 from ..expr.pairs.node import is_pair, parts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.nodes import Leaf, Shape, StageResult, Tiled, c_strides
 from ..expr.push import places
 from ..expr.sources.tiled import Box

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import EllipsisType
 
+from ..dataclass import dataclass
 from ..expr.nodes import Piecewise, Reduced, Shape, leaves
 from ..expr.piecewise.regions import split
 from .stages import Part, Stage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ..dataclass import dataclass
 from ..expr.nodes import (
     STAGED,
     Expr,

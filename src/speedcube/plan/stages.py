@@ -10,11 +10,11 @@ them is cut, a part is a range of positions (`cut_scan`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr import views
 from ..expr.nodes import (
     Deferred,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from operator import mul
 from typing import Final
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr import views
 from ..expr.graph import memories
 from ..expr.nodes import Expr, Leaf, Shape, Through, Tiled, leaves, walk

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Final, TypeAlias
 
 from .. import dtypes
+from ..dataclass import dataclass
 from ..expr.nodes import Expr, Leaf, Shape, Tiled
 from ..expr.pairs.node import is_pair, parts
 from ..expr.piecewise.regions import pieces_within

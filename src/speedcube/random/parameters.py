@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from .. import dtypes
 from ..api.array import Array
 from ..api.sources import asarray
+from ..dataclass import dataclass
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
 from ..expr.nodes import Shape

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from ..dataclass import dataclass
 
 OF_WORKERS: Final = ("CUDA_VISIBLE_DEVICES",)  # which a rank gets for its GPUs
 

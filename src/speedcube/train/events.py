@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, get_args
 
+from ..dataclass import dataclass
 from ..errors import TrainError
 from .messages import Cause, FromAgent, ToDriver
 

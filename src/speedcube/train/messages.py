@@ -31,11 +31,11 @@ as events of Dask, which carries dicts: see `events`. All processes of a job run
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from enum import Enum
 from multiprocessing.connection import Connection
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from ..dataclass import dataclass
 from .environment import Environment
 
 BEAT_SECONDS: Final = 0.5  # between two heartbeats of a rank

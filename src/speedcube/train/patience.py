@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ..dataclass import dataclass
 from .messages import AWAY_SECONDS
 
 LOOK_SECONDS: Final = 0.5  # between two looks at a silent process

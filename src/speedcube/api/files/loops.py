@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...engine.clusters.fingerprint import sources
 from ...engine.clusters.patience import Sayings
 from ...engine.keeping.claims import DamagedError

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...expr import build, reductions
 from ...expr.through import grouping

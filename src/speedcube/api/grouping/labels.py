@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...engine.machine import free_memory
 from ...errors import DTypeError, MemoryLimitError, ParameterError, ShapeError
 from ..array import Array, array_of, elementwise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import AxisError, ShapeError
 from ...expr import build
 from ...expr.nodes import Leaf, walk

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...errors import AxisError, ParameterError
 from ...expr.nodes import Shape
 from ...shown import quoted

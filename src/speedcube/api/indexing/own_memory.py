@@ -8,11 +8,11 @@ Python's counts of references tell whether there are any.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Leaf, Stored, is_whole
 from ..array import Array
 

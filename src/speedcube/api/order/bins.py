@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...engine.machine import free_memory
 from ...errors import MemoryLimitError, ParameterError, ParameterTypeError, ShapeError
 from ..array import Array, array_of, elementwise

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from ...dataclass import dataclass
 from ...numbers import shape_text
 from .svg import FONT, Point, picture, polygon, polyline, text, text_width
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
+from ...dataclass import dataclass
 from ...numbers import bytes_text, count_text
 from ...plan.plan import Plan
 from ...shown import line

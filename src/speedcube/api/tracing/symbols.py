@@ -8,9 +8,9 @@ a branch does, is told why that cannot be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+from ...dataclass import dataclass
 from ...errors import UnsupportedError
 from ...expr import views
 from ...expr.graph import below, children

@@ -6,13 +6,13 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from shutil import which
 from typing import Final, TypeVar
 
 from ...__about__ import __version__
+from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...kernel.cache import default_directory
 from .gpus import Gpus, gpus

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sized
-from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
+from ...dataclass import dataclass
 from ...kernel.llvm.simd import SIMD
 from .facts import Facts
 from .gpus import DRIVERS_PAGE, INIT_ERRORS, NO_DEVICE, Gpus

@@ -13,9 +13,10 @@ import ctypes
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from ...dataclass import dataclass
 
 Load = Callable[[str], Any]
 

@@ -6,12 +6,12 @@ import os
 import tempfile
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import psutil
 
+from ...dataclass import dataclass
 from ...engine import machine
 from ...kernel.cache import KernelCache
 from ...kernel.llvm import simd

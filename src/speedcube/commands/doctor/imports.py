@@ -11,8 +11,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...dataclass import dataclass
 from ...kernel.cuda.compile import compile_cubin
 
 LIMIT = 60  # seconds

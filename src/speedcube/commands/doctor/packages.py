@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import Distribution
 from typing import Final
+
+from ...dataclass import dataclass
 
 # Said to be missing where they are, in the order of the table.
 LISTED: Final = (

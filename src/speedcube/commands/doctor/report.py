@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...dataclass import dataclass
 from ...numbers import bytes_text
 from .facts import Facts, gather
 from .findings import BROKEN, WARNING, Finding, findings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from ...dataclass import dataclass
 from .facts import Facts
 from .findings import BROKEN, Finding, cupy, dask_cuda, devices
 from .gpus import INIT_ERRORS

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from ...api.array import Array
+from ...dataclass import dataclass
 from ...engine import rungs
 from ...errors import ParameterError
 from .. import options

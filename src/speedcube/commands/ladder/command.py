@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from rich.console import Console
 
+from ...dataclass import dataclass
 from ...engine.rungs import Rung
 from ...errors import SpeedcubeError
 from ...exit_codes import BAD_USE, BROKEN_PIPE, DONE, FAILED, INTERRUPTED

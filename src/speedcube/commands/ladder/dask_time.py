@@ -6,11 +6,12 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...engine.rungs import Rung
 from ...errors import RungError

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...random import default_rng
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ...dataclass import dataclass
 from ...numbers import count_text, seconds_text, shape_text, times_text
 from .result import Climb, RungResult
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
+from ...dataclass import dataclass
 from ...engine import rungs
 from ...engine.rungs import Rung
 from ...errors import ParameterError, SpeedcubeError

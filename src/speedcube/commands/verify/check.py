@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...api.array import Array
+from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...engine.known.drawn import drawing_again
 from ...engine.rungs import Rung

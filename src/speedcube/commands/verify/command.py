@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from ...__about__ import __version__
+from ...dataclass import dataclass
 from ...engine import rungs
 from ...engine.rungs import Rung
 from ...errors import ParameterError

@@ -7,11 +7,11 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ... import train
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from .paths import write_below
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from ... import __about__
+from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...expr.nodes import Expr, Random, Reduced, whole
 from ...expr.space import TILE

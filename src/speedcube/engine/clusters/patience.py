@@ -11,10 +11,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...late import dask
 

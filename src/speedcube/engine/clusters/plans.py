@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ...dataclass import dataclass
 from ...expr.nodes import Reduced, Scanned, Through
 from ...late import task_spec
 from ...plan.passes import Pass

@@ -1,7 +1,4 @@
-"""Tasks that travel: a part runs on whichever process gets it, on its threads or its GPU.
-
-A task carries the expression of its part; the worker lowers it and compiles the kernel, if need be.
-"""
+"""Tasks that travel: the expression of a part, compiled and run by whichever process gets it."""
 
 from __future__ import annotations
 
@@ -9,12 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...expr.nodes import Map, Reduced, Staged, Through
 from ...plan.passes import Pass, together

@@ -1,8 +1,7 @@
 """A plan on a Dask client's workers, whatever becomes of them while it is computed.
 
-Tasks of a worker that dies run elsewhere: Dask sees to that. A worker that is stopped is still
-there for Dask. What it was to give is then computed by others, under names of its own; what
-others have given stays.
+Tasks of a worker that dies run elsewhere: Dask sees to that. What a worker that is stopped was to
+give is then computed by others, under names of its own; what others have given stays.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import uuid
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Protocol
 
+from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...late import task_spec
 from ...plan.plan import Plan
@@ -47,8 +47,7 @@ class Submission:
     def submit(self, workers: Sequence[str], kept: dict[str, Any] | None = None) -> None:
         """Make tasks of the calls, but for those that ``kept`` futures give the result of.
 
-        At first each has a worker of its own, and Dask moves those of a worker that dies. Later
-        there are workers that Dask takes for alive: only ``workers`` may run them then.
+        At first Dask moves those of a worker that dies. Later only ``workers`` may run them.
         """
         old, self.futures = self.futures, dict(kept or {})
         self.allowed = frozenset(workers) if self.times else frozenset()
@@ -58,11 +57,7 @@ class Submission:
             with warnings.catch_warnings():  # of what it sends Dask says that it is large
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 self.futures[name] = self.client.submit(
-                    function_of(call, self.here),
-                    *(
-                        self.futures[a.key] if type(a) is task_spec.TaskRef else a
-                        for a in call.arguments
-                    ),
+                    *(function_of(call, self.here), *map(self._read, call.arguments)),
                     key=f"{name}-again-{self.times}" if self.times else name,
                     pure=False,
                     workers=where,
@@ -73,6 +68,9 @@ class Submission:
         for name, future in old.items():
             if self.futures.get(name) is not future:
                 future.release()  # to cancel it would cancel what is kept of what depends on it
+
+    def _read(self, argument: Any) -> Any:
+        return self.futures[argument.key] if type(argument) is task_spec.TaskRef else argument
 
     def _missing(self) -> list[str]:
         """The calls that the results need and no future gives, each after those it needs."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from .losses import standing
 from .patience import Listed, Quiet, Sayings, WorkerKey, worker_timeout
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr import views
 from ...expr.nodes import Map, Reduced
 from ...expr.push import push

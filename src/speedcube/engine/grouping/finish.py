@@ -6,12 +6,12 @@ is certain where all numbers that the exact one may be round to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...kernel.llvm.grouping.near import BOUND, COUNT, HIGH, HIGH2, LOW, LOW2
 
 Array: TypeAlias = NDArray[Any]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ...dataclass import dataclass
 from ...kernel.llvm.grouping.deal import WORDS
 from ...kernel.llvm.grouping.program import DealtToGroups
 from ...kernel.llvm.simd import targets

@@ -8,12 +8,12 @@ left to the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr import build
 from ...expr.nodes import Expr, Leaf, Map, Position
 from ...expr.push import push

@@ -7,11 +7,11 @@ certain then, its group is asked for again, and made of integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.through.grouping import Options, nothing
 from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from ...files import OWN_FILE
 

@@ -11,11 +11,12 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Deferred, Held, StageResult, Stored, Tiled
 from ...expr.sources.span import spanned
 from .. import machine

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...expr.nodes import Reduced
 from ..clusters.handing import MOST, Records, records_in, slices_of
 from ..clusters.patience import Sayings

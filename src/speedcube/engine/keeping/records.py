@@ -11,12 +11,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...files import OWN_FILE, open_regular, write_whole
 from ...strict_json import NotStrictError, parse
 from .claims import Claim, DamagedError, check_own

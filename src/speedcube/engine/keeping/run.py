@@ -11,10 +11,11 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...expr.graph import below
 from ...expr.nodes import Expr
 from ...late import dask, task_spec

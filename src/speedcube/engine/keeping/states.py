@@ -7,13 +7,13 @@ import io
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...files import OWN_FILE, open_regular, written_whole
 from ...strict_json import parse
 from .claims import Claim, DamagedError, check_own

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...plan.blocks import Blocked
 from ...plan.passes import Pass
 from ...plan.plan import Plan

@@ -13,11 +13,11 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored

@@ -12,13 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.graph import below, children
 from ...expr.nodes import (
     STAGED,

@@ -6,9 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ...dataclass import dataclass
 from ...expr.nodes import Expr
 from ...expr.space import TILE
 from ...plan.costs import GPU_TRAFFIC

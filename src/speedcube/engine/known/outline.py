@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import lt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import (
     Const,
     Leaf,

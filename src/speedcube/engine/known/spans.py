@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.graph import below, children, memories
 from ...expr.nodes import (
     Const,

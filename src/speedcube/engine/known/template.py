@@ -6,11 +6,12 @@ and what is made of them (parts, kernels' arguments) asks for their values befor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.analysis import constants_count
 from ...expr.nodes import (
     Const,

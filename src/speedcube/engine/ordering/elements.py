@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, StageResult, c_strides, is_whole
 from ...expr.piecewise.regions import pieced
 from ...plan.stages import Part, Stage, cut_stage

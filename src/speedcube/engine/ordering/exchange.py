@@ -6,12 +6,12 @@ these from all the others, in the order of the shares: so equal elements stay as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.through.node import Through
 from .elements import AllElements, Array, in_memory
 from .sorting import in_order, places_of, places_sorted, values_sorted

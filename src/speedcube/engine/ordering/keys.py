@@ -6,11 +6,11 @@ however the data lie, four passes are enough for 64 bits, fewer where little is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...plan.shares import KEY_BITS
 from ...plan.working import COLLECTED
 from .elements import AllElements, Array

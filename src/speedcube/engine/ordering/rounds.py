@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.through.node import Through
 from ...expr.through.ordering import parts_by
 from ...expr.through.table import OPERATIONS

@@ -10,11 +10,12 @@ found is exact. Short lines are sorted by NumPy, some at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.through.node import Through
 from ...expr.through.ordering import one_nan
 from ...plan.working import BLOCK_BYTES, COLLECTED

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.through.node import Through
 from ...plan.working import levels_of
 from .elements import BLOCK, AllElements, Array, in_step

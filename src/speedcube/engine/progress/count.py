@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Through
 from ...numbers import bytes_text, count_text, duration_text
 from ...plan.plan import Plan

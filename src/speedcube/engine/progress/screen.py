@@ -6,10 +6,12 @@ import os
 import sys
 from contextlib import suppress
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import Any, Final, Protocol
 from uuid import uuid4
+
+from ...dataclass import dataclass
 
 _ERASE: Final = "\r\x1b[K"
 _NARROW: Final = 80  # columns where nobody says how many there are

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...late import dask, watched
 from ...plan.plan import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, Map, Stored
 from ...kernel.cuda.scans.layout import DeviceScan, Lie, Shape
 from ...plan.stages import Stage

@@ -11,13 +11,14 @@ word for integers), or the products of its blocks. A part then goes on from the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import Scanned, Staged
 from ...expr.space import TILE
 from ...kernel.llvm.scans.layout import LIMBS_AT, PARTS

@@ -11,13 +11,13 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...expr import views
 from ...expr.nodes import Const, Expr, Leaf, Map, Stored, c_strides, leaves
 from ...expr.push import push

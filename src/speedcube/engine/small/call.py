@@ -7,12 +7,13 @@ as it is called.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.program import LIGHT, Program
 from ...kernel.program import LONG as LONG_OPS

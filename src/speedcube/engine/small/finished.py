@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...expr.nodes import Leaf
 from ..boxes import Stop, result_boxes
 from ..cpu import Caller, Frame, address_of, frame_of

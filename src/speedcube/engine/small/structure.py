@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.graph import is_short
 from ...expr.nodes import (
     Const,

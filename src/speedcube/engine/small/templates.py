@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Source, Stored, walk
 from ...philox import round_keys
 from ...plan.stages import Stage, make_stage

@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
 from typing import Any, Final, TypeAlias
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import Tiled, c_strides
 from ...expr.sources.tiled import Box
 from ...plan.reads import BoxRead

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, Map, Reduced
 from ...plan.passes import Pass
 from ...plan.stages import Part, Stage, leaf_at

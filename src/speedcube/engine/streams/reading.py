@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...expr.sources.tiled import from_page, page_memory
 from ...plan.reads import BoxRead
 from ...plan.streams import AHEAD, BLOCK, StreamBlock

@@ -8,12 +8,12 @@ all its digits where it is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...kernel.llvm.many.nest import SENTINEL
 
 Array: TypeAlias = NDArray[Any]

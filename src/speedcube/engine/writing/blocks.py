@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...expr import views
 from ...expr.nodes import Const, Expr, Leaf, Position, Random, Stored, Tiled, leaves
 from ...expr.pairs.node import is_pair, pair

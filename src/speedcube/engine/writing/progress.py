@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import ParameterTypeError
 from ...numbers import bytes_text, duration_text
 

@@ -12,10 +12,11 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.nodes import Expr
 from ...plan.writing import Item, WriteGrid
 from ..boxes import Stop

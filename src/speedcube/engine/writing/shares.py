@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...expr.nodes import Expr
 from ...late import task_spec
 from ...plan.writing import WriteGrid

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import NDArray
+
+from ...dataclass import dataclass
 
 Item: TypeAlias = tuple[slice, ...]
 

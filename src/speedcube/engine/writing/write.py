@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import MemoryLimitError, ParameterError, WorkerError
 from ...expr.nodes import Expr
 from ...plan.writing import (

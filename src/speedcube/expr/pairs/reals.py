@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...dataclass import dataclass
 from .. import build
 from ..nodes import Expr
 

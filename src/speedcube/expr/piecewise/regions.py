@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
+from ...dataclass import dataclass
 from ..nodes import Expr, Leaf, Piece, Piecewise, Shape, StageResult, leaves
 from ..push import places, push
 from ..views import Affine, Axis, indexed, rebuild, through

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ..nodes import STAGED, Expr, Leaf, Map, Piecewise, Shape, Stored, Through, c_strides, whole
 
 Array: TypeAlias = NDArray[Any]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...dataclass import dataclass
 
 Box: TypeAlias = tuple[slice, ...]  # of each axis: a start, a stop and a positive step
 _PAGE: Final = 4096

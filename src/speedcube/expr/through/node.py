@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from ...dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..nodes import Expr

@@ -9,7 +9,6 @@ import math
 import os
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
@@ -20,6 +19,7 @@ from numpy.lib import format as npy
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.nodes import c_strides
 from ...expr.sources.tiled import Box, page_memory

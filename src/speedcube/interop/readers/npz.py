@@ -11,13 +11,14 @@ import os
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import IO, Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.sources.tiled import Box
 from ...files import open_regular

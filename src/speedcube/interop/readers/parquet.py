@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 from ...files import open_regular

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item
 
 

@@ -13,7 +13,6 @@ import io
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item
 from ...errors import ParameterError
 from ...expr.nodes import c_strides

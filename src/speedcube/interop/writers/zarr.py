@@ -11,11 +11,11 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item
 from .records import begun_of, record_of
 

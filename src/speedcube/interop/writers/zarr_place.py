@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...errors import DTypeError, ParameterError, ShapeError
 from .zarr import MARK
 

@@ -10,10 +10,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ..ir import PICKED, Body, Instr
 
 CTYPE: Final = {

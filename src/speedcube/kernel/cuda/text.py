@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ...dataclass import dataclass
 from ..ir import Body
 from ..math.streams import Stream
 from ..program import Program

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ..program import NAN_WORD, NEGATIVE_WORD, POSITIVE_WORD
 from .integers import DIGITS, FORMATS, LEAST, SHIFTS, special_bits
 

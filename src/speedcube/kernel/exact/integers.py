@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ..program import LIMBS, NAN_WORD, SCALE
 
 DIGITS: Final = 68

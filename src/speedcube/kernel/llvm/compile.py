@@ -7,12 +7,13 @@ import platform
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import count
 from typing import Any, Final, TypeAlias
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...errors import KernelError
 from .. import elf
 from ..cache import KernelCache, content_key, generator

@@ -8,9 +8,9 @@ more from a buffer: with other units, and what is left over goes to the limbs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
+from ...dataclass import dataclass
 from ...expr.space import TILE
 from ..program import FOUND_UNIT, LEAST_FOUND, LIMBS, MOST_FOUND, SECOND_UNIT, Sink, Term
 from .elements import Elements, Tile

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ...dataclass import dataclass
 from ...expr.space import TILE
 from ..program import Program, Sink
 

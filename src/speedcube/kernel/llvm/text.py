@@ -9,10 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from ... import dtypes
+from ...dataclass import dataclass
 
 SCALAR: Final = {
     "bool": "i1",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataclass import dataclass
 from ...expr.analysis import of_leaf
 from ...expr.nodes import Const, Expr, Leaf, Map, Random
 from ...expr.space import Space, Tiling, is_packed

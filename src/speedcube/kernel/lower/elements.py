@@ -7,7 +7,7 @@ kernel takes no logarithm of a number that all its elements share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.analysis import analyse
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, const, walk
 from ...expr.space import Space

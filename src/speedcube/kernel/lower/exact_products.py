@@ -8,9 +8,9 @@ Such products are taken out and made again of scaled operands, for limbs of thei
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
+from ...dataclass import dataclass
 from ...expr.bounds import FINEST, Bounds
 from ..builder import Builder, Value
 from ..math.bits import magnitude

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ... import dtypes
+from ...dataclass import dataclass
 from ...expr.graph import memories
 from ...expr.nodes import Map, Random, Reduced, walk
 from ...expr.space import TILE, Space, Tiling

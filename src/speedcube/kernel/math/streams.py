@@ -11,10 +11,10 @@ their long dependence chains overlap, the GPU runs them back to back in register
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import KernelError
 from ..builder import Builder, Rounds, Value
 from ..ir import Body

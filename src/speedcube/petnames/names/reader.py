@@ -11,10 +11,10 @@ import hashlib
 import io
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from ...dataclass import dataclass
 from ...errors import DataFileError
 from ...shown import quoted
 

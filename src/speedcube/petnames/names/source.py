@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from ...dataclass import dataclass
 from ...errors import DataFileError
 from ...shown import line, quoted
 from . import data, fetch, reader

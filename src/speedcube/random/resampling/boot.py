@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...api.array import Array
 from ...api.sources import asarray
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ..generator import default_rng
 from ..ranges import integers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...api.array import Array
 from ...api.sources import asarray
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from .boot import ConfidenceInterval
 from .samples import known_fields, level_of, samples_of, statistic_of, without_each

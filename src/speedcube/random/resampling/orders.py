@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from ...api.array import Array
 from ...api.joining import concatenate
 from ...api.namespace.axes import moveaxis
 from ...api.sources import asarray
+from ...dataclass import dataclass
 from ...errors import MemoryLimitError
 from ...expr import gather
 from ..draws import Draws

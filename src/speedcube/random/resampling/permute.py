@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...api.array import Array
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ..generator import default_rng
 from .orders import KINDS

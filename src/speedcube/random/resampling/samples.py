@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...api import elementwise as sc
 from ...api.array import Array
 from ...api.shapes import broadcast_to
 from ...api.sources import asarray
+from ...dataclass import dataclass
 from ...errors import ParameterError, ParameterTypeError
 from ...expr import build, gather
 from ...expr.nodes import Leaf, Position, Shape

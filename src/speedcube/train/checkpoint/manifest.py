@@ -8,11 +8,12 @@ import json
 import platform
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from ...__about__ import __version__
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from . import strict, tree
 

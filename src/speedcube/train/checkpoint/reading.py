@@ -7,12 +7,13 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import psutil
 
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from . import disk, manifest, names, tensorfile
 from .manifest import Manifest, RankFile

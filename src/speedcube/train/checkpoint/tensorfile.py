@@ -16,11 +16,11 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from . import leaves, strict, tree
 from .leaves import WIDTHS, SavedLeaf

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from ...files import OWN_FOLDER
 from . import disk, manifest, names, tensorfile

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from ...api.array import Array
+from ...dataclass import dataclass
 from ...engine.writer import Writer
 from ...expr.nodes import Leaf
 

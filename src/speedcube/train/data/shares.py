@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 
 # What becomes of the rows that do not fill a batch.

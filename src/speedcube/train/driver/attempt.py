@@ -9,10 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import TrainError
 from ..events import JobEvent, from_event
 from ..messages import (

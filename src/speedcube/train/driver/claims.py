@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from ...dataclass import dataclass
 
 LATELY_SECONDS: Final = 3.0  # workers tell their scheduler every half second that they live
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from ...dataclass import dataclass
 from ...errors import NonFiniteError, RankError, StoppedError, TrainError
 from ..messages import Cause, Failed, Place
 from . import words

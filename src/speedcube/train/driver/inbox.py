@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ...dataclass import dataclass
 from ...files import OWN_FOLDER, own_file
 from ..messages import ANY_TEXT, Chunk
 

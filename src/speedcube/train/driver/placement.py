@@ -6,12 +6,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import cloudpickle
 
 from ...__about__ import __version__
+from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...engine.clusters import cuda_cluster
 from ...engine.clusters.client import client_for

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ...dataclass import dataclass
 from ..messages import Place
 from ..patience import BUSY, Silence
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import TrainError
 from ..checkpoint import Checkpoint, collect
 from ..messages import (

@@ -14,9 +14,11 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Final
+
+from ...dataclass import dataclass
 
 PERIOD: Final = 0.15  # seconds between two looks
 ASKED: Final = "asked"  # the key of the newest question, a new value each time

@@ -22,12 +22,13 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import CheckpointError
 from .. import checkpoint as checkpoints
 from ..checkpoint import Checkpoint, RankFile

@@ -7,10 +7,11 @@ import os
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ...dataclass import dataclass
 from ..metrics.checked import check_row
 from ..metrics.rows import Row, Scalar, read_rows
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from ...dataclass import dataclass
 from ...errors import StoppedError, TrainError
 from ...numbers import value_text
 from ..driver import run as launch

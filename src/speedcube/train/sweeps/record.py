@@ -18,11 +18,12 @@ import fcntl
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from ... import strict_json
+from ...dataclass import dataclass
 from ...errors import DataFileError, ParameterError
 from ...files import OWN_FILE, read_regular, write_whole
 from ...shown import line as shown

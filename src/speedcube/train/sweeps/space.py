@@ -6,10 +6,10 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Final, TypeAlias
 
+from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...shown import line as shown
 from ..metrics.rows import Scalar

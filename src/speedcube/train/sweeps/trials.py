@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from ...dataclass import dataclass
 from ..metrics.rows import Row
 from ..reports.curves import Series, busy_seconds, points, read_run, series
 from .packing import Trial

@@ -6,10 +6,11 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from ...dataclass import dataclass
 from ..metrics.rows import Row
 
 _BATCH: Final = 500  # metrics in one call; the server takes 1000

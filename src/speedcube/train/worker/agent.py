@@ -15,11 +15,12 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import metadata
 from typing import Any, Final, assert_never
 
 from ...__about__ import __version__
+from ...dataclass import dataclass
 from ...engine import machine as hardware
 from ...errors import TrainError
 from ..events import JobEvent, to_event

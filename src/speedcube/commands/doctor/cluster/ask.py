@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ....dataclass import dataclass
 from ....engine.clusters.fingerprint import Fingerprint, expected
 from ....engine.clusters.losses import on_loop, reported
 from ....shown import line

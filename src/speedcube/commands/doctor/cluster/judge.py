@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from typing import Final
 
+from ....dataclass import dataclass
 from ....engine.clusters.fingerprint import Fingerprint, expected, refusal
 from ....shown import line, lines
 from ..findings import BROKEN, NOTE, WARNING, Finding

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ....dataclass import dataclass
 from ....numbers import bytes_text
 from ....shown import line
 from ..findings import BROKEN, Finding

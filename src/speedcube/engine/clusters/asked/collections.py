@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ....dataclass import dataclass
 from ....expr.nodes import Expr
 from ....expr.pairs.node import is_pair
 from ....expr.space import TILE

@@ -8,11 +8,11 @@ finds, and -0 among 0, is left to the host's passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ....dataclass import dataclass
 from ....expr.through.node import Through
 from ....kernel.cuda.ordering.sieve import HIGH, INSIDE, KNOWN, LOW, PLACE, REACH
 from ....kernel.cuda.ordering.sieve import WORDS as SIEVE_WORDS

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 
+from ....dataclass import dataclass
 from ....expr.nodes import Expr, Leaf, Map, StageResult, Stored, c_strides
 from ....expr.piecewise.regions import pieced
 from ....expr.space import build, tile

@@ -7,11 +7,11 @@ sums are digits in shared memory, and finished on the host; many are words in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ....dataclass import dataclass
 from ....expr.nodes import Map
 from ....expr.through.node import Through
 from ....kernel.cuda.ordering import words

@@ -9,10 +9,10 @@ before to ``starts``; keeping, it writes those from place ``starts`` of it on. A
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from .... import dtypes
+from ....dataclass import dataclass
 from ..prelude import PRELUDE, THREADS
 from ..text import memory
 

@@ -8,9 +8,9 @@ the first place of a key; one more the elements at places.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ....dataclass import dataclass
 from ..hooks import CudaSink
 from ..prelude import PRELUDE
 

@@ -8,10 +8,10 @@ of a NaN gives NumPy's. Values and keys may lie in the same place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from .... import dtypes
+from ....dataclass import dataclass
 from ..emit import CTYPE
 from ..prelude import PRELUDE
 

@@ -10,10 +10,10 @@ equal, so where a line has both, one thread puts them in the order that they hav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from .... import dtypes
+from ....dataclass import dataclass
 from ..emit import CTYPE
 from ..prelude import PRELUDE
 

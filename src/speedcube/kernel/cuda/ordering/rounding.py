@@ -8,9 +8,9 @@ sum's NaN and infinities, or 0; ``counts``: what each is divided by for its mean
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ....dataclass import dataclass
 from ...exact.integers import FORMATS, LEAST
 from ..emit import CTYPE
 from ..prelude import PRELUDE

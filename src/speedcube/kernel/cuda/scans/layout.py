@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from .... import dtypes
+from ....dataclass import dataclass
 from ..prelude import THREADS
 
 ITEMS: Final = 16  # elements a thread takes

@@ -14,9 +14,9 @@ what additions to the tail round away; the double and the tail of the squares' s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ....dataclass import dataclass
 from ....dtypes import SIGNED, is_float
 from ..function import function
 from ..text import SCALAR, Text

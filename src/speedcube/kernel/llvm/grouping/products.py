@@ -16,9 +16,9 @@ places differ. What waits for a neighbour further away lies on a stack, whose bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ....dataclass import dataclass
 from ....dtypes import is_float
 from ..function import function
 from ..text import SCALAR, Text

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ....dataclass import dataclass
 from ....expr.space import TILE
 from ...program import NEAR
 from ..nests.columns import SETTLED

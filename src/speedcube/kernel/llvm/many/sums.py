@@ -16,8 +16,7 @@ square of all terms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....dataclass import dataclass
 from ...program import LEAST_FOUND, MOST_FOUND, Many
 from ..elements import Elements
 from ..scratch import MANY_WORDS
