@@ -167,6 +167,7 @@ def test_a_program_of_a_page_runs(page: str, number: int, changes: dict[str, str
         assert done.stdout.splitlines() == printed
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_the_training_of_its_page_and_its_sweep_run(tmp_path: Path) -> None:
     """As one program, on two cores where the page says GPUs."""

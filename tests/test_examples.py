@@ -50,6 +50,7 @@ def test_ordinary_runs_draw_the_same(folder: Path) -> None:
     assert "examples were new" not in output
 
 
+@pytest.mark.slow
 def test_slow_runs_draw_new_ones_and_say_what_repeats_them(folder: Path) -> None:
     first, output = drawn(folder, "-m", "slow and not gpu")
     second, _ = drawn(folder, "-m", "slow and not gpu")

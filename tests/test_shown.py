@@ -150,6 +150,7 @@ def test_a_long_url_is_not_repeated_whole(site: str, tmp_path: Path) -> None:
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.slow
 def test_names_of_files_do_not_reach_the_terminal(tmp_path: Path) -> None:
     """Names as another user can choose them, found by a shell's ``*``."""
     name = os.fsencode("evil\x1b[31m\x9b\u202e") + b"\xff\r\n.csv"

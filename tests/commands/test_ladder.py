@@ -445,7 +445,9 @@ def test_piped_output_is_plain_and_whole(encoding: str) -> None:
     assert lines[3] in {"utf-8": "─" * len(lines[3]), "ascii": "-" * len(lines[3])}[encoding]
 
 
-@pytest.mark.parametrize("args", [SMALL, ["doctor"], ["doctor", "--json"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "args", [SMALL, pytest.param(["doctor"], marks=pytest.mark.slow), ["doctor", "--json"]], ids=str
+)
 def test_a_reader_that_leaves_is_no_difference_of_bits(args: list[str], tmp_path: Path) -> None:
     """As with ``speedcube ladder | head -1``: quiet, not exit code 1, and the files are written."""
     reader, writer = os.pipe()

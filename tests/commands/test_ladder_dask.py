@@ -262,6 +262,7 @@ def test_what_goes_wrong_on_the_other_thread_is_raised_here() -> None:
     assert dask_rung.interruptible(lambda: 2.5) == 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_an_address_is_a_rung(tmp_path: Path) -> None:
     """Two workers at an address: our bits, and plain Dask on the same workers."""

@@ -78,8 +78,15 @@ def interrupted(script: str, slow: str, args: list[str]) -> tuple[int, str, str]
 SMALL = ["--shape", "300,400", "--repeat", "1"]
 
 
-@pytest.mark.parametrize("slow", ["core", "cores:2"])
-@pytest.mark.parametrize("script", [SLOW_RUNG, SLOW_DASK], ids=["our rung", "plain Dask"])
+@pytest.mark.parametrize(
+    ("script", "slow"),
+    [
+        pytest.param(SLOW_RUNG, "core", id="our rung-core"),
+        pytest.param(SLOW_DASK, "cores:2", id="plain Dask-cores:2"),
+        pytest.param(SLOW_RUNG, "cores:2", id="our rung-cores:2", marks=pytest.mark.slow),
+        pytest.param(SLOW_DASK, "core", id="plain Dask-core", marks=pytest.mark.slow),
+    ],
+)
 def test_finished_rungs_are_kept(script: str, slow: str, tmp_path: Path) -> None:
     file, picture = tmp_path / "l.json", tmp_path / "l.svg"
     on = ["cores:3", slow, "cores:4"]

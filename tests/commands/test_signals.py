@@ -130,7 +130,9 @@ def test_the_codes_are_those_of_the_table() -> None:
         ("rng", signal.SIGTERM, 3.0),
         pytest.param("train", signal.SIGINT, starting, marks=pytest.mark.cluster),
         pytest.param("sweep", signal.SIGTERM, starting, marks=pytest.mark.cluster),
-        pytest.param("sweep", signal.SIGINT, training, marks=pytest.mark.cluster),
+        pytest.param(
+            "sweep", signal.SIGINT, training, marks=[pytest.mark.cluster, pytest.mark.slow]
+        ),
         pytest.param("train", signal.SIGTERM, training, marks=pytest.mark.cluster),
     ],
 )
@@ -176,7 +178,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("when", [starting, training])
+@pytest.mark.parametrize("when", [starting, pytest.param(training, marks=pytest.mark.slow)])
 def test_a_users_program_gets_one_keyboard_interrupt(when: When, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     command = (sys.executable, "program.py")

@@ -62,7 +62,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
 def anew(array: sc.Array, on: str) -> Any:
     """What a plan that nobody has seen gives."""
     rung = engine.resolve(on, None, 1, False)
-    return engine._run(engine._planned([array._expr], rung, {}), [array._expr], rung, "numpy")[0]
+    return engine._run(engine.planned_on([array._expr], rung, {}), [array._expr], rung, "numpy")[0]
 
 
 def same(array: sc.Array, on: str = "core") -> None:

@@ -58,7 +58,7 @@ def anew(arrays: list[sc.Array]) -> list[Any]:
     """What a plan that nobody has seen gives."""
     roots = [array._expr for array in arrays]
     rung = engine.resolve("core", None, 1, False)
-    return engine._run(engine._planned(roots, rung, {}), roots, rung, "numpy")
+    return engine._run(engine.planned_on(roots, rung, {}), roots, rung, "numpy")
 
 
 def same(*arrays: sc.Array, on: str = "core") -> None:

@@ -107,7 +107,9 @@ def finished_in_spite_of(kind: str, tmp_path: Path, kills: int, seed: int) -> No
     )
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("v3", 1), ("npy", 1)])
+@pytest.mark.parametrize(
+    ("kind", "kills"), [pytest.param("v3", 1, marks=pytest.mark.slow), ("npy", 1)]
+)
 def test_a_killed_write_is_gone_on_with(tmp_path: Path, kind: str, kills: int) -> None:
     finished_in_spite_of(kind, tmp_path, kills, 1)
 

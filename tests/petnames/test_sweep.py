@@ -28,6 +28,7 @@ def petnames(*args: object) -> Result:
     return CliRunner().invoke(cli.app, ["petnames", *map(str, args)])
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_sweep_writes_a_page_and_the_same_command_goes_on(pets: Path) -> None:
     asked = ("sweep", "--on", "cores:2", "--data", pets, "--epochs", 1, "--batch", "60",

@@ -80,9 +80,9 @@ def unblocked(array: sc.Array) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LARGE", 1 << 62)
         rung = engine.resolve("core", None, 1, False)
-        return engine._run(engine._planned([array._expr], rung, {}), [array._expr], rung, "numpy")[
-            0
-        ]
+        return engine._run(
+            engine.planned_on([array._expr], rung, {}), [array._expr], rung, "numpy"
+        )[0]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

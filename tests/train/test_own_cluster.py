@@ -137,7 +137,7 @@ def listeners(pid: int) -> dict[int, str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 @pytest.mark.parametrize(
     "kind",
-    ["ranks", "gpus", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("tasks", "sweep"))],
+    ["gpus", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ranks", "tasks", "sweep"))],
 )
 def test_another_user_gets_nothing_from_any_listener(
     kind: str, program: Callable[[str], subprocess.Popen[str]], tmp_path: Path
@@ -236,7 +236,7 @@ def run(out: Path, count: int = 1, **options: Any) -> train.Job:
     return train.run(steps, count, **options)
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_job_finds_a_whole_cluster_after_its_workers_were_killed(
     count: int, tmp_path: Path
 ) -> None:
@@ -293,7 +293,7 @@ def test_a_stopped_worker_does_not_hold_up_the_end(capfd: pytest.CaptureFixture[
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("call", ["train.run", "sc.on"])
+@pytest.mark.parametrize("call", [pytest.param("train.run", marks=pytest.mark.slow), "sc.on"])
 def test_a_missing_guard_is_told_in_one_sentence(call: str, tmp_path: Path) -> None:
     text = {"train.run": NO_GUARD, "sc.on": NO_GUARD_GPUS}[call]
     file = tmp_path / "program.py"

@@ -256,6 +256,7 @@ def half_open(lr: float, gate: str, steps: int) -> None:
     patient(lr, "/" if lr < 3.0 else gate, steps + 3)
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_to_the_same_table(tmp_path: Path, cluster: str) -> None:
     killed, gate = tmp_path / "killed", tmp_path / "gate"
     path = os.pathsep.join([str(REPO / "src"), str(REPO)])
