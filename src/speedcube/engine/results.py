@@ -135,6 +135,16 @@ def new_array(
         return cupy.empty(shape, dtype)
 
 
+def put(share: Any, results: Any) -> None:
+    """``results``, in the order of ``share``, into it; it may lie on a device, and they not."""
+    results = results.reshape(share.shape)
+    if isinstance(results, np.ndarray) and not isinstance(share, np.ndarray):
+        import cupy
+
+        results = cupy.asarray(results)
+    share[...] = results
+
+
 def room(shape: tuple[int, ...], dtype: DTypeLike, order: tuple[int, ...] | None) -> Array:
     """Memory for an array whose axes lie in ``order``, slowest first; None: C order."""
     if order is None:

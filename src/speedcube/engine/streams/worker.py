@@ -30,7 +30,7 @@ from ...plan.streams import (
 )
 from ..finished.along import own_parts
 from ..ordering.elements import AllElements
-from ..results import is_exact_sum
+from ..results import is_exact_sum, put
 from ..several import Outcome, results_of
 from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
@@ -146,7 +146,7 @@ class StreamWorker(Worker):
                 if shares[k] is None:
                     given[k] = found
                 elif found is not None:
-                    shares[k][...] = results_of(stages[k], [found]).reshape(shares[k].shape)
+                    put(shares[k], results_of(stages[k], [found]))
         return tuple(given)
 
     def _takers(
