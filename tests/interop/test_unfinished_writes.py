@@ -212,6 +212,7 @@ def test_a_draft_has_one_writer(tmp_path: Path, small_blocks: None) -> None:
 
 _INTERRUPTED = """
 import os, signal, sys, threading, time, speedcube as sc
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a script's background
 x = sc.open(sys.argv[1])
 from speedcube.plan import writing
 writing.BLOCK = 1 << 10

@@ -55,7 +55,7 @@ def content_key(*parts: object) -> bytes:
 # compares them with what the printers import. What makes the program (rules, functions, samplers)
 # is left out: the program is part of each key.
 _COMMON: Final = (
-    "../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/sources/tiled "
+    "../dataclass ../dtypes ../expr/graph ../expr/nodes ../expr/sources/read ../expr/sources/tiled "
     "../expr/space ../expr/through/node ../philox builder folds ir legal program "
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )

@@ -15,7 +15,7 @@ from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
 from .passes import Pass
 from .stages import Stage
-from .streams import cuts_results, room_for
+from .streams import cuts_results, room_for, tiled
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
@@ -218,7 +218,7 @@ def _added(stage: Stage) -> int:
     source, root, count = stage.source, stage.root, math.prod(stage.shape)
     if not isinstance(source, Reduced) or count < 2:
         return 0
-    if not cuts_results(root, stage.axes, room_for(root, stage.axes)):
+    if tiled(root) and not cuts_results(root, stage.axes, room_for(root, stage.axes)):
         return 0
     if source.op in ("min", "max"):
         return 2 * stage.result_bytes

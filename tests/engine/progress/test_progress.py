@@ -312,7 +312,8 @@ def test_a_notebook_has_one_output_that_changes(monkeypatch: pytest.MonkeyPatch)
 
 
 PROGRAM = textwrap.dedent("""
-    import sys
+    import signal, sys
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a script's background
     from speedcube.engine.progress import watch
     import speedcube as sc
     watch.FIRST = watch.BETWEEN = 0.05

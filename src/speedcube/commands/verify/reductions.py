@@ -10,6 +10,7 @@ import numpy as np
 from ...api.array import Array
 from ...api.creation import full, zeros
 from ...api.dot import vecdot
+from ...api.functions.extremes import nanmax, nanmin
 from ...api.sources import asarray
 from . import data
 from .sources import Make, cancelling, rng, stored, wild_dot
@@ -47,6 +48,13 @@ def _terms(*values: float, dtype: str = "float64") -> Make:
     return lambda: asarray(np.array(values, dtype)).sum()
 
 
+def _holes(dtype: str) -> Array:
+    """60 rows of 100 numbers, some of them NaN."""
+    values = data.wide(dtype, 6000).reshape(60, 100).copy()
+    values[::3, ::7] = np.nan
+    return asarray(values)
+
+
 # Sums that depend on the order, overflow on the way, or are rounded twice elsewhere.
 SUMS: Final[dict[str, Make]] = {
     "sum-cancelling": lambda: cancelling("float64", 3000).sum(),
@@ -82,6 +90,9 @@ SUMS: Final[dict[str, Make]] = {
     "min-of-zeros": lambda: asarray(np.array([0.0, -0.0, 0.0])).min(),
     "max-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf])).max(),
     "argmax-of-nan": lambda: asarray(np.array([1.0, np.nan, np.inf, np.nan])).argmax(),
+    "nanmax-of-nan": lambda: nanmax(asarray(np.array([np.nan, -np.inf, -0.0, 0.0, np.nan]))),
+    "nanmin-rows": lambda: nanmin(_holes("float64"), axis=1),
+    "nanmax-columns32": lambda: nanmax(_holes("float32"), axis=0),
     "sum-integers-wrap": lambda: full(3, 2**63 - 1, "int64").sum(),
     "mean-integers": lambda: full(3, 2**63 - 1, "int64").mean(),
 }
