@@ -70,6 +70,9 @@ def reduce_row(op: str, row: np.ndarray, dtype: str, ddof: float = 0.0) -> Any:
     """One result: ``op`` of the elements of ``row``."""
     if op == "prod":
         return scans.product(row)
+    if op in ("nanmin", "nanmax"):
+        numbers = row[row == row]
+        return _extremum(op[3:], numbers if numbers.size else row)
     if op in ("min", "max", "argmin", "argmax"):
         return _extremum(op, row)
     if op == "sum" and row.dtype.kind != "f":

@@ -146,7 +146,8 @@ def scatter_max(index: Array, values: Array, options: Shape) -> Array:
 
 def _at(ufunc: Any, op: str, index: Array, values: Array, length: int) -> Array:
     found = np.full(length, neutral(op, values.dtype), values.dtype)
-    ufunc.at(found, index, one_zero(values))
+    with np.errstate(invalid="ignore"):  # NaN, which some processors are told of
+        ufunc.at(found, index, one_zero(values))
     return one_nan(found)
 
 
