@@ -73,9 +73,9 @@ PAIRS: Final = """
 """
 SPEED: Final = """
 ## Speed on one core
-NumPy's time over ours, the median of calls taken in turn; above 1 ours is the faster. "In cache"
-are 2^18 stored numbers and the kernel alone, results written over the last ones; "from memory" are
-twenty million and the whole call of `compute`, new results for both (`{cpu}`:
+NumPy's time divided by ours, the median of calls taken in turn; above 1 we are faster. "In cache"
+is the kernel alone on 2^18 stored numbers, which writes over its last results. "From memory" is the
+whole call of `compute` on twenty million; both sides make new results (`{cpu}`:
 NumPy {numpy}, {machine}).
 
 | function | float64, in cache | from memory | float32, in cache | from memory |
