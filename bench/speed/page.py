@@ -33,13 +33,14 @@ that Dask chooses), and beside CuPy on a GPU. A figure is the other's time divid
 we are faster. It is the median of pairs measured in turn. On one core the times are processor
 seconds, which leave out other programs; elsewhere they are clock seconds. The text in a row is the
 program that both sides build and compute each time. `x` and `y` are stored arrays. Kernels are
-warm: fully optimised ones, or (quick code) those that a program of few elements starts with. Results are
-compared, and a wrong one has no figure. A row below its floor is **bold**; no row is left out.
+warm: fully optimised ones, or (quick code) those that a program of few elements starts with.
+Results are compared, and a wrong one has no figure. A row below its floor is **bold**; no row is
+left out.
 
 The floor is {floor}. On CPUs it is {exact} for exact sums of floats. It is {small} for those of
 float32 in cache (up to {cache} MiB: NumPy adds in float32 there) and for those of fewer than {few}
-terms. Some elementary functions would need other bits to be faster ([accuracy.md](accuracy.md)). They must not
-get slower: their floor is nine tenths of what was measured first.
+terms. Some elementary functions would need other bits to be faster ([accuracy.md](accuracy.md)).
+They must not get slower: their floor is nine tenths of what was measured first.
 
 """
 BESIDE: Final = {
