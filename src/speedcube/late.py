@@ -43,5 +43,5 @@ if not TYPE_CHECKING:
 
 def watched() -> bool:
     """Whether callbacks of Dask are active, which see the tasks of its schedulers."""
-    callbacks = sys.modules.get("dask.callbacks")
-    return callbacks is not None and bool(callbacks.Callback.active)
+    kind = getattr(sys.modules.get("dask.callbacks"), "Callback", None)  # another thread loads it
+    return kind is not None and bool(kind.active)
