@@ -130,6 +130,7 @@ _WHOLE = sc.asarray(np.arange(9))
         (_WHOLE.astype("int32").var(), laws.EXACT, ["Integers, in halves"]),
         (_WHOLE.sum(), laws.BITS, ["integers wrap in 64 bits"]),
         (_WILD.max(), laws.BITS, ["NaN first, -0 below +0"]),
+        (sc.nanmax(_WILD), laws.BITS, ["NaN last, -0 below +0"]),
         (_WILD.argmin(), laws.BITS, ["then by place"]),
         ((_WILD > 0).any(), laws.BITS, ["by integer keys"]),
         (sc.exp(_WILD), laws.BITS, ["exp: of correctly rounded operations alone: within 1 ulp"]),

@@ -184,3 +184,5 @@ def test_the_promise_counts_what_blocks_add_to(monkeypatch: pytest.MonkeyPatch) 
     )
     assert sums - alone == kept * (8 + 48) - 90 * 11 * 8
     assert spreads - sums == kept * 48
+    extremes = [one.plan(on="core").peak_bytes for one in (x.max(axis=0), sc.nanmax(x, axis=0))]
+    assert extremes[0] == extremes[1]

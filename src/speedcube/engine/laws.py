@@ -74,7 +74,7 @@ REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
     "var": (EXACT, "from the exact sums of x and of x*x, split exactly by fma, rounded once"),
     "std": (EXACT, "the root of the variance from exact sums, rounded once"),
     **dict.fromkeys(("min", "max"), (BITS, BY_KEYS)),
-    **dict.fromkeys(("nanmin", "nanmax"), (BITS, f"{BY_KEYS}, NaN behind all")),
+    **dict.fromkeys(("nanmin", "nanmax"), (BITS, BY_KEYS.replace("NaN first", "NaN last"))),
     **dict.fromkeys(("argmin", "argmax"), (BITS, f"{BY_KEYS}, then by place")),
 }
 # And of each scan, which takes its elements in their order.

@@ -136,7 +136,7 @@ def new_array(
 
 
 def put(share: Any, results: Any) -> None:
-    """``results``, in the order of ``share``, into it; it may lie on a device, and they not."""
+    """Copy host or device ``results``, in C order, into ``share``, which may lie on a device."""
     results = results.reshape(share.shape)
     if isinstance(results, np.ndarray) and not isinstance(share, np.ndarray):
         import cupy

@@ -13,7 +13,7 @@ from ..expr.routines.row import bytes_of
 from ..expr.routines.table import ROUTINES
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
-from .passes import Pass
+from .passes import EXTREMES, Pass
 from .stages import Stage
 from .streams import cuts_results, room_for, tiled
 
@@ -220,7 +220,7 @@ def _added(stage: Stage) -> int:
         return 0
     if tiled(root) and not cuts_results(root, stage.axes, room_for(root, stage.axes)):
         return 0
-    if source.op in ("min", "max"):
+    if source.op in EXTREMES:
         return 2 * stage.result_bytes
     if source.op in ("var", "std"):
         return count * 2 * 2 * _SUM

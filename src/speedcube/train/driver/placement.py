@@ -135,8 +135,8 @@ def _joined(on: Any, asked: int | None, client: Any) -> int:
         return there
     limit = worker_timeout()
     Sayings().say(
-        f"{asked} ranks on {on}: there are {there} workers; waiting for {asked - there} more, "
-        f"{limit:g} s in all (speedcube.worker-timeout)"
+        f"{on} has {there} of the {asked} workers that the ranks need: waiting up to {limit:g} s "
+        "for the rest (speedcube.worker-timeout)"
     )
     with suppress(TimeoutError):
         client.wait_for_workers(asked, timeout=limit)
