@@ -96,6 +96,9 @@ def test_gpus_are_paid_as_gpus() -> None:
     results = [RungResult(name, 4, 1000.0, 1.0, (1.0,), 1.0, "a") for name in names]
     whole = climb.finished(results, "", 1, prices=prices)
     assert [r.cost for r in whole.rungs] == pytest.approx([40, 40, 4, 4, 4, None])
+    eight = RungResult("cores:4x2", 4, 1000.0, 1.0, (1.0,), 1.0, "a")  # four processes
+    (row,) = climb.finished([eight], "", 1, prices=prices).rungs
+    assert row.cost == pytest.approx(80)
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

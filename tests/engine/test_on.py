@@ -18,10 +18,10 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import machine, rungs
-from speedcube.engine.clusters import cuda_cluster
+from speedcube.engine.clusters import named
 from speedcube.errors import RungError, SchedulerError
 from speedcube.interop.cupy_backend import BitGenerator
-from speedcube.interop.plain_dask import LazyClient, OneGpu
+from speedcube.interop.schedulers import LazyClient, OneGpu
 
 da = pytest.importorskip("dask.array")
 KEYS = (
@@ -256,8 +256,8 @@ def test_a_gpu_block_without_a_gpu(rung: str) -> None:
 
 
 def test_a_cluster_of_gpus_without_dask_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_cluster, "find_spec", lambda name: None)
-    with dask.config.set(scheduler=LazyClient("gpus", (0, 1))), cuda_cluster.block((0, 1)):
+    monkeypatch.setattr(named, "find_spec", lambda name: None)
+    with dask.config.set(scheduler=LazyClient("gpus", (0, 1))), named.block((0, 1)):
         x = da.ones(3)
         with pytest.raises(RungError, match=r"GPUs \[0, 1\] needs dask-cuda"):
             x.compute()

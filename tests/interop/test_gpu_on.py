@@ -1,6 +1,6 @@
 """`sc.on` with real GPUs: unmodified ``dask.array`` code in the block works on CuPy chunks.
 
-CPU rungs and what is restored: test_on.py. The cluster's life without GPUs: test_cuda_cluster.py.
+CPU rungs and what is restored: test_on.py. The cluster's life without GPUs: test_named_clusters.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine import machine, rungs
-from speedcube.engine.clusters import cuda_cluster
+from speedcube.engine.clusters import named
 from speedcube.errors import ParameterError, RungError
 
 da = pytest.importorskip("dask.array")
@@ -289,9 +289,9 @@ def no_cluster() -> Iterator[None]:
     with warnings.catch_warnings():  # it imports numba, which warns of the newest NumPy
         warnings.simplefilter("ignore")
         importlib.import_module("distributed.protocol.cupy")
-    assert not cuda_cluster._clients
+    assert not named._clients
     yield
-    assert not cuda_cluster._clients
+    assert not named._clients
 
 
 @pytest.mark.cluster
@@ -306,11 +306,11 @@ def test_gpus_is_one_cluster_for_the_block() -> None:
     with sc.on("gpus"):
         x = da.random.default_rng(0).normal(10, 1, size=(2000, 2000), chunks=(500, 1000))
         assert float(sc.ones(3).sum()) == 3.0
-        assert not cuda_cluster._clients  # neither is a computation of plain Dask
+        assert not named._clients  # neither is a computation of plain Dask
         mean = (x + 1)[::2, ::2].mean().compute()
         assert type(mean) is cupy.ndarray
         assert abs(float(mean) - 11) < 6 / 1000
-        (client,) = cuda_cluster._clients.values()
+        (client,) = named._clients.values()
         workers = client.scheduler_info(n_workers=-1)["workers"]
         assert len(workers) == machine.gpu_count()
         places = x.map_blocks(place, dtype="i8", chunks=(1, 3), meta=x._meta.astype("i8"))
@@ -329,7 +329,7 @@ def test_gpus_is_one_cluster_for_the_block() -> None:
             assert type(da.ones(3).sum().compute()) is np.float64
         with pytest.raises(ZeroDivisionError), sc.on("gpus"):
             dask.delayed(lambda: 1 // 0)().compute()
-        assert list(cuda_cluster._clients.values()) == [client]
+        assert list(named._clients.values()) == [client]
     assert client.status == "closed"
 
 
@@ -342,9 +342,9 @@ def test_cuda_cluster_is_shared_by_both_and_an_exception_closes_it() -> None:
     def compute() -> Any:
         with sc.on("cuda-cluster"):
             assert float(da.ones((40, 40), chunks=20).sum().compute()) == 1600.0
-            (client,) = cuda_cluster._clients.values()
+            (client,) = named._clients.values()
             assert expression.compute().tobytes() == expected.tobytes()
-            assert list(cuda_cluster._clients.values()) == [client]
+            assert list(named._clients.values()) == [client]
             raise KeyError(expression.plan().rung, client)
 
     with pytest.raises(KeyError) as caught:
@@ -385,5 +385,5 @@ def test_every_worker_has_a_gpu_of_its_own(rung: str) -> None:
     with sc.on(rung):
         x = da.random.default_rng(0).normal(10, 1, size=(4000, 4000), chunks=1000)
         assert abs(float(x.mean().compute()) - 10) < 6 / 4000
-        (client,) = cuda_cluster._clients.values()
+        (client,) = named._clients.values()
         assert len(set(client.run(gpu).values())) == 2

@@ -135,7 +135,7 @@ def test_on_a_cuda_cluster() -> None:
 def test_old_programs_that_say_cuda_0_get_a_gpu_each() -> None:
     pytest.importorskip("dask_cuda", reason="cuda-cluster needs dask-cuda")
     from speedcube.compat.dask_pytorch_ddp import dispatch
-    from speedcube.engine.clusters.cuda_cluster import cuda_client
+    from speedcube.engine.clusters.named import client_of
 
     def fit(factor: int) -> tuple[str, float, int]:
         import torch
@@ -146,7 +146,7 @@ def test_old_programs_that_say_cuda_0_get_a_gpu_each() -> None:
         return str(torch.cuda.get_device_properties(0).uuid), float(total), dist.get_rank()
 
     count = machine.gpu_count()
-    futures = dispatch.run(cuda_client(tuple(range(count))), fit, 3)
+    futures = dispatch.run(client_of(tuple(range(count))), fit, 3)
     values = [future.result() for future in futures]
     assert len({uuid for uuid, _, _ in values}) == count
     assert [(total, rank) for _, total, rank in values] == [(3.0 * count, k) for k in range(count)]

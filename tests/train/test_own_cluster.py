@@ -60,15 +60,15 @@ def sweep(gate):
     done = train.sweep(waiting, {"lr": [0.1, 0.2]}, on="cores:2", out="run", gate=gate)
     print([result.status for result in done.results()])
 
-def gpus(gate):  # the ladder's rungs gpus and cuda-cluster, and sc.on: all ask cuda_client
+def gpus(gate):  # the ladder's rungs gpus and cuda-cluster, and sc.on: all ask client_of
     import distributed
-    from speedcube.engine.clusters import cuda_cluster
+    from speedcube.engine.clusters import named
     class LocalCUDACluster(distributed.LocalCluster):
         def __init__(self, CUDA_VISIBLE_DEVICES, **options):
             super().__init__(n_workers=2, threads_per_worker=1, **options)
     sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
-    cuda_cluster.find_spec = lambda name: True
-    client = cuda_cluster.cuda_client((0, 1))
+    named.find_spec = lambda name: True
+    client = named.client_of((0, 1))
     print("runs", flush=True)
     while not os.path.exists(gate):
         time.sleep(0.05)
@@ -82,13 +82,13 @@ NO_GUARD = "from speedcube import train\ntrain.run(print, on='cores:2', out='run
 NO_GUARD_GPUS = """
 import sys, types
 import distributed
-from speedcube.engine.clusters import cuda_cluster
+from speedcube.engine.clusters import named
 class LocalCUDACluster(distributed.LocalCluster):
     def __init__(self, CUDA_VISIBLE_DEVICES, **options):
         super().__init__(n_workers=2, threads_per_worker=1, **options)
 sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
-cuda_cluster.find_spec = lambda name: True
-cuda_cluster.cuda_client((0, 1))
+named.find_spec = lambda name: True
+named.client_of((0, 1))
 """
 
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from ..engine import rungs
+from ..engine.clusters.rung_names import is_name
 from ..engine.rungs import Rung
 from ..errors import ParameterError
 
@@ -42,7 +43,7 @@ def rungs_of(on: Sequence[Any], reason: str = "the ladder") -> list[Rung]:
     if not len(on):
         raise _no_rung(f"on={on!r}")
     return [
-        rungs.describe(one, reason) if rungs.is_name(one) else rungs.resolve(one, None, 0, False)
+        rungs.describe(one, reason) if is_name(one) else rungs.resolve(one, None, 0, False)
         for one in on
     ]
 

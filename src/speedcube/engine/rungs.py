@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,19 +18,18 @@ from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
 from ..late import dask
 from . import machine
-from .clusters.client import client_for, names_file
-from .clusters.cuda_cluster import cuda_client
+from .clusters.client import client_for
+from .clusters.named import Processes, client_of
 from .clusters.roster import worker_addresses
-
-_KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
-_NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
+from .clusters.rung_names import is_name, meant, numbered, processes
 
 
 @dataclass(frozen=True)
 class Rung:
     """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why.
 
-    What `describe` gives may also be of kind cuda-cluster: a client whose cluster is not started.
+    What `describe` gives may also be of kind cuda-cluster or processes: a client whose cluster is
+    not started.
     """
 
     name: str
@@ -41,7 +39,15 @@ class Rung:
     devices: tuple[int, ...] = ()
     client: Any = None
     addresses: tuple[str, ...] = ()  # of the client's workers
+    processes: Processes | None = None  # of a cluster on this machine's cores
 
+    @property
+    def cluster(self) -> tuple[int, ...] | Processes | None:
+        """The cluster of this machine that the name stands for, which may not be started."""
+        return self.processes or (self.devices if self.kind == "cuda-cluster" else None)
+
+
+MOST_PROCESSES: Final = 256  # of a cluster that a name starts: each imports all of Dask
 
 _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 
@@ -78,13 +84,6 @@ def _missing_gpu() -> str:
     return cupy_problem() or "" if count else f"no GPU is visible: {why}"
 
 
-def is_name(on: Any) -> bool:
-    """Whether ``on`` names a rung, rightly or wrongly; anything else is a way to a Dask client."""
-    if not isinstance(on, str):
-        return False
-    return on in _KINDS or _NAME.match(on) is not None or ("://" not in on and not names_file(on))
-
-
 @lru_cache(maxsize=64)
 def _core(reason: str) -> Rung:
     """One core, where what is small runs: its name is not taken apart each time."""
@@ -93,10 +92,15 @@ def _core(reason: str) -> Rung:
 
 def parse(on: str, reason: str) -> Rung:
     """The rung named ``on``, ready to compute; `RungError` where this machine lacks it."""
-    rung = describe(on, reason)
-    if rung.kind == "cuda-cluster":
-        return replace(rung, kind="client", devices=(), client=cuda_client(rung.devices))
-    return rung
+    return started(describe(on, reason))
+
+
+def started(rung: Rung) -> Rung:
+    """``rung``, or the client of the cluster that it stands for, which is started here."""
+    if rung.cluster is None:
+        return rung
+    client = client_of(rung.cluster)
+    return replace(rung, kind="client", devices=(), processes=None, client=client)
 
 
 def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
@@ -106,15 +110,16 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
     """
     if on == "core":
         return _core(reason)
-    match = _NAME.match(on)
-    if match is None:
+    if (several := processes(on)) is not None:
+        return _processes_rung(on, several, reason)
+    if (named := numbered(on)) is None:
         raise RungError(
-            f"unknown rung {on!r}{_meant(on)}; rungs here: {', '.join(available())}; "
-            "others: 'cores:2', "
+            f"unknown rung {on!r}{meant(on)}; rungs here: {', '.join(available())}; "
+            "others: 'cores:2', 'cores:2x4' (two processes of four threads), "
             "'gpu:0', 'gpus:0,1', 'cuda-cluster', a Dask Client, 'tcp://host:port', "
             "a scheduler file"
         )
-    kind, numbers = match[1], [int(n) for n in match[2].split(",")] if match[2] else []
+    kind, numbers = named
     if kind == "cores" and len(numbers) <= 1:
         count = numbers[0] if numbers else machine.cores()
         if count < 1:
@@ -123,32 +128,19 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
     if kind in ("gpu", "gpus", "cuda-cluster"):
         return _gpu_rung(on, kind, numbers, reason, needs_cupy)
     raise RungError(
-        f"rung {on!r} takes no such number{_meant(on)}; rungs here: {', '.join(available())}"
+        f"rung {on!r} takes no such number{meant(on)}; rungs here: {', '.join(available())}"
     )
 
 
-_ALIKE: Final = 0.75  # of 1, the least that is a slip of the pen
-# What other libraries call them; a number after the name stays.
-_ALSO_CALLED: Final = {
-    "cpu": "cores",
-    "cpus": "cores",
-    "core": "cores",
-    "threads": "cores",
-    "processes": "cores",
-    "cuda": "gpu",
-}
-
-
-def _meant(on: str) -> str:
-    """The rung that was probably meant, as a question."""
-    from difflib import get_close_matches
-
-    kind, colon, number = on.strip().lower().partition(":")
-    near = _ALSO_CALLED.get(kind) or next(iter(get_close_matches(kind, _KINDS, 1, _ALIKE)), None)
-    meant = f"{near}{colon}{number}"
-    if near is None or meant == on or not _NAME.match(meant):
-        return ""
-    return f" (did you mean {meant!r}?)"
+def _processes_rung(on: str, several: Processes, reason: str) -> Rung:
+    if not several.count or not several.threads:
+        raise RungError(f"{on!r} asks for none; at least 1 process of 1 thread is needed")
+    if several.count > MOST_PROCESSES:
+        raise RungError(
+            f"{on!r} asks for {several.count} processes on this machine; "
+            f"at most {MOST_PROCESSES} are started"
+        )
+    return Rung(on, "processes", several.count, reason, processes=several)
 
 
 def _gpu_rung(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Rung:

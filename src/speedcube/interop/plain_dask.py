@@ -16,16 +16,16 @@ from importlib.util import find_spec
 from threading import get_ident
 from typing import Any, Final, TypeAlias
 
-from ..dataclass import dataclass
 from ..engine import rungs
-from ..engine.clusters import cuda_cluster
+from ..engine.clusters import named
 from ..engine.clusters.client import client_for
+from ..engine.clusters.rung_names import is_name
 from ..engine.rungs import Rung
 from ..errors import ParameterError
-from ..late import dask
 from . import cupy_backend
 from .also import Also
 from .dask_settings import Changed, Plain, setting
+from .schedulers import LazyClient, OneGpu, gpu_device
 
 Settings: TypeAlias = dict[str, Any]  # by section
 Path: TypeAlias = str | os.PathLike[str]
@@ -45,7 +45,7 @@ class Block(ContextDecorator):
             entered = Also(self._strict, self._checkpoint, None if where is None else Block(where))
         elif type(where) is str and where == "core":  # as small computations do each time
             entered = Entered(where, _core())
-        elif rungs.is_name(where):
+        elif is_name(where):
             entered = _entered_rung(where)
         else:
             entered = _entered_client(where)
@@ -72,6 +72,9 @@ def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None
     ========================== ============================================= =========
     core                       the synchronous scheduler                     NumPy
     cores, cores:2             the threaded scheduler, that many threads     NumPy
+    cores:10x8                 a ``LocalCluster``, ten processes of eight    NumPy
+                               threads, started by the first computation
+                               that needs it, closed when the block ends
     gpu, gpu:3                 the synchronous scheduler, on that GPU        CuPy
     gpus, gpus:0,2,            a ``LocalCUDACluster``, one worker a GPU,     CuPy
     cuda-cluster               started by the first computation that needs
@@ -123,7 +126,7 @@ def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None
     """
     if where is None and strict is None and checkpoint is None:
         raise ParameterError("on takes a rung, on('cores'), strict=True, checkpoint=, or several")
-    if checkpoint is not None and rungs.is_name(where) and where.startswith("gpu"):
+    if checkpoint is not None and is_name(where) and where.startswith("gpu"):
         raise ParameterError(f"on({where!r}, checkpoint=): only core, cores and clusters have that")
     return Block(where, strict, checkpoint)
 
@@ -164,10 +167,10 @@ def _entered_client(where: Any) -> Entered:
 def _entered_rung(where: str) -> Entered:
     rung = rungs.described(where, "sc.on")
     settings = _SETTINGS[rung.kind](rung)
-    if not rung.devices:
+    if not rung.devices and rung.cluster is None:
         return Entered(where, settings)
     if rung.kind == "gpu":
-        device = _device(rung.devices[0])
+        device = gpu_device(rung.devices[0])
         device.__enter__()
         try:
             return Entered(where, settings, device)
@@ -175,7 +178,7 @@ def _entered_rung(where: str) -> Entered:
             device.__exit__()
             raise
     with ExitStack() as stack:
-        stack.enter_context(cuda_cluster.block(rung.devices))
+        stack.enter_context(named.block(rung.cluster or rung.devices))
         return Entered(where, settings, stack.pop_all())
 
 
@@ -205,12 +208,19 @@ def _gpus(rung: Rung) -> tuple[Settings, ...]:
     return {"scheduler": scheduler}, _cupy(), _plugins(cupy_backend.plugin), _BY_TASKS
 
 
+def _processes(rung: Rung) -> tuple[Settings, ...]:
+    assert rung.processes is not None
+    scheduler = LazyClient(rung.name, rung.processes)
+    return {"scheduler": scheduler}, _NUMPY, _plugins(), _BY_TASKS
+
+
 _SETTINGS: Final[dict[str, Callable[[Rung], tuple[Settings, ...] | Plain]]] = {
     "core": _core,
     "cores": _cores,
     "gpu": _gpu,
     "gpus": _gpus,
     "cuda-cluster": _gpus,
+    "processes": _processes,
 }
 
 _NUMPY: Final = {"array": {"backend": "numpy"}, "dataframe": {"backend": "pandas"}}
@@ -249,45 +259,3 @@ def _cupy() -> Settings:
 
 def _has_cudf() -> bool:
     return bool(find_spec("cudf") and find_spec("dask_cudf"))
-
-
-def _device(number: int) -> Any:
-    import cupy
-
-    return cupy.cuda.Device(number)
-
-
-@dataclass(frozen=True)
-class OneGpu:
-    """Dask's synchronous scheduler on one GPU, in whichever thread computes."""
-
-    speedcube_rung: str
-    device: int
-
-    def __call__(self, graph: Any, keys: Any, **options: Any) -> Any:
-        """Run ``graph``: Dask's interface of schedulers."""
-        with _device(self.device):
-            return dask.local.get_sync(graph, keys, **options)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()  # Dask sends its settings to worker processes: no scheduler there
-
-
-@dataclass(frozen=True)
-class LazyClient:
-    """Stands for the client of a cluster on ``devices``, which starts when Dask asks for ``get``.
-
-    Dask takes for a client what has "Client" in the name of its class and has ``get``.
-    """
-
-    speedcube_rung: str
-    devices: tuple[int, ...]
-    asynchronous = False
-
-    @property
-    def get(self) -> Any:
-        """The scheduler function of the client."""
-        return cuda_cluster.cuda_client(self.devices).get
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from ..commands.options import rung_names
 from ..engine import rungs
+from ..engine.clusters.rung_names import is_name as is_rung
 from ..errors import ParameterError
 from .names.alphabet import is_name
 
@@ -41,7 +42,7 @@ def check_on(on: str | None) -> None:
     names = rung_names(on)
     if len(names) > 1:
         raise ParameterError(f"--on {on!r} names {len(names)} rungs; training runs on one")
-    if rungs.is_name(names[0]):
+    if is_rung(names[0]):
         rungs.describe(names[0], "speedcube petnames", needs_cupy=False)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ...api.array import Array
 from ...dataclass import dataclass
 from ...engine import rungs
+from ...engine.clusters.rung_names import processes
 from ...errors import ParameterError
 from .. import options
 from ..terminal import write
@@ -91,7 +92,9 @@ def _cost(rung: RungResult, prices: options.Prices) -> float | None:
     kind = rung.rung.split(":")[0]
     paid_as = {"core": "cpu", "cores": "cpu", "gpu": "gpu", "gpus": "gpu", "cuda-cluster": "gpu"}
     price = prices.get(paid_as.get(kind, ""))
-    return None if price is None else price * rung.workers * rung.seconds / 3600
+    several = processes(rung.rung)
+    cores = rung.workers if several is None else several.count * several.threads
+    return None if price is None else price * cores * rung.seconds / 3600
 
 
 def ladder(

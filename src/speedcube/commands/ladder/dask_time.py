@@ -50,6 +50,8 @@ def place_of(rung: Rung) -> DaskPlace:
         return _client_place(rung.client)
     if rung.devices:
         return _gpu_place(rung)
+    if rung.cluster is not None:
+        return _client_place(rungs.started(rung).client)
     options: dict[str, Any] = {"scheduler": "single-threaded"}
     if rung.kind == "cores":
         options = {"scheduler": "threads", "num_workers": rung.workers}

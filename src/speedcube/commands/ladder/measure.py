@@ -39,9 +39,7 @@ def measure(
     None repeats it three times, fewer (one at least) where that takes long. ``tell`` is given the
     seconds of all runs together, once they can be guessed.
     """
-    started = rung
-    if rung.kind == "cuda-cluster":
-        started = rungs.parse(rung.name, rung.reason)
+    started = rungs.started(rung)
     first, value = _timed(array, started)
     times, hashes, count = [], {_bits(value): None}, timed_runs(repeat, first)
     tell((count + 1) * first)

@@ -59,8 +59,7 @@ def run(request: RngRequest) -> int:
     """Write; the exit code."""
     rung = request.rung
     try:
-        if rung.kind == "cuda-cluster":
-            rung = rungs.parse(rung.name, rung.reason)
+        rung = rungs.started(rung)
         return _written(request, request.layout(request.seed, rung), sys.stdout.fileno())
     except SpeedcubeError as err:
         terminal.complain("rng", err)

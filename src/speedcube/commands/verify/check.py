@@ -59,8 +59,7 @@ def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TAB
     """
     start, equal, first, name = time.perf_counter(), 0, None, "its start"
     try:
-        if rung.kind == "cuda-cluster":
-            rung = rungs.parse(rung.name, rung.reason)
+        rung = rungs.started(rung)
         with drawing_again(), _digests(rung, table) as digests:
             for name, future in digests.items():
                 if future.result() == listed[name]:

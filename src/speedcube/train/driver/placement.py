@@ -14,10 +14,11 @@ import cloudpickle
 from ...__about__ import __version__
 from ...dataclass import dataclass
 from ...engine import machine, rungs
-from ...engine.clusters import cuda_cluster
+from ...engine.clusters import named
 from ...engine.clusters.client import client_for
 from ...engine.clusters.patience import Sayings, worker_timeout
 from ...engine.clusters.roster import checked_workers, worker_addresses, worker_states
+from ...engine.clusters.rung_names import is_name, names_cluster
 from ...errors import ParameterError, RungError, TrainError, WorkerError
 from ..environment import Environment, since
 from ..messages import JobSettings, Place
@@ -52,17 +53,16 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
     if backend not in (None, "gloo", "nccl"):
         raise ParameterError(f"backend={backend!r}: 'nccl' for GPUs, 'gloo' for CPUs, or None")
     on = _where(on)
-    if not rungs.is_name(on):
+    if not is_name(on):
         return _of_client(on, client_for(on), ranks, backend)
-    kind = str(on).partition(":")[0]
-    if kind == "cuda-cluster":
+    if names_cluster(str(on)):
         rung = rungs.parse(on, "asked for with on=")
         return _of_client(on, rung.client, ranks, backend)
-    gpu = kind in GPU_KINDS
+    gpu = str(on).partition(":")[0] in GPU_KINDS
     numbers = _numbers(on)
     count = _enough_named(on, ranks, numbers, gpu)
     client = _own_client(gpu, max(numbers) + 1)
-    devices = dict(zip(numbers, cuda_cluster.device_names(numbers), strict=True)) if gpu else {}
+    devices = dict(zip(numbers, named.device_names(numbers), strict=True)) if gpu else {}
     wants_gpu = gpu and backend != "gloo"
     return Site(
         str(on), client, count, numbers, devices, wants_gpu, since(local_cluster.environment(gpu))
@@ -72,7 +72,7 @@ def site(on: Any, ranks: int | None, backend: str | None) -> Site:
 def named_workers(on: Any) -> int | None:
     """How many ranks cores or GPUs by name can have; None for a cluster. Nothing is started."""
     on = _where(on)
-    if not rungs.is_name(on) or str(on).partition(":")[0] == "cuda-cluster":
+    if not is_name(on) or names_cluster(str(on)):
         return None
     return len(_numbers(on))
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ....engine import rungs
 from ....engine.clusters.client import client_for, names_file
+from ....engine.clusters.rung_names import is_name
 from ....errors import ParameterError, SchedulerError
 from ....numbers import seconds_text
 from ....shown import line, quoted
@@ -38,7 +38,7 @@ def cluster_client(on: str) -> Any:
         Nobody answers; who answers is no scheduler; certificates do not match; the file is absent,
         half written or stale.
     """
-    if not on.strip() or rungs.is_name(on):
+    if not on.strip() or is_name(on):
         raise ParameterError(
             f"--on {quoted(on)} names no cluster: give tcp://host:port, tls://host:port or the "
             "path of a scheduler file; of this machine speedcube doctor tells without --on"

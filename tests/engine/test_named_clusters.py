@@ -1,4 +1,4 @@
-"""The cluster that `sc.on("gpus")` stands for: started when needed, one for each set, closed.
+"""Clusters that names like `cores:2x3` and `gpus` stand for: started when needed, one of a kind.
 
 No GPU is needed: Dask's LocalCluster takes the place of dask-cuda's, which differs only in how it
 pins its worker processes to GPUs. With real GPUs: interop/test_gpu_on.py.
@@ -16,11 +16,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
 
+import speedcube as sc
 from speedcube.engine import rungs
-from speedcube.engine.clusters import cuda_cluster
-from speedcube.interop.plain_dask import LazyClient
+from speedcube.engine.clusters import named
+from speedcube.errors import RungError
+from speedcube.interop.schedulers import LazyClient
 
 pytestmark = pytest.mark.cluster
 distributed = pytest.importorskip("distributed")
@@ -43,11 +46,11 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
     dask_cuda = SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
     monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)  # type: ignore[arg-type]
-    monkeypatch.setattr(cuda_cluster, "find_spec", lambda name: True)
+    monkeypatch.setattr(named, "find_spec", lambda name: True)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     before = dict(dask.config.config)
     yield started
-    cuda_cluster._close_all()
+    named._close_all()
     assert dask.config.config == before
     assert rungs.active_client() is None
 
@@ -65,7 +68,7 @@ def places() -> set[int]:
 def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
     clusters: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with lazy(0, 1), cuda_cluster.block((0, 1)):
+    with lazy(0, 1), named.block((0, 1)):
         x = da.ones((4, 4), chunks=2)
         assert clusters == []
         assert x.sum().compute() == 16
@@ -78,17 +81,47 @@ def test_one_cluster_starts_at_the_first_computation_and_ends_with_the_block(
         assert isinstance(dask.config.get("scheduler"), LazyClient)
         with pytest.raises(ZeroDivisionError):
             dask.delayed(lambda: 1 // 0)().compute()
-        with cuda_cluster.block((0, 1)):
+        with named.block((0, 1)):
             assert os.getpid() not in places()
-        assert places() == set(cuda_cluster.cuda_client((0, 1)).run(os.getpid).values())
+        assert places() == set(named.client_of((0, 1)).run(os.getpid).values())
         assert clusters == [cluster]
     assert cluster.status.name == "closed"
     assert rungs.active_client() is None
     assert "dashboard" not in capfd.readouterr().err
 
 
+def test_processes_of_several_threads_have_the_same_bits(clusters: list[Any]) -> None:
+    x = sc.random.default_rng(0).normal(size=(300, 40)) + 1
+    mean, rows = x.mean().compute(on="core"), x.sum(axis=1).compute(on="core")
+    with sc.on("cores:2x3"):
+        client = named.client_of(named.Processes(2, 3))
+        assert x.plan().rung == "cores:2x3"
+        assert x.mean().compute() == mean
+        np.testing.assert_array_equal(x.sum(axis=1).compute(), rows)
+        assert places() == {*client.run(os.getpid).values()}  # plain Dask's code, too
+        assert [*client.nthreads().values()] == [3, 3]
+        assert type(da.ones(3).compute()) is np.ndarray
+    assert client.status == "closed"
+    assert not named._clients
+
+
+def test_how_many_processes_is_checked(clusters: list[Any]) -> None:
+    x = sc.ones(3)
+    for name, said in [
+        ("cores:0x2", "asks for none"),
+        ("cores:2x0", "asks for none"),
+        ("cores:9999x1", "at most 256"),
+        ("cores:2X3", r"did you mean 'cores:2x3'\?"),
+        ("processes:2x3", r"did you mean 'cores:2x3'\?"),
+        ("cores:2x3x4", "unknown rung"),
+    ]:
+        with pytest.raises(RungError, match=said):
+            x.sum().compute(on=name)
+    assert not named._clients
+
+
 def test_an_exception_closes_the_cluster(clusters: list[Any]) -> None:
-    with pytest.raises(KeyError), lazy(3), cuda_cluster.block((3,)):
+    with pytest.raises(KeyError), lazy(3), named.block((3,)):
         raise KeyError(places())
     assert [cluster.status.name for cluster in clusters] == ["closed"]
 
@@ -100,45 +133,45 @@ def test_workers_do_not_inherit_the_blocks_settings(clusters: list[Any]) -> None
     with (
         lazy(0),
         dask.config.set({"array.backend": "speedcube-cupy", "array_plugins": (print,)}),
-        cuda_cluster.block((0,)),
+        named.block((0,)),
     ):
-        answers = cuda_cluster.cuda_client((0,)).run(settings)
+        answers = named.client_of((0,)).run(settings)
     assert list(answers.values()) == [(None, "cupy", ())]
 
 
 def test_there_is_a_dashboard_where_it_was_asked_for(
     clusters: list[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with dask.config.set({"speedcube.dashboard": "127.0.0.1:0"}), cuda_cluster.block((0,)):
-        client = cuda_cluster.cuda_client((0,))
+    with dask.config.set({"speedcube.dashboard": "127.0.0.1:0"}), named.block((0,)):
+        client = named.client_of((0,))
         link = client.dashboard_link
-        assert cuda_cluster.cuda_client((0,)) is client
+        assert named.client_of((0,)) is client
     assert link.startswith("http://127.0.0.1:")
     assert capfd.readouterr().err.count(f"dashboard: {link}") == 1
 
 
 def test_a_cluster_outside_a_block_is_kept_and_no_default(clusters: list[Any]) -> None:
-    with cuda_cluster.block((0, 1)):
-        client = cuda_cluster.cuda_client((2,))
+    with named.block((0, 1)):
+        client = named.client_of((2,))
         assert rungs.active_client() is None
-    with cuda_cluster.block((2,)):
-        assert cuda_cluster.cuda_client((2,)) is client
+    with named.block((2,)):
+        assert named.client_of((2,)) is client
     assert client.status == "running"
     client.close()
-    assert cuda_cluster.cuda_client((2,)).run(os.getpid)  # another one in its place
+    assert named.client_of((2,)).run(os.getpid)  # another one in its place
     assert [cluster.status.name for cluster in clusters] == ["closed", "running"]
 
 
 def test_devices_are_named_as_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert cuda_cluster.device_names((0, 2)) == ["0", "2"]
+    assert named.device_names((0, 2)) == ["0", "2"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, GPU-1a,7")
-    assert cuda_cluster.device_names((2, 1)) == ["7", "GPU-1a"]
+    assert named.device_names((2, 1)) == ["7", "GPU-1a"]
 
 
 _PROGRAM = """
 import sys, types, distributed
-from speedcube.engine.clusters import cuda_cluster
+from speedcube.engine.clusters import named
 
 class LocalCUDACluster(distributed.LocalCluster):
     def __init__(self, CUDA_VISIBLE_DEVICES, **options):
@@ -146,9 +179,9 @@ class LocalCUDACluster(distributed.LocalCluster):
 
 if __name__ == "__main__":
     sys.modules["dask_cuda"] = types.SimpleNamespace(LocalCUDACluster=LocalCUDACluster)
-    cuda_cluster.find_spec = lambda name: name != "bokeh"
+    named.find_spec = lambda name: name != "bokeh"
     import os
-    (pid,) = cuda_cluster.cuda_client((0,)).run(os.getpid).values()
+    (pid,) = named.client_of((0,)).run(os.getpid).values()
     print(pid)
 """
 
