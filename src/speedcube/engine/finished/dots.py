@@ -32,7 +32,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class _Piece:
+class _DotPiece:
     """A piece of a part, its dot, and the loops of the kernel."""
 
     part: Part
@@ -49,7 +49,7 @@ class _Piece:
         return remembered(self.part, "near", make)
 
 
-_known: weakref.WeakKeyDictionary[Part, list[_Piece]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Part, list[_DotPiece]] = weakref.WeakKeyDictionary()
 
 
 def dot_ends(part: Part, source: Reduced, inputs: Mapping[int, Array], stop: Stop) -> End | None:
@@ -68,7 +68,7 @@ def dot_ends(part: Part, source: Reduced, inputs: Mapping[int, Array], stop: Sto
     return all_of(ends)[0] if ends else None
 
 
-def _pieces(part: Part, source: Reduced) -> list[_Piece]:
+def _pieces(part: Part, source: Reduced) -> list[_DotPiece]:
     """``part`` in pieces; none where it has no kernel that says what it knows of a dot."""
     root, axes = part.root, tuple(range(len(part.root.shape)))
     size = math.prod(root.shape)
@@ -84,5 +84,5 @@ def _pieces(part: Part, source: Reduced) -> list[_Piece]:
         layout = dot_layout(build(here, axes, (), None, reduction=True), own)
         if layout is None:
             return []
-        pieces.append(_Piece(Part(here, (), axis, start, stop), own, layout))
+        pieces.append(_DotPiece(Part(here, (), axis, start, stop), own, layout))
     return pieces
