@@ -29,12 +29,21 @@ NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is store
 # the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14, but
 # 10 either way where the system gives fresh memory for each.
 FAR: Final = 1 << 24
+# The same of what is read and stored together: three arrays of 8 MB do not fit what a cache of 32
+# keeps. Sums of two take 490 us, past the cache 400, and who reads them next is no later; of two
+# arrays of 7 MB it would be.
+FAR_TOGETHER: Final = 22 << 20
 _LEAST_STORE: Final = 32  # bytes of a vector that does
 
 
 def _size(leaf: LeafCode) -> int:
     """Bytes of an element of a stored leaf."""
     return ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
+
+
+def _streamed(leaf: LeafCode) -> bool:
+    """Whether a leaf's elements are read one after the other."""
+    return (leaf.kind, leaf.mode) == STREAMED
 
 
 # Takes the outputs of a vector of elements, its first one's number, and the lanes that count.
@@ -131,7 +140,7 @@ class Elements:
         Else what is asked for early takes the place of what is about to be read.
         """
         t, leaves = self.text, enumerate(self.program.leaves)
-        sizes = {k: _size(leaf) for k, leaf in leaves if (leaf.kind, leaf.mode) == STREAMED}
+        sizes = {k: _size(leaf) for k, leaf in leaves if _streamed(leaf)}
         self.data = {k: self.pointer(k) for k in sizes}
         if sizes and self.style.asks:
             self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
@@ -140,7 +149,11 @@ class Elements:
         """Where so many elements are stored that they would fill it, and vectors are long."""
         t, size = self.text, self.stored_size()
         if t.lanes * size >= _LEAST_STORE:
-            self.far = t.op(f"icmp uge i64 {self.elements()}, {FAR // size}")
+            most = FAR // size
+            if not self.outer:  # else a row may be read again and again
+                each = size + sum(_size(leaf) for leaf in self.program.leaves if _streamed(leaf))
+                most = min(most, FAR_TOGETHER // each)
+            self.far = t.op(f"icmp uge i64 {self.elements()}, {most}")
 
     def elements(self) -> str:
         """How many elements there are in a call where all is in order."""
