@@ -11,7 +11,7 @@ from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, every_other, fetch, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, NEAREST, every_other, fetch, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
 
@@ -75,6 +75,7 @@ class Elements:
         self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
         self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
+        self.nearness = NEAREST  # the cache that this comes to
         self.near = ""  # whether to look ahead; no name: always
         self.far = ""  # whether stores go past the cache; no name: never
         self.looks, self.passes = True, False  # in the loop that is written
@@ -99,7 +100,7 @@ class Elements:
         """Word ``which`` of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
         return self.word(HEADER + self.outer + leaf * (self.outer + 2) + which)
 
-    def look_rows_ahead(self, rows: int) -> None:
+    def look_rows_ahead(self, rows: int, nearness: int = NEAREST) -> None:
         """Where rows are walked down: ask for what is read of a leaf ``rows`` rows later.
 
         Where they are long and few, for the next tile's: all of it stays in the cache until then.
@@ -107,7 +108,7 @@ class Elements:
         """
         if not self.program.reduced:
             return
-        t = self.text
+        t, self.nearness = self.text, nearness
         deep = t.op(f"icmp sgt i64 {self.word(3)}, {_FEW_ROWS}")
         for k, leaf in enumerate(self.program.leaves):
             if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
@@ -211,7 +212,8 @@ class Elements:
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
             if self.looks and (self.style.asks or k in self.ahead):
-                prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+                ahead = self.ahead.get(k, str(AHEAD))
+                prefetch(t, pointer, t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
@@ -219,7 +221,8 @@ class Elements:
         elif leaf.every_other and mask is None:
             pointer = t.at(data, t.i64("add", start, t.i64("shl", j, 1)), memory)
             if self.looks:
-                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+                ahead = self.ahead.get(k, str(AHEAD))
+                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = every_other(t, memory, pointer)
         else:
             index = self.positions(k, leaf.mode, start, j)
