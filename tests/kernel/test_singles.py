@@ -25,11 +25,17 @@ def with_others(*others: float) -> Any:
     return data
 
 
+def in_one_lane(small: float) -> Any:
+    """Large numbers that cancel, and between them one of which a bit would be lost beside them."""
+    data = np.zeros(SIZE)
+    data[: 15 * 32 : 32], data[15 * 32], data[16 * 32 : 31 * 32 : 32] = 1, small, -1
+    return data
+
+
 DATA: Final[dict[str, Any]] = {
+    **{f"beside 2**-{k}": in_one_lane(2.0**-k - 2.0 ** (-k - 23)) for k in (22, 24, 26, 27, 28)},
     "normals": NORMALS,
     "zeros": np.where(np.arange(SIZE) % 3, np.float32(0), np.float32(-0.0)),
-    "as far apart as may be": np.where(np.arange(SIZE) % 2, 1 + 2.0**-23, 2.0**-24 - 2.0**-47),
-    "a bit further": np.where(np.arange(SIZE) % 2, 1 + 2.0**-23, 2.0**-25 - 2.0**-48),
     "wide": NORMALS * 10.0 ** DRAW.integers(-30, 30, SIZE),
     "denormal": NORMALS * 1e-42,
     "a few small ones": with_others(1e-20, -1e-38, 1e-45),
