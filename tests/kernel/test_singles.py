@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import speedcube as sc
+from speedcube.engine import tiers
 from speedcube.engine.known.text import source_of
+from speedcube.expr.space import TILE
 from speedcube.kernel.exact.integers import round_once
 from speedcube.kernel.llvm import simd
 
@@ -28,7 +30,9 @@ def with_others(*others: float) -> Any:
 def in_one_lane(small: float) -> Any:
     """Large numbers that cancel, and between them one of which a bit would be lost beside them."""
     data = np.zeros(SIZE)
-    data[: 15 * 32 : 32], data[15 * 32], data[16 * 32 : 31 * 32 : 32] = 1, small, -1
+    data[0], data[1000] = 1.75, -1.75  # the first tile is added again: it has no unit yet
+    tile = data[3 * TILE :]
+    tile[: 15 * 32 : 32], tile[15 * 32], tile[16 * 32 : 31 * 32 : 32] = 1.75, small, -1.75
     return data
 
 
@@ -46,7 +50,8 @@ DATA: Final[dict[str, Any]] = {
 
 @pytest.mark.parametrize("target", simd.runnable())
 @pytest.mark.parametrize("name", DATA)
-def test_sums_are_exact(name: str, target: str) -> None:
+def test_sums_are_exact(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "FULL_PAYS", 0)
     data = DATA[name].astype("float32")
     exact = sum(map(Fraction, data.tolist()))
     wanted = round_once(exact.numerator, exact.denominator, "float32")
