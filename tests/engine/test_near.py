@@ -13,7 +13,7 @@ from oracle import assert_same_bits
 
 import speedcube as sc
 from speedcube.engine import tasks
-from speedcube.engine.finished import near
+from speedcube.engine.finished import dots, near
 from speedcube.expr.nodes import Reduced
 
 SIZE: Final = 200_001
@@ -41,6 +41,7 @@ def by_records(arrays: list[sc.Array], monkeypatch: pytest.MonkeyPatch) -> list[
     """The same, where nothing is known of sums: each alone."""
     with monkeypatch.context() as patch:
         patch.setattr(near, "_partials", lambda *_: ())
+        patch.setattr(near, "dot_ends", lambda *_: None)
         patch.setattr("speedcube.engine.prepare._finished", lambda *_: None)
         return [one.compute(on="cores:3") for one in arrays]
 
@@ -49,6 +50,7 @@ def by_records(arrays: list[sc.Array], monkeypatch: pytest.MonkeyPatch) -> list[
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small arrays are made in pieces, too."""
     monkeypatch.setattr(near, "PIECE", 70_000)
+    monkeypatch.setattr(dots, "PIECE", 70_000)
     monkeypatch.setattr("speedcube.engine.finished.along.PIECE", 70_000)
 
 
@@ -99,6 +101,46 @@ def test_what_is_not_certain_is_made_by_records(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(near.NEAREST, "std", lambda *_: None)
     assert sc.compute(x.std(), x.max(), on="cores:2") == wanted
     assert len(made) == 2  # of two parts
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is a call of its own."""
+    monkeypatch.setattr("speedcube.engine.compute.SMALL", -1)
+
+
+@pytest.mark.usefixtures("pieces", "planned")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", DATA)
+def test_dots_have_the_bits_of_records(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with np.errstate(over="ignore"):
+        x, y = (sc.asarray(DATA[one].astype(dtype)[:-1]) for one in (name, "wide"))
+    tall = x.reshape(-1, 10), y.reshape(-1, 10)[:, ::-1]
+    each = [sc.vecdot(x, y), sc.vecdot(x, x[::-1]), sc.vdot(*tall)]
+    wanted = by_records(each, monkeypatch)
+    for got, want in zip(each, wanted, strict=True):
+        assert_same_bits(np.asarray(got.compute(on="cores:2")), np.asarray(want))
+
+
+@pytest.mark.usefixtures("pieces", "planned")
+def test_a_dot_of_several_parts_takes_no_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2**23 numbers on two cores they took eight times as long as one core's kernel."""
+    made = []
+    partial = tasks.Worker.partial
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return partial(*args)
+
+    monkeypatch.setattr(tasks.Worker, "partial", counted)
+    x, y = DATA["normals"], DATA["an offset"]
+    dot = sc.vecdot(sc.asarray(x), sc.asarray(y))
+    assert len(dot.plan(on="cores:2").stages[0].parts) == 2
+    exact = sum(Fraction(a) * Fraction(b) for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    assert float(dot.compute(on="cores:2")) == float(exact)
+    assert made == []
 
 
 SHAPES: Final[dict[str, Callable[[Any], Any]]] = {

@@ -8,6 +8,7 @@ import dask
 import pytest
 
 import speedcube as sc
+from speedcube import late
 from speedcube.interop.dask_settings import Changed, Plain, setting
 
 
@@ -72,3 +73,15 @@ def test_a_block_puts_back_what_was_changed_in_it_and_after_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         _changes_settings_and_fails()
     assert dask.config.config == before
+
+
+def test_a_block_asks_for_dask_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is loaded late is a slow attribute: a block took twice as long by it."""
+    with sc.on("core"):
+        pass
+    asked = []
+    find = late._Late.__getattr__
+    monkeypatch.setattr(late._Late, "__getattr__", lambda *a: asked.append(a[1]) or find(*a))
+    with sc.on("core"):
+        pass
+    assert asked == []

@@ -11,7 +11,7 @@ import pytest
 import speedcube as sc
 from speedcube.engine.known.text import source_of
 from speedcube.kernel.llvm import simd
-from speedcube.kernel.llvm.elements import FAR
+from speedcube.kernel.llvm.elements import FAR, FAR_TOGETHER
 
 LENGTH: Final = FAR // 8 + 1003
 LINE: Final = np.random.default_rng(1).normal(size=LENGTH)
@@ -49,3 +49,30 @@ def test_which_stores_go_past_it() -> None:
     assert "!nontemporal" in text
     assert "fence seq_cst" in text
     assert "!nontemporal" not in source_of((x > 0.5)._expr, "cpu")  # eight bytes at a time
+
+
+def test_what_is_read_counts_where_all_is_in_one_line() -> None:
+    """Three arrays do not fit a cache that holds one of them; a row that is repeated does."""
+    x, y = sc.asarray(LINE), sc.asarray(LINE[::-1].copy())
+    rows = x[: 2000 * 1000].reshape(2000, 1000)
+    three, two = FAR_TOGETHER // 24, FAR_TOGETHER // 16
+    assert three < two < FAR // 8
+    assert f", {three}\n" in source_of((x + y)._expr, "cpu")
+    assert f", {two}\n" in source_of((x + 1)._expr, "cpu")
+    assert f", {FAR // 8}\n" in source_of((rows + rows[0])._expr, "cpu")
+    a, b = LINE[: three + 5], LINE[::-1][: three + 5]
+    assert np.array_equal((x[: three + 5] + y[: three + 5]).compute(on="core"), a + b)
+
+
+def test_half_a_line_at_a_time_where_only_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On processors that read so sooner; not where results are short, or much is computed."""
+    x = sc.asarray(LINE)
+    cases = [x + x[::-1][::-1], x > 0.5, ((x * 3 + 2) * x + 1) * x + 5]
+
+    def widths(foresees: bool) -> list[bool]:
+        monkeypatch.setattr("speedcube.kernel.llvm.compile.foresees", lambda: foresees)
+        return ["<4 x double>" in source_of(case._expr, "cpu") for case in cases]
+
+    with simd.limited("avx512" if "avx512" in simd.runnable() else None):
+        assert widths(False) == [False, False, False]
+        assert widths(True) == [True, False, False]

@@ -60,7 +60,8 @@ _COMMON: Final = (
     "math/arithmetic math/philox math/positions math/stream_coefficients math/streams math/variates"
 )
 _PRINTERS: Final = {
-    "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit llvm/exact_sum "
+    "llvm": f"{_COMMON} llvm/accumulator llvm/compile llvm/elements llvm/emit "
+    "llvm/exact_singles llvm/exact_sum "
     "llvm/folded/columns llvm/folded/compared llvm/folded/counts llvm/folded/nest "
     "llvm/folded/rows llvm/folded/which llvm/folds llvm/function "
     "llvm/grouping/deal llvm/grouping/near llvm/grouping/places llvm/grouping/products "

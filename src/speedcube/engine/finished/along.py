@@ -18,8 +18,9 @@ from ..gpu_records import run_some
 from ..prepare import Prepared, prepare, prepare_along, prepare_together
 from ..results import values
 from .cpu import repaired, run_together
+from .ends import PIECE
 from .gpu import FinishedPart, fits, results_of
-from .near import PIECE, Partial, numbers_of
+from .near import Partial, numbers_of
 
 Array: TypeAlias = NDArray[Any]
 

@@ -25,7 +25,7 @@ from ...expr import views
 from ...expr.nodes import Map, Reduced
 from ...expr.push import push
 from ...expr.space import build
-from ...kernel.exact.integers import LEAST, NEAREST
+from ...kernel.exact.integers import NEAREST
 from ...kernel.folds import KEYED
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.lower.together import (
@@ -43,11 +43,11 @@ from ...plan.stages import Part, Stage
 from ..boxes import Stop
 from ..prepare import Prepared, prepared_of, remembered
 from .cpu import run_together
+from .dots import dot_ends
+from .ends import PIECE, End, all_of, ends_of
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
-End: TypeAlias = tuple[int, int]  # the least and the most that a sum may be
-PIECE: Final = 1 << 22  # elements: Ctrl-C takes effect behind them, and units are for so many
 FLOATS: Final = ("float32", "float64")
 _WORD: Final = {"float32": np.uint32, "float64": np.uint64}
 
@@ -91,11 +91,16 @@ def number_of(
     stop: Stop,
     record: Callable[[Stage, Part, Inputs], Array],
 ) -> Partial | None:
-    """The same of a stage of its own: of spreads, for which records take ten times as long."""
+    """The same of a stage of its own: of spreads and dots; records take ten times as long."""
     source = stage.source
-    if not isinstance(source, Reduced) or source.op not in SPREADS or stage.shape:
+    if not isinstance(source, Reduced) or stage.shape:
         return None
     again = [partial(record, stage, part, inputs)]
+    if source.op == "dot" and source.dtype in FLOATS:
+        ends = dot_ends(part, source, inputs, stop)
+        return None if ends is None else Partial((ends,), None, *again)
+    if source.op not in SPREADS:
+        return None
     found = _partials(part, (0,), [source], inputs, stop, again)
     return found[0] if found else None
 
@@ -231,14 +236,6 @@ def _partials(
     )
 
 
-def all_of(pieces: Sequence[Sequence[End]]) -> tuple[End, ...]:
-    """The sums of what several give, each between its ends."""
-    return tuple(
-        (sum(low for low, _ in each), sum(high for _, high in each))
-        for each in zip(*pieces, strict=True)
-    )
-
-
 def _add(
     piece: _Piece,
     inputs: Inputs,
@@ -259,7 +256,7 @@ def _add(
         each = [[next(made)[0] for _ in NEAR] for _ in range(sink.many.sums)]
         if not all(np.isfinite(one).all() for some in each for one in some):
             return False
-        ends = [_ends(*some) for some in each]
+        ends = [ends_of(*some) for some in each]
         # What squares round away has a sum of its own where the sum of squares is a result.
         both = [ends[0], *all_of([[end] for end in ends[1:]])]
         for number in shared.numbers:
@@ -267,14 +264,3 @@ def _add(
         for number in shared.squares:
             sums[number].append(ends[1:2])
     return True
-
-
-def _ends(value: Array, tail: Array, bound: Array) -> End:
-    middle, off = _units(value) + _units(tail), _units(bound)
-    return middle - off, middle + off
-
-
-def _units(x: Array) -> int:
-    """A double in units of `2**-1074`."""
-    numerator, denominator = float(x[0]).as_integer_ratio()
-    return (numerator << -LEAST) // denominator

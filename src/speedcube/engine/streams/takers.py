@@ -17,7 +17,8 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Map, Reduced
 from ...plan.stages import Part, Stage
 from ..cpu import initial_records
-from ..finished.near import End, Partial, all_of
+from ..finished.ends import End, all_of
+from ..finished.near import Partial
 from ..prepare import prepare
 from ..results import is_exact_sum, merge
 from ..several import Joint, run_part

@@ -203,6 +203,7 @@ def _near_spread(
 # The same from sums in units of 2**-1074; None of those that no numbers have.
 NEAREST: Final[dict[str, Callable[[tuple[int, ...], str, int, float], int | None]]] = {
     "sum": _near_total,
+    "dot": _near_total,
     "mean": _near_mean,
     "var": _near_spread(round_once),
     "std": _near_spread(_root_once),

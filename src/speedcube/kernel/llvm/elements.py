@@ -11,7 +11,7 @@ from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, every_other, fetch, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, NEAREST, every_other, fetch, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
 
@@ -29,12 +29,21 @@ NEAR: Final = 3 << 20  # bytes that are read, up to which they and what is store
 # the lines they fill are not read before. Sums of two arrays of 80 MB take 11 ms so, else 14, but
 # 10 either way where the system gives fresh memory for each.
 FAR: Final = 1 << 24
+# The same of what is read and stored together: three arrays of 8 MB do not fit what a cache of 32
+# keeps. Sums of two take 490 us, past the cache 400, and who reads them next is no later; of two
+# arrays of 7 MB it would be.
+FAR_TOGETHER: Final = 22 << 20
 _LEAST_STORE: Final = 32  # bytes of a vector that does
 
 
 def _size(leaf: LeafCode) -> int:
     """Bytes of an element of a stored leaf."""
     return ALIGN["i8" if leaf.dtype == "bool" else SCALAR[leaf.dtype]]
+
+
+def _streamed(leaf: LeafCode) -> bool:
+    """Whether a leaf's elements are read one after the other."""
+    return (leaf.kind, leaf.mode) == STREAMED
 
 
 # Takes the outputs of a vector of elements, its first one's number, and the lanes that count.
@@ -66,6 +75,7 @@ class Elements:
         self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
         self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
+        self.nearness = NEAREST  # the cache that this comes to
         self.near = ""  # whether to look ahead; no name: always
         self.far = ""  # whether stores go past the cache; no name: never
         self.looks, self.passes = True, False  # in the loop that is written
@@ -90,7 +100,7 @@ class Elements:
         """Word ``which`` of a leaf: 0 offset, 1.. outer strides, last the tile stride."""
         return self.word(HEADER + self.outer + leaf * (self.outer + 2) + which)
 
-    def look_rows_ahead(self, rows: int) -> None:
+    def look_rows_ahead(self, rows: int, nearness: int = NEAREST) -> None:
         """Where rows are walked down: ask for what is read of a leaf ``rows`` rows later.
 
         Where they are long and few, for the next tile's: all of it stays in the cache until then.
@@ -98,7 +108,7 @@ class Elements:
         """
         if not self.program.reduced:
             return
-        t = self.text
+        t, self.nearness = self.text, nearness
         deep = t.op(f"icmp sgt i64 {self.word(3)}, {_FEW_ROWS}")
         for k, leaf in enumerate(self.program.leaves):
             if leaf.kind != "stored" or leaf.mode not in ("unit", "strided"):
@@ -131,7 +141,7 @@ class Elements:
         Else what is asked for early takes the place of what is about to be read.
         """
         t, leaves = self.text, enumerate(self.program.leaves)
-        sizes = {k: _size(leaf) for k, leaf in leaves if (leaf.kind, leaf.mode) == STREAMED}
+        sizes = {k: _size(leaf) for k, leaf in leaves if _streamed(leaf)}
         self.data = {k: self.pointer(k) for k in sizes}
         if sizes and self.style.asks:
             self.near = t.op(f"icmp ule i64 {self.elements()}, {NEAR // sum(sizes.values())}")
@@ -140,7 +150,11 @@ class Elements:
         """Where so many elements are stored that they would fill it, and vectors are long."""
         t, size = self.text, self.stored_size()
         if t.lanes * size >= _LEAST_STORE:
-            self.far = t.op(f"icmp uge i64 {self.elements()}, {FAR // size}")
+            most = FAR // size
+            if not self.outer:  # else a row may be read again and again
+                each = size + sum(_size(leaf) for leaf in self.program.leaves if _streamed(leaf))
+                most = min(most, FAR_TOGETHER // each)
+            self.far = t.op(f"icmp uge i64 {self.elements()}, {most}")
 
     def elements(self) -> str:
         """How many elements there are in a call where all is in order."""
@@ -198,7 +212,8 @@ class Elements:
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
             if self.looks and (self.style.asks or k in self.ahead):
-                prefetch(t, pointer, t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+                ahead = self.ahead.get(k, str(AHEAD))
+                prefetch(t, pointer, t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
             pointer = t.at(data, t.i64("add", start, j), memory)
@@ -206,7 +221,8 @@ class Elements:
         elif leaf.every_other and mask is None:
             pointer = t.at(data, t.i64("add", start, t.i64("shl", j, 1)), memory)
             if self.looks:
-                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], self.ahead.get(k, str(AHEAD)))
+                ahead = self.ahead.get(k, str(AHEAD))
+                prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = every_other(t, memory, pointer)
         else:
             index = self.positions(k, leaf.mode, start, j)

@@ -7,6 +7,7 @@ from typing import Final
 from ..folds import FOLDS
 from ..program import Sink
 from .elements import Elements, Tile
+from .exact_singles import SinglesSum, has_singles
 from .exact_sum import LaneSum
 from .folds import fold_of
 from .hooks import LaneSink
@@ -138,4 +139,7 @@ def _sink(elements: Elements, sink: Sink, first: int) -> LaneSink:
     """``sink``, whose terms wait in the buffers from number ``first``."""
     if sink.kind in FOLDS:
         return fold_of(elements, FOLDS[sink.kind])
-    return LaneSum(elements, sink, first) if sink.kind == "exact" else LaneStore(elements, sink)
+    if sink.kind != "exact":
+        return LaneStore(elements, sink)
+    singles = has_singles(elements.program, sink)
+    return (SinglesSum if singles else LaneSum)(elements, sink, first)

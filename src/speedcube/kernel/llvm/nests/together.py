@@ -23,6 +23,7 @@ from ..many import columns as many_columns
 from ..many.columns import ColumnLoops
 from ..many.nest import ManyNest
 from ..many.rows import RowLoops
+from ..memory import NEXT
 from ..text import Style
 from .columns import ColumnNest, Outputs
 from .rows import RowNest
@@ -139,7 +140,7 @@ class TogetherColumns(TogetherNest, ColumnNest):
         )
 
     def boxes(self) -> None:
-        self.elements.look_rows_ahead(self.at_once)
+        self.elements.look_rows_ahead(self.at_once, NEXT)
         ColumnNest.boxes(self)
 
     def lanes_below(self, count: str) -> str:
