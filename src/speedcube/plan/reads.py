@@ -42,6 +42,15 @@ def reads_boxes(leaf: Leaf) -> bool:
     return isinstance(leaf.source, Tiled) and places(leaf, leaf.source.shape) is not None
 
 
+def in_order(leaf: Leaf) -> Iterator[int]:
+    """The axes of ``leaf`` along which its source is best read from the beginning on."""
+    assert isinstance(leaf.source, Tiled)
+    axes = getattr(leaf.source.tiles, "in_order", ())
+    for axis, (_, row) in enumerate(places_in(leaf)):
+        if axis in axes:
+            yield from (k for k, step in enumerate(row) if step)
+
+
 def bytes_of(leaf: Leaf, extents: Shape) -> int:
     """Bytes that a box of ``extents`` reads of the source of ``leaf``."""
     count = 1

@@ -164,6 +164,8 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
     if isinstance(source, (Const, Random)):
         return repr(source)
     if isinstance(source, Tiled):
+        for root in getattr(source.tiles, "made_of", ()):
+            _digest(root, state, seen)
         return "file", source.shape, source.dtype, source.tiles.label
     if isinstance(source, Stored) and not source.on_device:
         flat = np.atleast_1d(source.buffer)
