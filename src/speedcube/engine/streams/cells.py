@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.graph import memories
+from ...expr.graph import below_up_to, memories
 from ...expr.nodes import Const, Expr, Leaf, Map, Position, Random, Stored, Tiled, is_whole, walk
 from ...expr.push import in_place
 from ...plan.reads import bytes_of
 from ...plan.stages import Part, Stage
-from ...plan.streams import BlockFinder, StreamBlock, can_stream, tiled
+from ...plan.streams import BLOCK, BlockFinder, StreamBlock, can_stream, tiled
 from ..boxes import Stop
 from ..cpu import run_store
 from ..prepare import prepare
@@ -24,6 +24,7 @@ Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
 
 _PLAIN: Final = (Const, Position, Random, Stored, Tiled)
+_MOST_NODES: Final = 1 << 12  # of a program
 _KERNELS: Final = 8  # of blocks that differ in more than where they lie: borders, mostly
 
 
@@ -91,7 +92,18 @@ def plain(root: Expr) -> Expr | None:
         return None
     if any(isinstance(leaf.source, Stored) and leaf.source.on_device for leaf in found):
         return None
-    return root if tiled(root) and can_stream(root) else None
+    return root if can_stream(root) else None
+
+
+def reads_files(roots: Sequence[Expr]) -> bool:
+    """Whether anything below ``roots`` is read a box at a time, as much as a block of it."""
+    nodes = below_up_to(roots, _MOST_NODES)
+    found = [] if nodes is None else [x.source for x in nodes if isinstance(x, Leaf)]
+    return any(isinstance(one, Tiled) and _size(one) > BLOCK for one in found)
+
+
+def _size(source: Tiled) -> int:
+    return math.prod(source.shape) * np.dtype(source.dtype).itemsize
 
 
 def read_bytes(root: Expr) -> int:

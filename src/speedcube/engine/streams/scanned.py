@@ -23,7 +23,7 @@ from ...expr.nodes import Expr, Leaf, Scanned, Stored, Tiled
 from ...expr.push import push
 from ...expr.sources.tiled import Box
 from ...expr.space import TILE
-from ...plan.streams import readers_in, steps_of
+from ...plan.streams import readers_in, steps_of, tiled
 from ..known.spans import reading
 from .carried import FEW, CarriedColumns, CarriedLines
 from .cells import Cells, plain, read_bytes
@@ -258,7 +258,9 @@ def scan_blocks(source: Scanned, make: Make, weigh: Weigh) -> ScanBlocks | None:
     if source.initial or 0 in source.arg.shape:
         return None
     root = plain(read_later(source.arg, make, weigh))
-    if root is None or read_bytes(root) < LEAST or dtypes.stored(root.dtype) != root.dtype:
+    if root is None or not tiled(root) or read_bytes(root) < LEAST:
+        return None
+    if dtypes.stored(root.dtype) != root.dtype:
         return None
     extents = [min(n, step) for n, (step, _) in zip(root.shape, steps_of(root), strict=True)]
     for k in range(first + 1, last + 1):
