@@ -18,15 +18,11 @@ Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
 
 @dataclass(frozen=True, eq=False)
 class BoxRead:
-    """What a block reads of a source: ``box``, which ``memory`` stands for.
-
-    ``rows`` say how far it moves along each axis where the block moves a step along its own.
-    """
+    """What a block reads of a source: ``box``, which ``memory`` stands for."""
 
     source: Tiled
     box: Box
     memory: StageResult
-    rows: tuple[tuple[int, ...], ...] = ()
 
 
 def places_in(leaf: Leaf) -> Places:
@@ -85,8 +81,7 @@ def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:
     shape = tuple(len(range(s.start, s.stop, s.step)) for s in box)
     memory = StageResult(shape, source.dtype)
     moved = [_moved(leaf, one, box, memory) for leaf, one in zip(found, where, strict=True)]
-    rows = tuple(row for _, row in where[0])
-    return BoxRead(source, box, memory, rows), moved
+    return BoxRead(source, box, memory), moved
 
 
 def readings(leaves: Iterable[Leaf]) -> Iterator[tuple[BoxRead, list[Leaf], list[Leaf]]]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from operator import mul
-from typing import Final
+from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
@@ -89,7 +89,7 @@ class BlockFinder:
     """Blocks of ``root``, at whatever places along ``axes``."""
 
     def __init__(self, root: Expr, axes: Sequence[int]) -> None:
-        self.root, self._alike = root, _only_moves(root, axes)
+        self.root, self._rows = root, _rows_that_move(root, axes)
         self._known: tuple[Shape, StreamBlock] | None = None
 
     def at(self, item: tuple[slice, ...]) -> StreamBlock:
@@ -97,9 +97,9 @@ class BlockFinder:
         shape = tuple(one.stop - one.start for one in item)
         known = self._known
         if known is not None and known[0] == shape:
-            return _moved(known[1], item)
+            return _moved(known[1], item, self._rows or {})
         block = _block(item, push(self.root, views.indexed(self.root.shape, item)))
-        if self._alike:
+        if self._rows is not None:
             self._known = shape, block
         return block
 
@@ -128,30 +128,37 @@ def cuts_results(root: Expr, axes: Sequence[int], room: int = 0) -> bool:
     return any((steps[k][1] or steps[k][0]) < root.shape[k] for k in axes)
 
 
-def _only_moves(root: Expr, axes: Sequence[int]) -> bool:
-    """Whether a box of ``root`` that moves along ``axes`` moves the boxes it reads, and no more."""
-    rows: dict[int, object] = {}
+Rows: TypeAlias = dict[int, list[tuple[int, ...]]]
+
+
+def _rows_that_move(root: Expr, axes: Sequence[int]) -> Rows | None:
+    """How far boxes of each source move along its axes where a box of ``root`` moves a step.
+
+    None where a box that moves along ``axes`` reads other places than such boxes. Asked of the
+    whole ``root``: a box of one index along an axis does not know how far that axis steps.
+    """
+    rows: Rows = {}
     for leaf in leaves(root):
         if isinstance(leaf.source, Tiled):
             along = [row for _, row in places_in(leaf)]
             if rows.setdefault(id(leaf.source), along) != along:
-                return False
+                return None
         elif any(leaf.strides[k] for k in axes):
-            return False
-    return True
+            return None
+    return rows
 
 
-def _moved(block: StreamBlock, item: tuple[slice, ...]) -> StreamBlock:
+def _moved(block: StreamBlock, item: tuple[slice, ...], rows: Rows) -> StreamBlock:
     """``block`` where ``item`` lies, which is as large."""
     far = [one.start - old.start for one, old in zip(item, block.item, strict=True)]
     reads = []
     for read in block.reads:
-        by = (sum(map(mul, row, far)) for row in read.rows)
+        by = (sum(map(mul, row, far)) for row in rows[id(read.source)])
         box = tuple(
             slice(one.start + n, one.stop + n, one.step)
             for one, n in zip(read.box, by, strict=True)
         )
-        reads.append(BoxRead(read.source, box, read.memory, read.rows))
+        reads.append(BoxRead(read.source, box, read.memory))
     return StreamBlock(item, block.root, tuple(reads))
 
 
