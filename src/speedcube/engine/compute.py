@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..errors import MemoryLimitError, ParameterError, RungError
-from ..expr.nodes import STAGED, Expr, Leaf, Map
+from ..expr.nodes import STAGED, Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
 from ..late import dask, watched
 from ..plan.plan import Plan, check_memory
@@ -41,6 +41,7 @@ from .small.known import ONE_LAUNCH, folds, value_on_gpu
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL
+from .streams.scanned import goes_on
 
 
 class ResultMemory(Enum):
@@ -87,10 +88,16 @@ def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) ->
     """The plan of ``roots`` on ``rung``, if that has the memory; what is ``known`` is taken."""
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
-    if key not in known:
-        known[key] = plan_of(roots, rung)
-    check_memory(known[key], machine.free_memory())
-    return known[key]
+    plan = known.get(key) or plan_of(roots, rung, partial(staged_values, rung=rung))
+    if not any(goes_on(one) for stage in plan.stages for one in stage.sources):
+        known[key] = plan  # another run of a scan of a file begins with the file again
+    check_memory(plan, machine.free_memory())
+    return plan
+
+
+def staged_values(source: Staged, rung: Rung) -> Any:
+    """The values of one reduction, or what else is staged, on ``rung``."""
+    return compute_all([whole(source, source.shape)], rung)[0]
 
 
 def _visited(root: Expr) -> Expr:

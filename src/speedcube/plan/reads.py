@@ -18,15 +18,11 @@ Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
 
 @dataclass(frozen=True, eq=False)
 class BoxRead:
-    """What a block reads of a source: ``box``, which ``memory`` stands for.
-
-    ``rows`` say how far it moves along each axis where the block moves a step along its own.
-    """
+    """What a block reads of a source: ``box``, which ``memory`` stands for."""
 
     source: Tiled
     box: Box
     memory: StageResult
-    rows: tuple[tuple[int, ...], ...] = ()
 
 
 def places_in(leaf: Leaf) -> Places:
@@ -40,6 +36,15 @@ def places_in(leaf: Leaf) -> Places:
 def reads_boxes(leaf: Leaf) -> bool:
     """Whether any box of ``leaf`` reads a box of its source."""
     return isinstance(leaf.source, Tiled) and places(leaf, leaf.source.shape) is not None
+
+
+def in_order(leaf: Leaf) -> Iterator[int]:
+    """The axes of ``leaf`` along which its source is best read from the beginning on."""
+    assert isinstance(leaf.source, Tiled)
+    axes = getattr(leaf.source.tiles, "in_order", ())
+    for axis, (_, row) in enumerate(places_in(leaf)):
+        if axis in axes:
+            yield from (k for k, step in enumerate(row) if step)
 
 
 def bytes_of(leaf: Leaf, extents: Shape) -> int:
@@ -76,8 +81,7 @@ def reading(found: Sequence[Leaf]) -> tuple[BoxRead, list[Leaf]]:
     shape = tuple(len(range(s.start, s.stop, s.step)) for s in box)
     memory = StageResult(shape, source.dtype)
     moved = [_moved(leaf, one, box, memory) for leaf, one in zip(found, where, strict=True)]
-    rows = tuple(row for _, row in where[0])
-    return BoxRead(source, box, memory, rows), moved
+    return BoxRead(source, box, memory), moved
 
 
 def readings(leaves: Iterable[Leaf]) -> Iterator[tuple[BoxRead, list[Leaf], list[Leaf]]]:

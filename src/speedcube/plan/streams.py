@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from operator import mul
-from typing import Final
+from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
@@ -19,9 +19,10 @@ from ..expr.graph import memories
 from ..expr.nodes import Expr, Leaf, Shape, Through, Tiled, leaves, walk
 from ..expr.piecewise.regions import pieces_within
 from ..expr.push import push, push_shape
+from ..expr.sources.tiled import BoxReader
 from ..expr.through.table import OPERATIONS
 from ..expr.views import rebuild
-from .reads import BoxRead, bytes_of, places_in, readings, reads_boxes, units_of
+from .reads import BoxRead, bytes_of, in_order, places_in, readings, reads_boxes, units_of
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 QUICK: Final = 2 << 20  # the same of plain files, of which a small one is read as fast
@@ -45,6 +46,12 @@ def tiled(root: Expr) -> list[Leaf]:
     return [leaf for leaf in leaves(root) if isinstance(leaf.source, Tiled)]
 
 
+def readers_in(roots: Sequence[Expr]) -> list[BoxReader]:
+    """What ``roots`` read a box at a time, each once."""
+    found = (leaf.source for root in roots for leaf in tiled(root))
+    return list({id(x): x.tiles for x in found if isinstance(x, Tiled)}.values())
+
+
 def can_stream(root: Expr) -> bool:
     """Whether what ``root`` reads of its sources are boxes of them, for each box of ``root``."""
     if not math.prod(root.shape):
@@ -63,7 +70,7 @@ def block_bytes(root: Expr) -> int:
     if not found:
         pieces = [piece.expr for source in pieces_within(root) for piece in source.pieces]
         return max((block_bytes(one) for one in pieces if tiled(one)), default=0)
-    extents = tuple(min(n, step) for n, (step, _) in zip(root.shape, _steps(root), strict=True))
+    extents = tuple(min(n, step) for n, (step, _) in zip(root.shape, steps_of(root), strict=True))
     return sum(bytes_of(leaf, extents) for leaf in found)
 
 
@@ -72,20 +79,29 @@ def blocks_of(root: Expr, room: int = 0) -> Iterator[StreamBlock]:
 
     Those that differ only in the boxes they read have one ``root``.
     """
-    steps = zip(root.shape, _steps(root, room), strict=True)
+    steps = zip(root.shape, steps_of(root, room), strict=True)
     cuts = [list(_cuts(extent, *step)) for extent, step in steps]
-    alike = _only_moves(root, [k for k, along in enumerate(cuts) if len(along) > 1])
-    known: tuple[Shape, StreamBlock] | None = None
-    for item in product(*cuts):
+    finder = BlockFinder(root, [k for k, along in enumerate(cuts) if len(along) > 1])
+    return map(finder.at, product(*cuts))
+
+
+class BlockFinder:
+    """Blocks of ``root``, at whatever places along ``axes``."""
+
+    def __init__(self, root: Expr, axes: Sequence[int]) -> None:
+        self.root, self._rows = root, _rows_that_move(root, axes)
+        self._known: tuple[Shape, StreamBlock] | None = None
+
+    def at(self, item: tuple[slice, ...]) -> StreamBlock:
+        """The block ``item``."""
         shape = tuple(one.stop - one.start for one in item)
+        known = self._known
         if known is not None and known[0] == shape:
-            yield _moved(known[1], item)
-            continue
-        here = push(root, views.indexed(root.shape, item))
-        block = _block(item, here)
-        if alike:
-            known = shape, block
-        yield block
+            return _moved(known[1], item, self._rows or {})
+        block = _block(item, push(self.root, views.indexed(self.root.shape, item)))
+        if self._rows is not None:
+            self._known = shape, block
+        return block
 
 
 def is_quick(root: Expr) -> bool:
@@ -108,34 +124,41 @@ def room_for(root: Expr, axes: Sequence[int]) -> int:
 
 def cuts_results(root: Expr, axes: Sequence[int], room: int = 0) -> bool:
     """Whether blocks of ``root`` of so much ``room`` have elements of the same results."""
-    steps = _steps(root, room)
+    steps = steps_of(root, room)
     return any((steps[k][1] or steps[k][0]) < root.shape[k] for k in axes)
 
 
-def _only_moves(root: Expr, axes: Sequence[int]) -> bool:
-    """Whether a box of ``root`` that moves along ``axes`` moves the boxes it reads, and no more."""
-    rows: dict[int, object] = {}
+Rows: TypeAlias = dict[int, list[tuple[int, ...]]]
+
+
+def _rows_that_move(root: Expr, axes: Sequence[int]) -> Rows | None:
+    """How far boxes of each source move along its axes where a box of ``root`` moves a step.
+
+    None where a box that moves along ``axes`` reads other places than such boxes. Asked of the
+    whole ``root``: a box of one index along an axis does not know how far that axis steps.
+    """
+    rows: Rows = {}
     for leaf in leaves(root):
         if isinstance(leaf.source, Tiled):
             along = [row for _, row in places_in(leaf)]
             if rows.setdefault(id(leaf.source), along) != along:
-                return False
+                return None
         elif any(leaf.strides[k] for k in axes):
-            return False
-    return True
+            return None
+    return rows
 
 
-def _moved(block: StreamBlock, item: tuple[slice, ...]) -> StreamBlock:
+def _moved(block: StreamBlock, item: tuple[slice, ...], rows: Rows) -> StreamBlock:
     """``block`` where ``item`` lies, which is as large."""
     far = [one.start - old.start for one, old in zip(item, block.item, strict=True)]
     reads = []
     for read in block.reads:
-        by = (sum(map(mul, row, far)) for row in read.rows)
+        by = (sum(map(mul, row, far)) for row in rows[id(read.source)])
         box = tuple(
             slice(one.start + n, one.stop + n, one.step)
             for one, n in zip(read.box, by, strict=True)
         )
-        reads.append(BoxRead(read.source, box, read.memory, read.rows))
+        reads.append(BoxRead(read.source, box, read.memory))
     return StreamBlock(item, block.root, tuple(reads))
 
 
@@ -160,8 +183,9 @@ def cut_of(root: Expr, axes: Sequence[int], workers: int) -> tuple[int | None, s
         return None, "one"
     units = units_of(widest)
     many = len(axes) < len(root.shape)
+    running = {k for leaf in tiled(root) for k in in_order(leaf)}
     for k, (extent, (unit, _)) in enumerate(zip(root.shape, units, strict=True)):
-        if -(-extent // unit) >= workers and not (many and k in axes):
+        if k not in running and -(-extent // unit) >= workers and not (many and k in axes):
             return k, "merge" if k in axes else "concatenate"
     return None, "one"
 
@@ -211,7 +235,7 @@ def _roots(root: Expr) -> list[Expr]:
 
 def rows_of(root: Expr) -> int:
     """How many indices of the first axis of ``root`` a block has."""
-    return _steps(root, room_for(root, ()))[0][0]
+    return steps_of(root, room_for(root, ()))[0][0]
 
 
 def walked_bytes(root: Expr) -> int:
@@ -228,7 +252,7 @@ def _cuts(extent: int, step: int, first: int) -> Iterator[slice]:
         start, stop = min(stop, extent), stop + step
 
 
-def _steps(root: Expr, room: int = 0) -> list[tuple[int, int]]:
+def steps_of(root: Expr, room: int = 0) -> list[tuple[int, int]]:
     """Of each axis, how long a block is, and where the second begins.
 
     A block is a chunk of the largest source, and grows along the last axes first, to ``room``

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ...engine import compute as engine
 from ...engine.machine import free_memory
+from ...engine.streams.cells import reads_files
+from ...engine.streams.chosen import chosen_blocks, is_chosen_by_blocks
+from ...engine.writing.settling import settled_here
 from ...errors import AxisError, DTypeError
 from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.bounds import Bounds
-from ...expr.nodes import Expr, Leaf, Stored
+from ...expr.nodes import Expr, Leaf, Stored, whole
+from ...expr.pairs.node import is_pair
 from ...expr.push import push_shape
 from ...interop.buffers import readable
 from ..array import Array
@@ -116,6 +120,7 @@ class Mask:
     def __init__(self, array: Array) -> None:
         self.array = array
         self._flat: Array | None = None
+        self._count: int | None = None
 
     @property
     def flat(self) -> Array:
@@ -134,14 +139,31 @@ class Mask:
         """How many elements are true."""
         if self._flat is not None:
             return self._flat.size
-        return int(self.array.sum())
+        if self._count is None:
+            self._count = int(self.array.sum())
+        return self._count
 
     def places(self) -> tuple[Array, ...]:
         """The indices along each axis of the elements that are true."""
         return unravelled(self.flat, self.array.shape)
 
+    def _by_blocks(self, values: Array) -> Expr | None:
+        """What is taken of a large file, block after block; None where it lies in memory."""
+        gpu = values._gpu or self.array._gpu
+        roots = [values._expr, self.array._expr]
+        if gpu or any(map(is_pair, roots)) or not reads_files(roots):
+            return None
+        made = settled_here(roots)
+        if made is None or not is_chosen_by_blocks(made[0], made[1]):
+            return None
+        source = chosen_blocks(made[0], made[1], self.count)
+        return None if source is None else whole(source, source.shape)
+
     def taken(self, values: Array) -> Expr:
         """The elements of ``values`` where the mask is true, along one axis in front."""
+        by_blocks = None if self._flat is not None else self._by_blocks(values)
+        if by_blocks is not None:
+            return by_blocks
         shape, root = self.array.shape, values._expr
         rest = values.shape[len(shape) :]
         lines = root if len(shape) == 1 else push_shape(root, (math.prod(shape), *rest))

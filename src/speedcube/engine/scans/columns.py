@@ -191,7 +191,7 @@ def running(stage: Stage, part: Part, share: Array, inputs: Inputs, stop: Stop) 
             continue
         with matrices(stage, order, inputs, source.arg.dtype, None) as found:
             if found is not None:
-                Running(source, found, target).run(math.prod(order.outer), stop)
+                Running(source, found).run(target, math.prod(order.outer), stop)
                 return True
     return False
 
@@ -199,15 +199,16 @@ def running(stage: Stage, part: Part, share: Array, inputs: Inputs, stop: Stop) 
 class Running:
     """Running sums or products of the columns of matrices."""
 
-    def __init__(self, source: Scanned, found: Matrices, target: Target) -> None:
-        self.source, self.found, self.target = source, found, target
+    def __init__(self, source: Scanned, found: Matrices) -> None:
+        self.source, self.found = source, found
         dtype = source.arg.dtype
         self.call = ColumnCall(Scan(source.op, dtype, source.dtype, source.odd, True), found)
         self.exact = source.op == "cumsum" and dtypes.is_float(dtype)
         self.slow: dict[int, ExactSums] = {}  # lines of odd columns, by their places
 
-    def run(self, count: int, stop: Stop) -> None:
-        found, target = self.found, self.target
+    def run(self, target: Target, count: int, stop: Stop) -> None:
+        """All panels of ``count`` matrices, to where ``target`` says."""
+        found = self.found
         begin, size, step = address_of(target.memory), target.memory.itemsize, target.step
         together = found.together if step is not None else 1
         for o, some, place, rows, c, width in _panels(found, count):

@@ -210,7 +210,8 @@ class RunningProducts(Line):
         self.feed(rest, results, last=True)
 
 
-def _line(source: Scanned, position: int, block: int) -> Any:
+def line_of(source: Scanned, position: int, block: int) -> Any:
+    """What takes the elements of a line of ``source`` from ``position`` on."""
     if source.op == "cumprod":
         line = RunningProducts(source, source.count, position)
         line.block = block or TILE
@@ -226,7 +227,7 @@ def fold(source: Staged, block: int, place: int, count: int, blocks: Blocks) -> 
     """The record of ``count`` elements of one line, the first at ``place``."""
     if not isinstance(source, Scanned) or source.op == "cumprod":
         return products(blocks, block, np.empty(-(-count // block), source.arg.dtype))
-    line = _line(source, place, block)
+    line = line_of(source, place, block)
     line.scan(blocks, Nowhere(source.dtype))
     return np.asarray(line.record())
 
@@ -242,7 +243,7 @@ def scan(
     lines[:, :lead] = 0 if source.op == "cumsum" else 1
     if source.count == 0:
         return
-    line = _line(source, place, block)
+    line = line_of(source, place, block)
     if before is not None:
         line.start(before)
     line.scan(blocks, Results(lines, lines.shape[1] - lead))

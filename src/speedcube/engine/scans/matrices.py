@@ -123,7 +123,7 @@ def _power(number: int) -> int:
     return 1 << max(0, number.bit_length() - 1)
 
 
-def _rows(width: int) -> int:
+def rows_of_panel(width: int) -> int:
     """Rows of a panel: a power of two, so that none reaches from one piece to the next."""
     return min(TILE, max(8, _power(BLOCK // width)))
 
@@ -161,7 +161,7 @@ def matrices(
 def _narrow(order: AxisOrder, prepared: Prepared, call: Caller) -> Matrices:
     """Whole rows, in C order."""
     length, columns, inner = order.length, order.columns, prepared.tiling.inner
-    rows = _rows(columns)
+    rows = rows_of_panel(columns)
     together = _together(length, columns)
     dtype = np.dtype(prepared.program.element.output_type("x"))
     room = max(rows, together * length) * columns
@@ -190,7 +190,7 @@ def _wide(order: AxisOrder, prepared: Prepared, call: Caller) -> Matrices:
     """Some columns of some rows."""
     length, inner = order.length, prepared.tiling.inner
     width = WIDE // inner * inner
-    rows = _rows(width)
+    rows = rows_of_panel(width)
     dtype = np.dtype(prepared.program.element.output_type("x"))
     memory = np.empty(rows * _ROW + TILE, dtype)
     begin = address_of(memory)
@@ -283,7 +283,7 @@ def _in_memory(order: AxisOrder, dtype: str, most: int | None) -> Matrices | Non
 
     few = WIDE if most is None else BROAD
     width = columns if columns <= max(NARROW, few) else few
-    rows = most or _rows(width)
+    rows = most or rows_of_panel(width)
     together = _together(order.length, columns) if columns == width else 1
     if most is not None and columns == width:
         together = max(1, CALL // (order.length * columns))

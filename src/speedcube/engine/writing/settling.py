@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,8 @@ from ...expr.pairs.node import is_pair, of_parts
 from ...expr.push import in_place, places
 from ...expr.views import rebuild
 from ...plan.writing import reals
-from ..compute import compute_all, plan_for
+from ..compute import compute_all, plan_for, rung_of, staged_values
+from ..foreign.planned import going_on
 from ..rungs import Rung
 
 _AS_THEY_ARE: Final = (Const, Position, Random, Stored)
@@ -102,6 +104,14 @@ def settled(roots: Sequence[Expr], on: Any, prefers_gpu: bool) -> tuple[list[Exp
     return [rebuilt.of(root) for root in roots], sum(value.nbytes for value in flat)
 
 
+def settled_here(roots: Sequence[Expr]) -> list[Expr] | None:
+    """`settled`, and scans of files go on from box to box; None where others than cores compute."""
+    rung = rung_of(roots, None, None, False)
+    if rung.kind not in ("core", "cores"):
+        return None
+    return settled(going_on(roots, rung, partial(staged_values, rung=rung)), rung, False)[0]
+
+
 def bytes_of_settling(roots: Sequence[Expr], rung: Rung, prefers_gpu: bool) -> tuple[int, int]:
     """Bytes of what `settled` would compute and keep, and of a process that computes it."""
     wanted = _wanted([_pushed(root) for root in roots])
@@ -164,6 +174,8 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
     if isinstance(source, (Const, Random)):
         return repr(source)
     if isinstance(source, Tiled):
+        for root in getattr(source.tiles, "made_of", ()):
+            _digest(root, state, seen)
         return "file", source.shape, source.dtype, source.tiles.label
     if isinstance(source, Stored) and not source.on_device:
         flat = np.atleast_1d(source.buffer)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any, Final
 
 from ...dataclass import dataclass
 from ...errors import MemoryLimitError, ParameterError, WorkerError
 from ...expr.nodes import Expr
+from ...plan.streams import readers_in
 from ...plan.writing import (
     MEMORY,
     OVERHEAD,
@@ -17,9 +19,12 @@ from ...plan.writing import (
     WritePlan,
     block_bytes,
     read_bytes,
+    reals,
     write_grid,
 )
 from .. import machine
+from ..compute import staged_values
+from ..foreign.planned import going_on
 from ..foreign.pulled import pulling
 from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
@@ -68,6 +73,7 @@ class Write:
         self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
         if not self.rung.devices:
             self.roots = pulling(self.roots, self.rung.kind == "client")
+            self.roots = going_on(self.roots, self.rung, partial(staged_values, rung=self.rung))
         self.held, self.before = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
 
     def plan(self) -> WritePlan:
@@ -79,7 +85,7 @@ class Write:
         reads = grid.count * read_bytes(self.roots, grid.extents)
         size = element_bytes(self.roots) * math.prod(grid.shape)
         return WritePlan(
-            label, self.rung.name, grid, whole, block, self.held, self.before, reads, size
+            label, self.rung.name, grid, whole, block, self._held, self.before, reads, size
         )
 
     def write(self) -> None:
@@ -153,12 +159,18 @@ class Write:
     def _grid(self, roots: Sequence[Expr]) -> tuple[WriteGrid, int]:
         first = self.targets[0].first
         unit = tuple(math.lcm(*each) for each in zip(*(t.unit for t in self.targets), strict=True))
-        room = max(_LEAST, self.how.memory - OVERHEAD - self.held)
+        room = max(_LEAST, self.how.memory - OVERHEAD - self._held)
         if self.earlier is None:
             return write_grid(roots, unit, first, self._threads, room)
         extents = self.earlier.extents
         at_once = room // max(1, block_bytes(roots, extents))
         return WriteGrid(roots[0].shape, extents, first), max(1, min(self._threads, at_once))
+
+    @property
+    def _held(self) -> int:
+        """Bytes of what was computed before, and of what makes results of scans box by box."""
+        found = readers_in(reals(self.roots))
+        return self.held + sum(int(getattr(one, "working_bytes", 0)) for one in found)
 
     @property
     def _threads(self) -> int:
