@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
@@ -27,6 +26,7 @@ from ...expr.nodes import (
 from ...expr.pairs.node import is_pair, of_parts
 from ...expr.push import in_place, places
 from ...expr.views import rebuild
+from ...late import hashlib
 from ...plan.writing import reals
 from ..compute import compute_all, plan_for
 from ..rungs import Rung
