@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import psutil as psutil
 
 __all__ = [
+    "Late",
     "base64",
     "cloudpickle",
     "dask",
@@ -56,8 +57,8 @@ __all__ = [
 ]
 
 
-class _Late(ModuleType):
-    """A module whose attributes are those of the module of its name, which they load."""
+class Late(ModuleType):
+    """A module whose attributes are those of the module of its name, which the first one loads."""
 
     _module: ModuleType | None = None
 
@@ -70,24 +71,24 @@ class _Late(ModuleType):
 
 
 if not TYPE_CHECKING:
-    base64 = _Late("base64")
-    cloudpickle = _Late("cloudpickle")
-    dask = _Late("dask")
-    delayed = _Late("dask.delayed")  # the module, not the function of its name
-    fractions = _Late("fractions")
-    futures = _Late("concurrent.futures")
-    glob = _Late("glob")
-    hashlib = _Late("hashlib")
-    html = _Late("html")
-    json = _Late("json")
-    logging = _Late("logging")
-    multiprocessing = _Late("multiprocessing")
-    psutil = _Late("psutil")
-    shutil = _Late("shutil")
-    socket = _Late("socket")
-    task_spec = _Late("dask._task_spec")
-    uuid = _Late("uuid")
-    zipfile = _Late("zipfile")
+    base64 = Late("base64")
+    cloudpickle = Late("cloudpickle")
+    dask = Late("dask")
+    delayed = Late("dask.delayed")  # the module, not the function of its name
+    fractions = Late("fractions")
+    futures = Late("concurrent.futures")
+    glob = Late("glob")
+    hashlib = Late("hashlib")
+    html = Late("html")
+    json = Late("json")
+    logging = Late("logging")
+    multiprocessing = Late("multiprocessing")
+    psutil = Late("psutil")
+    shutil = Late("shutil")
+    socket = Late("socket")
+    task_spec = Late("dask._task_spec")
+    uuid = Late("uuid")
+    zipfile = Late("zipfile")
 
 
 def watched() -> bool:

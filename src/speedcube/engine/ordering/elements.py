@@ -20,11 +20,12 @@ from ...expr.nodes import Expr, Leaf, StageResult, c_strides, is_whole
 from ...expr.piecewise.regions import pieced
 from ...late import futures
 from ...plan.stages import Part, Stage, cut_stage
-from .. import cpu, gpu
+from .. import cpu
 from ..boxes import Stop
 from ..prepare import prepare
 from ..results import Destination
 from ..scans.matrices import straight
+from ..staging.late import gpu
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]

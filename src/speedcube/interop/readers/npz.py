@@ -41,7 +41,7 @@ class _Place:
     def open(self, path: str, entry: str) -> None:
         """Begin at the first byte of ``entry``."""
         self.file = open_regular(path)
-        self.member = zipfile.ZipFile(self.file).open(entry)  # noqa: SIM115  (closed by __del__)
+        self.member = zipfile.ZipFile(self.file).open(entry)  # closed by __del__
 
     def __reduce__(self) -> Any:
         return _Place, ()
