@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import types
+from importlib import import_module
+from pathlib import Path
 
 import dask
 import pytest
@@ -12,6 +15,7 @@ from dask.callbacks import Callback
 
 import speedcube as sc
 from speedcube import late
+from speedcube.engine.staging import late as of_gpus
 
 FIRST = """
 import sys, speedcube as sc
@@ -37,6 +41,55 @@ def test_attributes_are_those_that_the_module_has_now(monkeypatch: pytest.Monkey
     assert late.dask.config == "another"
     with pytest.raises(AttributeError, match="module 'dask' has no attribute 'nothing'"):
         late.dask.nothing  # noqa: B018
+
+
+def paths() -> list[tuple[str, str]]:
+    """Each late module as the types have it, and as it is loaded."""
+    found = []
+    for module in (late, of_gpus):
+        assert module.__file__ is not None
+        known = {}
+        package = str(module.__package__)
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+            if isinstance(node, ast.Import):
+                known |= {one.asname: one.name for one in node.names if one.asname}
+            if isinstance(node, ast.ImportFrom) and node.level:
+                above = import_module("." * node.level + (node.module or ""), package).__name__
+                known |= {one.asname: f"{above}.{one.name}" for one in node.names if one.asname}
+        known |= {"task_spec": "dask._task_spec"}
+        ones = {name: one for name, one in vars(module).items() if isinstance(one, late.Late)}
+        assert set(ones) == set(module.__all__) - {"Late", "watched"}
+        found += [(known[name], one.__name__) for name, one in ones.items()]
+    return found
+
+
+def test_types_and_programs_see_the_same_modules() -> None:
+    for typed, loaded in paths():
+        assert typed == loaded
+        assert import_module(loaded)
+    assert late.delayed.Delayed is import_module("dask.delayed").Delayed
+
+
+# Each of these computes in ways of its own.
+ON_CORES = """
+import sys, numpy as np, speedcube as sc
+x = sc.asarray(np.arange(3000.0)).reshape(30, 100)
+for on in ("core", "cores"):
+    for one in (x + 1, x.sum(), x.mean(0), x.max(1), sc.cumsum(x, axis=1), sc.cumprod(x, axis=0)):
+        one.compute(on=on)
+    sc.compute(x.sum(), x.max(), x.std(), on=on)
+    sc.sort(x.ravel()).compute(on=on), sc.median(x).compute(on=on), (x @ x.T).compute(on=on)
+    x[x > 3].compute(on=on), sc.histogram(x, 10)[0].compute(on=on)
+sc.unique(x), sc.linalg.svd(x), sc.fft.fft(x).compute()
+ways = ("engine.gpu", "engine.ordering.on_gpu", "kernel.cuda")
+print(*(name for name in ways if f"speedcube.{name}" in sys.modules))
+"""
+
+
+def test_what_runs_on_cores_loads_nothing_for_gpus() -> None:
+    code = [sys.executable, "-c", ON_CORES]
+    run = subprocess.run(code, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
 
 
 def test_callbacks_see_tasks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from .late import shutil
 
 # Modes of what a run keeps: nobody else's business, whatever the umask lets others read.
 OWN_FILE: Final = 0o600

@@ -1,4 +1,4 @@
-"""Dask and psutil, loaded at their first use: they would be a quarter of the import."""
+"""Modules that are loaded at their first use: together they would be a third of the import."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import base64 as base64
+    import concurrent.futures as futures
+    import fractions as fractions
+    import glob as glob
+    import hashlib as hashlib
+    import html as html
+    import json as json
+    import logging as logging
+    import multiprocessing as multiprocessing
+    import shutil as shutil
+    import socket as socket
+    import uuid as uuid
+    import zipfile as zipfile
+
+    import cloudpickle as cloudpickle
     import dask as dask
     import dask._task_spec as task_spec
     import dask.base
@@ -18,11 +33,32 @@ if TYPE_CHECKING:
     import dask.utils
     import psutil as psutil
 
-__all__ = ["dask", "delayed", "psutil", "task_spec", "watched"]
+__all__ = [
+    "Late",
+    "base64",
+    "cloudpickle",
+    "dask",
+    "delayed",
+    "fractions",
+    "futures",
+    "glob",
+    "hashlib",
+    "html",
+    "json",
+    "logging",
+    "multiprocessing",
+    "psutil",
+    "shutil",
+    "socket",
+    "task_spec",
+    "uuid",
+    "watched",
+    "zipfile",
+]
 
 
-class _Late(ModuleType):
-    """A module whose attributes are those of the module of its name, which they load."""
+class Late(ModuleType):
+    """A module whose attributes are those of the module of its name, which the first one loads."""
 
     _module: ModuleType | None = None
 
@@ -35,10 +71,24 @@ class _Late(ModuleType):
 
 
 if not TYPE_CHECKING:
-    dask = _Late("dask")
-    delayed = _Late("dask.delayed")  # the module, not the function of its name
-    psutil = _Late("psutil")
-    task_spec = _Late("dask._task_spec")
+    base64 = Late("base64")
+    cloudpickle = Late("cloudpickle")
+    dask = Late("dask")
+    delayed = Late("dask.delayed")  # the module, not the function of its name
+    fractions = Late("fractions")
+    futures = Late("concurrent.futures")
+    glob = Late("glob")
+    hashlib = Late("hashlib")
+    html = Late("html")
+    json = Late("json")
+    logging = Late("logging")
+    multiprocessing = Late("multiprocessing")
+    psutil = Late("psutil")
+    shutil = Late("shutil")
+    socket = Late("socket")
+    task_spec = Late("dask._task_spec")
+    uuid = Late("uuid")
+    zipfile = Late("zipfile")
 
 
 def watched() -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, Final
+
+from .late import json
 
 DEEPEST: Final = 64  # lists and objects in each other
 

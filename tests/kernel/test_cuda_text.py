@@ -38,7 +38,7 @@ from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
-from speedcube.engine.scans import parts
+from speedcube.engine.scans import running, trees
 from speedcube.engine.small import known as small
 from speedcube.engine.small.structure import structure_of
 from speedcube.engine.small.templates import slots_of
@@ -497,8 +497,8 @@ def test_where_blocks_end_decides_nothing(
     host: HostKernels, arrays: dict[str, sc.Array], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(gpu, "BLOCK", 700)
-    for made_there in ("running_on_device", "products_on_device"):
-        monkeypatch.setattr(parts, made_there, lambda *_: False)  # as where memory is short
+    for module, made_there in ((running, "running_on_device"), (trees, "products_on_device")):
+        monkeypatch.setattr(module, made_there, lambda *_: False)  # as where memory is short
     expected = arrays[name].compute(on="core")
     assert_same_bits(arrays[name].compute(on=ONE), expected)
     assert_same_bits(arrays[name].compute(on=THREE), expected)

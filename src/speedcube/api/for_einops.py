@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, Final
@@ -74,7 +73,7 @@ def _ours() -> Any:
     return sys.modules["speedcube"]
 
 
-class _WhenImported(MetaPathFinder):
+class _WhenImported:
     """Finds what the others find; of einops it sees to it that our backend is added."""
 
     def find_spec(
@@ -84,21 +83,21 @@ class _WhenImported(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenAdd(spec.loader)
+            spec.loader = _ThenAdd(spec.loader)  # type: ignore[assignment]  # it has all that is used
         return spec
 
 
-class _ThenAdd(Loader):
+class _ThenAdd:
     """Loads as ``loader`` does."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Any) -> None:
         self.loader = loader
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
+        return self.loader.create_module(spec)  # type: ignore[no-any-return]
 
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)

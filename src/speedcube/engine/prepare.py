@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from ..dataclass import dataclass
 from ..expr.nodes import Expr, Map, Reduced
 from ..expr.space import Space, Tiling, build, offset_table, tile
-from ..kernel.cuda.many.teams import folded, gpu_layout, is_short, together_layout
-from ..kernel.cuda.many.together import MOST_WORDS, lower_together, words_of
-from ..kernel.cuda.text import HEADER
 from ..kernel.folds import KEYED
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
@@ -33,6 +30,7 @@ from ..kernel.lower.together import (
 from ..kernel.program import Program
 from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
+from .staging.late import teams, text, together
 
 # What the kernel does for each reduction a user can ask for.
 KERNEL_REDUCTION: Final = {
@@ -129,7 +127,7 @@ def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None
     On a ``gpu``, with folds too.
     """
     if gpu:
-        return _finished(stage, part, gpu_layout, _lower_on_gpu)
+        return _finished(stage, part, teams.gpu_layout, _lower_on_gpu)
     many = _finished(stage, part, layout_of, lower_many)
     return many or _finished(stage, part, dot_layout, lower_many)
 
@@ -188,10 +186,10 @@ def _together(
 def _together_on_gpu(
     root: Map, space: Space, sources: list[Reduced], sinks: list[Shared]
 ) -> Prepared | None:
-    layout = together_layout(space, sources)
-    if layout is None or words_of(sources, sinks) > MOST_WORDS:
+    layout = teams.together_layout(space, sources)
+    if layout is None or together.words_of(sources, sinks) > together.MOST_WORDS:
         return None
-    lowered = _with_short(lower_together(root, layout, sources, sinks), layout)
+    lowered = _with_short(together.lower_together(root, layout, sources, sinks), layout)
     return prepared_of(layout.space, layout.tiling, lowered)
 
 
@@ -199,7 +197,7 @@ def _with_short(lowered: Lowered, layout: Layout) -> Lowered:
     """``lowered``, whose kernel knows whether a thread takes a row at once."""
     program = lowered.program
     assert program.sink.many is not None
-    short = is_short(program, loops_of(layout.space, layout.tiling))
+    short = teams.is_short(program, loops_of(layout.space, layout.tiling))
     many = replace(program.sink.many, short=short)
     return replace(lowered, program=replace(program, sink=replace(program.sink, many=many)))
 
@@ -254,7 +252,7 @@ def _lower_on_gpu(root: Expr, layout: Layout, source: Reduced) -> Lowered:
     space, tiling = layout.space, layout.tiling
     if is_fold(source):
         lowered = lower(root, space, tiling, KERNEL_REDUCTION[source.op])
-        program = folded(lowered.program, layout, source)
+        program = teams.folded(lowered.program, layout, source)
     else:
         lowered = lower_many(root, layout, source)
         program = lowered.program
@@ -281,7 +279,7 @@ def launch_words(prepared: Prepared) -> list[int]:
     for offset, strides in zip(space.offsets, space.strides, strict=True):
         words += [offset, *strides[:outer], strides[outer]]
     words += [space.out_offset, *space.out_strides[:outer], space.out_strides[outer]]
-    assert len(words) == HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
+    assert len(words) == text.HEADER + outer + (len(space.offsets) + 1) * (outer + 2)
     return words
 
 

@@ -25,13 +25,14 @@ from ..kernel.lower.lower import lower_several
 from ..kernel.program import LIMBS
 from ..plan.passes import Pass
 from ..plan.stages import Part, Stage
-from . import cpu, gpu
+from . import cpu
 from .boxes import CALL, Stop, boxes
 from .finished.along import Finished
 from .finished.near import Partial, from_partials
 from .prepare import KERNEL_REDUCTION, Prepared, prepared_of, remembered
 from .results import Destination, is_exact_sum, merge, merge_pieces, values
 from .scans.shared import merged_products, shared_lines
+from .staging.late import gpu
 
 Array: TypeAlias = NDArray[Any]
 # What a part gives of each stage: the records of a reduction, the elements that it stored.

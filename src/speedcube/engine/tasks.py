@@ -14,11 +14,10 @@ from ..expr.nodes import Expr, Reduced, Scanned, Through
 from ..plan.passes import Pass
 from ..plan.regions import Region, folds_across, regions_of
 from ..plan.stages import Part, Stage
-from . import cpu, gpu, gpu_records
+from . import cpu
 from .boxes import Stop
 from .finished import along, near
 from .finished import cpu as finished_cpu
-from .finished import gpu as finished_gpu
 from .finished.near import Partial
 from .ordering.elements import AllElements
 from .ordering.run import placed, run_through
@@ -29,6 +28,7 @@ from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, values
 from .scans.parts import ScanPart, carried_share
 from .several import Outcome, from_several, run_part
+from .staging.late import finished, gpu, gpu_records
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -162,7 +162,7 @@ class Worker:
         """The part's results, by a kernel that finishes them; None: by records, all of them."""
         assert isinstance(stage.source, Reduced)
         if self.device is not None:
-            share = finished_gpu.FinishedPart(many, inputs, self.device, out)
+            share = finished.FinishedPart(many, inputs, self.device, out)
             return share.run(stage.source, prepare(stage, part, None), self.stop)
         return finished_cpu.run_repaired(stage, part, many, inputs, self.stop, out)
 

@@ -11,11 +11,12 @@ from ..expr.nodes import STAGED, Deferred, Expr, Leaf, Map, Piecewise, StageResu
 from ..expr.push import in_place
 from ..expr.views import rebuild
 from ..plan.stages import make_stage
-from . import cpu, gpu
+from . import cpu
 from .boxes import Stop
 from .compute import compute
 from .prepare import prepare
 from .results import inputs_of
+from .staging.late import gpu
 from .tasks import Inputs
 
 

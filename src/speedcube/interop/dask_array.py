@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from ..expr.nodes import (
     whole,
 )
 from ..expr.views import indexed, rebuild, through
+from ..late import uuid
 
 Chunks: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -53,7 +53,7 @@ def to_dask_array(array: Any, chunks: Chunks, own: bool = True) -> Any:
     known = dask_array_of(array._expr)
     if known is not None:
         return known if known.chunks == chunks else known.rechunk(chunks)
-    name = f"speedcube-{uuid4().hex}"
+    name = f"speedcube-{uuid.uuid4().hex}"
     of, axes = f"{name}-of", tuple(range(len(chunks)))
     source = _source(array, chunks, of, _cut if own else _seen)
     pairs = [one for other in source.others for one in (other.name, axes)]

@@ -18,7 +18,6 @@ and either can run code anyhow. What has a right tag is checked as an object (`e
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from typing import Final, TypeVar
 
 from ..__about__ import __version__
 from ..dataclass import dataclass
+from ..late import hashlib
 from ..shown import line
 from .own_directory import OwnDirectory
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..late import fractions
 from .ir import PICKED, Body, Instr
 
 Array = NDArray[Any]
@@ -63,7 +63,7 @@ def _fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma_exact(a: float, b: float, c: float) -> float:
-    value = Fraction(a) * Fraction(b) + Fraction(c)
+    value = fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c)
     if value == 0:
         return a * b + c  # the sign of zero
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from ...interop.readers.raw_zarr import raw_zarr
 from ...interop.readers.sliceable import Sliceable
 from ...interop.readers.zarr_files import opened, shown_place, without_secrets
 from ...interop.writers.zarr import MARK
+from ...late import glob
 from ..array import Array
 from ..joining import stack
 from .parquet import is_parquet, the_column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from ...interop.readers.parquet import (
     short,
 )
 from ...interop.readers.zarr_files import shown_place
-from ...late import dask
+from ...late import dask, glob
 from ..array import Array
 from .tiles import read_by_tiles
 

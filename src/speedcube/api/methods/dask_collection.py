@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import uuid
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any, Final
@@ -19,7 +18,7 @@ from ...expr.flat import FlatExpr, flat, is_shallow, nested
 from ...expr.graph import below
 from ...expr.nodes import Deferred, Expr, Leaf, c_strides
 from ...expr.pairs.node import is_pair, pair
-from ...late import dask, delayed, task_spec
+from ...late import dask, delayed, task_spec, uuid
 
 # Where xarray asks, by Dask's `is_dask_collection`, whether an array is a Dask collection. Ours is
 # one to all others; were it one there, two managers of chunks would claim it, and each of a hundred

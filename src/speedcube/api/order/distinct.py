@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...engine import compute as engine
 from ...engine import machine
-from ...engine.ordering.on_gpu.distinct import first_of_each
+from ...engine.staging.late import distinct
 from ...expr import build
 from ..array import Array, array_of
 from ..sources import asarray
@@ -71,7 +71,7 @@ def _values_held(array: Array, equal_nan: bool = True) -> Any:
         values = _line_held(line)
         if type(values) is np.ndarray:
             return _first_of_each(values, equal_nan)
-        there = first_of_each(values, equal_nan)
+        there = distinct.first_of_each(values, equal_nan)
         return there if array._gpu else there.get()
     found = np.empty(0, array.dtype)
     for first in range(0, line.size, _PIECE):

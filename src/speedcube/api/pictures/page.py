@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...expr.nodes import Expr, Leaf, Stored
 from ...expr.written import written
 from ...interop.chunks import Grid
 from ...interop.dask_array import stored_view
+from ...late import html as texts
 from ...numbers import bytes_text, shape_text
 from ...shown import line, lines
 from ..methods.repr import law_warnings
@@ -55,7 +55,8 @@ def _row(name: str, value: str) -> str:
     font = f"font-family:{MONO};" if name in ("expression", "values") else ""
     return (
         f'<tr style="background:none"><th scope="row" style="{_CELL};width:6.5em;font-weight:600">'
-        f'{name}</th><td style="{_CELL};{escape(font)}{_BREAK}">{escape(value)}</td></tr>'
+        f'{name}</th><td style="{_CELL};{texts.escape(font)}{_BREAK}">'
+        f"{texts.escape(value)}</td></tr>"
     )
 
 

@@ -8,8 +8,9 @@ stands in attributes, because notebooks take style sheets away from pages that n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Final
+
+from ...late import html
 
 INK: Final = "var(--jp-brand-color1,var(--vscode-charts-blue,var(--pst-color-primary,#3b8dc9)))"
 MONO: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -35,7 +36,7 @@ def text(at: Point, words: str, anchor: str = "start", size: float = FONT) -> st
     x, y = at
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" '
-        f'fill="currentColor" style="font-family:{escape(MONO)}">{escape(words)}</text>'
+        f'fill="currentColor" style="font-family:{html.escape(MONO)}">{html.escape(words)}</text>'
     )
 
 
@@ -59,5 +60,5 @@ def picture(parts: Sequence[str], size: tuple[float, float], title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'style="max-width:100%;height:auto"><title>{escape(title)}</title>{"".join(parts)}</svg>'
+        f'style="max-width:100%;height:auto"><title>{html.escape(title)}</title>{"".join(parts)}</svg>'
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import SchedulerError
+from ...late import futures, json, socket
 from .losses import address_of, closed, lost
 
 CONNECT_SECONDS: Final = 5
@@ -83,7 +81,7 @@ def _connect(**where: Any) -> Any:
     try:
         if isinstance(value, str):
             address = value if option == "address" else _address_in(value)
-            with ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
+            with futures.ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
                 thread.submit(asyncio.run, _greet(address)).result()
         client = distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
     except SchedulerError:

@@ -6,7 +6,6 @@ be started again, between the question and the task.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from functools import cache
@@ -19,6 +18,7 @@ from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...expr.nodes import Expr, Random, Reduced, whole
 from ...expr.space import TILE
+from ...late import hashlib
 from ...plan.plan import Resources, make_plan
 from .remote import run_part, sent_part
 

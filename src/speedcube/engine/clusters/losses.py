@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from ...errors import SchedulerError, SpeedcubeError, WorkerError
+from ...late import futures
 from .patience import LOOK, SAY, Listed, Sayings
 
 Result = TypeVar("Result")
@@ -142,10 +142,12 @@ def _translated(
         )
     if of_task:
         return None
-    connection = isinstance(err, (OSError, CancelledError, asyncio.CancelledError, RuntimeError))
+    connection = isinstance(
+        err, (OSError, futures.CancelledError, asyncio.CancelledError, RuntimeError)
+    )
     if connection and _went_down(client):
         return lost(client, address, err)
-    if isinstance(err, (CancelledError, asyncio.CancelledError)):
+    if isinstance(err, (futures.CancelledError, asyncio.CancelledError)):
         reason = _reason(err)
         if "scheduler-connection" in reason:
             return lost(client, address, err)

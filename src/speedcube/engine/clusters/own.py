@@ -8,14 +8,12 @@ Its dashboard, which knows no certificates, is off unless Dask's setting ``speed
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import os
 import sys
 from typing import Any, Final
 
 from ...errors import WorkerError
-from ...late import dask
+from ...late import dask, logging, multiprocessing
 
 IGNORE_TERMINAL: Final = "speedcube.engine.clusters.ignore_terminal"
 IMPORTED_AGAIN: Final = 83  # exit code of a worker that runs its program once more

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...expr.nodes import Map, Reduced, Staged, Through
+from ...late import futures
 from ...plan.passes import Pass, together
 from ...plan.shares import of_part
 from ...plan.stages import Part, Stage, cut_reduced, cut_stage, make_stage
@@ -118,7 +118,7 @@ def _each(
     run: Callable[[Item], Result], parts: Iterable[Item], threads: int, stop: Stop
 ) -> list[Result]:
     """``run`` of every part on ``threads`` threads; all leave when one fails or ``stop`` is set."""
-    with ThreadPoolExecutor(threads) as pool:
+    with futures.ThreadPoolExecutor(threads) as pool:
         try:
             results = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
         except BaseException:

@@ -6,7 +6,6 @@ give is then computed by others, under names of its own; what others have given 
 
 from __future__ import annotations
 
-import uuid
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 
 from ...dataclass import dataclass
 from ...errors import WorkerError
-from ...late import task_spec
+from ...late import task_spec, uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
 from .asked.outcomes import Taken, made_there, values_of

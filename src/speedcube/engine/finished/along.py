@@ -14,12 +14,12 @@ from ...expr.nodes import Reduced
 from ...plan.passes import Pass
 from ...plan.stages import Part, Stage
 from ..boxes import Stop
-from ..gpu_records import run_some
 from ..prepare import Prepared, prepare, prepare_along, prepare_together
 from ..results import values
+from ..staging.late import finished as of_gpu
+from ..staging.late import gpu_records
 from .cpu import repaired, run_together
 from .ends import PIECE
-from .gpu import FinishedPart, fits, results_of
 from .near import Partial, numbers_of
 
 Array: TypeAlias = NDArray[Any]
@@ -120,13 +120,13 @@ def _on_gpu(
     own, dtypes = own_parts(one, part), _dtypes(prepared)
     with cupy.cuda.Device(device):
         places = list(zip((shares[k] for k in order), dtypes, strict=True))
-        there = [fits(share, dtype, device) for share, dtype in places]
-        size = results_of(prepared)
+        there = [of_gpu.fits(share, dtype, device) for share, dtype in places]
+        size = of_gpu.results_of(prepared)
         memory = [
             share.reshape(-1) if fit else cupy.empty(size, dtype)
             for fit, (share, dtype) in zip(there, places, strict=True)
         ]
-        with FinishedPart(prepared, inputs, device).launches() as launches:
+        with of_gpu.FinishedPart(prepared, inputs, device).launches() as launches:
             launches.run(tuple(memory), stop)
             failed = launches.failed()
         if failed is None:
@@ -152,7 +152,9 @@ def _repair(
     """The results at the places ``failed``, made by records; of float16 they are longer yet."""
     assert isinstance(stage.source, Reduced)
     if len(failed):
-        for places, some in run_some(prepare(stage, part, None), inputs, device, stop, failed):
+        for places, some in gpu_records.run_some(
+            prepare(stage, part, None), inputs, device, stop, failed
+        ):
             exact = values(stage.source, some).astype(results.dtype, copy=False)
             results[places[0] : places[-1] + 1].set(exact)
 

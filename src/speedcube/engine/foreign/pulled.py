@@ -14,14 +14,13 @@ from functools import cached_property
 from itertools import accumulate, pairwise, product
 from typing import Any, Final
 
-import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.graph import below_up_to
 from ...expr.nodes import Deferred, Expr, Leaf, Stored, Tiled
 from ...expr.sources.tiled import Box
-from ...late import dask
+from ...late import cloudpickle, dask
 from ..known.spans import reading
 from .values import checked, is_dask_array
 

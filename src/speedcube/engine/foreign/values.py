@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, TypeGuard
-from uuid import uuid4
 
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ...expr.nodes import Deferred, Expr, Held, Leaf, Tiled, is_whole
-from ...late import dask
+from ...late import dask, uuid
 from ...plan.plan import Plan
 from .held import client_that_has, future_of
 from .place import blocks_on
@@ -43,7 +42,9 @@ def _there(source: Deferred | Tiled, client: Any) -> Any:
         return _value(source, client)
     made = client.compute(source.collection)
     what = source.name, source.dtype, source.shape
-    return client.submit(_as_said, *what, made, key=f"speedcube-read-{uuid4().hex}", pure=False)
+    return client.submit(
+        _as_said, *what, made, key=f"speedcube-read-{uuid.uuid4().hex}", pure=False
+    )
 
 
 def _is_of(source: Held, client: Any) -> bool:
@@ -72,7 +73,7 @@ def _put_together(source: Deferred, scheduler: Any) -> Any:
     collection: Any = source.collection
     values = np.empty(source.shape, source.dtype)
     axes = tuple(range(values.ndim))
-    name = f"speedcube-put-{uuid4().hex}"
+    name = f"speedcube-put-{uuid.uuid4().hex}"
     write = partial(_write, source.name, values)
     put = blockwise(
         *(write, name, axes, collection.name, axes, ArraySliceDep(collection.chunks), axes),

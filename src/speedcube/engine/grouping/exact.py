@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...kernel.exact.integers import round_once
+from ...late import fractions
 
 Array: TypeAlias = NDArray[Any]
 
@@ -70,7 +70,7 @@ def rounded_once(op: str, sums: GroupSums, dtype: Any, ddof: float) -> Any:
         bits = round_once(total, _UNIT * (count if op == "mean" else 1), name)
         return _value(bits, dtype)
     left = count * sums.squares - total * total
-    freedom = Fraction(count) - Fraction(ddof)
+    freedom = fractions.Fraction(count) - fractions.Fraction(ddof)
     if freedom <= 0:
         return np.nan if left == 0 else np.inf
     over = _UNIT * _UNIT * count * freedom.numerator

@@ -7,10 +7,8 @@ else (a Dask array, a file on a server) has no hash.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, fields, is_dataclass
 from typing import Any, Final
 
@@ -19,6 +17,7 @@ import numpy as np
 from ...dataclass import dataclass
 from ...expr.nodes import Deferred, Held, StageResult, Stored, Tiled
 from ...expr.sources.span import spanned
+from ...late import futures, hashlib
 from .. import machine
 
 _AT_ONCE: Final = 1 << 23  # bytes that a thread hashes at once
@@ -144,7 +143,7 @@ def _of_array(array: Any) -> str:
         )
     else:
         pieces = (np.ascontiguousarray(row).data for row in _rows(array))
-    with ThreadPoolExecutor(machine.cores()) as pool:
+    with futures.ThreadPoolExecutor(machine.cores()) as pool:
         digests = pool.map(lambda piece: hashlib.sha256(piece).digest(), pieces)
         whole = hashlib.sha256(b"".join(digests)).hexdigest()
     return f"{array.shape} {array.strides} {array.dtype.str} {whole}"

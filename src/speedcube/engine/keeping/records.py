@@ -7,9 +7,6 @@ so there is the older file or the newer. Reading runs nothing of it. What is not
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final, TypeAlias
@@ -19,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...files import OWN_FILE, open_regular, write_whole
+from ...late import base64, hashlib, json
 from ...strict_json import NotStrictError, parse
 from .claims import Claim, DamagedError, check_own
 

@@ -8,7 +8,6 @@ what it had come to. Where the number of workers has changed, the parts stay tho
 from __future__ import annotations
 
 import math
-import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from ...dataclass import dataclass
 from ...expr.graph import below
 from ...expr.nodes import Expr
-from ...late import dask, task_spec
+from ...late import dask, task_spec, uuid
 from ...plan.plan import Plan
 from ..clusters.fingerprint import sources
 from ..clusters.handing import TOPIC, left_here

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
-import zipfile
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...files import OWN_FILE, open_regular, written_whole
+from ...late import hashlib, json, zipfile
 from ...strict_json import parse
 from .claims import Claim, DamagedError, check_own
 

@@ -13,18 +13,12 @@ from ...plan.passes import Pass
 from ...plan.plan import Plan
 from ...plan.stages import Stage
 from ..boxes import Stop
-from ..gpu import LAUNCH
 from ..results import Destination, Destinations
 from ..several import from_records
+from ..staging.late import gpu
+from ..staging.late import launches as on_gpu
 from ..streams.worker import StreamWorker
 from ..tasks import Worker, joined, run_joined, run_pass
-from .launches import (
-    DeviceMemory,
-    DirectLaunches,
-    ResultLaunch,
-    launches_of,
-    results_launch,
-)
 from .rows import make_rows
 
 
@@ -36,7 +30,7 @@ class PassStep:
     """
 
     one: Pass
-    launches: DirectLaunches | ResultLaunch | None
+    launches: on_gpu.DirectLaunches | on_gpu.ResultLaunch | None
     last: tuple[int, ...]
     chain: Blocked | None = None
 
@@ -95,9 +89,9 @@ def _made_steps(plan: Plan, device: int | None) -> PassSteps:
             inside = chain.first
         if k >= inside:
             continue
-        launches: DirectLaunches | ResultLaunch | None = None
+        launches: on_gpu.DirectLaunches | on_gpu.ResultLaunch | None = None
         if device is not None and one.together is None and not one.visited.streams:
-            made = results_launch if one.visited.source is not None else launches_of
+            made = on_gpu.results_launch if one.visited.source is not None else on_gpu.launches_of
             launches = made(one.visited, device)
         reads = {id(source) for source in one.visited.needs}
         if launches is not None:
@@ -116,7 +110,7 @@ def _run(
     asked = {id(result) for result in plan.results}
     ready: dict[int, Any] = {}
     destinations = Destinations(plan)
-    memory = None if device is None else DeviceMemory(ready)
+    memory = None if device is None else on_gpu.DeviceMemory(ready)
 
     def destination(stage: Stage) -> Destination:
         stays = leave_on_gpu or id(stage.result) not in asked
@@ -139,7 +133,7 @@ def _run(
         if stop.counts:  # of passes in a chain all points, of others each once
             done = stop.points if step.chain is not None else done
             stop.points = done
-        if device is not None and since > LAUNCH:
+        if device is not None and since > gpu.LAUNCH:
             since = 0
             wait(device)
         for name in step.last:

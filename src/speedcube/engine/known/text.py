@@ -7,7 +7,6 @@ from collections.abc import Callable
 from ...errors import ParameterError
 from ...expr.nodes import Expr
 from ...expr.space import TILE
-from ...kernel.cuda.compile import source as cuda_source
 from ...kernel.llvm.compile import source as llvm_source
 from ...kernel.llvm.compile import styles
 from ...kernel.llvm.simd import targets
@@ -15,6 +14,7 @@ from ...kernel.program import Program
 from ...plan.plan import Resources, make_plan
 from ...plan.regions import kernels_of
 from ..prepare import prepare
+from ..staging.late import compiling
 
 
 def source_of(root: Expr, target: str) -> str:
@@ -24,7 +24,7 @@ def source_of(root: Expr, target: str) -> str:
     best = targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
         "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),
-        "cuda": cuda_source,
+        "cuda": compiling.source,
         "ir": str,
     }
     if target not in printers:

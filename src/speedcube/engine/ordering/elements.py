@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
@@ -19,12 +18,14 @@ from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Leaf, StageResult, c_strides, is_whole
 from ...expr.piecewise.regions import pieced
+from ...late import futures
 from ...plan.stages import Part, Stage, cut_stage
-from .. import cpu, gpu
+from .. import cpu
 from ..boxes import Stop
 from ..prepare import prepare
 from ..results import Destination
 from ..scans.matrices import straight
+from ..staging.late import gpu
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -157,7 +158,7 @@ class AllElements:
         """``function`` of all ``items``, on threads where there are several."""
         if len(items) < 2 or self.threads < 2:
             return [function(item) for item in items]
-        with ThreadPoolExecutor(min(self.threads, len(items))) as pool:
+        with futures.ThreadPoolExecutor(min(self.threads, len(items))) as pool:
             try:
                 return list(pool.map(function, items))
             except BaseException:

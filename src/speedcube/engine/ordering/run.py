@@ -17,11 +17,10 @@ from ..boxes import Stop
 from ..grouping.run import GROUPED
 from ..results import Destination
 from ..routines.run import run_routine
+from ..staging.late import ordering, sweeps
 from .counting import args_read, counted
 from .elements import AllElements, Array, Inputs, Store, elements_of
 from .lines import lines_made
-from .on_gpu.run import run_on_gpu
-from .on_gpu.sweeps import DeviceWork
 from .parting import parted
 from .scattering import scattered
 from .selecting import selected
@@ -64,8 +63,8 @@ def run_through(
     source = replace(source, arg=stage.root)
     given = None if walked is None else walked(args_read(source), inputs, stage.threads)
     if given is None and device is not None:
-        work = DeviceWork(stage.parts[0], inputs, device, stop, store)
-        made = run_on_gpu(source, work)
+        work = sweeps.DeviceWork(stage.parts[0], inputs, device, stop, store)
+        made = ordering.run_on_gpu(source, work)
         if made is not None:
             return _axis_back(made, source)
     if given is None:

@@ -7,11 +7,10 @@ import sys
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import field
-from html import escape
 from typing import Any, Final, Protocol
-from uuid import uuid4
 
 from ...dataclass import dataclass
+from ...late import html, uuid
 
 _ERASE: Final = "\r\x1b[K"
 _NARROW: Final = 80  # columns where nobody says how many there are
@@ -56,7 +55,7 @@ class Notebook:
     """A line below the cell that asks, on which the output of other threads stands, too."""
 
     context: Context = field(default_factory=copy_context)
-    name: str = field(default_factory=lambda: f"speedcube-{uuid4().hex}")
+    name: str = field(default_factory=lambda: f"speedcube-{uuid.uuid4().hex}")
     shown: list[str] = field(default_factory=list)
 
     def show(self, text: str) -> None:
@@ -71,7 +70,7 @@ class Notebook:
     def _display(self, text: str) -> None:
         from IPython.display import display
 
-        page = f'<small style="opacity:0.8">{escape(text)}</small>' if text else ""
+        page = f'<small style="opacity:0.8">{html.escape(text)}</small>' if text else ""
         again = {"update": True} if self.shown else {}
         self.shown.append(text)
         display({"text/plain": text, "text/html": page}, raw=True, display_id=self.name, **again)

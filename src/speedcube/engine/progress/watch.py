@@ -7,7 +7,6 @@ Dask's setting ``speedcube.progress`` (False) turns it off.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 import time
@@ -18,7 +17,7 @@ from typing import Final
 
 from ...dataclass import dataclass
 from ...errors import ParameterError
-from ...late import dask, watched
+from ...late import dask, multiprocessing, watched
 from ...plan.plan import Plan
 from .count import NOTHING_KNOWN, Told, total_of
 from .screen import Screen, screen_here

@@ -17,7 +17,7 @@ from ...plan.stages import Stage
 from ..boxes import Stop
 from ..cpu import host_array
 from ..ordering.elements import AllElements, Array, Inputs, Store, elements_of
-from ..ordering.on_gpu.sweeps import DeviceWork
+from ..staging.late import sweeps
 from .threads import blas_threads
 
 
@@ -28,7 +28,9 @@ def run_routine(stage: Stage, inputs: Inputs, device: int | None, stop: Stop, st
     source = replace(source, arg=stage.root)
     routine = ROUTINES[source.op]
     if device is not None and routine.on_gpu:
-        return _on_gpu(routine, source, DeviceWork(stage.parts[0], inputs, device, stop, store))
+        return _on_gpu(
+            routine, source, sweeps.DeviceWork(stage.parts[0], inputs, device, stop, store)
+        )
     whole: dict[int, Any] = {}
     for arg in source.args:
         if id(arg) not in whole:
@@ -115,7 +117,7 @@ class _Window:
         self.__array_interface__, self.owner = interface, owner
 
 
-def _on_gpu(routine: Routine, source: Through, work: DeviceWork) -> Any:
+def _on_gpu(routine: Routine, source: Through, work: sweeps.DeviceWork) -> Any:
     import cupy
     import cupyx
 
@@ -158,7 +160,7 @@ def _missing_library(text: str) -> str | None:
     return next((name for name in _WHEELS if name.lower() in lower), None)
 
 
-def _device(arg: Expr, work: DeviceWork) -> Any:
+def _device(arg: Expr, work: sweeps.DeviceWork) -> Any:
     """All elements of an argument in the GPU's memory, where they lie if they do."""
     import cupy
 

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.nodes import Scanned
 from ...plan.stages import Part, Stage
-from .. import cpu, gpu
+from .. import cpu
 from ..boxes import Stop
 from ..prepare import prepare
+from ..staging.late import gpu, running, trees
 from . import columns, lines
 from .matrices import STRAIGHT, ordered, straight
-from .running import running_on_device
-from .trees import products_on_device
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
@@ -69,7 +68,7 @@ class ScanPart:
 
     def products(self, out: Any) -> None:
         """The products of the lines, into ``out``, of the host or of a GPU."""
-        if self.device is not None and products_on_device(
+        if self.device is not None and trees.products_on_device(
             self.stage, self.part, out, self.inputs, self.device, self.stop
         ):
             return
@@ -95,7 +94,7 @@ class ScanPart:
         """The running results into ``share``; ``before`` is the record of the line so far."""
         if self.stage.join == "carry":
             self._line_after_line(share, 0, before)
-        elif self.device is not None and running_on_device(
+        elif self.device is not None and running.running_on_device(
             self.stage, self.part, share, self.inputs, self.device, self.stop
         ):
             return

@@ -21,8 +21,8 @@ from ...philox import round_keys
 from ..boxes import CALL
 from ..cpu import Caller, Frame, address_of, initial_records, scratch_address
 from ..results import room, values
+from ..staging.late import launch
 from .finished import Finishing, by_worker, results_of
-from .launch import FinishedLaunch, OneLaunch
 from .number import number
 from .parameters import ConstantWords
 from .structure import SMALL, Structure
@@ -61,8 +61,8 @@ class Reusable:
     frame: Frame | None  # None: for a GPU
     finishing: Finishing | None = None  # what makes several results
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
-    launches: list[OneLaunch] = field(default_factory=list)
-    finished: list[FinishedLaunch] = field(default_factory=list)
+    launches: list[launch.OneLaunch] = field(default_factory=list)
+    finished: list[launch.FinishedLaunch] = field(default_factory=list)
 
     @cached_property
     def most(self) -> dict[str, int]:

@@ -19,12 +19,12 @@ from ...plan.stages import WORKER_OVERHEAD
 from .. import machine
 from ..cpu import frame_of
 from ..results import values
+from ..staging.late import launch
 from .again import Made, Met, few_structure
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing
 from .first import MOST as LONGEST
 from .first import with_results
-from .launch import FinishedLaunch, OneLaunch, on_device
 from .running import sums_of
 from .structure import (
     SMALL,
@@ -147,7 +147,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
         ready = None
     if ready is None:
         return None
-    with on_device(device):
+    with launch.on_device(device):
         if found.source is not None:
             value = _finished_value(ready, found, root, device, stays)
             if value is not None or ready.slots.several:
@@ -157,7 +157,7 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
         try:
             call = ready.launches.pop()
         except IndexError:
-            call = OneLaunch(ready.slots, device)
+            call = launch.OneLaunch(ready.slots, device)
         source = found.source
         if source is None:
             result = cupy.empty(root.shape, root.dtype)
@@ -176,7 +176,7 @@ def _finished_value(ready: Reusable, found: Structure, root: Expr, device: int, 
     try:
         call = ready.finished.pop()
     except IndexError:
-        call = FinishedLaunch(ready.slots, device)
+        call = launch.FinishedLaunch(ready.slots, device)
     fits = call.visits == math.prod(found.root.shape)
     value = call.value(found, root, stays) if fits else None
     ready.finished.append(call)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
 from functools import partial
 from threading import BoundedSemaphore
 from typing import Any, Final, TypeAlias
@@ -16,6 +15,7 @@ from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Tiled, c_strides
 from ...expr.sources.tiled import Box
+from ...late import futures
 from ...plan.reads import BoxRead
 from ...plan.streams import AHEAD, BLOCK, StreamBlock
 from ..boxes import Stop
@@ -35,7 +35,7 @@ class Coming:
 
     block: StreamBlock
     arrays: list[Any]
-    pieces: list[Future[None]]
+    pieces: list[futures.Future[None]]
 
     def arrived(self) -> Read:
         """The arrays, once all has been read; the errors of readers are the caller's."""

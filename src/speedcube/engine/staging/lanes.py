@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...late import futures
 from ...plan.streams import STAGED
 from .. import machine
 
@@ -74,11 +74,11 @@ class Lane:
 class Crew:
     """Threads with a lane each."""
 
-    threads: ThreadPoolExecutor
+    threads: futures.ThreadPoolExecutor
     lanes: list[Lane]
     free: SimpleQueue[Lane]
 
-    def submit(self, fill: Callable[[Lane], None], after: Any) -> Future[None]:
+    def submit(self, fill: Callable[[Lane], None], after: Any) -> futures.Future[None]:
         """Call ``fill`` with a lane, whose copies begin after the event ``after``."""
         return self.threads.submit(self._run, fill, after)
 
@@ -107,7 +107,7 @@ def crew(device: int) -> Iterator[Crew]:
     free: SimpleQueue[Lane] = SimpleQueue()
     for lane in lanes:
         free.put(lane)
-    threads = ThreadPoolExecutor(len(lanes), "speedcube-copier", _use, (device,))
+    threads = futures.ThreadPoolExecutor(len(lanes), "speedcube-copier", _use, (device,))
     try:
         yield Crew(threads, lanes, free)
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -28,6 +27,7 @@ from ...expr.nodes import (
 from ...expr.pairs.node import is_pair, of_parts
 from ...expr.push import in_place, places
 from ...expr.views import rebuild
+from ...late import hashlib
 from ...plan.writing import reals
 from ..compute import compute_all, plan_for, rung_of, staged_values
 from ..foreign.planned import going_on

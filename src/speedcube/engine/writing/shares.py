@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr
-from ...late import task_spec
+from ...late import task_spec, uuid
 from ...plan.writing import WriteGrid
 from ..clusters.plans import Calls, PlanCall
 from ..clusters.submission import run_calls

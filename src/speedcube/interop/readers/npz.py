@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import struct
-import zipfile
 import zlib
 from dataclasses import field
 from threading import Lock
@@ -22,11 +21,12 @@ from ...dataclass import dataclass
 from ...errors import DataFileError, UnsafeFileError
 from ...expr.sources.tiled import Box
 from ...files import open_regular
+from ...late import zipfile
 from .npy import NpyFile, header_of
 
 _LOCAL: Final = 30  # bytes before the name of an entry, at its own place
 # What Python's module raises of files that lie: of offsets, of packing, of versions it lacks.
-_WRONG: Final = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError)
+_WRONG: Final = (zlib.error, struct.error, EOFError, ValueError)
 _LACKS: Final = (NotImplementedError, RuntimeError, OverflowError)
 
 
@@ -41,7 +41,7 @@ class _Place:
     def open(self, path: str, entry: str) -> None:
         """Begin at the first byte of ``entry``."""
         self.file = open_regular(path)
-        self.member = zipfile.ZipFile(self.file).open(entry)  # noqa: SIM115  (closed by __del__)
+        self.member = zipfile.ZipFile(self.file).open(entry)  # closed by __del__
 
     def __reduce__(self) -> Any:
         return _Place, ()
@@ -72,7 +72,7 @@ class PackedNpy(NpyFile):
                 if self.place.member is None:
                     self.place.open(self.path, f"{self.entry}.npy")
                 self._fill(self.place.file.fileno(), box, out)
-            except (*_WRONG, *_LACKS, KeyError) as err:
+            except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
                 raise DataFileError(
                     f"{self.path}, array {self.entry!r}, cannot be read: {err}"
                 ) from err
@@ -99,7 +99,7 @@ def open_npz(path: str, name: str | None) -> tuple[NpyFile, bool]:
     with open_regular(path) as file:
         try:
             return _member(path, name, file)
-        except (*_WRONG, *_LACKS, KeyError) as err:
+        except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
             if isinstance(err, (DataFileError, UnsafeFileError)):
                 raise
             raise UnsafeFileError(f"{path} cannot be read: it is no .npz file ({err})") from err

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from ...engine.writing.target import Begun
 from ...errors import DataFileError
+from ...late import json
 from ...strict_json import NotStrictError, parse
 
 _FORMAT: Final = 1

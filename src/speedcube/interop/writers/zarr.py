@@ -7,7 +7,6 @@ and one for each block that is. A process that is killed leaves these, and the n
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...engine.writing.target import Begun, Item
+from ...late import hashlib
 from .records import begun_of, record_of
 
 MARK: Final = "speedcube_incomplete"

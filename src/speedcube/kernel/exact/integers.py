@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...late import fractions
 from ..program import LIMBS, NAN_WORD, SCALE
 
 DIGITS: Final = 68
@@ -139,7 +139,7 @@ def _ratio(
     """The same of a sum and the sum of squares, each with how many of its units make one."""
     (first, second), (unit, square) = sums, units
     spread = count * second * unit * unit - first * first * square
-    freedom = Fraction(count) - Fraction(ddof)
+    freedom = fractions.Fraction(count) - fractions.Fraction(ddof)
     if freedom <= 0:
         return math.nan if spread == 0 else math.inf
     return spread * freedom.denominator, unit * unit * square * count * freedom.numerator

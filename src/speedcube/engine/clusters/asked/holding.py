@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
@@ -13,7 +12,7 @@ import numpy as np
 from .... import dtypes
 from ....expr.nodes import Expr
 from ....expr.pairs.node import is_pair, pair
-from ....late import task_spec
+from ....late import task_spec, uuid
 from ....plan.plan import Plan
 from ...foreign.held import leaf_of_future
 from ...foreign.values import values_there
