@@ -292,3 +292,16 @@ def test_integers_reduced_of_nothing(
     found = getattr(np, name).reduce(sc.asarray(a), axis=axis).compute()
     assert (found.dtype, np.shape(found)) == (wanted.dtype, np.shape(wanted))
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_negative_exponents_of_unsigned_integers_do_not_fit() -> None:
+    for base in (np.arange(1, 4, dtype=np.uint8), np.uint64(3)):
+        for function in (np.power, sc.power):
+            with pytest.raises(OverflowError):
+                np.power(base, -1)
+            with pytest.raises(OverflowError, match="the exponent -1 does not fit uint"):
+                function(sc.asarray(base), -1)
+        with pytest.raises(OverflowError, match=r"make the base floats"):
+            sc.asarray(base) ** -1
+    with pytest.raises(ValueError, match="negative integer powers"):
+        sc.asarray(np.arange(3, dtype=np.uint8)) ** np.int8(-1)

@@ -230,9 +230,11 @@ def test_each_style_program_and_printer_has_its_own_entry(
 
 
 PACKAGE: Final = Path(cache.__file__).parents[1]
-# What the cache itself and messages are made of; how one array's memory is spanned.
-NO_PART: Final = {"__about__.py", "errors.py", "files.py", "shown.py", "expr/sources/span.py"} | {
-    f"kernel/{name}.py" for name in ("cache", "elf", "own_directory")
+# What the cache itself and messages are made of; how one array's memory is spanned; what is loaded
+# when it is needed.
+NO_PART: Final = {"__about__.py", "errors.py", "files.py", "late.py", "shown.py"} | {
+    *(f"kernel/{name}.py" for name in ("cache", "elf", "own_directory")),
+    "expr/sources/span.py",
 }
 
 

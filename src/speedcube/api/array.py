@@ -216,6 +216,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
     __iadd__ = items.in_place("add")
     __isub__ = items.in_place("subtract")
     __imul__ = items.in_place("multiply")
+    __imatmul__ = items.in_place("matmul")
     __itruediv__ = items.in_place("divide")
     __ifloordiv__ = items.in_place("floor_divide")
     __imod__ = items.in_place("remainder")

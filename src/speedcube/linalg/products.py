@@ -6,13 +6,28 @@ from typing import Any
 
 from ..api import dot as vectors
 from ..api.array import Array, array_of, elementwise
+from ..api.dot import product_with
 from ..api.methods.keywords import put
 from ..errors import ShapeError
 from .calls import batch_of
 from .contraction import check_length, contracted, product
 
 
-def matmul(x1: Any, x2: Any, /, out: Any = None) -> Array:
+def matmul(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+    casting: Any = "same_kind",
+    order: Any = "K",
+    dtype: Any = None,
+    subok: bool = True,
+    signature: Any = None,
+) -> Array:
     """Multiply matrices: ``x1 @ x2``, lazily.
 
     Floats are multiplied by BLAS: about n eps, and the bits follow the machine, its library and the
@@ -25,6 +40,12 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Array:
         Matrices along the last two axes, whose other axes broadcast; or vectors, of one axis.
     out : Array, optional
         Takes the result.
+    axes : list of tuple, optional
+        The axes of the operands that are multiplied, and those that the result has of them.
+    axis, keepdims : optional
+        NumPy's, for products of vectors alone (`vecdot`): refused.
+    casting, order, dtype, subok, signature : optional
+        As in `add`.
 
     Returns
     -------
@@ -43,21 +64,26 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Array:
            [7, 4]])
     """
     x, y = array_of(x1), array_of(x2)
+    places, keywords = (axes, axis, keepdims), (casting, order, dtype, signature)
+    cores = min(2, x.ndim), min(2, y.ndim), (x.ndim > 1) + (y.ndim > 1)
+    return product_with("matmul", _matmul, (x, y), cores, out, places, keywords)
+
+
+def _matmul(x: Array, y: Array) -> Array:
     a, b = x._expr.shape, y._expr.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:  # as nearly always
-        made = product("matmul", x, y, (a[0], b[1]))
-        return made if out is None else put(out, made, "matmul")
+        return product("matmul", x, y, (a[0], b[1]))
     if not x.ndim or not y.ndim:
         raise ShapeError(
             f"@ (matmul) of shapes {x.shape} and {y.shape}: it takes no numbers; see *"
         )
     if x.ndim == y.ndim == 1:
-        return put(out, vectors.inner_products(x, y), "matmul")
+        return vectors.inner_products(x, y)
     check_length("@ (matmul)", x, y, x.shape[-1], y.shape[max(0, y.ndim - 2)])
     batch = batch_of("@ (matmul)", x.shape[:-2], y.shape[:-2])
     rows = x.shape[-2:-1] if x.ndim > 1 else ()
     columns = y.shape[-1:] if y.ndim > 1 else ()
-    return put(out, product("matmul", x, y, (*batch, *rows, *columns)), "matmul")
+    return product("matmul", x, y, (*batch, *rows, *columns))
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Array:
@@ -128,7 +154,21 @@ def inner(a: Any, b: Any, /) -> Array:
     return contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,))
 
 
-def matvec(x1: Any, x2: Any, /) -> Array:
+def matvec(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+    casting: Any = "same_kind",
+    order: Any = "K",
+    dtype: Any = None,
+    subok: bool = True,
+    signature: Any = None,
+) -> Array:
     """Multiply matrices by vectors.
 
     Parameters
@@ -137,6 +177,14 @@ def matvec(x1: Any, x2: Any, /) -> Array:
         Matrices along the last two axes.
     x2 : array
         Vectors along the last axis; the other axes broadcast with those of the matrices.
+    out : Array, optional
+        Takes the result.
+    axes : list of tuple, optional
+        The axes of the operands that are multiplied, and those that the result has of them.
+    axis, keepdims : optional
+        NumPy's, for products of vectors alone (`vecdot`): refused.
+    casting, order, dtype, subok, signature : optional
+        As in `add`.
 
     Returns
     -------
@@ -153,12 +201,31 @@ def matvec(x1: Any, x2: Any, /) -> Array:
     >>> sc.matvec([[1, 2], [3, 4]], [1, 1]).compute()
     array([3, 7])
     """
+    places, keywords = (axes, axis, keepdims), (casting, order, dtype, signature)
+    return product_with("matvec", _matvec, (x1, x2), (2, 1, 1), out, places, keywords)
+
+
+def _matvec(x1: Array, x2: Array) -> Array:
     x, y = _of_axes("matvec", x1, 2), _of_axes("matvec", x2, 1)
     check_length("matvec", x, y, x.shape[-1], y.shape[-1])
     return matmul(x, y) if y.ndim == 1 else matmul(x, y[..., None])[..., 0]
 
 
-def vecmat(x1: Any, x2: Any, /) -> Array:
+def vecmat(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+    casting: Any = "same_kind",
+    order: Any = "K",
+    dtype: Any = None,
+    subok: bool = True,
+    signature: Any = None,
+) -> Array:
     """Multiply vectors by matrices.
 
     Parameters
@@ -167,6 +234,14 @@ def vecmat(x1: Any, x2: Any, /) -> Array:
         Vectors along the last axis; the other axes broadcast with those of the matrices.
     x2 : array
         Matrices along the last two axes.
+    out : Array, optional
+        Takes the result.
+    axes : list of tuple, optional
+        The axes of the operands that are multiplied, and those that the result has of them.
+    axis, keepdims : optional
+        NumPy's, for products of vectors alone (`vecdot`): refused.
+    casting, order, dtype, subok, signature : optional
+        As in `add`.
 
     Returns
     -------
@@ -183,6 +258,11 @@ def vecmat(x1: Any, x2: Any, /) -> Array:
     >>> sc.vecmat([1, 1], [[1, 2], [3, 4]]).compute()
     array([4, 6])
     """
+    places, keywords = (axes, axis, keepdims), (casting, order, dtype, signature)
+    return product_with("vecmat", _vecmat, (x1, x2), (1, 2, 1), out, places, keywords)
+
+
+def _vecmat(x1: Array, x2: Array) -> Array:
     x, y = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     check_length("vecmat", x, y, x.shape[-1], y.shape[-2])
     return matmul(x, y) if x.ndim == 1 else matmul(x[..., None, :], y)[..., 0, :]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError
+from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ..array import Array, array_of, elementwise
 from ..devices import checked_order
 from ..methods.keywords import converted, put
@@ -28,6 +28,8 @@ _KEYWORDS: Final = """\
         What the operands are cast to before, and what is computed in.
     subok : bool
         NumPy's; it changes nothing here.
+    signature : str or tuple of dtype, optional
+        The dtypes of operands and result, as ``"ff->f"``.
 """
 _OPERANDS: Final = {
     1: "    x : array_like\n        Any shape.\n",
@@ -68,11 +70,13 @@ def unary(name: str, rule: Callable[[Any], Array], doc: str) -> Callable[..., Ar
         order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
+        signature: Any = None,
     ) -> Array:
-        if out is None and where is True and dtype is None and casting == "same_kind":
+        plainly = out is None and where is True and dtype is None and signature is None
+        if plainly and casting == "same_kind":
             checked_order(name, order)
             return rule(x)
-        return told(name, rule, (x,), out, where, casting, order, dtype)
+        return told(name, rule, (x,), out, where, casting, order, dtype, signature)
 
     return named(function, name, doc)
 
@@ -91,11 +95,13 @@ def binary(name: str, rule: Callable[[Any, Any], Array], doc: str) -> Callable[.
         order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
+        signature: Any = None,
     ) -> Array:
-        if out is None and where is True and dtype is None and casting == "same_kind":
+        plainly = out is None and where is True and dtype is None and signature is None
+        if plainly and casting == "same_kind":
             checked_order(name, order)
             return rule(x1, x2)
-        return told(name, rule, (x1, x2), out, where, casting, order, dtype)
+        return told(name, rule, (x1, x2), out, where, casting, order, dtype, signature)
 
     return named(function, name, doc)
 
@@ -115,8 +121,9 @@ def pair_of_one(
         order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
+        signature: Any = None,
     ) -> tuple[Array, Array]:
-        return _twice(name, rules, (x,), out, (where, casting, order, dtype))
+        return _twice(name, rules, (x,), out, (where, casting, order, dtype), signature)
 
     return named(function, name, _docstring(line, 1, _OF_TWO, returns, example))
 
@@ -137,8 +144,9 @@ def pair_of_two(
         order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
+        signature: Any = None,
     ) -> tuple[Array, Array]:
-        return _twice(name, rules, (x1, x2), out, (where, casting, order, dtype))
+        return _twice(name, rules, (x1, x2), out, (where, casting, order, dtype), signature)
 
     return named(function, name, _docstring(line, 2, _OF_TWO, returns, example))
 
@@ -149,12 +157,17 @@ def _twice(
     operands: tuple[Any, ...],
     out: Any,
     keywords: tuple[Any, Any, Any, Any],
+    signature: Any,
 ) -> tuple[Array, Array]:
     outs = (None, None) if out is None else out
     if not isinstance(outs, tuple) or len(outs) != 2:
         raise ParameterError(f"{name}: out= takes a tuple of two arrays, not {out!r}")
-    first, second = (told(name, rules[k], operands, outs[k], *keywords) for k in (0, 1))
-    return first, second
+    kinds: list[Any] = [None, None]
+    if signature is not None:
+        *given, first, second = dtypes_said(name, signature, keywords[-1], len(operands), 2)
+        kinds = [(*given, first), (*given, second)]
+    made = [told(name, rules[k], operands, outs[k], *keywords, kinds[k]) for k in (0, 1)]
+    return made[0], made[1]
 
 
 def plain(name: str, rule: Rule, line: str, example: str, takes_out: bool) -> Rule:
@@ -187,12 +200,16 @@ def told(
     casting: Any,
     order: Any,
     dtype: Any,
+    signature: Any = None,
 ) -> Array:
     """``rule`` of ``operands`` with NumPy's keywords."""
     checked_order(name, order)
-    if casting not in _CASTINGS:
-        raise ParameterError(f"{name}: casting must be one of {', '.join(_CASTINGS)}: {casting!r}")
-    result = rule(*_cast(name, operands, dtype, casting))
+    check_casting(name, casting)
+    kinds: tuple[Any, ...] = ()
+    if signature is not None:
+        *said, dtype = dtypes_said(name, signature, dtype, len(operands), 1)
+        kinds = tuple(said)
+    result = rule(*cast_operands(name, operands, kinds, dtype, casting))
     if casting in ("no", "equiv"):
         _check_uncast(name, operands, result, casting)
     if dtype is not None and result.dtype != dtypes.check(dtype):
@@ -201,6 +218,42 @@ def told(
             f"{result.dtype}; leave dtype= out, or convert with .astype()"
         )
     return _chosen(name, result, out, where, casting)
+
+
+def check_casting(name: str, casting: Any) -> None:
+    """Refuse a word that is none of NumPy's rules."""
+    if casting not in _CASTINGS:
+        raise ParameterError(f"{name}: casting must be one of {', '.join(_CASTINGS)}: {casting!r}")
+
+
+def dtypes_said(name: str, signature: Any, dtype: Any, takes: int, gives: int) -> tuple[Any, ...]:
+    """The dtypes of operands and results that ``signature=`` says; None: any."""
+    if dtype is not None:
+        raise ParameterTypeError(f"{name}: dtype= and signature= say the same; leave one out")
+    said: tuple[Any, ...] = signature if isinstance(signature, tuple) else (signature,)
+    if isinstance(signature, str) and "->" in signature:
+        first, _, last = signature.partition("->")
+        said = (*first, *last)
+    elif len(said) == 1:
+        raise ParameterTypeError(f"{name}: signature={signature!r} is one dtype: say dtype=")
+    if len(said) != takes + gives:
+        raise ParameterError(
+            f"{name}: signature= says the dtypes of {takes} operands and {gives} results, as a "
+            f"tuple or as letters with '->': {signature!r}"
+        )
+    return said
+
+
+def cast_operands(
+    name: str, operands: tuple[Any, ...], kinds: Sequence[Any], dtype: Any, casting: str
+) -> tuple[Any, ...]:
+    """``operands`` in the dtypes ``kinds``, if those are said, or in ``dtype``."""
+    if not any(kind is not None for kind in kinds):
+        return _cast(name, operands, dtype, casting)
+    return tuple(
+        one if kind is None else converted(name, array_of(one), str(dtypes.check(kind)), casting)
+        for one, kind in zip(operands, kinds, strict=True)
+    )
 
 
 def _cast(name: str, operands: tuple[Any, ...], dtype: Any, casting: str) -> tuple[Any, ...]:

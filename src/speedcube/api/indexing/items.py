@@ -71,7 +71,7 @@ def in_place(op: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not is_operand(other):
             return NotImplemented
-        result = self._elementwise(op, self, other)
+        result = self @ other if op == "matmul" else self._elementwise(op, self, other)
         if not self.shape:
             return result
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):

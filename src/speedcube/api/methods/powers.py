@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError
+from ...errors import ParameterError, RangeError
 from ...expr import build
 from ...expr.nodes import Expr, Stored, const
 from .dask_collection import Collection
@@ -17,15 +17,24 @@ Number: TypeAlias = bool | int | float
 
 
 def check_powers(base: Any, exponent: Any) -> None:
-    """`ParameterError` where integers meet exponents that are in memory and below 0.
+    """Refuse integers with exponents that are in memory and below 0.
 
     Exponents that are still to be computed are not looked at; such a power is 0 then.
     """
     if _is_of_integers(base) and _below_zero(exponent):
-        raise ParameterError(
-            "integers to negative integer powers are not allowed: the results are no integers; "
-            "make the base floats, .astype('float64')"
+        raise _refusal(base._expr.dtype if isinstance(base, Collection) else "int64", exponent)
+
+
+def _refusal(dtype: str, exponent: Any) -> ParameterError | RangeError:
+    if type(exponent) is int and dtype[0] == "u":  # Python's numbers take the array's dtype
+        return RangeError(
+            f"the exponent {exponent} does not fit {dtype}; make the base floats, "
+            ".astype('float64')"
         )
+    return ParameterError(
+        "integers to negative integer powers are not allowed: the results are no integers; "
+        "make the base floats, .astype('float64')"
+    )
 
 
 def _is_of_integers(value: Any) -> bool:
@@ -61,7 +70,7 @@ def power(base: Expr, scalar: Number | np.generic) -> Expr:
     if isinstance(exponent, float) and exponent == 0.5:
         return build.elementwise("sqrt", [base])
     if exponent < 0 and not dtypes.is_float(base.dtype):
-        raise ParameterError("integers to negative integer powers are not allowed")
+        raise _refusal(base.dtype, scalar)
     if not abs(exponent) <= 64 or exponent != int(exponent):
         return build.elementwise("power", [base, exponent])
     if base.dtype == "bool":  # NumPy's square of bool is int8
