@@ -247,7 +247,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     bases = array.astype(dtypes.promote(array._expr.dtype, "int64"))
     if count > _COLUMNS:
         return _many_powers(bases, count, increasing)
-    powers = [elementwise("add", elementwise("multiply", bases, 0), 1).astype(bases.dtype)]
+    powers = [full(bases.shape, 1, bases.dtype)]
     while len(powers) < count:
         powers.append(elementwise("multiply", powers[-1], bases))
     columns = powers[:count] if increasing else powers[:count][::-1]

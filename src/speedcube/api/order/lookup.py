@@ -107,6 +107,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     ------
     ParameterError
         For edges that neither rise nor fall.
+    DTypeError
+        For complex elements.
 
     Examples
     --------
@@ -114,6 +116,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     >>> sc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
     [1, 4, 3]
     """
+    elements = array_of(x)
+    if elements._expr.dtype.startswith("complex"):
+        raise DTypeError("digitize: x may not be complex")
     edges = np.asarray(array_of(bins))
     if edges.ndim != 1:
         raise ShapeError("bins must have one axis")
