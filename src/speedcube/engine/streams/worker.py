@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced, leaves
+from ...expr.piecewise.regions import pieces_within
 from ...kernel.lower.together import SPREADS
 from ...plan.passes import ALONG, Pass
 from ...plan.regions import regions_of
@@ -229,8 +230,7 @@ class StreamWorker(Worker):
 
         Those that differ in nothing but their data have one root.
         """
-        known: dict[object, StreamBlock] = {}
-        like: StreamBlock | None = None
+        known, like = dict[object, StreamBlock](), None
         for block, memory in self._read(part, room, busy):
             if like is not None and block.root is like.root:
                 yield block.item, like.root, {**inputs, **memory}
@@ -288,9 +288,9 @@ def _kept(stage: Stage, part: Part) -> tuple[int, ...]:
 
 
 def _streams(root: Expr, inputs: Inputs) -> bool:
-    """Whether ``root`` reads a source a box at a time, which is not in memory."""
-    some = math.prod(root.shape) > 0
-    return some and any(id(leaf.source) not in inputs for leaf in tiled(root))
+    """Whether ``root``, no region of pieces left, reads boxes of sources that lie elsewhere."""
+    some = math.prod(root.shape) and not pieces_within(root)
+    return bool(some) and any(id(leaf.source) not in inputs for leaf in tiled(root))
 
 
 def _is_sum(stage: Stage) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import field
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
+from ...plan import streams
 from .again import again, may_pass
 from .manners import dtype_of, reading, unmasked
 from .raw_zarr import within
 from .zarr_files import first_missing, first_wrong, without_secrets
+
+_LIBRARY: Final = 32 << 20  # bytes of a library's threads, their stacks and what they decode
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,12 @@ class Sliceable:
             return () if root is None else (os.path.join(root, store.path),)
         file = getattr(getattr(self.array, "file", None), "filename", None)  # h5py's
         return (file,) if isinstance(file, str) else ()
+
+    @property
+    def working_bytes(self) -> int:
+        """Bytes of a thread that asks for a box: what decodes it, and the box twice beside ours."""
+        chunk = math.prod(self.chunks) * np.dtype(dtype_of(self.array)).itemsize
+        return _LIBRARY + 2 * max(streams.BLOCK, chunk)
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Put the elements of ``box`` into ``out``."""
