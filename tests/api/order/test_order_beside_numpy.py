@@ -322,3 +322,28 @@ def test_bad_input_gives_numpys_kind_of_error(what: str) -> None:
     kinds = ValueError, TypeError, IndexError
     wanted = [kind for kind in kinds if isinstance(numpys.value, kind)]
     assert any(isinstance(ours.value, kind) for kind in wanted), (numpys.value, ours.value)
+
+
+@pytest.mark.parametrize("method", ["linear", "weibull", "lower", "inverted_cdf"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+def test_quantiles_of_no_probability_have_numpys_dtype(method: str, dtype: str) -> None:
+    x = np.ones((3, 4), dtype)
+    for name in ("quantile", "nanquantile", "percentile"):
+        for q in ([], np.empty(0, "float32")):
+            ours = getattr(sc, name)(x, q, axis=1, method=method)
+            equal(ours, getattr(np, name)(x, q, axis=1, method=method))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_quantiles_of_nothing_have_numpys_dtype() -> None:
+    for dtype in ("float16", "float32", "int8"):
+        for x in (np.empty((0, 3), dtype), np.empty((3, 0), dtype)):
+            for axis in (None, 0, 1, (0, 1)):
+                equal(sc.median(x, axis), np.median(x, axis))
+                equal(sc.nanmedian(x, axis), np.nanmedian(x, axis))
+                equal(
+                    sc.nanquantile(x, 0.5, axis, method="lower"),
+                    np.nanquantile(x, 0.5, axis, method="lower"),
+                )
+                options = {"axis": axis, "weights": np.empty(x.shape), "method": "inverted_cdf"}
+                equal(sc.nanquantile(x, 0.5, **options), np.nanquantile(x, 0.5, **options))

@@ -144,6 +144,27 @@ def test_an_array_of_numpys_is_changed_in_place() -> None:
     assert x.tolist() == [0.0, math.fsum([0.1, 0.2]), 0.0, 0.3]
 
 
+@pytest.mark.parametrize("name", ["add", "maximum", "minimum", "multiply", "logical_or",
+                                  "logical_and", "bitwise_or", "bitwise_and"])  # fmt: skip
+def test_bools_are_changed_as_often_as_it_takes(name: str) -> None:
+    rng = np.random.default_rng(4)
+    x, index, values = rng.random(50) < 0.5, rng.integers(-50, 50, 9000), rng.random(9000) < 0.01
+    values = ~values if name in ("minimum", "multiply", "logical_and", "bitwise_and") else values
+    ufunc, wanted, ours = getattr(np, name), x.copy(), sc.asarray(x.copy())
+    ufunc.at(wanted, index, values)
+    ufunc.at(ours, index, values)
+    assert ours.dtype == bool
+    np.testing.assert_array_equal(ours, wanted)
+    assert 0 < wanted.sum() < 50
+
+
+def test_bools_have_the_methods_of_places() -> None:
+    x = sc.asarray(np.array([True, False, False]))
+    assert x.at[[1, 1]].add([True, True]).tolist() == [True, True, False]
+    assert x.at[[0, 1]].min([False, True]).tolist() == [False, False, False]
+    assert x.at[[2]].max(True).tolist() == [True, False, True]
+
+
 def test_integers_wrap_as_numpys() -> None:
     values = np.array([2**63 - 1, 1, 5], np.int64)
     assert sc.segment_sum(values, [0, 0, 1]).tolist() == [-(2**63), 5]
@@ -204,8 +225,8 @@ def test_what_is_refused() -> None:
         assert isinstance(caught.value, IndexError)
     with pytest.raises(DTypeError, match="keeps the dtype int64"):
         sc.zeros(3, dtype="int64").at[[0]].add(0.5)
-    with pytest.raises(DTypeError, match="takes numbers, not bool"):
-        sc.zeros(3, dtype="bool").at[[0]].add(True)
+    with pytest.raises(DTypeError, match="bool"):
+        sc.zeros(3, dtype="bool").at[[0]].subtract(True)
     with pytest.raises(ValueError, match="broadcast"):
         x.at[[0, 1]].add([1.0, 2.0, 3.0])
     with pytest.raises(UnsupportedError, match="one after the other"):

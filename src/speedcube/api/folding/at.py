@@ -16,6 +16,10 @@ from ..shapes import broadcast_to
 from ..sources import asarray
 
 _METHODS: Final = {"add": "add", "subtract": "subtract", "minimum": "min", "maximum": "max"}
+_OF_BOOLS: Final = {
+    **{name: "max" for name in ("add", "maximum", "logical_or", "bitwise_or")},
+    **{name: "min" for name in ("multiply", "minimum", "logical_and", "bitwise_and")},
+}
 _MOST: Final = 64  # times that one place is changed by a ufunc whose order counts
 
 
@@ -34,8 +38,9 @@ def ufunc_at(ufunc: Any, array: Any, key: Any, *values: Any) -> None:
 
 
 def _changed(ufunc: Any, array: Array, key: Any, values: tuple[Any, ...]) -> Array:
-    method = _METHODS.get(ufunc.__name__)
-    if method is not None and array.dtype != bool:
+    bools = array.dtype == bool and all(array_of(one).dtype == bool for one in values)
+    method = (_OF_BOOLS if bools else _METHODS).get(ufunc.__name__)
+    if method is not None and (bools or array.dtype != bool):
         new: Array = getattr(AtPlaces(array, key), method)(*values)
         return new
     places = AtPlaces(array, key)._places()

@@ -161,9 +161,7 @@ def of_lines(lines: Array, count: int, q: Any, weak: bool, method: str, checked:
     ``weak``: a Python number, which decides no dtype. ``checked``: a NaN in a line makes NaN.
     """
     floats = is_of_floats(lines)
-    whole = method in WHOLE or (method == "linear" and q.dtype.kind in "biu")
-    if lines.dtype == bool and not whole:
-        raise DTypeError("bool has no differences to interpolate with: .astype('uint8') first")
+    whole = is_whole(lines, q, method)
     flat = q.reshape(-1)
     previous, following, gamma = neighbours(method, count, flat, np)
     wanted = np.concatenate([previous, following, [count - 1] if floats else []]).astype(np.int64)
@@ -185,10 +183,24 @@ def of_lines(lines: Array, count: int, q: Any, weak: bool, method: str, checked:
     return joined(found, lines, q)
 
 
+def is_whole(lines: Array, q: Any, method: str) -> bool:
+    """Whether quantiles are elements, not what lies between two."""
+    whole = method in WHOLE or (method == "linear" and q.dtype.kind in "biu")
+    if lines.dtype == bool and not whole:
+        raise DTypeError("bool has no differences to interpolate with: .astype('uint8') first")
+    return whole
+
+
+def none_of(lines: Array, q: Any, method: str) -> Array:
+    """The quantiles of no probability: a dtype, and lines that count nothing."""
+    dtype = lines.dtype
+    if not is_whole(lines, q, method):
+        dtype = np.result_type(dtype, q.dtype if q.dtype.kind == "f" else np.float64)
+    return array_of(np.empty((*q.shape, *lines.shape[:-1]), dtype))
+
+
 def joined(found: list[Array], lines: Array, q: Any) -> Array:
     """A result for each of ``q``, which has its axes in front."""
     if not q.ndim:
         return found[0]
-    if not found:
-        return array_of(np.empty((*q.shape, *lines.shape[:-1]))).astype(lines.dtype)
     return stack(found).reshape((*q.shape, *lines.shape[:-1]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +20,17 @@ def _both(ar1: Any, ar2: Any, assume_unique: bool = False) -> tuple[Values, Valu
     if assume_unique:
         return x.reshape(-1).compute(), y.reshape(-1).compute()
     return values_of(x), values_of(y)
+
+
+_common: Final = partial(np.intersect1d, assume_unique=True)
+_differing: Final = partial(np.setxor1d, assume_unique=True)
+
+
+def _together(function: Callable[[Values, Values], Values], x: Values, y: Values) -> Values:
+    """``function`` of two sets; of float16 as float32, which NumPy sorts (`put_in_order`)."""
+    wide = np.dtype("float32") if x.dtype == np.float16 else x.dtype
+    found = function(x.astype(wide, copy=False), y.astype(wide, copy=False))
+    return found.astype(x.dtype, copy=False)
 
 
 def union1d(ar1: Any, ar2: Any) -> Array:
@@ -39,7 +52,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     >>> sc.union1d([3, 1], [2, 3]).tolist()
     [1, 2, 3]
     """
-    return asarray(np.union1d(*_both(ar1, ar2)))
+    return asarray(_together(np.union1d, *_both(ar1, ar2)))
 
 
 def intersect1d(
@@ -71,7 +84,7 @@ def intersect1d(
         x, y = together(array_of(ar1), array_of(ar2))
         found = np.intersect1d(x.compute(), y.compute(), assume_unique, True)
         return tuple(map(asarray, found))
-    return asarray(np.intersect1d(*_both(ar1, ar2, assume_unique), assume_unique=True))
+    return asarray(_together(_common, *_both(ar1, ar2, assume_unique)))
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
@@ -120,4 +133,4 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     >>> sc.setxor1d([3, 1, 2], [2, 4]).tolist()
     [1, 3, 4]
     """
-    return asarray(np.setxor1d(*_both(ar1, ar2, assume_unique), assume_unique=True))
+    return asarray(_together(_differing, *_both(ar1, ar2, assume_unique)))

@@ -10,7 +10,7 @@ from ..array import Array, elementwise
 from ..functions.floats import either
 from ..joining import stack
 from .lines import along, order_statistics, sorted_lines
-from .quantiles import WHOLE, Lazily, between, joined, neighbours, of_lines
+from .quantiles import Lazily, between, is_whole, joined, neighbours, of_lines
 
 
 def numbers_of(lines: Array) -> Array:
@@ -51,7 +51,7 @@ def nan_quantiles(lines: Array, q: Any, weak: bool, method: str) -> Array:
         return joined([nothing] * q.size, lines, q)
     values, last = sorted_lines(lines, lines.ndim - 1), lines.ndim - 1
     count_of = numbers_of(lines)
-    whole = method in WHOLE or (method == "linear" and q.dtype.kind in "biu")
+    whole = is_whole(lines, q, method)
     found = []
     for one in q.reshape(-1).tolist():
         n = count_of.astype("float64")

@@ -76,10 +76,11 @@ class AtPlaces:
         return arange(array.size, dtype="int64").reshape(array.shape)[key]
 
     def _changed(self, op: str, values: Any) -> Array:
-        array = self._array
-        if array.dtype == bool:
-            raise DTypeError(f"x.at[...].{op} takes numbers, not bool: x.astype('int64') first")
-        given = self._cast(values)
+        array, given = self._array, self._cast(values)
+        if array.dtype == bool:  # whose sum is whether one is true
+            op = "max" if op == "add" else op
+            bits = AtPlaces(array.astype("uint8"), self._key)._changed(op, given.astype("uint8"))
+            return array._view(bits.astype("bool")._expr, array._grid)
         places = self._places()
         spread = broadcast_to(given, places.shape)
         if not places.size:

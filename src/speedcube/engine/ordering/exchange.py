@@ -13,6 +13,7 @@ import numpy as np
 
 from ...dataclass import dataclass
 from ...expr.through.node import Through
+from ...expr.through.ordering import line_in_order
 from .elements import AllElements, Array, in_memory
 from .sorting import in_order, places_of, places_sorted, values_sorted
 
@@ -42,7 +43,7 @@ def sample_of_share(given: list[AllElements]) -> Array:
 
 def cuts_of(parts: int, *samples: Array) -> Array:
     """The values at which all shares are cut into ``parts``; of NaN there is none."""
-    line = np.sort(np.concatenate(samples))
+    line = line_in_order(np.concatenate(samples))
     known = line[: int(np.count_nonzero(line == line))]
     if not len(known):
         return line[[0] * (parts - 1)]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dataclass import dataclass
 from ...expr.through.node import Through
-from ...expr.through.ordering import one_nan
+from ...expr.through.ordering import line_in_order, one_nan, put_in_order
 from ...plan.working import BLOCK_BYTES, COLLECTED
 from .elements import AllElements, Array
 from .fixed import SIEVED, Sieving
@@ -72,7 +72,7 @@ def _placed(block: Array, distinct: list[int], places: Sequence[int]) -> Array:
     elif block.shape[-1] >= _DIVIDED and {*distinct[1:]} <= {distinct[0] + 1, block.shape[-1] - 1}:
         _divide(block, distinct[0])
     else:
-        block.sort(axis=-1)  # by vectors; a partition at several places is not
+        put_in_order(block)  # by vectors; a partition at several places is not
     return one_nan(block[:, list(places)])
 
 
@@ -82,7 +82,7 @@ def _divide(block: Array, place: int) -> None:
     rest = block[:, place + 1 :]
     least, most = rest.min(axis=-1), rest.max(axis=-1)
     if most.dtype.kind == "f" and np.isnan(most).any():
-        block.sort(axis=-1)
+        put_in_order(block)
     else:
         rest[:, 0], rest[:, -1] = least, most
 
@@ -183,7 +183,7 @@ def sample_of(elements: AllElements, runs: tuple[int, int] | None = None) -> Arr
 
 def brackets_of(table: Array, places: list[int], size: int) -> list[Bracket]:
     """Where the elements of ``places`` are, by a sample; places whose brackets meet share one."""
-    line = np.sort(table.reshape(-1))
+    line = line_in_order(table)
     known = int(np.count_nonzero(line == line))
     least, greatest = _ends(line.dtype)
     found: list[Bracket] = []

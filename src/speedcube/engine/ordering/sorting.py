@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from ...expr.through.node import Through
-from ...expr.through.ordering import one_nan
+from ...expr.through.ordering import line_in_order, one_nan, put_in_order
 from ..scans.matrices import side_by_side
 from . import radix
 from .elements import AllElements, Array
@@ -28,9 +28,10 @@ _FEW: Final = 8  # one in so many may have an equal neighbour
 def values_sorted(source: Through, given: list[AllElements]) -> Array:
     """The lines of the elements, sorted."""
     elements, line = given[0], source.line
-    columns = side_by_side(elements.root, elements.dtype.name)
-    if columns is not None and 1 < line <= _SHORT:
-        return _columns_sorted(elements, columns)
+    if 1 < line <= _SHORT and elements.root.shape[-1:] == (line,):  # no line of several axes
+        columns = side_by_side(elements.root, elements.dtype.name)
+        if columns is not None:
+            return _columns_sorted(elements, columns)
     values = elements.whole()
     if not values.size:
         return values
@@ -80,7 +81,7 @@ def in_order(lines: Array, came: Array | None = None) -> None:
         for line in lines:
             radix.sort(line)
     else:
-        lines.sort(axis=-1)
+        put_in_order(lines)
     if lines.dtype.kind == "f" and not by_digits:
         last = lines[:, -1]
         if np.isnan(last).any():
@@ -137,7 +138,7 @@ def _sorted_share(values: Array, mask: Array) -> Array:
 def _dealt(elements: AllElements, values: Array) -> tuple[list[Array], list[int]]:
     """For each thread which of ``values`` it takes, and how many the threads before it take."""
     step = max(1, len(values) // _SAMPLE)
-    sample = np.sort(values[::step])
+    sample = line_in_order(values[::step])
     cuts = [sample[len(sample) * k // elements.threads] for k in range(1, elements.threads)]
 
     def below(cut: Array) -> Array:
