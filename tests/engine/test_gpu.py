@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,25 @@ def test_same_bits_as_the_cpu(name: str, rung: str) -> None:
     assert computed.dtype == expected.dtype
     assert computed.shape == expected.shape
     assert computed.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("rung", [r for r in rungs.available() if r.startswith("gpu")])
+def test_a_thread_without_a_context_takes_one(rung: str) -> None:
+    """A thread that asks the runtime for nothing before its launch: the pool has the memory."""
+    x = sc.asarray(_STORED)
+    makers: list[Callable[[], Any]] = [
+        lambda: x + 1, lambda: x.sum(), lambda: x.cumsum(), lambda: (x - x.mean()).max(),
+        lambda: sc.random.default_rng(0).integers(0, 9, size=70_000),
+        lambda: x.reshape(8, -1).sum(0),
+    ]  # fmt: skip
+    for make in makers:
+        want = make().compute(on="core")
+        for _ in range(3):
+            make().compute(on=rung)  # kernels and memory are there from now on
+        for _ in range(3):
+            with ThreadPoolExecutor(1) as fresh:
+                got = fresh.submit(lambda make=make: make().compute(on=rung)).result()
+            np.testing.assert_array_equal(got, want)
 
 
 def test_results_can_stay_on_the_device() -> None:

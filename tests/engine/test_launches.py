@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -112,6 +114,19 @@ def test_other_data_give_the_cpus_bits(cupy: ModuleType, name: str) -> None:
         got = engine.compute_all([array._expr], ONE)[0]
         assert isinstance(got, np.ndarray)
         assert_same_bits(np.asarray(got), array.compute(on="core"), f"{name} {seed}")
+
+
+def test_a_thread_takes_a_context_before_its_first_launch(cupy: ModuleType) -> None:
+    """The driver refuses a launch of a thread that has called nothing of the runtime."""
+    taken: list[int] = []
+    cupy.cuda.runtime.free = lambda address: taken.append(threading.get_ident())
+    array = PROGRAMS["life"](X, CELLS)
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as fresh:
+            for _ in range(2):
+                fresh.submit(engine.compute_all, [array._expr], ONE).result()
+    assert len(taken) == 2  # once a thread
+    assert threading.get_ident() not in taken
 
 
 def test_regions_store_where_the_result_lies(library: HostKernels, cupy: ModuleType) -> None:

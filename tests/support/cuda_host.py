@@ -173,6 +173,7 @@ def fake_cupy() -> ModuleType:
         memcpyDeviceToHost=2,
         memcpyDeviceToDevice=3,
         streamSynchronize=lambda _: None,
+        free=lambda _: None,
         getDevice=lambda: 0,
         setDevice=lambda _: None,
         memGetInfo=lambda: (1 << 40, 1 << 40),

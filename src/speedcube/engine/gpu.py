@@ -18,13 +18,14 @@ from ..expr.sources.span import spanned
 from ..kernel.cache import kernel_cache
 from ..kernel.cuda.compile import DeviceKernel, Fixed, build
 from ..kernel.cuda.loops import elements_of_tile, parameter_count
-from ..kernel.cuda.prelude import THREADS, TILE
+from ..kernel.cuda.prelude import TILE
 from ..kernel.cuda.text import HEADER
 from ..kernel.math.positions import SEGMENT, SEGMENT_SHIFT
 from ..kernel.program import Program
 from .boxes import Stop, span_boxes
 from .prepare import Prepared, launch_words, tables
 from .staging.copies import device_copy
+from .staging.packed import Packed, address_word
 
 Array: TypeAlias = NDArray[Any]
 
@@ -171,32 +172,6 @@ class Launcher:
             packed.words[:first] = self.last = arguments
         packed.words[first:] = words
         packed.launch(blocks, int(self.stream().ptr))
-
-
-class Packed:
-    """The arguments of a launch side by side in memory, all of 8 bytes.
-
-    CuPy takes half a microsecond to look at each that it is given; here the driver reads them.
-    """
-
-    def __init__(self, kernel: DeviceKernel, count: int, words: Array | None = None) -> None:
-        import cupy
-
-        self.words: Any = np.zeros(count, np.uint64) if words is None else words
-        self.pointers = self.words.ctypes.data + 8 * np.arange(count, dtype=np.uint64)
-        self.kernel = kernel  # which this keeps loaded
-        self.function, self.arguments = kernel.function.ptr, int(self.pointers.ctypes.data)
-        self.driver = cupy.cuda.driver.launchKernel
-
-    def launch(self, blocks: int, stream: int) -> None:
-        """Launch the kernel with the words as they are."""
-        self.driver(self.function, blocks, 1, 1, THREADS, 1, 1, 0, stream, self.arguments, 0)
-
-
-def address_word(argument: Any) -> Any:
-    """An argument of a kernel as a word: where an array begins."""
-    there = hasattr(type(argument), "__cuda_array_interface__")
-    return int(argument.data.ptr) if there else argument
 
 
 @contextmanager

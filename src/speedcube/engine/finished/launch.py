@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gpu import Launcher, Packed, address_word
+from ..gpu import Launcher
 from ..prepare import Prepared
+from ..staging.packed import Packed, address_word
 from .gpu import KEPT, launches_with
 
 

@@ -21,10 +21,11 @@ from ...plan.regions import regions_of
 from ...plan.stages import Stage
 from ..boxes import Stop
 from ..finished.launch import OnceForAll
-from ..gpu import Launcher, Packed, to_device
+from ..gpu import Launcher, to_device
 from ..gpu_records import run_some
 from ..prepare import Prepared, prepare, prepare_many
 from ..results import values
+from ..staging.packed import Packed
 
 InMemory: TypeAlias = Stored | StageResult
 

@@ -20,6 +20,7 @@ from ...plan.working import DEVICE_ROOM
 from .. import gpu
 from ..boxes import Stop
 from ..prepare import prepare
+from ..staging.packed import Packed
 from .matrices import AxisOrder, even_step
 
 Array: TypeAlias = NDArray[Any]
@@ -141,7 +142,7 @@ class Walk:
         kernel, _ = gpu.gpu_kernel(program, self.device)
         arguments = np.array([*places, *words, *memory], np.int64)
         stream = int(cupy.cuda.get_current_stream().ptr)
-        gpu.Packed(kernel, len(arguments), arguments).launch(blocks, stream)
+        Packed(kernel, len(arguments), arguments).launch(blocks, stream)
 
 
 def address(memory: Any) -> int:
