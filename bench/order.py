@@ -1,7 +1,8 @@
 """Sorting, selecting and counting beside NumPy, on one core: CPU seconds, the least of runs.
 
 A ratio is NumPy's time over ours, above 1 ours is the faster. `python bench/order.py --json FILE`;
-with `--on gpu` beside CuPy on a GPU (`device_order.py`).
+with `--on gpu` beside CuPy on a GPU (`device_order.py`). Of groups and resamples it measures one
+row for each peer; `groups.py` and `resampling.py` have the others.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,12 +106,35 @@ def compared(name: str, repeats: int) -> dict[str, Any]:
 
 
 def generated(repeats: int, count: int = 100_000_000) -> dict[str, float]:
-    """The median of normals that are drawn, beside their sum."""
+    """The median of normals that are drawn, beside their sum, and NumPy's of those it draws."""
     dask.config.set({"speedcube.keep-drawn": 0})
     x = sc.random.default_rng(1).normal(size=count)
     runs = [(seconds(lambda: sc.median(x)), seconds(x.sum)) for _ in range(repeats)]
     median, total = (min(one) for one in zip(*runs, strict=True))
-    return {"median": median, "sum": total, "ratio": median / total}
+    numpys = min(
+        seconds(lambda: np.median(np.random.default_rng(1).normal(size=count))) for _ in range(2)
+    )
+    ratios = {"ratio": median / total, "numpy over median": numpys / median}
+    return {"median": median, "sum": total, "numpy": numpys, **ratios}
+
+
+def beside_others(only: str, repeats: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A row beside pandas, flox, flox on Dask and SciPy: packages that a GPU's machine may lack."""
+    import groups
+    import resampling
+
+    names = (
+        "mean, 1e7 in 1,000, pandas",
+        "mean of each day, flox",
+        "mean of each day, flox on Dask",
+    )
+    few = [name for name in names if only in name]
+    if few:
+        rows = {**groups.beside_pandas(), **groups.beside_flox(groups.days())}
+        for name in few:
+            yield name, groups.compared(rows[name], repeats)
+    if only in (name := "means of resamples, scipy"):
+        yield name, resampling.compared(np.mean, repeats)
 
 
 def main() -> None:
@@ -133,9 +157,16 @@ def main() -> None:
             if options.json:
                 options.json.write_text(json.dumps(found, indent=1) + "\n")
             print(f"{name:20s} {found[name]['ratio']:6.2f}", flush=True)
-        if not options.only:
-            found["median over sum, drawn"] = generated(options.repeats)
-            print(f"{'median / sum, drawn':20s} {found['median over sum, drawn']['ratio']:6.2f}")
+        for name, row in beside_others(options.only, options.repeats):
+            found[name] = row | {"about": about()}
+            if options.json:
+                options.json.write_text(json.dumps(found, indent=1) + "\n")
+            print(f"{name:30s} {row['ratio']:6.2f}", flush=True)
+        if options.only in (drawn := "median over sum, drawn"):
+            found[drawn] = generated(options.repeats) | {"about": about()}
+            print(
+                f"{drawn:30s} {found[drawn]['ratio']:6.2f} {found[drawn]['numpy over median']:6.2f}"
+            )
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

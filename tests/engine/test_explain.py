@@ -37,7 +37,34 @@ def test_every_operation_and_reduction_has_a_row() -> None:
     assert set(laws.SCANS) == {op for op, _ in SCANS}
     named = {law for law, _ in laws.THROUGH.values()}
     assert set(laws.THROUGH) == {*OPERATIONS, *ROUTINES}
-    assert named <= {laws.BITS, laws.EXACT, laws.NOT_COVERED, laws.NO_LAW}
+    assert named <= {laws.BITS, laws.EXACT, laws.ORDER_FREE, laws.NOT_COVERED, laws.NO_LAW}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "sort",
+        "argsort",
+        "order_statistics",
+        "partition",
+        "rank",
+        "mode",
+        "count",
+        "scatter_min",
+        "group_max",
+        "group_first",
+        "group_sort",
+    ],
+)
+def test_what_compares_and_counts_names_the_order_free_law(op: str) -> None:
+    assert laws.THROUGH[op][0] == laws.ORDER_FREE == "order-free law"
+
+
+def test_users_see_the_order_free_law() -> None:
+    x, keys = sc.random.default_rng(1).normal(size=3000), np.arange(3000) % 7
+    for one in (sc.sort(x), sc.median(x), sc.topk(x, 3), sc.histogram(x, 4, (-1, 1))[0],
+                sc.groupby(x, keys).median(), sc.segment_max(x, keys), sc.rank(x)):  # fmt: skip
+        assert "order-free law" in repr(one.explain())
 
 
 def test_every_source_and_distribution_has_a_row() -> None:

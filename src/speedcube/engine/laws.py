@@ -3,6 +3,7 @@
     position law    a value depends on the expression and its position alone
     bits law        the same bits on every CPU and GPU
     exact-sum law   the exact sum of the elements, rounded once
+    order-free law  sorted, selected, counted: elements may be taken in any order
     view            positions are mapped; no value is touched
     not covered     computed by another library, with its own rounding
     no law          a routine of BLAS or LAPACK: about n eps, and other bits on other machines
@@ -32,6 +33,7 @@ from ..expr.through.table import OPERATIONS as _THROUGH
 from ..ops import ELEMENTARY, SAMPLERS
 
 POSITION, BITS, EXACT = "position law", operation.BITS, operation.EXACT
+ORDER_FREE = operation.ORDER_FREE
 VIEW, NOT_COVERED, NO_LAW = "view", "not covered", "no law"
 
 

@@ -277,3 +277,55 @@ def test_limbs_are_rounded_once(size: int) -> None:
     limbs = zip(high.tolist(), middle.tolist(), low.tolist(), strict=True)
     wanted = [float((((h << 38) + m) << 38) + last) for h, m, last in limbs]
     assert weighing._nearest(high, middle, low, 0).tolist() == wanted
+
+
+MANY = 1 << 16  # values, from which on all in memory is read once
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8"])
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint8"])
+@pytest.mark.parametrize("low", [0, -7])
+def test_many_values_in_memory_have_the_bits_of_lazy_ones(dtype: str, kind: str, low: int) -> None:
+    rng = np.random.default_rng(8)
+    index = rng.integers(0 if kind == "uint8" else low, 50, MANY + 5).astype(kind)
+    values = (rng.normal(size=MANY + 5) * 9).astype(dtype)
+    lazy = sc.zeros(50, dtype=dtype).at[index].add(values)
+    wanted = lazy.compute(on="core")
+    for rung in ("core", "cores"):
+        with sc.on(rung):
+            for key, given in ((index, values), (sc.asarray(index), sc.asarray(values))):
+                ours = sc.zeros(50, dtype=dtype)
+                np.add.at(ours, key, given)
+                assert ours.compute().tobytes() == wanted.tobytes()
+                theirs = np.zeros(50, dtype)
+                np.add.at(theirs, sc.asarray(key), given)
+                assert theirs.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("wrong", [50, -51, 2**62])
+def test_one_place_of_many_that_is_none_is_refused(dtype: str, wrong: int) -> None:
+    index, values = np.zeros(MANY, np.int64), np.ones(MANY, dtype)
+    index[MANY // 2] = wrong
+    ours = sc.zeros(50, dtype=dtype)
+    with sc.on("core"), pytest.raises(AxisError, match="out of bounds for axis 0 with size 50"):
+        np.add.at(ours, index, values)
+    assert not ours.any()
+
+
+def test_many_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_twice(*_: Any) -> None:
+        raise AssertionError("places are checked by a reading of their own")
+
+    monkeypatch.setattr("speedcube.api.scatter.at.checked", read_twice)
+    index, values = np.arange(MANY) % 7, np.ones(MANY)
+    for dtype in ("float64", "int64"):
+        ours = sc.zeros(7, dtype=dtype)
+        with sc.on("core"):
+            np.add.at(ours, sc.asarray(index), sc.asarray(values.astype(dtype)))
+        assert ours.tolist() == np.bincount(index).tolist()
+
+
+def test_a_sparse_matrix_of_nothing_has_the_dtype_of_a_product() -> None:
+    ours = sc.csr_matvec(np.empty(0, "int32"), [], [0, 0, 0], np.ones(3))
+    assert (ours.dtype, ours.tolist()) == (np.float64, [0.0, 0.0])

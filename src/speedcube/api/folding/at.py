@@ -41,8 +41,9 @@ def _changed(ufunc: Any, array: Array, key: Any, values: tuple[Any, ...]) -> Arr
     bools = array.dtype == bool and all(array_of(one).dtype == bool for one in values)
     method = (_OF_BOOLS if bools else _METHODS).get(ufunc.__name__)
     if method is not None and (bools or array.dtype != bool):
-        new: Array = getattr(AtPlaces(array, key), method)(*values)
-        return new
+        there = AtPlaces(array, key)
+        now = there.added_now(*values) if method == "add" else None
+        return getattr(there, method)(*values) if now is None else now
     places = AtPlaces(array, key)._places()
     numbers = np.asarray(places).reshape(-1)  # which of them are equal counts: read at once
     given = [broadcast_to(array_of(one), places.shape).reshape(-1) for one in values]

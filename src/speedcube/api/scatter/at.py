@@ -13,7 +13,7 @@ from ..indexing import items
 from ..indexing.places import checked
 from ..namespace.ranges import arange
 from ..shapes import broadcast_to
-from .bins import onto
+from .bins import added_now, onto
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,16 @@ class AtPlaces:
         if array.ndim == 1 and kind is not None and kind.kind in "iu" and key.ndim:
             return checked(key, array.shape[0], 0)
         return arange(array.size, dtype="int64").reshape(array.shape)[key]
+
+    def added_now(self, values: Any) -> Array | None:
+        """As `add`, made at once where all lies in memory and one reading of it is enough."""
+        array, key = self._array, self._key
+        if not isinstance(key, (Array, np.ndarray)) or array.ndim != 1 or key.ndim != 1:
+            return None
+        places, given = array_of(key), self._cast(values)
+        if places.dtype.kind not in "iu" or given.shape != places.shape:
+            return None
+        return added_now(array, places, given)
 
     def _changed(self, op: str, values: Any) -> Array:
         array, given = self._array, self._cast(values)

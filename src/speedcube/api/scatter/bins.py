@@ -7,12 +7,14 @@ from typing import Final
 import numpy as np
 
 from ... import dtypes
+from ...engine.ordering.at_once import added_at_once
 from ...expr.nodes import Const, Leaf
 from ...expr.through import ordering
 from ..array import Array
 from ..elementwise import maximum, minimum, where
 from ..joining import concatenate
 from ..namespace.ranges import arange
+from ..sources import asarray
 
 OPS: Final = ("add", "min", "max")
 
@@ -32,6 +34,18 @@ def scattered(op: str, place: Array, values: Array, length: int, dtype: str) -> 
 def _made(op: str, place: Array, values: Array, length: int, dtype: str) -> Array:
     args = [place._expr, values._expr]
     return Array(ordering.counts(op, args, length, dtype), gpu=place._gpu or values._gpu)
+
+
+def added_now(x: Array, place: Array, values: Array) -> Array | None:
+    """``x``, of one axis, with ``values`` added at their places, made by the one reading of these.
+
+    None where that is not enough: a place is not in ``x``, or something is not in memory here.
+    """
+    taken = dtypes.is_float(str(x.dtype)) or str(x.dtype) == str(place.dtype) == "int64"
+    if not taken or not _is_zero(x) or x._gpu or place._gpu or values._gpu:
+        return None
+    sums = added_at_once(place._expr, values._expr, x.shape[0])
+    return None if sums is None else asarray(sums.astype(x.dtype, copy=False))
 
 
 def onto(op: str, x: Array, place: Array, values: Array) -> Array:

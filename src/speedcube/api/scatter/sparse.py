@@ -72,7 +72,7 @@ def csr_matvec(data: Any, indices: Any, indptr: Any, x: Any) -> Array:
         )
     if columns.size and vector.size == 0:
         raise ShapeError(f"x has no elements, and the matrix has {columns.size}")
-    factor = take(vector, checked(columns, vector.shape[0], 0)) if columns.size else values[:0]
+    factor = take(vector, checked(columns, vector.shape[0], 0)) if columns.size else vector[:0]
     products = values * factor
     products = products.astype("int64") if products.dtype == bool else products
     kind = str(products.dtype)

@@ -1,7 +1,7 @@
-"""Counts, and sums of weights, whose length is not known: by one reading, not one for the ends.
+"""Counts and sums of weights by one reading, not one for the ends of the numbers and one for them.
 
-Where all lies in memory of this machine, a length that the first elements suggest is tried. Most
-often it is enough; if it is not that is seen soon, and the ends are found first.
+Where all lies in memory of this machine, the length that is known, or that the first elements
+suggest, is tried. Most often it is enough; if not that is seen soon, and the ends are found first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...expr.nodes import Expr
 from ..boxes import Stop
 from ..rungs import resolve
 from .counting import streamed
-from .elements import AllElements, Array
+from .elements import AllElements, Array, in_step
 from .fixed import Counts
 from .weighing import WeighedSums, first_top, rounded, streams
 
@@ -58,6 +58,12 @@ def sums_at_once(index: Expr, weights: Expr, least: int) -> Array | None:
     length = _suggested(given, least)
     if not length:
         return None
+    whole = _added(given, length)
+    return None if whole is None else rounded(whole)[: max(least, whole.greatest + 1)]
+
+
+def _added(given: list[AllElements], length: int) -> WeighedSums | None:
+    """The exact sums of each number; None where one is not below ``length``, or negative."""
     top = first_top(given)
 
     def add(span: tuple[int, int]) -> WeighedSums | None:
@@ -75,7 +81,38 @@ def sums_at_once(index: Expr, weights: Expr, least: int) -> Array | None:
     whole, *others = known
     for other in others:
         whole.join(other)
-    return rounded(whole)[: max(least, whole.greatest + 1)]
+    return whole
+
+
+def added_at_once(index: Expr, values: Expr, length: int) -> Array | None:
+    """The sums of the values of each number below ``length``: of floats exact, in float64.
+
+    None where a number is none of these, or all is not in memory. Negative int64 are added from the
+    end, as NumPy does; of floats they are none.
+    """
+    given = _in_memory(index, values)
+    if not given or 4 * length > given[0].size:
+        return None
+    if values.dtype == "int64":
+        return _integers_added(given, length)
+    whole = _added(given, length)
+    return None if whole is None else rounded(whole)
+
+
+def _integers_added(given: list[AllElements], length: int) -> Array | None:
+    index, values = given
+
+    def add(span: tuple[int, int]) -> Array:
+        sums = np.zeros(length, np.int64)
+        for numbers, some in in_step(index, values, span, _LEAST):
+            np.add.at(sums, numbers, some)
+        return sums
+
+    try:
+        parts = index.each(add, index.spans())
+    except IndexError:  # none of these places
+        return None
+    return np.asarray(sum(parts[1:], start=parts[0]))
 
 
 def _in_memory(*roots: Expr) -> list[AllElements]:

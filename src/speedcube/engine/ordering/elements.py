@@ -34,6 +34,9 @@ Result = TypeVar("Result")
 Store: TypeAlias = Callable[[Stage, Part, Destination, Inputs], None]
 
 BLOCK: Final = 1 << 16  # elements of a block: worth a call, and few enough to stay cached
+_MADE: Final = (
+    1 << 18
+)  # and of one that a kernel makes: a call of it and of who takes it cost 25 us
 _STRAIGHT: Final = 1 << 17  # and of one that is read where it lies
 _PAIRS: Final = 1 << 18  # and of two arrays that lie in memory: one call of a kernel, or of NumPy's
 _SHARE: Final = 1 << 16  # elements below which a second thread costs more than it brings
@@ -104,7 +107,7 @@ class AllElements:
         stage, part = self._part
         prepared = prepare(stage, part, None)
         if self.device is None:
-            found = cpu.blocks(prepared, self.inputs, start, stop, self.stop, BLOCK)
+            found = cpu.blocks(prepared, self.inputs, start, stop, self.stop, _MADE)
         else:
             found = self._on_gpu(prepared, start, stop)
         for block in found:

@@ -15,6 +15,7 @@ Array: TypeAlias = NDArray[Any]
 
 BITS: Final = "bits law"
 EXACT: Final = "exact-sum law"
+ORDER_FREE: Final = "order-free law"
 
 # Why bits are the same, whoever begins with which element.
 BY_VALUE: Final = "by value, NaN last, then by position: whoever compares which"

@@ -6,42 +6,52 @@ from dataclasses import replace
 from typing import Final
 
 from . import grouping, ordering, ranks, ufuncs
-from .operation import BITS, BY_KEYS, BY_TREE, BY_VALUE, COUNTED, EXACT, ONE_BY_ONE, Operation
+from .operation import (
+    BITS,
+    BY_KEYS,
+    BY_TREE,
+    BY_VALUE,
+    COUNTED,
+    EXACT,
+    ONE_BY_ONE,
+    ORDER_FREE,
+    Operation,
+)
 
 _ORDERED: Final[dict[str, Operation]] = {
     "sort": Operation(
         ordering.sorted_lines,
-        BITS,
+        ORDER_FREE,
         f"{BY_VALUE}; -0 and 0 are equal, and NaN is NumPy's",
         "values in order",
         "exchange",
     ),
-    "argsort": Operation(ordering.places, BITS, BY_VALUE, "places in order", "exchange"),
+    "argsort": Operation(ordering.places, ORDER_FREE, BY_VALUE, "places in order", "exchange"),
     "order_statistics": Operation(
         ordering.order_statistics,
-        BITS,
+        ORDER_FREE,
         f"the elements that have these places when sorted: {BY_VALUE}",
         "selection",
         "rounds",
     ),
     "partition": Operation(
         ordering.partition,
-        BITS,
+        ORDER_FREE,
         f"before, at and behind these places, then by position: {BY_VALUE}",
         "partition",
         "rounds",
     ),
-    "rank": Operation(ranks.ranked, BITS, f"counted: {BY_VALUE}", "lines"),
+    "rank": Operation(ranks.ranked, ORDER_FREE, f"counted: {BY_VALUE}", "lines"),
     "mode": Operation(
-        ranks.commonest, BITS, "counted; of several the least: in any order", "lines"
+        ranks.commonest, ORDER_FREE, "counted; of several the least: in any order", "lines"
     ),
     "accumulate": Operation(ufuncs.accumulated, BITS, ONE_BY_ONE, "lines"),
     "reduce": Operation(ufuncs.reduced, BITS, ONE_BY_ONE, "lines"),
 }
 _COUNTED: Final[dict[str, Operation]] = {
-    "group_count": Operation(grouping.counted, BITS, COUNTED, "counts", "rounds"),
+    "group_count": Operation(grouping.counted, ORDER_FREE, COUNTED, "counts", "rounds"),
     "count": Operation(
-        ordering.count, BITS, "integers are counted: in any order", "counts", "rounds"
+        ordering.count, ORDER_FREE, "integers are counted: in any order", "counts", "rounds"
     ),
     "weigh": Operation(
         ordering.weigh,
@@ -52,16 +62,24 @@ _COUNTED: Final[dict[str, Operation]] = {
     ),
     "scatter_add": Operation(
         ordering.scatter_add,
-        BITS,
+        ORDER_FREE,
         "integers that wrap, added at each number: in any order",
         "scatter",
         "rounds",
     ),
     "scatter_min": Operation(
-        ordering.scatter_min, BITS, f"the least at each number, {BY_KEYS}", "scatter", "rounds"
+        ordering.scatter_min,
+        ORDER_FREE,
+        f"the least at each number, {BY_KEYS}",
+        "scatter",
+        "rounds",
     ),
     "scatter_max": Operation(
-        ordering.scatter_max, BITS, f"the greatest at each number, {BY_KEYS}", "scatter", "rounds"
+        ordering.scatter_max,
+        ORDER_FREE,
+        f"the greatest at each number, {BY_KEYS}",
+        "scatter",
+        "rounds",
     ),
 }
 _EXACTLY: Final = {
@@ -81,10 +99,12 @@ _GROUPED: Final = {
         for op, why in _EXACTLY.items()
     },
     **{
-        op: Operation(grouping.FOLDS[op], BITS, why, "foremost of groups", "rounds")
+        op: Operation(grouping.FOLDS[op], ORDER_FREE, why, "foremost of groups", "rounds")
         for op, why in _FOREMOST.items()
     },
-    "numbers": Operation(grouping.FOLDS["numbers"], BITS, COUNTED, "numbers of groups", "rounds"),
+    "numbers": Operation(
+        grouping.FOLDS["numbers"], ORDER_FREE, COUNTED, "numbers of groups", "rounds"
+    ),
     "prod": Operation(
         grouping.FOLDS["prod"],
         BITS,
@@ -93,7 +113,7 @@ _GROUPED: Final = {
     ),
     "sort": Operation(
         grouping.sorted_groups,
-        BITS,
+        ORDER_FREE,
         f"each group's elements, group after group: {BY_VALUE}",
         "groups in order",
     ),

@@ -18,7 +18,7 @@ from ..text import SCALAR, Text
 
 COUNT, REACH, UNDER, INSIDE = range(4)
 WORDS: Final = 4
-_VECTOR: Final = 64  # bytes
+_VECTOR: Final = 128  # bytes
 
 
 class _SieveText:
