@@ -48,9 +48,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Array:
         made = product("matmul", x, y, (a[0], b[1]))
         return made if out is None else put(out, made, "matmul")
     if not x.ndim or not y.ndim:
-        raise ShapeError(
-            f"@ (matmul) of shapes {x.shape} and {y.shape}: it takes no numbers; see *"
-        )
+        raise ShapeError(f"@ (matmul) of shapes {x.shape} and {y.shape}: use * for numbers")
     if x.ndim == y.ndim == 1:
         return put(out, vectors.inner_products(x, y), "matmul")
     check_length("@ (matmul)", x, y, x.shape[-1], y.shape[max(0, y.ndim - 2)])
