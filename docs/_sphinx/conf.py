@@ -7,11 +7,12 @@ from importlib.metadata import version as of_package
 project = "speedcube"
 copyright = "the authors of speedcube"
 version = release = of_package("speedcube")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
 exclude_patterns = ["_files"]
 highlight_language = "none"
 
 myst_heading_anchors = 6  # GitHub's names of headings
+nb_execution_mode = "off"  # tests execute the programs: in pytest, and as notebooks by nbmake
 
 autodoc_default_options = {"show-inheritance": False}
 autodoc_typehints = "none"

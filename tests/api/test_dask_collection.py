@@ -287,7 +287,7 @@ def test_a_scheduler_file_of_a_scheduler_that_is_gone(tmp_path: Path) -> None:
 def test_a_scheduler_file_that_is_none(tmp_path: Path, text: str) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(text)
-    with pytest.raises(SchedulerError, match=r"is no scheduler file: .*; give the file that"):
+    with pytest.raises(SchedulerError, match=r"is not a scheduler file: .*; give the file that"):
         ARRAYS["sum"]().compute(on=str(file))
 
 
@@ -303,7 +303,7 @@ def test_a_scheduler_file_that_is_not_there(tmp_path: Path, name: str) -> None:
 
 
 def test_a_directory_is_no_scheduler_file(tmp_path: Path) -> None:
-    with pytest.raises(SchedulerError, match="is no scheduler file: Is a directory"):
+    with pytest.raises(SchedulerError, match="is not a scheduler file: Is a directory"):
         sc.ones(3).compute(on=str(tmp_path))
 
 

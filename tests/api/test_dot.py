@@ -265,7 +265,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "vectors of 3 and 4 elements have no dot product: give both the same length",
     ),
     "one and many": (lambda: sc.dot(sc.ones(1), sc.ones(4)), ShapeError, "of 1 and 4 elements"),
-    "matmul of a number": (lambda: sc.ones(3) @ 2, ShapeError, "of shapes (3,) and (): it takes"),
+    "matmul of a number": (
+        lambda: sc.ones(3) @ 2,
+        ShapeError,
+        "of shapes (3,) and (): use * for numbers",
+    ),
     "vecdot, lengths": (
         lambda: sc.vecdot(sc.ones((2, 3)), sc.ones((2, 1))),
         ShapeError,
@@ -279,7 +283,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "vecdot, axis": (lambda: sc.vecdot(sc.ones(3), sc.ones(3), axis=1), AxisError, "axis 1 is out"),
     "vecdot of a number": (lambda: sc.vecdot(3.0, sc.ones(3)), AxisError, "0 dimensions"),
     "vdot, sizes": (lambda: sc.vdot(sc.ones((2, 3)), sc.ones(5)), ShapeError, "of 6 and 5 elem"),
-    "text": (lambda: sc.ones(2).dot("ab"), DTypeError, "'ab' is no number"),
+    "text": (lambda: sc.ones(2).dot("ab"), DTypeError, "'ab' is neither a number"),
     "objects": (
         lambda: sc.dot(sc.ones(2), np.array([1, None])),
         DTypeError,
@@ -293,7 +297,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "out": (
         lambda: np.dot(sc.ones(2), sc.ones(2), np.ones(())),
         UnsupportedError,
-        "out= takes an array of ours",
+        "takes a speedcube array, not",
     ),
     "axes": (
         lambda: np.vecdot(sc.ones(2), sc.ones(2), axes=(0, 0, ())),

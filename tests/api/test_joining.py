@@ -252,7 +252,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], type[Exception], st
         *(errors.ShapeError, ValueError, r"\(3, 4\) and \(4, 3\)"),
     ),
     "stack of nothing": (lambda: sc.stack([]), errors.ShapeError, ValueError, "at least one"),
-    "text": (lambda: sc.concatenate([X, "a"]), errors.DTypeError, TypeError, "no number"),
+    "text": (lambda: sc.concatenate([X, "a"]), errors.DTypeError, TypeError, "neither a number"),
     "negative pad": (
         lambda: sc.pad(X, -1),
         *(errors.ParameterError, ValueError, "must be 0 or more, not -1: a slice"),

@@ -145,13 +145,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: np.is_busday(X),
         r"numpy\.is_busday .*: compute it first \(x\.compute\(\)\)$",
     ),
-    "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), "out= takes an array of ours"),
+    "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), r"out= .* takes a speedcube array"),
     "signature": (
         lambda: np.add(X, 1, signature="dd->d"),
         r"numpy\.add .* takes no signature=",
     ),
     "ufunc": (lambda: np.isnat(X), r"numpy\.isnat has no twin.*" + WAY_OUT),
-    "out=": (lambda: np.add(X, 1, out=OUT), r"say out\[\.\.\.\] = result\.compute\(\)"),
+    "out=": (lambda: np.add(X, 1, out=OUT), r"write out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
     "accumulate": (lambda: np.hypot.accumulate(X), r"numpy\.hypot\.accumulate has no twin"),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),
@@ -194,7 +194,7 @@ def test_numbers_of_one_element() -> None:
 
 
 def test_values_are_never_there_already() -> None:
-    with pytest.raises(ParameterError, match=r"copy=False cannot be kept: .*leave copy out"):
+    with pytest.raises(ParameterError, match=r"copy=False is not possible: .*leave copy out"):
         np.asarray(X, copy=False)
     with pytest.raises(ValueError, match="copy=False"):
         np.array(X, copy=False)

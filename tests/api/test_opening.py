@@ -75,7 +75,7 @@ def test_several_files_are_one_array(tmp_path: Path) -> None:
     [
         (lambda p: None, FileNotFoundError, "x"),
         (lambda p: p.mkdir(), errors.DataFileError, "a folder without .npy files"),
-        (lambda p: os.mkfifo(p), OSError, "no regular file"),
+        (lambda p: os.mkfifo(p), OSError, "not a regular file"),
         (
             lambda p: p.write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': [[[["),
             ValueError,

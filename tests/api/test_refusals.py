@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "arange of text": (lambda: sc.arange("a"), ParameterError, "finite numbers, not 'a'"),
     "arange of a complex": (lambda: sc.arange(3j), ParameterError, "finite numbers, not 3j"),
-    "linspace of text": (lambda: sc.linspace("a", 1), DTypeError, "'a' is no number"),
+    "linspace of text": (lambda: sc.linspace("a", 1), DTypeError, "'a' is neither a number"),
     "linspace to NaN": (
         lambda: sc.linspace(0, math.nan),
         ParameterError,

@@ -246,7 +246,7 @@ def test_what_a_worker_says_cannot_steer_a_terminal() -> None:
 def test_what_names_no_cluster(on: str) -> None:
     code, printed, errors = doctor("--on", on)
     assert (code, printed) == (2, "")
-    assert f"--on {on!r} names no cluster: give tcp://host:port" in errors
+    assert f"--on {on!r} does not name a cluster: give tcp://host:port" in errors
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_data_frames_follow() -> None:
         ("cores:x", RungError, "unknown rung 'cores:x'; rungs here"),
         ("core:1", RungError, r"rung 'core:1' takes no such number \(did you mean 'cores:1'\?\)"),
         ("tcp://127.0.0.1:9", SchedulerError, "no Dask scheduler answers at 'tcp://127"),
-        (3, SchedulerError, "3 is no rung"),
+        (3, SchedulerError, "3 is not a rung"),
     ],
 )
 def test_a_wrong_rung_is_refused_before_the_block(rung: Any, error: Any, message: str) -> None:

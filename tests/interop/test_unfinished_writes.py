@@ -316,7 +316,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "codec set up": (
         lambda x, p: x.to_zarr(f"{p}2", codecs={"name": "gzip", "configuration": {"level": "x"}}),
         ValueError,
-        "the codec 'gzip' cannot be set up so",
+        "the codec 'gzip' cannot be set up like this",
     ),
     "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "whole numbers from 1 on"),
     "chunks of an axis": (lambda x, p: x.to_zarr(f"{p}2", chunks=(3,)), ValueError, "each of 2"),

@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "too few": (lambda: sc.einsum("ij,jk", X), ParameterError, "is of 2 operands, and 1 are given"),
     "a sign": (lambda: sc.einsum("i$", X), ParameterError, "'$' in 'i$' is no label"),
     "axes": (lambda: sc.einsum("ijk", X), ParameterError, "names 3 axes, and the operand has 2"),
-    "unknown": (lambda: sc.einsum("ij->ik", X), ParameterError, "has 'k' in its result alone"),
+    "unknown": (lambda: sc.einsum("ij->ik", X), ParameterError, "has 'k' only in its result"),
     "twice": (lambda: sc.einsum("ij->ii", X), ParameterError, "has 'i' twice in its result"),
     "arrows": (lambda: sc.einsum("ij->i->j", X), ParameterError, "may have one arrow"),
     "comma": (lambda: sc.einsum("ij->i,j", X), ParameterError, "has a comma in its result"),

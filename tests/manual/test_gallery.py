@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +17,22 @@ from manual import pictures
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from tests.manual.test_pages import BLOCK, DOCS, SAID, run
+from tests.manual.test_pages import BLOCK, DOCS, ROOT, SAID, run
 
 GALLERY: Final = DOCS / "gallery"
-# Those that start a cluster are read by tests/manual/test_pages.py, and not run.
+# Those that start processes take longer, and need a script that these can read again.
+TRAIN: Final = [GALLERY / "petnames.md", GALLERY / "sweep.md"]
 PROGRAMS: Final = [
     page
     for page in sorted(GALLERY.glob("*.md"))
-    if page.name not in ("index.md", "then-and-now.md", "petnames.md", "sweep.md")
+    if page.name not in ("index.md", "then-and-now.md") and page not in TRAIN
 ]
+LOOKED_AT: Final = """
+if __name__ == "__main__":
+    from tests.manual.test_gallery import faults
+
+    assert faults(plt.gcf()) == []
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +77,28 @@ def test_a_program_of_the_gallery(
     assert faults(plt.figure(number)) == []
 
 
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.parametrize("page", TRAIN, ids=lambda page: page.name)
+def test_a_program_of_the_gallery_that_trains(page: Path, tmp_path: Path) -> None:
+    programs = BLOCK.findall(page.read_text())
+    script = tmp_path / "program.py"
+    script.write_text("\n".join([*programs, LOOKED_AT]))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tools'}", "MPLBACKEND": "agg"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [line for text in programs for line in SAID.findall(text)]
+
+
 def test_every_picture_of_the_gallery_is_there() -> None:
-    """The pages show it on GitHub; in the manual its place is the output of the program."""
+    """Each of the twelve pages shows one, made by its own program (manual.pictures)."""
+    assert len(pictures.pages()) == 12
     for page in GALLERY.glob("*.md"):
         for name in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text()):
             picture = page.parent / name

@@ -16,7 +16,7 @@ SAID: Final = re.compile(r"^ *(?:print\(.*\)|\))  # (.*)$", re.MULTILINE)
 ELSEWHERE: Final = ("# Needs a GPU.\n", "# Needs a cluster.\n")
 FOLDERS: Final = ("tutorial", "howto", "explanation", "reference")
 # Other pages whose programs belong together; tests/test_docs.py runs those of the others.
-TOP: Final = ("start.md", "order.md", "indexing.md", "then-and-now.md", "petnames.md", "sweep.md")
+TOP: Final = ("start.md", "order.md", "indexing.md", "then-and-now.md")
 PAGES: Final = [
     page
     for page in sorted(DOCS.rglob("*.md"))

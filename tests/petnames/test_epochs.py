@@ -34,7 +34,9 @@ def test_the_ranks_share_each_batch(
     assert sorted(itertools.chain(*alone)) == list(range(size))
     whole = [numbers for numbers in alone if len(numbers) >= world]
     if not whole:
-        with pytest.raises(ParameterError, match=f"batches of {size} rows are none for {world}"):
+        with pytest.raises(
+            ParameterError, match=f"batches of {size} rows are too small for {world}"
+        ):
             epochs_of(monkeypatch, 0, world, *asked)
         return
     ranks = [epochs_of(monkeypatch, rank, world, *asked) for rank in range(world)]

@@ -55,8 +55,8 @@ def sparse(size: int) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (os.mkfifo, "is no regular file"),
-        (Path.mkdir, "is no regular file"),
+        (os.mkfifo, "is not a regular file"),
+        (Path.mkdir, "is not a regular file"),
         (lambda path: path.symlink_to("/dev/zero"), "Too many levels of symbolic links"),
         (lambda path: path.symlink_to(path.parent.parent / "copy"), "Too many levels of symb"),
         (lambda path: None, "No such file or directory"),
@@ -168,7 +168,7 @@ TENSOR = {"tensor": "t", "dtype": "float32"}
         (trees({"dict": [[[], 2]]}), "a key of type list"),
         (trees({"dict": 3}), "a dict that is no list of pairs"),
         (trees({"tuple": "abc"}), "a tuple that is no list of values"),
-        (trees({"int": "0x" + "f" * 10**6}), "an integer that is no hexadecimal number"),
+        (trees({"int": "0x" + "f" * 10**6}), "an integer that is not a hexadecimal number"),
         (trees({"float": "inf"}), "a float that is not the bits of one"),
         (trees({"str": 5}), "a text that is not the bytes of one"),
         (trees({"str": "ff"}), "a text that is not the bytes of one"),

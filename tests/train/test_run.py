@@ -508,7 +508,9 @@ def test_wrong_places_are_refused_before_anything_starts(tmp_path: Path) -> None
 def test_other_bad_calls() -> None:
     with pytest.raises(ParameterError, match="give a function"):
         run(7)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'keep' is a parameter of the function and an option"):
+    with pytest.raises(
+        ParameterError, match="'keep' is both a parameter of the function and an option"
+    ):
         run(lambda keep: keep, keep=1)
     with pytest.raises(ParameterError, match="cannot be sent to the ranks"):
         run(environment, threading.Lock())

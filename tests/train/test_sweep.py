@@ -129,7 +129,9 @@ def test_options_of_a_sweep_are_no_parameters_of_the_function(tmp_path: Path) ->
     def seeded(lr: float, seed: int = 0) -> None: ...
 
     asked: dict[str, Any] = {"on": "cores:1", "out": tmp_path / "out"}
-    with pytest.raises(ParameterError, match="'seed' is a parameter of the function and an option"):
+    with pytest.raises(
+        ParameterError, match="'seed' is both a parameter of the function and an option"
+    ):
         train.sweep(seeded, {"lr": [1.0]}, **asked)
     for function, values in (
         (functools.partial(seeded, seed=1), {"lr": [1.0]}),

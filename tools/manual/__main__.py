@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import checks, reference
+from . import checks, notebooks, reference
 from .staging import DOCS, ROOT, stage
 
 
@@ -24,6 +24,7 @@ def main() -> int:
     source, html = folder / "source", folder / "html"
     made = reference.pages()
     stage(source, made, reference.listed(made))
+    notebooks.offer(source)
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-E"]
     built = subprocess.run(
         [

@@ -17,8 +17,9 @@ from .staging import DOCS
 GALLERY: Final = DOCS / "gallery"
 PICTURES: Final = GALLERY / "pictures"
 ENDING: Final = """
-import matplotlib.pyplot as plt
-plt.savefig({path!r}, dpi=80)
+if __name__ == "__main__":
+    import matplotlib.pyplot as plt
+    plt.savefig({path!r}, dpi=80)
 """
 
 

@@ -252,7 +252,7 @@ def operand(value: Any) -> Array | bool | int | float | complex:
     if isinstance(value, (Array, bool, int, float, complex)):
         return value
     if value is None or isinstance(value, (str, bytes)):
-        raise DTypeError(f"{value!r} is no number and no array of numbers")
+        raise DTypeError(f"{value!r} is neither a number nor an array of numbers")
     leaf, gpu = leaf_of(value)
     return Array(leaf, gpu=gpu, hint=-1)
 

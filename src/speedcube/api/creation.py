@@ -93,7 +93,7 @@ def _constant(name: str, value: int, shape: Any, dtype: Any, options: Any) -> Ar
     """What `zeros`, `ones` and `empty` are: ``value`` everywhere, float64 unless told otherwise."""
     if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
         raise DTypeError(
-            f"{name}: {dtype} is no dtype; the sizes of several axes are one tuple: "
+            f"{name}: {dtype} is not a dtype; give the sizes of several axes as one tuple: "
             f"{name}(({shape}, {dtype}))"
         )
     order, device, like, chunks = options

@@ -81,7 +81,7 @@ def clip(
     """
     for word, one, other in (("min", a_min, min), ("max", a_max, max)):
         if one is not None and other is not None:
-            raise ParameterError(f"clip: a_{word} and {word} are one thing: give one of them")
+            raise ParameterError(f"clip: a_{word} and {word} mean the same: give only one")
     low, high = min if a_min is None else a_min, max if a_max is None else a_max
     keywords = (where, casting, order, dtype)
     if where is True and keywords[1:] == ("same_kind", "K", None):

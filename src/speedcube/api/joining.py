@@ -56,7 +56,7 @@ def concatenate(
     """
     several = _arrays("concatenate", arrays)
     if out is not None:
-        raise UnsupportedError("concatenate takes no out=: say out[...] = result.compute()")
+        raise UnsupportedError("concatenate takes no out=: write out[...] = result.compute()")
     if axis is None:
         several, axis = [one.reshape(-1) for one in several], 0
     name = None if dtype is None else dtypes.check(dtype)

@@ -127,11 +127,12 @@ def _needs_no_copy(value: Any, dtype: Any) -> None:
     """Refuse ``copy=False`` for what has no memory to share, or another dtype."""
     if isinstance(value, (list, tuple, bool, int, float)):
         raise ParameterError(
-            f"copy=False cannot be kept: a {type(value).__name__} has no memory to be read in place"
+            f"copy=False is not possible: a {type(value).__name__} has no memory to be read in "
+            "place"
         )
     own = getattr(value, "dtype", None)
     if dtype is not None and isinstance(own, np.dtype) and own != np.dtype(dtype):
-        raise ParameterError(f"copy=False cannot be kept: {own} is converted to {np.dtype(dtype)}")
+        raise ParameterError(f"copy=False is not possible: {own} is converted to {np.dtype(dtype)}")
 
 
 def array(

@@ -24,8 +24,8 @@ def leaf_of(value: Any) -> tuple[Expr, bool]:
         if is_dask_array(value):
             return deferred(value), False
         raise DTypeError(
-            f"this {type(value).__name__} is a Dask collection and no array; compute it first, and "
-            "give speedcube.asarray the values"
+            f"this {type(value).__name__} is a Dask collection but not an array; compute it first, "
+            "and give speedcube.asarray the values"
         )
     buffer = readable(value)
     name = dtypes.check(buffer.dtype)

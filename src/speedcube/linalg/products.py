@@ -74,9 +74,7 @@ def _matmul(x: Array, y: Array) -> Array:
     if len(a) == len(b) == 2 and a[1] == b[0]:  # as nearly always
         return product("matmul", x, y, (a[0], b[1]))
     if not x.ndim or not y.ndim:
-        raise ShapeError(
-            f"@ (matmul) of shapes {x.shape} and {y.shape}: it takes no numbers; see *"
-        )
+        raise ShapeError(f"@ (matmul) of shapes {x.shape} and {y.shape}: use * for numbers")
     if x.ndim == y.ndim == 1:
         return vectors.inner_products(x, y)
     check_length("@ (matmul)", x, y, x.shape[-1], y.shape[max(0, y.ndim - 2)])

@@ -127,7 +127,7 @@ def _result(given: list[str] | None, operands: Sequence[Labels], dots: Labels, t
         if label in found:
             raise ParameterError(f"einsum: {text!r} has {label!r} twice in its result")
         if label not in flat:
-            raise ParameterError(f"einsum: {text!r} has {label!r} in its result alone")
+            raise ParameterError(f"einsum: {text!r} has {label!r} only in its result")
         found.append(label)
     if dots and _DOTS not in given:
         raise ParameterError(f"einsum: {text!r} has no ellipsis in its result, and operands do")

@@ -47,7 +47,7 @@ class Epochs:
         sizes = [first.rows(number) for number in range(len(first))]
         self.wholes = [size for size in sizes if size >= world_size]
         if not self.wholes:
-            raise ParameterError(f"batches of {sizes[0]} rows are none for {world_size} ranks")
+            raise ParameterError(f"batches of {sizes[0]} rows are too small for {world_size} ranks")
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         """The batches of an epoch, the first of them made now and each other in its turn.

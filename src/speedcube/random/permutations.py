@@ -136,7 +136,9 @@ def inverse_permutation(order: Array) -> Array:
     """
     expr = order._expr if isinstance(order, Array) else None
     if not (isinstance(expr, Map) and expr.op == "permuted" and len(expr.shape) == 1):
-        raise ParameterError("inverse_permutation takes what Generator.permutation(n) gave, whole")
+        raise ParameterError(
+            "inverse_permutation takes the whole result of Generator.permutation(n)"
+        )
     place, n = expr.args[0], expr.args[1]
     same = whole(Position(), expr.shape)
     assert isinstance(place, Leaf)

@@ -343,7 +343,7 @@ def test_a_dtype_that_cannot_be_found_is_dasks_error() -> None:
         (lambda x: x.blocks[None], ValueError, "no new axes"),
         (lambda x: sc.coarsen(np.sum, x, {0: 4}), ValueError, "trim_excess=True"),
         (lambda x: sc.shuffle(x, [1, 2], 0), ValueError, "lists of positions"),
-        (lambda x: sc.from_array(x), ValueError, "lazy already"),
+        (lambda x: sc.from_array(x), ValueError, "does not take a lazy array"),
         (lambda x: sc.from_array(np.ones(3), chunks=(2, 2)), ValueError, "chunks"),
         (lambda x: x.map_overlap(np.sqrt, depth=9, boundary=0).compute(), ValueError, "overlap"),
         (lambda x: sc.apply_gufunc(np.sum, "(i)->()", x), ValueError, "allow_rechunk"),

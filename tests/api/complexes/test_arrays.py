@@ -150,7 +150,7 @@ def test_what_makes_them() -> None:
     assert np.signbit(made.real[0]).tolist() == [False, True]
     assert np.signbit(made.imag[0]).all()
     assert str(complex_of(sc.ones(1, "float32"), sc.ones(1, "float16")).dtype) == "complex64"
-    with pytest.raises(DTypeError, match="the parts of complex numbers are real"):
+    with pytest.raises(DTypeError, match="the parts of a complex number must be real"):
         complex_of(made, 1.0)
 
 

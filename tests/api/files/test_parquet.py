@@ -228,7 +228,7 @@ def test_what_is_no_parquet(tmp_path: Path) -> None:
     with pytest.raises(errors.DataFileError, match="a folder without"):
         sc.from_parquet(tmp_path)
     os.mkfifo(path)
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         sc.open(path, "a")
     os.remove(path)
     good = written(path).read_bytes()

@@ -119,7 +119,7 @@ BRANCHES: Final[dict[str, Callable[..., Any]]] = {
 @pytest.mark.parametrize("name", BRANCHES)
 def test_who_asks_for_a_value_is_told_of_where(name: str) -> None:
     x = N if name == "range" else X
-    with pytest.raises(TypeError, match=r"vectorize: .*lambda.* asks for the value.*numpy\.where"):
+    with pytest.raises(TypeError, match=r"vectorize: .*lambda.* needs the value.*numpy\.where"):
         sc.vectorize(BRANCHES[name])(sc.asarray(x))
 
 
@@ -137,8 +137,8 @@ def test_the_users_line_is_in_the_traceback() -> None:
     [
         (lambda a: sc.asarray([1, 2]) * a, r"gives an array of shape \(2,\)"),
         (lambda a: a.sum(), "does more than compute a number from numbers"),
-        (lambda a: None, "gives NoneType"),
-        (lambda a: "text", "gives str"),
+        (lambda a: None, "returned NoneType"),
+        (lambda a: "text", "returned str"),
     ],
 )
 def test_what_is_no_function_of_numbers(function: Any, text: str) -> None:

@@ -178,7 +178,7 @@ def coarsen(
     kept = [n - n % steps.get(k, 1) for k, n in enumerate(array.shape)]
     if not trim_excess and kept != list(array.shape):
         raise ParameterError(
-            f"coarsen: the axes of {array.shape} are no multiples of {steps}; cut them, or give "
+            f"coarsen: the axes of {array.shape} are not multiples of {steps}; cut them, or give "
             "trim_excess=True"
         )
     module = getattr(reduction, "__module__", None) or ""

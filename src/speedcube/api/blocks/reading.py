@@ -70,9 +70,7 @@ def from_array(
     np.int64(6)
     """
     if isinstance(x, Array) or is_dask_array(x):
-        raise ParameterError(
-            "from_array takes no array that is lazy already; use asarray, or rechunk"
-        )
+        raise ParameterError("from_array does not take a lazy array; use asarray, or rechunk")
     if isinstance(x, (list, tuple, int, float, np.ndarray, np.generic)) or _is_cupy(x):
         return _asarray(x, chunks=chunks)
     if _is_sliceable(x) and not lock and getitem is None and meta is None and asarray is not False:

@@ -27,7 +27,7 @@ def complex_of(re: Any, im: Any) -> Array:
     x, y = array_of(re), array_of(im)
     common = dtypes.promote(x._expr.dtype, y._expr.dtype, "float32")
     if common in dtypes.COMPLEX:
-        raise DTypeError(f"the parts of complex numbers are real, not {x.dtype} and {y.dtype}")
+        raise DTypeError(f"the parts of a complex number must be real, not {x.dtype} and {y.dtype}")
     shape = views.broadcast_shapes(x.shape, y.shape)
     parts = (views.broadcast_to(build.cast(one._expr, common), shape) for one in (x, y))
     grid = x._grid if x.shape == shape else y._grid if y.shape == shape else None

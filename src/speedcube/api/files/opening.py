@@ -150,7 +150,8 @@ def from_zarr(
     told = found.metadata.attributes  # whatever its file says
     if isinstance(told, dict) and MARK in told:
         raise DataFileError(
-            f"{label} was not written to its end: speedcube.to_zarr(..., resume=True) goes on"
+            f"{label} was not written to the end: speedcube.to_zarr(..., resume=True) writes the "
+            "rest"
         )
     raw = raw_zarr(found, label) if missing == "fill" else None
     if raw is not None:
@@ -208,6 +209,6 @@ def _stacked(places: Sequence[str], name: str | None) -> Array:
         if one.shape != first.shape or one.dtype != first.dtype:
             raise ShapeError(
                 f"{place} holds {one.dtype} of shape {one.shape} and {places[0]} {first.dtype} of "
-                f"shape {first.shape}; files that are one array are equal"
+                f"shape {first.shape}; files of one array must be alike"
             )
     return stack(arrays)

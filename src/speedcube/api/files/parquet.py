@@ -152,7 +152,7 @@ def _found(paths: Sequence[str], names: Sequence[str] | None) -> dict[str, str]:
         if kinds[name] is None:
             kind = _type_text(file.schema_arrow, name)
             raise DTypeError(
-                f"column {name!r} of {path} holds {kind}; columns of numbers are read, which are "
+                f"column {name!r} of {path} holds {kind}; only columns of numbers can be read: "
                 f"{numbers}"
             )
     if not numbers:

@@ -39,7 +39,7 @@ class Found(Array):
     def _checked(self, values: Any) -> Any:
         if (values < 0).any():
             raise ParameterError(
-                f"{self._function}: a line has nothing but NaN, so that no place is its extreme; "
+                f"{self._function}: a line holds only NaN, so it has no extreme; "
                 "speedcube.where(speedcube.isnan(x), value, x) gives it one"
             )
         return values

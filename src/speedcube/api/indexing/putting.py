@@ -279,6 +279,6 @@ def _become(array: Array, other: Array) -> None:
 def _check(array: Any, name: str) -> None:
     if not isinstance(array, Array):
         raise DTypeError(
-            f"speedcube.{name} assigns to an array of speedcube, not to {type(array).__name__}: "
-            f"numpy.{name} does to an array of NumPy"
+            f"speedcube.{name} assigns to a speedcube array, not to {type(array).__name__}: "
+            f"numpy.{name} assigns to a NumPy array"
         )

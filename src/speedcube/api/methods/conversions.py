@@ -192,7 +192,7 @@ class Values:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ParameterError(
-                "copy=False cannot be kept: the values of this array are computed into new "
+                "copy=False is not possible: the values of this array are computed into new "
                 "memory; leave copy out, or use np.asarray(x)"
             )
         return np.asarray(self.compute(), dtype=dtype)

@@ -22,9 +22,8 @@ def put(out: Any, result: A, name: str, spread: bool = False, casting: Any = "sa
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if not hasattr(target, "_rebind"):
         raise UnsupportedError(
-            f"{name} writes into out= (or +=) at once, and speedcube arrays are computed when "
-            f"they are asked for: out= takes an array of ours, not {type(target).__name__}; say "
-            "out[...] = result.compute(), or a += x.compute()"
+            f"{name}: the result is lazy, so out= (or +=) takes a speedcube array, not "
+            f"{type(target).__name__}; write out[...] = result.compute(), or a += x.compute()"
         )
     shape, dtype = target._expr.shape, target._expr.dtype
     expr = result._expr

@@ -151,7 +151,7 @@ def spread(
     """The variance or its root; ``nothing`` is the divisor where no more than ``ddof`` count."""
     if correction is not None:
         if ddof != 0:
-            raise ParameterError("ddof and correction are one thing: give one of them")
+            raise ParameterError("ddof and correction mean the same: give only one")
         ddof = correction
     if is_whole(dtype):
         name = dtypes.check(dtype)

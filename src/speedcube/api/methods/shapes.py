@@ -84,8 +84,8 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
     source = views.transpose(self._expr, _reversed(self._expr)) if backwards else self._expr
     if copy is False and not _in_place(source, new[::-1] if backwards else new):
         raise ParameterError(
-            f"copy=False cannot be kept: {self._expr.shape} as {new} needs the elements in another "
-            "order than they lie in; leave copy out"
+            f"copy=False is not possible: {self._expr.shape} as {new} needs the elements in "
+            "another order than they lie in; leave copy out"
         )
     if not backwards:
         expr = views.reshape(source, new)

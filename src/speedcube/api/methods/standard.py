@@ -206,7 +206,7 @@ def dlpack(
     """
     if copy is False:
         raise ParameterError(
-            "copy=False cannot be kept: the values of this array are computed into new memory"
+            "copy=False is not possible: the values of this array are computed into new memory"
         )
     values = evaluation.compute(self, to="cupy" if self._gpu else "numpy")
     if not self._gpu:

@@ -163,7 +163,7 @@ def outer(a: Any, b: Any, out: None = None) -> Array:
            [20, 40]])
     """
     if out is not None:
-        raise UnsupportedError("outer takes no out=: say out[...] = result.compute()")
+        raise UnsupportedError("outer takes no out=: write out[...] = result.compute()")
     rows, columns = array_of(a).ravel(), array_of(b).ravel()
     return elementwise("multiply", rows[:, None], columns[None, :])
 

@@ -227,7 +227,7 @@ def trace(
     np.int64(12)
     """
     if out is not None:
-        raise UnsupportedError("trace takes no out=: say out[...] = result.compute()")
+        raise UnsupportedError("trace takes no out=: write out[...] = result.compute()")
     return array_of(a).diagonal(offset, axis1, axis2).sum(-1, dtype=dtype)
 
 

@@ -58,7 +58,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if not index.size and not isinstance(x, (Array, np.ndarray)):
         index = index.astype("int64")  # a list of nothing
     if dtypes.is_float(index._expr.dtype):
-        raise DTypeError(f"bincount counts integers, and {index.dtype} are none")
+        raise DTypeError(f"bincount counts integers, not {index.dtype}")
     least = build.check_integer("minlength", minlength)
     if least < 0:
         raise ParameterError("'minlength' must not be negative")

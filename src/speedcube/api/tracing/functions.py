@@ -38,7 +38,7 @@ def traced(
             one = array_of(value)
         except DTypeError as err:
             raise DTypeError(
-                f"{who} gives {type(value).__name__}, and is to give a number"
+                f"{who} returned {type(value).__name__}; it has to return a number"
             ) from err
         return instead(who, one, list(symbols.values()), list(arrays.values()))
 

@@ -32,7 +32,7 @@ class Symbol:
     def compute(self, **_: Any) -> NoReturn:
         """Refuse: nobody knows the value."""
         raise UnsupportedError(
-            f"{self.who} asks for the value of a number while it is made a part of a kernel, as "
+            f"{self.who} needs the value of a number while it becomes part of a kernel, as "
             f"branches (if, and, or, while), max, int and functions of math do: {_WAYS}"
         )
 
@@ -86,6 +86,6 @@ class _Replaced:
         if isinstance(node, Leaf) and not node.shape and isinstance(node.source, (Map, Leaf)):
             return done[id(node.source)]
         raise UnsupportedError(
-            f"{self.who} does more than compute a number from numbers, which is all that becomes a "
+            f"{self.who} does more than compute a number from numbers, and only that can be "
             f"part of a kernel: {_WAYS}"
         )

@@ -29,7 +29,7 @@ def client_for(where: Any) -> Any:
     if hasattr(where, "scheduler_address"):
         return _connect(address=where)
     raise SchedulerError(
-        f"{where!r} is no rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
+        f"{where!r} is not a rung: give a name, a Dask Client, a cluster object, 'tcp://host:port' "
         "or the path of a scheduler file"
     )
 
@@ -112,7 +112,7 @@ def _address_in(file: str) -> str:
     except (ValueError, LookupError, TypeError) as err:
         problem = f"no JSON object with an address ({err})"
     raise SchedulerError(
-        f"{file!r} is no scheduler file: {problem}; give the file that "
+        f"{file!r} is not a scheduler file: {problem}; give the file that "
         "dask scheduler --scheduler-file PATH has written, or the scheduler's address"
     )
 

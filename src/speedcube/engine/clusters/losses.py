@@ -79,7 +79,7 @@ async def standing(
             if waited >= timeout:
                 raise SchedulerError(
                     f"the Dask scheduler at {address} has not answered for {timeout:g} s, though "
-                    "its connection stands: is it stopped, or its machine too busy? See its log; "
+                    "it is still connected: is it stopped, or its machine too busy? See its log; "
                     "a longer worker_timeout= waits longer"
                 )
             if waited >= SAY:

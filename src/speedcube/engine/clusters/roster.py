@@ -100,7 +100,7 @@ async def _ask(watch: Watch, new: list[Listed], answers: bool) -> bool:
     if failed and time.monotonic() - watch.began > watch.limit:
         one, failure = failed.popitem()
         raise WorkerError(
-            f"worker {one} cannot be reached from its scheduler, for {watch.limit:g} s now: "
+            f"worker {one} could not be reached from its scheduler for {watch.limit:g} s: "
             f"{failure}; see its log, or start it again (worker_timeout= says how long this tries)"
         ) from failure
     return not failed and not lost

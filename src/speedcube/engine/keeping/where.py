@@ -19,9 +19,7 @@ def checked_folder(given: Any) -> Path:
     It is made absolute: who changes the working directory goes on in the same one.
     """
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
-        raise ParameterTypeError(
-            f"checkpoint={given!r}: give the directory that is to keep long computations"
-        )
+        raise ParameterTypeError(f"checkpoint={given!r}: give a directory for long computations")
     path = Path(os.path.abspath(os.fspath(given)))
     try:
         path.mkdir(OWN_FOLDER, parents=True, exist_ok=True)
@@ -29,7 +27,6 @@ def checked_folder(given: Any) -> Path:
         raise CheckpointError(f"{path} cannot keep computations: {err.strerror}") from err
     if not os.access(path, os.W_OK | os.X_OK):
         raise CheckpointError(
-            f"{path} cannot keep computations: nobody may write there but others; give a "
-            "directory of yours"
+            f"{path} cannot keep computations: you may not write there; give a directory of yours"
         )
     return path

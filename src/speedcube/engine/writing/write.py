@@ -139,7 +139,7 @@ class Write:
         free = machine.free_memory()
         if plan.peak_bytes > free:
             raise MemoryLimitError(
-                f"to write {plan.label} takes {plan.peak_bytes:,} bytes a worker and {free:,} are "
+                f"writing {plan.label} takes {plan.peak_bytes:,} bytes a worker and {free:,} are "
                 "free: give smaller chunks or shards, which are held whole, or a smaller memory="
             )
 

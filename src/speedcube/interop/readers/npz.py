@@ -102,7 +102,7 @@ def open_npz(path: str, name: str | None) -> tuple[NpyFile, bool]:
         except (zipfile.BadZipFile, *_WRONG, *_LACKS, KeyError) as err:
             if isinstance(err, (DataFileError, UnsafeFileError)):
                 raise
-            raise UnsafeFileError(f"{path} cannot be read: it is no .npz file ({err})") from err
+            raise UnsafeFileError(f"{path} cannot be read: it is not an .npz file ({err})") from err
         except OSError as err:
             if err.errno != errno.EINVAL:
                 raise

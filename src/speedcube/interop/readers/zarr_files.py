@@ -80,7 +80,7 @@ def _regular(place: str) -> Any:
         except OSError:
             return
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
     class RegularFiles(LocalStore):  # type: ignore[misc]
         async def get(self, key: str, *args: Any, **kwargs: Any) -> Any:

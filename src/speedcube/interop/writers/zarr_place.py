@@ -218,7 +218,7 @@ def _codec(one: Any) -> Any:
     try:
         return kind.from_dict(settings)
     except (TypeError, ValueError, KeyError) as err:
-        raise ParameterError(f"the codec {name!r} cannot be set up so: {err}") from err
+        raise ParameterError(f"the codec {name!r} cannot be set up like this: {err}") from err
 
 
 def _of_format_2(given: Sequence[Any]) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def bootstrap(
     count = whole("n_resamples", n_resamples, 0)
     before = _distribution_of(bootstrap_result)
     if not count and (before is None or not before.size):
-        raise ParameterError("n_resamples must be positive where bootstrap_result has nothing")
+        raise ParameterError("n_resamples must be positive if bootstrap_result is empty")
     drawn = None
     if count:
         draws = default_rng(rng)

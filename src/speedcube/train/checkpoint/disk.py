@@ -117,7 +117,7 @@ def open_file(name: str, inside: int) -> tuple[int, int]:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        raise CheckpointError(f"{name} is no regular file")
+        raise CheckpointError(f"{name} is not a regular file")
     return handle, status.st_size
 
 

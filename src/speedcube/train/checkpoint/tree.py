@@ -234,7 +234,7 @@ def no_array(kind: str, name: str, dtype: Any) -> Any:
 
 def _wide(content: Any, resolve: Any, depth: int) -> int:
     if type(content) is not str or len(content) > _MOST_DIGITS + 3 or not _HEX.fullmatch(content):
-        raise CheckpointError("an integer that is no hexadecimal number")
+        raise CheckpointError("an integer that is not a hexadecimal number")
     return int(content, 16)
 
 

@@ -253,7 +253,7 @@ def _tensor(name: str, array: Any) -> Any:
     if isinstance(array, torch.Tensor):
         return array.detach()
     if isinstance(array, np.ma.MaskedArray):
-        raise ParameterTypeError(f"{name} has a mask, which tensors have not; pass filled()")
+        raise ParameterTypeError(f"{name} has a mask, which tensors do not have; pass filled()")
     try:
         if isinstance(array, np.ndarray):
             with warnings.catch_warnings():

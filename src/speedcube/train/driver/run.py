@@ -168,7 +168,7 @@ def check_function(function: Any) -> None:
     clash = next((name for name in own if name not in bound), None)
     if clash is not None:
         raise ParameterError(
-            f"{clash!r} is a parameter of the function and an option of train.run; bind it "
+            f"{clash!r} is both a parameter of the function and an option of train.run; bind it "
             f"with functools.partial(function, {clash}=...), or rename it"
         )
 

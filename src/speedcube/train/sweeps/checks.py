@@ -95,8 +95,8 @@ def _check_own(function: Any, signature: inspect.Signature, own: Collection[str]
     for name in signature.parameters:
         if name in own and name not in bound:
             raise ParameterError(
-                f"{name!r} is a parameter of the function and an option of train.sweep; bind it "
-                f"with functools.partial(function, {name}=...), or put it into the space"
+                f"{name!r} is both a parameter of the function and an option of train.sweep; bind "
+                f"it with functools.partial(function, {name}=...), or put it into the space"
             )
 
 

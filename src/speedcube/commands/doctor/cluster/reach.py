@@ -40,8 +40,8 @@ def cluster_client(on: str) -> Any:
     """
     if not on.strip() or is_name(on):
         raise ParameterError(
-            f"--on {quoted(on)} names no cluster: give tcp://host:port, tls://host:port or the "
-            "path of a scheduler file; of this machine speedcube doctor tells without --on"
+            f"--on {quoted(on)} does not name a cluster: give tcp://host:port, tls://host:port or "
+            "the path of a scheduler file; without --on, speedcube doctor looks at this machine"
         )
     try:
         return client_for(on)
