@@ -114,7 +114,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     >>> sc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
     [1, 4, 3]
     """
-    edges = np.asarray(array_of(bins))
+    edges, given = np.asarray(array_of(bins)), array_of(x)
+    if given.dtype.kind == "c":
+        raise DTypeError("x may not be complex")
     if edges.ndim != 1:
         raise ShapeError("bins must have one axis")
     rises = bool((edges[:-1] <= edges[1:]).all())
@@ -122,8 +124,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise ParameterError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if rises:
-        return searchsorted(edges, x, side)
-    fallen: Array = len(edges) - searchsorted(edges[::-1], x, side)
+        return searchsorted(edges, given, side)
+    fallen: Array = len(edges) - searchsorted(edges[::-1], given, side)
     return fallen
 
 
