@@ -288,6 +288,7 @@ BAD: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "a sorter of another length": lambda np_, a: np_.searchsorted(a, 1, sorter=[0]),
     "a sorter of floats": lambda np_, a: np_.searchsorted(a, 1, sorter=a * 1.5),
     "edges up and down": lambda np_, a: np_.digitize(a, [1, 3, 2]),
+    "complex numbers in bins": lambda np_, a: np_.digitize(a * 1j, [1, 2]),
     "a kind of isin": lambda np_, a: np_.isin(a, [1], kind="hash"),
     "negative numbers": lambda np_, a: np_.bincount(a - 3),
     "counted floats": lambda np_, a: np_.bincount(a * 1.0),

@@ -127,8 +127,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise ParameterError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if rises:
-        return searchsorted(edges, x, side)
-    fallen: Array = len(edges) - searchsorted(edges[::-1], x, side)
+        return searchsorted(edges, given, side)
+    fallen: Array = len(edges) - searchsorted(edges[::-1], given, side)
     return fallen
 
 
