@@ -127,8 +127,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise ParameterError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if rises:
-        return searchsorted(edges, given, side)
-    fallen: Array = len(edges) - searchsorted(edges[::-1], given, side)
+        return searchsorted(edges, elements, side)
+    fallen: Array = len(edges) - searchsorted(edges[::-1], elements, side)
     return fallen
 
 
