@@ -64,8 +64,8 @@ def counts(op: str, args: Sequence[Expr], length: int, dtype: str, *options: Any
 def put_in_order(lines: Array) -> None:
     """Sort each of ``lines`` in place, as quickly as NumPy does; what is equal comes in any order.
 
-    NumPy 2.4 leaves many float16 (15,840, or more) unsorted on processors with AVX512_ICL, so theirs
-    are sorted as integers that order like them.
+    NumPy 2.4 leaves many float16 (15,840, or more) unsorted on processors with AVX512_ICL, so
+    theirs are sorted as integers that order like them.
     """
     if lines.dtype != np.float16:
         lines.sort(axis=-1)
