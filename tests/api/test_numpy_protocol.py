@@ -146,10 +146,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"numpy\.is_busday .*: compute it first \(x\.compute\(\)\)$",
     ),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), r"out= .* takes a speedcube array"),
-    "signature": (
-        lambda: np.add(X, 1, signature="dd->d"),
-        r"numpy\.add .* takes no signature=",
-    ),
     "ufunc": (lambda: np.isnat(X), r"numpy\.isnat has no twin.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"write out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),

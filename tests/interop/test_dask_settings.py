@@ -80,8 +80,8 @@ def test_a_block_asks_for_dask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with sc.on("core"):
         pass
     asked = []
-    find = late._Late.__getattr__
-    monkeypatch.setattr(late._Late, "__getattr__", lambda *a: asked.append(a[1]) or find(*a))
+    find = late.Late.__getattr__
+    monkeypatch.setattr(late.Late, "__getattr__", lambda *a: asked.append(a[1]) or find(*a))
     with sc.on("core"):
         pass
     assert asked == []

@@ -316,4 +316,4 @@ def test_extremes_without_nan_are_one_fold(op: str, monkeypatch: pytest.MonkeyPa
         assert_same_bits(by_records(monkeypatch, y), of_keys(x, op, 1))
         parts = getattr(sc, op)(sc.asarray(x).reshape(-1)).compute(on="cores")
         assert_same_bits(parts, of_keys(x, op, None))
-    assert "NaN behind all" in str(y.explain())
+    assert "NaN last" in str(y.explain())

@@ -23,7 +23,7 @@ FACTS = {"cores": 2, "process": ("elsewhere", "0"), "one_gpu": False, "devices":
 def client() -> Iterator[Any]:
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
         ) as cluster,
         Client(cluster, set_as_default=False) as found,
     ):

@@ -43,3 +43,12 @@ def test_complex_numbers_are_in_no_bin(count: int) -> None:
         sc.digitize(np.zeros(count, complex), [1.0, 2.0])
     with pytest.raises(TypeError):
         np.digitize(np.zeros(count, complex), [1.0, 2.0])
+
+
+def test_a_signature_is_a_dtype_of_the_loop() -> None:
+    x = np.arange(4, dtype="float32")
+    for add in (np.add, sc.add):
+        found = add(sc.asarray(x), 1, signature="dd->d")
+        assert (found.dtype, found.tolist()) == ("float64", [1, 2, 3, 4])
+        with pytest.raises(TypeError, match="same_kind"):
+            add(sc.asarray(x), 1, signature="ii->i")

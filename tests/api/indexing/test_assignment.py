@@ -202,7 +202,7 @@ def test_numpys_functions_that_assign() -> None:
     np.testing.assert_array_equal(x, a)
     with pytest.raises(errors.DTypeError, match="copyto cannot cast float64 to int64"):
         np.copyto(sc.arange(3), np.ones(3))
-    with pytest.raises(errors.DTypeError, match=r"not to ndarray: numpy\.put does"):
+    with pytest.raises(errors.DTypeError, match=r"not to ndarray: numpy\.put assigns"):
         sc.put(a, 0, 1)
 
 

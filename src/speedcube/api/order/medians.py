@@ -11,7 +11,7 @@ from ..array import Array, array_of, elementwise
 from ..functions.floats import either, is_of_floats
 from ..methods.keywords import put
 from .lines import order_statistics
-from .quantiles import check_method, folded, of_lines, probabilities, real, spread
+from .quantiles import check_method, folded, none_of, of_lines, probabilities, real, spread
 from .skipping import nan_quantiles
 from .weighted import check_weights, weighted_quantiles
 
@@ -36,12 +36,16 @@ def quantiles_of(
     if weights is None:
         check_method(method)
     lines, axes = folded(array, axis)
-    if not lines.shape[-1] and (weights is not None or not skips_nan):
-        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
+    heavy = None
     if weights is not None:
         heavy, _ = folded(check_weights(array, axis, weights, method), axis)
+    if not lines.shape[-1] and not skips_nan and (chances.size or is_of_floats(lines)):
+        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
+    if not chances.size:
+        result = none_of(lines, chances, method)
+    elif heavy is not None and (array.size or not skips_nan):
         result = weighted_quantiles(lines, heavy, chances, skips_nan)
-    elif skips_nan and (is_of_floats(lines) or not lines.shape[-1]):
+    elif skips_nan and (is_of_floats(lines) or not array.size):
         lines = lines if is_of_floats(lines) else lines.astype("float64")
         result = nan_quantiles(lines, chances, weak, method)
     else:
