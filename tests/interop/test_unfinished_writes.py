@@ -98,7 +98,7 @@ def finished_in_spite_of(kind: str, tmp_path: Path, kills: int, seed: int) -> No
             assert not far.exists()
         else:
             assert MARK in zarr.open_array(far, mode="r").attrs
-            with pytest.raises(errors.DataFileError, match=r"resume=True\) goes on"):
+            with pytest.raises(errors.DataFileError, match=r"resume=True\) writes the rest"):
                 sc.open(far)
     ended(kind, source, far)
     assert digests(far) == digests(near)
