@@ -6,7 +6,7 @@ And NumPy's keywords of products: which axes they take, in what they are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from .. import dtypes
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
@@ -92,6 +92,10 @@ def _kept_vecdot(x: Array, y: Array) -> Array:
     return _vecdot(x, y)[..., None]
 
 
+_EVERY_PLACE: Final = (None, None, False)
+_PLAINLY: Final = ("same_kind", "K", None, None)
+
+
 def product_with(
     name: str,
     rule: Callable[[Array, Array], Array],
@@ -105,6 +109,9 @@ def product_with(
 
     ``cores``: how many axes, the last of each operand and of the result, it is about.
     """
+    plainly = out is None and places[0] is None and places == _EVERY_PLACE
+    if plainly and keywords == _PLAINLY:  # as nearly always
+        return rule(*map(array_of, operands))
     (axes, axis, keepdims), (casting, order, dtype, signature) = places, keywords
     checked_order(name, order)
     check_casting(name, casting)
