@@ -86,6 +86,9 @@ def _spans(elements: DeviceElements, dtype: str) -> tuple[DeviceScan, int, int, 
     if tiles.side:
         program = DeviceScan("column products", elements.dtype, dtype, dtype)
         return program, tiles.blocks, tiles.side, BLOCK // tiles.side
+    if elements.lie.row == 1 and shape.length >= BLOCK:
+        program = DeviceScan("span products", elements.dtype, dtype, dtype)
+        return program, shape.lines * -(-shape.length // BLOCK), 0, BLOCK
     span = span_of(shape.length)
     blocks = -(-shape.lines * -(-shape.length // span) // (BLOCK // span))
     return DeviceScan("line products", elements.dtype, dtype, dtype), blocks, 0, span

@@ -10,7 +10,7 @@ from .layout import DeviceScan
 from .lines import running_lines
 from .products import piece_groups, running_column_products, running_line_products
 from .range import element_range
-from .trees import column_products, line_products
+from .trees import column_products, line_products, span_products
 
 KINDS: Final[dict[str, Callable[[DeviceScan], str]]] = {
     "range": element_range,
@@ -18,6 +18,7 @@ KINDS: Final[dict[str, Callable[[DeviceScan], str]]] = {
     "columns": running_columns,
     "line products": line_products,
     "column products": column_products,
+    "span products": span_products,
     "groups": piece_groups,
     "running line products": running_line_products,
     "running column products": running_column_products,

@@ -12,7 +12,7 @@ from ..prelude import THREADS
 ITEMS: Final = 16  # elements a thread takes
 BLOCK: Final = THREADS * ITEMS  # and a thread block
 # Blocks that a multiprocessor holds at least, by kernel, for which registers are kept few.
-BLOCKS: Final = {"range": 6, "lines": 4}
+BLOCKS: Final = {"range": 6, "lines": 4, "span products": 4}
 GROUPS: Final = 2 * THREADS  # of pieces of a running product, that a block makes larger groups of
 SIDE: Final = 32  # columns side by side, where there are enough rows
 PAIRS: Final = 4  # words up to which sums stay in registers

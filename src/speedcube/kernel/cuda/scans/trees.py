@@ -120,6 +120,61 @@ _COLUMNS: Final = f"""\
 """
 
 
+# A block takes a span of neighbours in memory. A warp multiplies eight rows of 64 of them; at each
+# of three levels its threads give each other half of their rows, so that one product is left.
+_SPANS: Final = f"""\
+struct alignas(2 * sizeof(READ)) Two {{
+  READ x[2];
+}};
+__device__ __forceinline__ void halve(VALUE *x, int some, int distance) {{
+  bool upper = threadIdx.x & distance;
+#pragma unroll
+  for (int k = 0; k < ROWS / 2; k++) {{
+    if (k >= some / 2) break;
+    VALUE own = upper ? x[k + some / 2] : x[k], other = upper ? x[k] : x[k + some / 2];
+    x[k] = times(own, across(other, distance));
+  }}
+}}
+{HEAD}
+  __shared__ VALUE warps[WARPS];
+  int t = threadIdx.x;
+  i64 each = (length + BLOCK - 1) / BLOCK, line = blockIdx.x / each, number = blockIdx.x - line * each;
+  int n = t / 32 * (64 * ROWS) + 2 * (t & 31);
+  const READ *from = in + line * in_matrix + number * BLOCK + n;
+  i64 left = length - number * BLOCK;
+  Two loaded[ROWS];
+  if (left >= BLOCK && (u64)from % sizeof(Two) == 0) {{
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) loaded[k] = *(const Two *)(from + 64 * k);
+  }} else {{
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {{
+      loaded[k].x[0] = n + 64 * k < left ? from[64 * k] : (READ)1;
+      loaded[k].x[1] = n + 64 * k + 1 < left ? from[64 * k + 1] : (READ)1;
+    }}
+  }}
+  VALUE x[ROWS];
+#pragma unroll
+  for (int k = 0; k < ROWS; k++) x[k] = times((VALUE)loaded[k].x[0], (VALUE)loaded[k].x[1]);
+  halve(x, 8, 1);
+  halve(x, 4, 2);
+  halve(x, 2, 4);
+  x[0] = times(x[0], across(x[0], 8));
+  x[0] = times(x[0], across(x[0], 16));
+  for (int d = 4; d; d /= 2) x[0] = times(x[0], across(x[0], d));  /* the rows in their order */
+  if ((t & 31) == 0) warps[t / 32] = x[0];
+  __syncthreads();
+  if (t == 0) put(out[line * out_matrix + number * out_row], tree<WARPS>(warps));
+}}
+"""
+
+
+def span_products(program: DeviceScan) -> str:
+    """The text of the kernel of lines whose elements are neighbours in memory, at least a block's."""
+    sizes = "constexpr int BLOCK = ITEMS * THREADS, WARPS = THREADS / 32, ROWS = ITEMS / 2;\n"
+    return begin(program) + PUT + TIMES + sizes + _SPANS
+
+
 def line_products(program: DeviceScan) -> str:
     """The text of the kernel of lines one after the other."""
     some = (ITEMS >> level for level in range(ITEMS.bit_length() - 1))
