@@ -15,6 +15,7 @@ from hypothesis import is_hypothesis_test, settings
 
 from speedcube.engine.known import drawn
 from speedcube.engine.machine import gpu_count
+from speedcube.engine.stepwise import choice
 
 # An ordinary run draws the same examples every time, whoever ran what before. With `-m slow`, or
 # with a seed, examples are new; the seed is shown, and repeats them. No deadline: several tests
@@ -53,6 +54,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Set which examples are drawn, and where kernels are kept; drawn numbers are not.
 
+    Kernels make everything, however small, but in `test_stepwise.py`.
+
     Tests compare what rungs draw: each draws its own. Hypothesis is told the seed when its own hook
     runs, after this. Kernels of this session go to a directory of its own, gone at its end; workers
     share it.
@@ -61,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if draws_anew(config) and config.getoption(SEED) is None:
         setattr(config.option, SEED, str(secrets.randbits(32)))  # workers are given our options
     dask.config.set({drawn.SETTING: 0})
+    choice.Limits.several = choice.Limits.first = -1
     if not hasattr(config, "workerinput"):
         directory = tempfile.mkdtemp(prefix="speedcube-kernels-")
         _OWN_CACHE.append(directory)

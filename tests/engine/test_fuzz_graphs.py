@@ -19,6 +19,7 @@ from oracle import assert_same_bits, elements
 
 import speedcube as sc
 from speedcube.engine import compute as engine
+from speedcube.engine.stepwise.choice import limited_to
 from speedcube.plan import costs
 from speedcube.plan import plan as planning
 
@@ -148,6 +149,18 @@ def test_together_as_alone_and_as_the_evaluator(graph: Graph) -> None:
     for value, right, array in zip(together, wanted, graph.results, strict=True):
         assert_same_bits(value, right, graph)
         assert_same_bits(array.compute(on="core"), right, graph)
+
+
+@settings(FUZZ, max_examples=25)
+@given(graph=graphs())
+def test_step_by_step_as_by_kernels(graph: Graph) -> None:
+    wanted = sc.compute(*graph.results, on="core")
+    with limited_to(1 << 14, 1 << 14):
+        together = sc.compute(*graph.results, on="core")
+        alone = [array.compute(on="cores:2") for array in graph.results]
+    for value, one, right in zip(together, alone, wanted, strict=True):
+        assert_same_bits(value, right, graph)
+        assert_same_bits(one, right, graph)
 
 
 @settings(FUZZ, max_examples=25)

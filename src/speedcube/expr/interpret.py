@@ -131,7 +131,7 @@ def _gathered(
         )
     low, high = int(first.flat[0]), int(last.flat[0])
     window = Leaf(source, (high - low + 1,), low, (1,))
-    return np.asarray(_stored(window, source)[index - low])
+    return np.asarray(stored(window, source)[index - low])
 
 
 def _leaf(leaf: Leaf, done: dict[int, Array], draw: Draw) -> Array:
@@ -139,7 +139,7 @@ def _leaf(leaf: Leaf, done: dict[int, Array], draw: Draw) -> Array:
     if isinstance(source, Const):
         return np.full(leaf.shape, source.value, source.dtype)
     if isinstance(source, Stored):
-        return _stored(leaf, source)
+        return stored(leaf, source)
     return _read(source, positions(leaf), done, draw)
 
 
@@ -156,7 +156,8 @@ def _read(source: Source, at: Array, done: dict[int, Array], draw: Draw) -> Arra
     return done[id(source)].reshape(-1)[at]
 
 
-def _stored(leaf: Leaf, source: Stored) -> Array:
+def stored(leaf: Leaf, source: Stored) -> Array:
+    """What ``leaf`` reads of memory, however that lies."""
     base = np.asarray(source.buffer)
     size = base.itemsize
     interface = {

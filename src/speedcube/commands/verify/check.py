@@ -14,6 +14,7 @@ from ...api.array import Array
 from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...engine.known.drawn import drawing_again
+from ...engine.stepwise.choice import by_kernels
 from ...engine.rungs import Rung
 from ...expr.pairs.node import is_pair
 from ...expr.show import show
@@ -60,7 +61,7 @@ def check(rung: Rung, listed: Mapping[str, str], table: Mapping[str, Make] = TAB
     start, equal, first, name = time.perf_counter(), 0, None, "its start"
     try:
         rung = rungs.started(rung)
-        with drawing_again(), _digests(rung, table) as digests:
+        with by_kernels(), drawing_again(), _digests(rung, table) as digests:
             for name, future in digests.items():
                 if future.result() == listed[name]:
                     equal += 1
@@ -91,8 +92,9 @@ def _digests(rung: Rung, table: Mapping[str, Make]) -> Iterator[dict[str, Future
 
 def difference(name: str, array: Array, rung: Rung, expected: str) -> Difference:
     """What is wrong with ``array`` on ``rung``; it is computed again."""
-    value = np.asarray(array.compute(on=rung))
-    element = _compared(value, array, expected)
+    with by_kernels():
+        value = np.asarray(array.compute(on=rung))
+        element = _compared(value, array, expected)
     return Difference(name, show(array._expr), expected, digest(value), element)
 
 
@@ -139,4 +141,5 @@ def _text(value: Any) -> str:
 def hashes(on: str, table: Mapping[str, Make] = TABLE) -> tuple[dict[str, str], dict[str, Array]]:
     """The hash of every expression on the rung ``on``, and the expressions."""
     arrays = {name: make() for name, make in table.items()}
-    return {name: digest(array.compute(on=on)) for name, array in arrays.items()}, arrays
+    with by_kernels():
+        return {name: digest(array.compute(on=on)) for name, array in arrays.items()}, arrays

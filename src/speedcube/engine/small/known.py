@@ -20,6 +20,7 @@ from .. import machine
 from ..cpu import frame_of
 from ..results import values
 from ..staging.late import launch
+from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing
@@ -50,28 +51,29 @@ _met: Met[tuple[Reusable, bool]] = Met()  # and whether all axes are one loop
 _lock = threading.Lock()
 
 
-def value(root: Expr, rung: str = "core") -> Any:
+def value(root: Expr, rung: str = "core", steps: Made | None = None) -> Any:
     """The value of ``root`` as one call of a kernel in this thread; None where it is no such one.
 
     So where a plan, or on the ``rung`` cores a second thread, would cost more than it brings. A
-    kernel is looked up by the structure, the constants where they count, and the target.
+    kernel is looked up by the structure, the constants where they count, and the target. What is
+    new is made by ``steps``, where these give it.
     """
     if machine.free_memory() < _ROOM + 8 * math.prod(root.shape):
         return None  # the planner says how much is missing
     made = sums_of(root) if type(root) is Leaf and type(root.source) is Scanned else None
     if made is None:
-        made = _one_call(root, rung, _MADE[rung])
+        made = _one_call(root, rung, _MADE[rung], steps)
     if made is None:  # after those of the few reductions of few elements that it reads
         found = with_results(root, lambda one: _one_call(one, rung))
         made = None if found is None else _one_call(found, rung)
     return made
 
 
-def _one_call(root: Expr, rung: str, made: Made | None = None) -> Any:
+def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | None = None) -> Any:
     few = few_structure(root, targets()[0], made)
     met = None if few is None else _met.get(few.key)
     if few is None or met is None:
-        return _by_structure(root, rung, few)
+        return _by_structure(root, rung, few, steps)
     ready, few.line = met
     return computed(ready, few, root) if few.size <= ready.most[rung] else None
 
@@ -80,12 +82,14 @@ def _one_call(root: Expr, rung: str, made: Made | None = None) -> Any:
 _MADE: Final[dict[str, Made]] = {rung: partial(_one_call, rung=rung) for rung in MOST_AT_ONCE}
 
 
-def _by_structure(root: Expr, rung: str, few: Structure | None) -> Any:
+def _by_structure(root: Expr, rung: str, few: Structure | None, steps: Made | None) -> Any:
     """The value of ``root`` by a walk through it; the next time its ``few`` words are known."""
     try:
         found = structure_of(root)
         if found.size > _most_of(found, rung):
             return None
+        if steps is not None and _is_new(found) and (made := steps(root)) is not None:
+            return made
         ready = reusable(found)
     except NotSmallError:
         return None
@@ -95,6 +99,12 @@ def _by_structure(root: Expr, rung: str, few: Structure | None) -> Any:
     if few is not None and any_numbers and (found.line or not few.line):
         _met.note(few.key, (ready, found.line))
     return computed(ready, found, root)
+
+
+def _is_new(found: Structure) -> bool:
+    """Whether there is no kernel for ``found`` yet, nor was it met often."""
+    known = _known.get((targets()[0], None, found.key))
+    return known is None and found.operations > 0 and is_new(found.key)
 
 
 def _most_of(found: Structure, rung: str) -> int:

@@ -9,13 +9,14 @@ from typing import Any, Final
 from ...expr.nodes import STAGED, Expr, Leaf
 from ...expr.pairs.node import is_pair, parts
 from ..results import combined
+from .again import Made
 from .known import value
 from .structure import SMALL
 
 _PART: Final = 1 << 13  # elements up to which two calls take less than one of both parts
 
 
-def small_pair(roots: Sequence[Expr], kind: str) -> Any:
+def small_pair(roots: Sequence[Expr], kind: str, steps: Made | None = None) -> Any:
     """The complex numbers that ``roots`` are, if that is all; None where it is more than calls."""
     if len(roots) != 1 or not is_pair(roots[0]) or SMALL <= 0:
         return None
@@ -23,7 +24,7 @@ def small_pair(roots: Sequence[Expr], kind: str) -> Any:
     for part in parts(roots[0]):
         staged = isinstance(part, Leaf) and isinstance(part.source, STAGED)
         visited = part.source.arg if staged else part  # type: ignore[union-attr]
-        one = value(part, kind) if math.prod(visited.shape) <= _PART else None
+        one = value(part, kind, steps) if math.prod(visited.shape) <= _PART else None
         if one is None:
             return None
         found.append(one)

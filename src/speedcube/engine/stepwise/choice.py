@@ -1,0 +1,59 @@
+"""Which programs are made step by step: those for which kernels would not pay.
+
+A kernel takes 10 to 40 ms to compile and each call of one 15 to 40 us; NumPy's functions take one
+or two for few elements. So a program of several kernels over few elements is made node by node
+always, one kernel's the first times that it is seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+# Elements of any node of a program of several kernels. (A kernel per step of 16,384 elements and
+# ten operations takes as long as NumPy's ten functions.)
+MOST: Final = 1 << 14
+# Elements of any node of a program that was not seen often, and how often that is.
+FIRST: Final = 1 << 17
+OFTEN: Final = 2
+
+_seen: dict[Hashable, int] = {}
+_MOST_SEEN: Final = 1024
+_lock = threading.Lock()
+
+
+class Limits:
+    """Elements up to which programs are made step by step now."""
+
+    several: int = MOST
+    first: int = FIRST
+
+
+@contextmanager
+def limited_to(several: int, first: int) -> Iterator[None]:
+    """Other limits for this process, while this lasts."""
+    before = Limits.several, Limits.first
+    Limits.several, Limits.first = several, first
+    try:
+        yield
+    finally:
+        Limits.several, Limits.first = before
+
+
+def by_kernels() -> AbstractContextManager[None]:
+    """Kernels make everything, as where they are what is compared."""
+    return limited_to(-1, -1)
+
+
+def is_new(key: Hashable) -> bool:
+    """Whether a structure was seen fewer than `OFTEN` times; it counts as seen once more."""
+    with _lock:
+        times = _seen.get(key, 0)
+        if times >= OFTEN:
+            return False
+        while len(_seen) >= _MOST_SEEN:
+            del _seen[next(iter(_seen))]
+        _seen[key] = times + 1
+    return True
