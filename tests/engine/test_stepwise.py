@@ -13,8 +13,8 @@ import pytest
 from oracle import assert_same_bits
 
 import speedcube as sc
-from speedcube.engine import cpu, prepare
 from speedcube.engine import compute as engine
+from speedcube.engine import cpu, prepare
 from speedcube.engine.stepwise import choice, walk
 from speedcube.engine.stepwise.choice import by_kernels, limited_to
 from speedcube.engine.stepwise.meaning import FUNCTIONS
@@ -76,11 +76,12 @@ def test_every_operation_on_every_pair_of_numbers(name: str) -> None:
         except TypeError:
             continue  # NumPy has none of this dtype
         if name != "cast":
-            both(lambda made=made: made + (x != x) if made.dtype != bool else made ^ (x != x))
+            none = x != x  # so that it is no operation alone
+            both(lambda made=made, none=none: made ^ none if made.dtype == bool else made + none)
             both(lambda made=made: made.reshape(-1)[::-1])
             continue
         for other in DTYPES:
-            both(lambda other=other: (x * x).astype(other))
+            both(lambda x=x, other=other: (x * x).astype(other))
 
 
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
@@ -152,13 +153,13 @@ def test_results_have_memory_of_their_own() -> None:
 
 def test_what_is_large_or_lies_elsewhere_is_left_to_kernels(monkeypatch: Any) -> None:
     taken: list[int] = []
-    once = walk._Walk
+    once = walk._Steps
 
     def walked(*args: Any) -> Any:
         taken.append(1)
         return once(*args)
 
-    monkeypatch.setattr(walk, "_Walk", walked)
+    monkeypatch.setattr(walk, "_Steps", walked)
     (sc.roll(sc.ones(choice.MOST + 1), 1) * 2).compute(on="core")
     assert not taken
     deferred = sc.asarray(dask.array.ones(10)) if hasattr(dask, "array") else None

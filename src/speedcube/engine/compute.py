@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
@@ -41,8 +41,7 @@ from .small.known import ONE_LAUNCH, folds, value_on_gpu
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL
-from .stepwise.choice import Limits
-from .stepwise.walk import made_of
+from .stepwise.run import Steps
 from .streams.scanned import goes_on
 
 
@@ -144,12 +143,13 @@ def compute(
             made = direct.values((root,), rung, to == "cupy")
         if made:
             return made[0]
+    steps = _steps(rung)
     if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
-        value = small_value(root, rung.kind, _steps_of(rung))
+        value = small_value(root, rung.kind, steps and steps.new)
         if value is not None:
             return value
-    if to in ("numpy", ResultMemory.OF_RUNG) and (made := _stepwise([root], rung)) is not None:
-        return made[0]
+    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (few := steps.several([root])):
+        return few[0]
     _check_place(to, rung)
     if rung.kind == "gpu" and size <= _in_one_launch() and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
@@ -158,40 +158,13 @@ def compute(
     return _read_again([root], rung, to, known)[0]
 
 
-def _stepwise(roots: Sequence[Expr], rung: Rung, most: int | None = None) -> list[Any] | None:
-    """The values of ``roots``, of few elements, node by node with NumPy; None of others."""
-    if not _runs_lines(rung):
-        return None
-    each = [parts(root) if is_pair(root) else (root,) for root in roots]
-    reals = [one for some in each for one in some]
-    made = made_of(reals, Limits.several if most is None else most, partial(_kernel, rung=rung))
-    if made is None:
-        return None
-    found = iter([array[()] for array in made])
-    return [joined(list(islice(found, len(some)))) for some in each]
+def _steps(rung: Rung) -> Steps | None:
+    """What makes few elements node by node, where a rung lets it."""
+    return Steps(rung, partial(_planned, rung=rung)) if _runs_lines(rung) else None
 
 
-def _steps_of(rung: Rung) -> Callable[[Expr], Any] | None:
-    """What makes a program of one kernel without it."""
-    if not _runs_lines(rung):
-        return None
-
-    def steps(root: Expr) -> Any:
-        made = _stepwise([root], rung, Limits.first)
-        return None if made is None else made[0]
-
-    return steps
-
-
-def _kernel(root: Expr, rung: Rung) -> Any:
-    """The value of an operation on arrays, by a kernel or a routine."""
-    if direct.is_routine(root):
-        if (call := quick.ready(root)) is not None:  # type: ignore[arg-type]
-            return quick.value(call, rung.workers)
-        if made := direct.values((root,), rung, False):
-            return made[0]
-    value = small_value(root, rung.kind)
-    return _read_again([root], rung, "numpy")[0] if value is None else value
+def _planned(root: Expr, rung: Rung) -> Any:
+    return _read_again([root], rung, "numpy")[0]
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
@@ -261,15 +234,18 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
-    value = small_pair(roots, rung.kind, _steps_of(rung)) if rung.kind in _KEEPS and active() is None else None
+    value = (
+        small_pair(roots, rung.kind, _steps_of(rung))
+        if rung.kind in _KEEPS and active() is None
+        else None
+    )
     if value is not None:
         return [value]
     kept = active()
-    if kept is None and _runs_lines(rung) and (few := folds(roots, rung.kind)) is not None:
-        return few
-    if kept is None and to in ("numpy", ResultMemory.OF_RUNG):
-        if (steps := _stepwise(roots, rung)) is not None:
-            return steps
+    if kept is None and _runs_lines(rung) and (found := folds(roots, rung.kind)) is not None:
+        return found
+    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (made := steps.several(roots)):
+        return made
     if kept is None and (made := direct.values(roots, rung, to == "cupy")):
         return made
 

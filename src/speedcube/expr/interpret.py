@@ -36,20 +36,12 @@ from .nodes import (
 from .reductions import factors
 from .routines.row import call_of, made, seen
 from .routines.table import ROUTINES
+from .sources.values import positions as positions
+from .sources.values import stored
 from .through.table import OPERATIONS
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[Random, NDArray[np.int64]], Array]
-
-
-def positions(leaf: Leaf) -> NDArray[np.int64]:
-    """The position each element of ``leaf`` reads."""
-    total = np.full(leaf.shape, leaf.offset, np.int64)
-    for axis, (n, stride) in enumerate(zip(leaf.shape, leaf.strides, strict=True)):
-        shape = [1] * len(leaf.shape)
-        shape[axis] = n
-        total += (np.arange(n, dtype=np.int64) * stride).reshape(shape)
-    return total
 
 
 def interpret(root: Expr, draw: Draw) -> Array:
@@ -154,21 +146,6 @@ def _read(source: Source, at: Array, done: dict[int, Array], draw: Draw) -> Arra
     if isinstance(source, Tiled):
         return source.everything().reshape(-1)[at]
     return done[id(source)].reshape(-1)[at]
-
-
-def stored(leaf: Leaf, source: Stored) -> Array:
-    """What ``leaf`` reads of memory, however that lies."""
-    base = np.asarray(source.buffer)
-    size = base.itemsize
-    interface = {
-        "version": 3,
-        "typestr": base.dtype.str,
-        "shape": leaf.shape,
-        "strides": tuple(s * size for s in leaf.strides),
-        "data": (base.ctypes.data + leaf.offset * size, True),
-    }
-    holder = type("Window", (), {"__array_interface__": interface, "base": base})()
-    return np.array(holder)
 
 
 def _reduced(source: Reduced, arg: Array) -> Array:

@@ -14,8 +14,8 @@ from ...api.array import Array
 from ...dataclass import dataclass
 from ...engine import machine, rungs
 from ...engine.known.drawn import drawing_again
-from ...engine.stepwise.choice import by_kernels
 from ...engine.rungs import Rung
+from ...engine.stepwise.choice import by_kernels
 from ...expr.pairs.node import is_pair
 from ...expr.show import show
 from ...kernel.llvm.simd import limited

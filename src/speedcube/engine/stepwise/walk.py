@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...expr.graph import below_up_to, children, memories
-from ...expr.interpret import positions, stored
 from ...expr.nodes import (
     Const,
     Expr,
@@ -31,6 +30,7 @@ from ...expr.nodes import (
     whole,
 )
 from ...expr.scans import one_nan
+from ...expr.sources.values import positions, stored
 from .meaning import folded, mapped
 
 Array: TypeAlias = NDArray[Any]
@@ -55,10 +55,10 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
     for node in nodes:
         if not _is_few(node, most, held):
             return None
-    walk = _Walk(nodes, roots, held, made)
+    steps = _Steps(nodes, roots, held, made)
     try:
         with np.errstate(all="ignore"):
-            return [own.copy() if k else own for k, own in walk.results(roots)]
+            return [own.copy() if k else own for k, own in steps.results(roots)]
     except NotStepwiseError:
         return None
 
@@ -73,9 +73,7 @@ def _is_few(node: Node, most: int, held: frozenset[int]) -> bool:
     return few and not (type(node) is Map and node.op == "complex")
 
 
-_READ: Final = frozenset(
-    (Const, Position, Random, Map, Leaf, Reduced, Scanned, Through, Piecewise)
-)
+_READ: Final = frozenset((Const, Position, Random, Map, Leaf, Reduced, Scanned, Through, Piecewise))
 
 
 def _takes_arguments(node: Node) -> bool:
@@ -84,7 +82,7 @@ def _takes_arguments(node: Node) -> bool:
     return type(node) is Through and type(node.arg) is Map and node.arg.op == "several"
 
 
-class _Walk:
+class _Steps:
     """What the nodes gave, for as long as others need it."""
 
     def __init__(
@@ -174,9 +172,7 @@ class _Walk:
     def of_pieces(self, node: Piecewise) -> Array:
         array = np.empty(node.shape, node.dtype)
         for piece in node.pieces:
-            box = tuple(
-                [slice(a, a + n) for a, n in zip(piece.at, piece.expr.shape, strict=True)]
-            )
+            box = tuple([slice(a, a + n) for a, n in zip(piece.at, piece.expr.shape, strict=True)])
             array[box] = self.done[id(piece.expr)]
         return array
 
@@ -211,13 +207,13 @@ class _Walk:
         return np.asarray(self.made(whole(source, shape))).reshape(shape)
 
 
-_MADE: Final[dict[type, Callable[[_Walk, Any], Array]]] = {
-    Leaf: _Walk.of_leaf,
-    Map: _Walk.of_map,
-    Piecewise: _Walk.of_pieces,
-    Reduced: _Walk.of_reduction,
-    Scanned: _Walk.of_scan,
-    Through: _Walk.of_through,
+_MADE: Final[dict[type, Callable[[_Steps, Any], Array]]] = {
+    Leaf: _Steps.of_leaf,
+    Map: _Steps.of_map,
+    Piecewise: _Steps.of_pieces,
+    Reduced: _Steps.of_reduction,
+    Scanned: _Steps.of_scan,
+    Through: _Steps.of_through,
 }
 
 

@@ -138,7 +138,8 @@ __device__ __forceinline__ void halve(VALUE *x, int some, int distance) {{
 {HEAD}
   __shared__ VALUE warps[WARPS];
   int t = threadIdx.x;
-  i64 each = (length + BLOCK - 1) / BLOCK, line = blockIdx.x / each, number = blockIdx.x - line * each;
+  i64 each = (length + BLOCK - 1) / BLOCK;
+  i64 line = blockIdx.x / each, number = blockIdx.x - line * each;
   int n = t / 32 * (64 * ROWS) + 2 * (t & 31);
   const READ *from = in + line * in_matrix + number * BLOCK + n;
   i64 left = length - number * BLOCK;
@@ -170,7 +171,7 @@ __device__ __forceinline__ void halve(VALUE *x, int some, int distance) {{
 
 
 def span_products(program: DeviceScan) -> str:
-    """The text of the kernel of lines whose elements are neighbours in memory, at least a block's."""
+    """The text of the kernel of lines of neighbours in memory, at least a block's each."""
     sizes = "constexpr int BLOCK = ITEMS * THREADS, WARPS = THREADS / 32, ROWS = ITEMS / 2;\n"
     return begin(program) + PUT + TIMES + sizes + _SPANS
 
