@@ -20,9 +20,9 @@ from .. import machine
 from ..cpu import frame_of
 from ..results import values
 from ..staging.late import launch
-from .again import Made, Met, few_structure
+from .again import Made, Met, few_structure, with_arrays
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
-from .finished import finishing
+from .finished import finishing, line_finishing
 from .first import MOST as LONGEST
 from .first import with_results
 from .running import sums_of
@@ -50,6 +50,25 @@ _met: Met[tuple[Reusable, bool]] = Met()  # and whether all axes are one loop
 _lock = threading.Lock()
 
 
+def again(root: Expr) -> tuple[Reusable, Structure] | None:
+    """The kernel of ``root`` and its structure, if the like of it was met before."""
+    few = few_structure(root, targets()[0])
+    met = None if few is None else _met.get(few.key)
+    if few is None or met is None:
+        return None
+    ready, few.line = met
+    return ready, few
+
+
+def value_again(ready: Reusable, few: Structure, root: Expr, rung: str) -> Any:
+    """The value of ``root``, of which that is known; None where it is left to others."""
+    if few.size > ready.most.get(rung, -1) or machine.free_memory() < _ROOM + 8 * few.size:
+        return None
+    if few.reads and not with_arrays(few, _MADE[rung]):
+        return None
+    return ready.way(ready, few, root)
+
+
 def value(root: Expr, rung: str = "core") -> Any:
     """The value of ``root`` as one call of a kernel in this thread; None where it is no such one.
 
@@ -68,7 +87,9 @@ def value(root: Expr, rung: str = "core") -> Any:
 
 
 def _one_call(root: Expr, rung: str, made: Made | None = None) -> Any:
-    few = few_structure(root, targets()[0], made)
+    few = few_structure(root, targets()[0])
+    if few is not None and few.reads and (made is None or not with_arrays(few, made)):
+        few = None
     met = None if few is None else _met.get(few.key)
     if few is None or met is None:
         return _by_structure(root, rung, few)
@@ -216,7 +237,8 @@ def _made(found: Structure, key: Hashable, first: Hashable, on_host: bool) -> Re
     if not on_host:
         return _remember(key, Reusable(slots, None))
     finished = finishing(slots) if slots.several else None
-    return _remember(key, Reusable(slots, frame_of(slots.prepared), finished))
+    line = line_finishing(found, slots) if found.source is not None and found.line else None
+    return _remember(key, Reusable(slots, frame_of(slots.prepared), finished, line))
 
 
 def _remember(key: Hashable, known: Reusable | bool) -> Reusable | bool:

@@ -54,7 +54,7 @@ class Structure:
 
     ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
     arrays lie in C order, so that all axes are one loop, of any length. ``operations`` are those of
-    an element.
+    an element. ``reads``: some of ``data`` are reductions, of which arrays have to be made.
     """
 
     key: Key
@@ -66,6 +66,7 @@ class Structure:
     constants: list[Const]
     random: list[Random]
     operations: int
+    reads: bool = False
 
 
 def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Structure:
