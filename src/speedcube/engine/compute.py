@@ -36,11 +36,14 @@ from .routines import direct, quick
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
+from .small.again import few_structure
 from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
-from .small.known import ONE_LAUNCH, again, folds, value_again, value_on_gpu
+from .small.device import ONE_LAUNCH, value_on_gpu
+from .small.device import value_again as value_again_on_gpu
+from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
-from .small.structure import SMALL
+from .small.structure import SMALL, Structure
 from .streams.scanned import goes_on
 
 
@@ -50,6 +53,7 @@ class ResultMemory(Enum):
     OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
 
 
+_PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
@@ -126,15 +130,12 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
-    if to == "numpy" and SMALL > 0 and active() is None and folder.get() is None:
-        met = again(root)  # what is met again is small, and a law covers it
-        if met is not None:
-            ready, few = met
-            rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
-            if rung.kind == "core" or (rung.kind == "cores" and not watched()):
-                value = value_again(ready, few, root, rung.kind)
-                if value is not None:
-                    return value
+    if SMALL > 0 and active() is None and folder.get() is None and (few := few_structure(root)):
+        # What was met before is small, and a law covers it.
+        rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
+        value = _value_again(few, root, rung, to)
+        if value is not None:
+            return value
     check_laws((root,))
     if active() is not None or is_pair(root) or folder.get() is not None:
         reals = interleaved(root) if is_pair(root) and active() is None else None
@@ -161,6 +162,17 @@ def compute(
         if value is not None:
             return value
     return _read_again([root], rung, to, known)[0]
+
+
+def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
+    """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
+    kind = rung.kind
+    if kind == "core" or (kind == "cores" and not watched()):
+        return value_again(few, root, kind) if to in ("numpy", ResultMemory.OF_RUNG) else None
+    if kind == "gpu" and few.size <= _in_one_launch() and to in _PLACES:
+        large = few.size > SMALL
+        return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
+    return None
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
@@ -234,8 +246,10 @@ def compute_all(
     if value is not None:
         return [value]
     kept = active()
-    if kept is None and _runs_lines(rung) and (few := folds(roots, rung.kind)) is not None:
-        return few
+    if kept is None and _runs_lines(rung):
+        few = few_values(roots, rung.kind) or folds(roots, rung.kind)
+        if few is not None:
+            return few
     if kept is None and (made := direct.values(roots, rung, to == "cupy")):
         return made
 
@@ -259,7 +273,7 @@ def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -
 
 def _check_place(to: str | ResultMemory, rung: Rung) -> None:
     """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
-    if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
+    if to not in _PLACES or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
-from .first import FEW
+from .first import FEW, flat
 from .lengths import PACKED
 from .structure import Structure
 
@@ -41,7 +41,7 @@ class Met(Generic[Known]):
         self._known[key] = known
 
 
-def few_structure(root: Expr, target: str) -> Structure | None:
+def few_structure(root: Expr) -> Structure | None:
     """The structure of ``root`` with such a key; None where it cannot be told by a few words.
 
     ``line``: the key holds for other lengths, too. Of reductions of few elements that it ``reads``
@@ -56,7 +56,7 @@ def few_structure(root: Expr, target: str) -> Structure | None:
         inner = reduced.arg
     shape = inner.shape
     size, steps = math.prod(shape), c_strides(shape)
-    key: list[Any] = [target]
+    key: list[Any] = []
     places: dict[int, int] = {}
     found = Structure((), inner, size, reduced, False, [], [], [], 1)
     straight = True  # arrays lie in C order and are taken whole
@@ -83,7 +83,9 @@ def few_structure(root: Expr, target: str) -> Structure | None:
                 continue
             if kind is Stored:
                 if type(source.buffer) is not np.ndarray:
-                    return None
+                    if not source.on_device:
+                        return None
+                    found.on_device += 1
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
             elif kind is Random:
@@ -123,9 +125,7 @@ def with_arrays(found: Structure, made: Made) -> bool:
                 value = made(whole(source, source.shape))
                 if value is None:
                     return False
-                is_flat = type(value) is np.ndarray and value.ndim == 1
-                flat = value if is_flat else np.asarray(value).reshape(-1)
-                array = results[id(source)] = Stored(flat, source.dtype)
+                array = results[id(source)] = Stored(flat(value), source.dtype)
             found.data[k] = Leaf(array, leaf.shape, leaf.offset, leaf.strides)
     found.reads = False
     return True

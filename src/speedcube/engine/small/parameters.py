@@ -14,7 +14,7 @@ from .structure import Structure, word
 from .templates import Slots
 
 # What puts a constant into its parameter, a word of eight bytes.
-_PUT: Final = {
+PUT: Final = {
     "float64": struct.Struct("<d").pack_into,
     "float32": struct.Struct("<f4x").pack_into,
 }
@@ -41,7 +41,7 @@ class Arguments(Caller):
         words = prepared.params
         self.parameters: Any = (ctypes.c_uint64 * max(1, len(words)))(*words.tolist())
         dtypes = [constant.dtype for constant in slots.numbers]
-        self.puts = [(_PUT[dtypes[k]], 8 * at, k) for k, at in enumerate(constants)]
+        self.puts = [(PUT[dtypes[k]], 8 * at, k) for k, at in enumerate(constants)]
         self.data, self.random = data, slots.random
         kept, reduced, steps = prepared.loops
         self.geometry[:6] = (0, kept, 0, reduced, 0, steps)
