@@ -271,11 +271,20 @@ def elementwise(op: str, *args: Any) -> Array:
     if op == "power":
         check_powers(*args)
     first, other = args[0], args[-1]
-    if type(first) is Array and len(args) == 2:  # as nearly always
-        number = type(other) in NUMBERS
-        if number or (type(other) is Array and other._grid is first._grid):
-            expr = build.elementwise(op, (first._expr, other if number else other._expr))
-            return Array(expr, gpu=first._gpu or (not number and other._gpu), hint=first._grid)
+    if len(args) == 2:  # as nearly always
+        if type(first) is Array:
+            if type(other) in NUMBERS:
+                expr = build.elementwise(op, (first._expr, other))
+                return Array(expr, gpu=first._gpu, hint=first._grid)
+            if type(other) is Array:
+                expr = build.elementwise(op, (first._expr, other._expr))
+                grid = first._grid
+                if other._grid is not grid:
+                    grid = grids.joined((grid, other._grid))
+                return Array(expr, gpu=first._gpu or other._gpu, hint=grid)
+        elif type(other) is Array and type(first) in NUMBERS:
+            expr = build.elementwise(op, (first, other._expr))
+            return Array(expr, gpu=other._gpu, hint=other._grid)
     elif type(first) is Array and len(args) == 1:
         return Array(build.elementwise(op, (first._expr,)), gpu=first._gpu, hint=first._grid)
     operands: list[Expr | bool | int | float | complex] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -11,7 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..errors import MemoryLimitError, ParameterError, RungError
-from ..expr.nodes import STAGED, Expr, Leaf, Map, Staged, whole
+from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
 from ..late import dask, watched
 from ..plan.plan import Plan, check_memory
@@ -33,14 +32,18 @@ from .progress.count import Told
 from .progress.watch import telling
 from .results import as_complex, joined, shaped, shaped_values
 from .routines import direct, quick
+from .routines.sizes import elements_of, visited_of
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
+from .small.again import few_structure
 from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
-from .small.known import ONE_LAUNCH, folds, value_on_gpu
+from .small.device import ONE_LAUNCH, value_on_gpu
+from .small.device import value_again as value_again_on_gpu
+from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
-from .small.structure import SMALL
+from .small.structure import SMALL, Structure
 from .stepwise.run import Steps
 from .streams.scanned import goes_on
 
@@ -51,6 +54,7 @@ class ResultMemory(Enum):
     OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
 
 
+_PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
@@ -101,20 +105,6 @@ def staged_values(source: Staged, rung: Rung) -> Any:
     return compute_all([whole(source, source.shape)], rung)[0]
 
 
-def _visited(root: Expr) -> Expr:
-    """The expression whose elements are computed; of complex numbers, that of a part."""
-    root = parts(root)[0] if is_pair(root) else root
-    if isinstance(root, Leaf) and isinstance(root.source, STAGED):
-        return root.source.arg
-    return root
-
-
-def _elements(root: Expr) -> int:
-    """How many elements are visited, or take as long as a routine."""
-    size = math.prod(_visited(root).shape)
-    return max(size, direct.alike(root)) if direct.is_routine(root) else size
-
-
 def compute(
     root: Expr,
     on: Any = None,
@@ -127,13 +117,19 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
+    if SMALL > 0 and active() is None and folder.get() is None and (few := few_structure(root)):
+        # What was met before is small, and a law covers it.
+        rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
+        value = _value_again(few, root, rung, to)
+        if value is not None:
+            return value
     check_laws((root,))
     if active() is not None or is_pair(root) or folder.get() is not None:
         reals = interleaved(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    visited, size = _visited(root), _elements(root)
+    visited, size = visited_of(root), elements_of(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
         here = rung.kind in _KEEPS and to != "cupy" and not watched()
@@ -165,6 +161,17 @@ def _steps(rung: Rung) -> Steps | None:
 
 def _planned(root: Expr, rung: Rung) -> Any:
     return _read_again([root], rung, "numpy")[0]
+
+
+def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
+    """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
+    kind = rung.kind
+    if kind == "core" or (kind == "cores" and not watched()):
+        return value_again(few, root, kind) if to in ("numpy", ResultMemory.OF_RUNG) else None
+    if kind == "gpu" and few.size <= _in_one_launch() and to in _PLACES:
+        large = few.size > SMALL
+        return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
+    return None
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
@@ -234,18 +241,18 @@ def compute_all(
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
-    value = (
-        small_pair(roots, rung.kind, _steps_of(rung))
-        if rung.kind in _KEEPS and active() is None
-        else None
-    )
-    if value is not None:
-        return [value]
     kept = active()
-    if kept is None and _runs_lines(rung) and (found := folds(roots, rung.kind)) is not None:
-        return found
-    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (made := steps.several(roots)):
-        return made
+    steps = _steps(rung) if kept is None else None
+    if kept is None and rung.kind in _KEEPS:
+        value = small_pair(roots, rung.kind, steps and steps.new)
+        if value is not None:
+            return [value]
+    if steps is not None:
+        few = few_values(roots, rung.kind) or folds(roots, rung.kind)
+        if few is None and to in _PLACES:
+            few = steps.several(roots)
+        if few is not None:
+            return few
     if kept is None and (made := direct.values(roots, rung, to == "cupy")):
         return made
 
@@ -261,15 +268,15 @@ def compute_all(
 
 def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
-    visited = [_visited(root) for root in roots]
-    sizes = [_elements(root) for root in roots]
+    visited = [visited_of(root) for root in roots]
+    sizes = [elements_of(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
 
 
 def _check_place(to: str | ResultMemory, rung: Rung) -> None:
     """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
-    if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
+    if to not in _PLACES or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
 
 

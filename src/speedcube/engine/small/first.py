@@ -47,6 +47,13 @@ def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
     return found if walk.count else None
 
 
+def flat(value: Any) -> Any:
+    """A value, on a GPU or not, as what expressions read: along one axis."""
+    if type(value) is not np.ndarray and not hasattr(type(value), "__cuda_array_interface__"):
+        value = np.asarray(value)
+    return value if value.ndim == 1 else value.reshape(-1)
+
+
 def _is_worth(root: Expr, nodes: Sequence[Node]) -> bool:
     """Whether calls cost no more than a plan: of few elements, or where one reduction is long.
 
@@ -88,7 +95,7 @@ class _Walk:
         if value is None:
             raise _LeftError
         self.count += 1
-        return Stored(np.asarray(value).reshape(-1), source.dtype)
+        return Stored(flat(value), source.dtype)
 
     def read(self, source: Source) -> Source:
         if type(source) in (Leaf, Map):

@@ -8,6 +8,7 @@ what has no certificate: weighted degrees of freedom, integers that are no doubl
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Final
 
@@ -49,15 +50,22 @@ PROBES: Final = 4  # rows from which units come first
 _GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
 _NEAR: Final = 8  # elements from one to the next
 _VECTOR: Final = 8
+# The six numbers that `program.Many` names, and the parameters that they are.
+NUMBERS: Final = struct.Struct("<dddqqd")
+_WORDS: Final = struct.Struct("<6Q")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The loops of a kernel that finishes its results, and whether its tiles are rows."""
+    """The loops of a kernel that finishes its results, and whether its tiles are rows.
+
+    ``any_length``: so that it may be given another number of terms.
+    """
 
     space: Space
     tiling: Tiling
     rows: bool
+    any_length: bool = False
 
 
 def layout_of(
@@ -117,6 +125,24 @@ def _line(space: Space, source: Reduced) -> Layout | None:
     if source.count > MOST_IN_LOOPS and not is_line(space, source):
         return None
     return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
+
+
+def line_layout(space: Space, source: Reduced) -> Layout | None:
+    """The same of one result over one loop, however short: what is known of it is no more.
+
+    Of exact sums whose units are not known before, which records find tile by tile, and of squares
+    and products, which are several terms of a record.
+    """
+    if not is_line(space, source) or any(isinstance(one.source, Random) for one in space.leaves):
+        return None
+    if source.op != "dot":
+        several = source.op in ("var", "std")
+        unknown = dtypes.is_float(source.arg.dtype) and not analyse(source.arg).known
+        if not has_certificate(source) or not (several or unknown):
+            return None
+    elif source.count > MOST_TERMS:
+        return None
+    return Layout(space, Tiling(0, TILE, 1), True, any_length=True)
 
 
 def is_line(space: Space, source: Reduced) -> bool:
@@ -212,6 +238,7 @@ def lower_many(
     several = tuple((one.op, one.ddof) for one in also)
     how = (
         *(source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact),
+        layout.any_length,
         several,
         near,
     )
@@ -246,7 +273,7 @@ def many_sink(
         give(b, [wide(b, values[0])])
     result = source.dtype if source.dtype == "float32" and not near else "float64"
     odd = source.dtype in ("float32", "float16")
-    deep = source.count > SHALLOW
+    deep = layout.any_length or source.count > SHALLOW
     numbers = _numbers(source, parameters)
     for one in also:
         parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
@@ -264,11 +291,19 @@ def is_exact(root: Expr) -> bool:
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:
     """The first of the parameters that `program.Many` names."""
-    n = source.count
-    first = parameters.add(float(n), "float64")
-    parameters.add(float(n) * float(n - source.ddof), "float64")
-    parameters.add(math.ldexp(float(n) * n, -53 - 52), "float64")
-    parameters.add((max(0, (n - 1).bit_length()) + 4) << 52 | 1 << 51, "int64")
-    parameters.add(max(1, n // PROBES), "int64")
-    parameters.add(math.ldexp(1.0, (n - 1).bit_length() - 52), "float64")
+    first = len(parameters.words)
+    parameters.words += _WORDS.unpack(NUMBERS.pack(*numbers_of(source.count, source.ddof)))
     return first
+
+
+def numbers_of(n: int, ddof: float) -> tuple[float, float, float, int, int, float]:
+    """What a kernel has to know of ``n``, the terms of each result."""
+    bits = (n - 1).bit_length()
+    return (
+        float(n),
+        float(n) * float(n - ddof),
+        math.ldexp(float(n) * n, -53 - 52),
+        (bits + 4) << 52 | 1 << 51,
+        max(1, n // PROBES),
+        math.ldexp(1.0, bits - 52),
+    )
