@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -10,10 +9,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import MemoryLimitError, ParameterError, RungError
-from ..expr.nodes import STAGED, Expr, Leaf, Map, Staged, whole
+from ..errors import MemoryLimitError, ParameterError
+from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
-from ..late import dask, watched
+from ..late import watched
 from ..plan.plan import Plan, check_memory
 from . import machine
 from .clusters.losses import reported
@@ -22,7 +21,7 @@ from .clusters.submission import run_on
 from .foreign.held import client_of, fetched, futures_of_all
 from .foreign.planned import plan_of
 from .foreign.values import deferred_values, is_of_dask, values_there
-from .graph import build_graph
+from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
 from .keeping.where import folder
 from .known import drawn
@@ -104,20 +103,6 @@ def staged_values(source: Staged, rung: Rung) -> Any:
     return compute_all([whole(source, source.shape)], rung)[0]
 
 
-def _visited(root: Expr) -> Expr:
-    """The expression whose elements are computed; of complex numbers, that of a part."""
-    root = parts(root)[0] if is_pair(root) else root
-    if isinstance(root, Leaf) and isinstance(root.source, STAGED):
-        return root.source.arg
-    return root
-
-
-def _elements(root: Expr) -> int:
-    """How many elements are visited, or take as long as a routine."""
-    size = math.prod(_visited(root).shape)
-    return max(size, direct.alike(root)) if direct.is_routine(root) else size
-
-
 def compute(
     root: Expr,
     on: Any = None,
@@ -142,7 +127,7 @@ def compute(
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    visited, size = _visited(root), _elements(root)
+    visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
         here = rung.kind in _KEEPS and to != "cupy" and not watched()
@@ -265,8 +250,8 @@ def compute_all(
 
 def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
-    visited = [_visited(root) for root in roots]
-    sizes = [_elements(root) for root in roots]
+    visited = [direct.visited(root) for root in roots]
+    sizes = [direct.elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
 
@@ -295,7 +280,7 @@ def _told(
         shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
         found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
-    get = _get(rung)
+    get = scheduler_of(rung)
     if rung.workers == 1 and not plan.deferred and not watched():
         device = rung.devices[0] if rung.devices else None
         return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
@@ -311,13 +296,3 @@ def _told(
         graph.stop.set()  # running parts finish their current box and leave
         raise
     return shaped_values(values, plan, roots)
-
-
-def _get(rung: Rung) -> Any:
-    # Said here, because asking Dask's configuration for each costs as much as a small kernel.
-    settings: Any = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
-    if rung.kind in ("core", "gpu"):
-        return partial(dask.local.get_sync, **settings)
-    if rung.kind in ("cores", "gpus"):
-        return partial(dask.threaded.get, num_workers=rung.workers, **settings)
-    raise RungError(f"no engine for {rung.name}")
