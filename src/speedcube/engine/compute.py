@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Enum, auto
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import MemoryLimitError, ParameterError, RungError
+from ..errors import MemoryLimitError
 from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
-from ..late import dask, watched
+from ..late import watched
 from ..plan.plan import Plan, check_memory
 from . import machine
 from .clusters.losses import reported
@@ -21,7 +20,7 @@ from .clusters.submission import run_on
 from .foreign.held import client_of, fetched, futures_of_all
 from .foreign.planned import plan_of
 from .foreign.values import deferred_values, is_of_dask, values_there
-from .graph import build_graph
+from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
 from .keeping.where import folder
 from .known import drawn
@@ -30,9 +29,9 @@ from .known.kept import active
 from .known.memory import planned
 from .progress.count import Told
 from .progress.watch import telling
-from .results import as_complex, joined, shaped, shaped_values
+from .results import PLACES, as_complex, check_place, joined, shaped, shaped_values
+from .results import ResultMemory as ResultMemory
 from .routines import direct, quick
-from .routines.sizes import elements_of, visited_of
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
@@ -47,14 +46,6 @@ from .small.structure import SMALL, Structure
 from .stepwise.run import Steps
 from .streams.scanned import goes_on
 
-
-class ResultMemory(Enum):
-    """What `compute` takes as ``to`` besides the names that users give."""
-
-    OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
-
-
-_PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
@@ -129,7 +120,7 @@ def compute(
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    visited, size = visited_of(root), elements_of(root)
+    visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
         here = rung.kind in _KEEPS and to != "cupy" and not watched()
@@ -141,12 +132,12 @@ def compute(
             return made[0]
     steps = _steps(rung)
     if size <= _at_once(rung, visited is not root) and to in ("numpy", ResultMemory.OF_RUNG):
-        value = small_value(root, rung.kind, steps and steps.new)
+        value = small_value(root, rung.kind, steps.new if steps else None)
         if value is not None:
             return value
-    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (few := steps.several([root])):
-        return few[0]
-    _check_place(to, rung)
+    if steps and to in ("numpy", ResultMemory.OF_RUNG) and (found := steps.several([root])):
+        return found[0]
+    check_place(to, rung)
     if rung.kind == "gpu" and size <= _in_one_launch() and not known:
         value = value_on_gpu(root, rung.devices[0], to != "numpy", size > SMALL)
         if value is not None:
@@ -156,11 +147,9 @@ def compute(
 
 def _steps(rung: Rung) -> Steps | None:
     """What makes few elements node by node, where a rung lets it."""
-    return Steps(rung, partial(_planned, rung=rung)) if _runs_lines(rung) else None
-
-
-def _planned(root: Expr, rung: Rung) -> Any:
-    return _read_again([root], rung, "numpy")[0]
+    if not _runs_lines(rung):
+        return None
+    return Steps(rung, lambda root: _read_again([root], rung, "numpy")[0])
 
 
 def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
@@ -168,7 +157,7 @@ def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory)
     kind = rung.kind
     if kind == "core" or (kind == "cores" and not watched()):
         return value_again(few, root, kind) if to in ("numpy", ResultMemory.OF_RUNG) else None
-    if kind == "gpu" and few.size <= _in_one_launch() and to in _PLACES:
+    if kind == "gpu" and few.size <= _in_one_launch() and to in PLACES:
         large = few.size > SMALL
         return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
     return None
@@ -237,19 +226,19 @@ def compute_all(
         return []
     check_laws(roots)
     rung = rung_of(roots, on, scheduler, prefers_gpu)
-    _check_place(to, rung)
+    check_place(to, rung)
     kept_there = kept_values(roots, rung, lambda here: planned_on(roots, here, None))
     if kept_there is not None:
         return kept_there
     kept = active()
     steps = _steps(rung) if kept is None else None
     if kept is None and rung.kind in _KEEPS:
-        value = small_pair(roots, rung.kind, steps and steps.new)
+        value = small_pair(roots, rung.kind, steps.new if steps else None)
         if value is not None:
             return [value]
     if steps is not None:
         few = few_values(roots, rung.kind) or folds(roots, rung.kind)
-        if few is None and to in _PLACES:
+        if few is None and to in PLACES:
             few = steps.several(roots)
         if few is not None:
             return few
@@ -268,16 +257,10 @@ def compute_all(
 
 def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
-    visited = [visited_of(root) for root in roots]
-    sizes = [elements_of(root) for root in roots]
+    visited = [direct.visited(root) for root in roots]
+    sizes = [direct.elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
-
-
-def _check_place(to: str | ResultMemory, rung: Rung) -> None:
-    """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
-    if to not in _PLACES or (to == "cupy" and not rung.devices):
-        raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
 
 
 def _run(plan: Plan, roots: Sequence[Expr], rung: Rung, to: str | ResultMemory) -> list[Any]:
@@ -298,7 +281,7 @@ def _told(
         shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
         found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
-    get = _get(rung)
+    get = scheduler_of(rung)
     if rung.workers == 1 and not plan.deferred and not watched():
         device = rung.devices[0] if rung.devices else None
         return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
@@ -314,13 +297,3 @@ def _told(
         graph.stop.set()  # running parts finish their current box and leave
         raise
     return shaped_values(values, plan, roots)
-
-
-def _get(rung: Rung) -> Any:
-    # Said here, because asking Dask's configuration for each costs as much as a small kernel.
-    settings: Any = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
-    if rung.kind in ("core", "gpu"):
-        return partial(dask.local.get_sync, **settings)
-    if rung.kind in ("cores", "gpus"):
-        return partial(dask.threaded.get, num_workers=rung.workers, **settings)
-    raise RungError(f"no engine for {rung.name}")

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import field
+from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .. import dtypes
 from ..dataclass import dataclass
+from ..errors import ParameterError
 from ..expr.nodes import Deferred, Expr, Reduced, StageResult, Tiled, c_strides
 from ..kernel.exact.digits import many
 from ..kernel.exact.integers import FINISH, carry
@@ -21,8 +23,24 @@ from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS, Program
 from ..plan.plan import Plan
 from ..plan.stages import Stage
+from .rungs import Rung
 
 Array: TypeAlias = NDArray[Any]
+
+
+class ResultMemory(Enum):
+    """What `compute` takes as ``to`` besides the names that users give."""
+
+    OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
+
+
+PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
+
+
+def check_place(to: str | ResultMemory, rung: Rung) -> None:
+    """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
+    if to not in PLACES or (to == "cupy" and not rung.devices):
+        raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
 
 
 @dataclass(eq=False)

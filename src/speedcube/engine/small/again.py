@@ -16,7 +16,7 @@ import numpy as np
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
-from .first import FEW, flat
+from .first import flat
 from .lengths import PACKED
 from .structure import Structure
 
@@ -44,8 +44,8 @@ class Met(Generic[Known]):
 def few_structure(root: Expr) -> Structure | None:
     """The structure of ``root`` with such a key; None where it cannot be told by a few words.
 
-    ``line``: the key holds for other lengths, too. Of reductions of few elements that it ``reads``
-    the key says what arrays of their results would say (`with_arrays`).
+    ``line``: the key holds for other lengths, too. Of reductions that it ``reads`` the key says
+    what arrays of their results would say (`with_arrays`).
     """
     inner: Expr = root
     reduced: Reduced | None = None
@@ -93,11 +93,11 @@ def few_structure(root: Expr) -> Structure | None:
                 key += (leaf.offset, strides)
                 found.random.append(source)
             elif kind is Reduced:
-                if source.op == "prod" or max(size, math.prod(source.arg.shape)) > FEW:
+                if source.op == "prod":
                     return None
                 key += ("array", source.dtype, strides)
                 found.data.append(leaf)
-                found.reads = True
+                found.reads = max(found.reads, size, math.prod(source.arg.shape))
             else:
                 return None
             straight = straight and strides == steps
@@ -127,7 +127,7 @@ def with_arrays(found: Structure, made: Made) -> bool:
                     return False
                 array = results[id(source)] = Stored(flat(value), source.dtype)
             found.data[k] = Leaf(array, leaf.shape, leaf.offset, leaf.strides)
-    found.reads = False
+    found.reads = 0
     return True
 
 

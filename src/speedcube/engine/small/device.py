@@ -1,4 +1,4 @@
-"""Values on a GPU as one launch each, of what is large, too; kernels are looked up as the host's."""
+"""Values on a GPU as one launch each, of what is large, too; known as the host's are."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import math
 from functools import partial
 from typing import Any, Final
 
-from ...expr.nodes import Expr
+import numpy as np
+
+from ...expr.nodes import Expr, Reduced
 from ..results import values
 from ..staging.late import launch
 from .again import few_structure, with_arrays
 from .call import Reusable
-from .first import with_results
+from .first import FEW, with_results
 from .known import met, note, reusable
-from .structure import NotSmallError, Structure, structure_of
+from .structure import SMALL, NotSmallError, Structure, structure_of
 
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
 ONE_LAUNCH: Final = 1 << 33
@@ -29,9 +31,10 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
     value = None if few is None else value_again(few, root, device, stays, large)
     if value is not None:
         return value
-    if few is not None and few.reads:  # reductions of few elements, which are made first
-        found = with_results(root, partial(value_on_gpu, device=device, stays=True))
-        return None if found is None else value_on_gpu(found, device, stays)
+    if few is not None and few.reads:  # reductions, which are made first
+        made = partial(_result, device=device)
+        placed = with_results(root, made, ONE_LAUNCH) if stays or not large else None
+        return None if placed is None else value_on_gpu(placed, device, stays, large)
     try:
         found = structure_of(root, True, not large)
         if large and not all(leaf.source.on_device for leaf in found.data):  # type: ignore[union-attr]
@@ -54,12 +57,32 @@ def value_again(few: Structure, root: Expr, device: int, stays: bool, large: boo
     if known is None:
         return None
     ready, few.line = known
-    if large and (few.on_device < len(few.data) or few.reads):
+    if large and not stays and few.source is None:
+        return None  # the planner asks how much memory there is
+    if few.reads and not _reads_on_gpu(few, device):
         return None
-    if few.reads and not with_arrays(few, partial(value_on_gpu, device=device, stays=True)):
+    if large and few.on_device < len(few.data):
         return None
     with launch.on_device(device):
         return _value(ready, few, root, device, stays, large)
+
+
+def _result(root: Expr, device: int) -> Any:
+    """The results of a reduction, which stay."""
+    arg = root.source.arg  # type: ignore[union-attr]
+    return value_on_gpu(root, device, True, math.prod(arg.shape) > SMALL)
+
+
+def _reads_on_gpu(few: Structure, device: int) -> bool:
+    """Whether ``few`` has arrays now of the reductions that it reads: several of few, or one."""
+    if few.reads > FEW:
+        several = len({id(leaf.source) for leaf in few.data if type(leaf.source) is Reduced}) > 1
+        if several:  # which share a reading where they are planned
+            return False
+    if not with_arrays(few, partial(_result, device=device)):
+        return False
+    few.on_device = sum(type(leaf.source.buffer) is not np.ndarray for leaf in few.data)  # type: ignore[union-attr]
+    return True
 
 
 def _value(

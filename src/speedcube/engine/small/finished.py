@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...dataclass import dataclass
 from ...expr.analysis import constants_count
 from ...expr.nodes import Leaf
-from ...kernel.lower.many import NUMBERS, numbers_of
+from ...kernel.lower.counts import NUMBERS, numbers_of
 from ..boxes import Stop, result_boxes
 from ..cpu import Frame, address_of, frame_of
 from ..finished import cpu as finished

@@ -22,8 +22,8 @@ from ..stepwise.choice import is_new
 from .again import Made, Met, few_structure, with_arrays
 from .call import FINISHED, MOST_AT_ONCE, ONE_THREAD, Reusable, computed, most_at_once
 from .finished import finishing, line_finishing
+from .first import FEW, with_results
 from .first import MOST as LONGEST
-from .first import with_results
 from .running import sums_of
 from .structure import (
     SMALL,
@@ -40,7 +40,7 @@ _ROOM: Final = WORKER_OVERHEAD + 8 * SMALL
 _FEW_FOLDS: Final = 3
 # Several values, and the elements of all of them together, that are a call each: what they have in
 # common is made again, which takes less long than to plan them.
-_FEW_VALUES, _FEW_ELEMENTS = 8, 1 << 15
+FEW_VALUES, _FEW_ELEMENTS = 8, 1 << 15
 # Structures that are remembered; the oldest is forgotten.
 MOST: Final = 512
 
@@ -57,7 +57,9 @@ def value_again(few: Structure, root: Expr, rung: str) -> Any:
     if known is None or few.on_device:
         return None
     ready, few.line = known
-    if few.size > ready.most[rung] or machine.free_memory() < _ROOM + 8 * few.size:
+    if few.reads > FEW or few.size > ready.most[rung]:
+        return None
+    if machine.free_memory() < _ROOM + 8 * few.size:
         return None
     if few.reads and not with_arrays(few, _MADE[rung]):
         return None
@@ -86,7 +88,7 @@ def _one_call(root: Expr, rung: str, made: Made | None = None, steps: Made | Non
     few = few_structure(root)
     if few is None or few.on_device:
         return _by_structure(root, rung, None, steps)
-    if few.reads and (made is None or not with_arrays(few, made)):
+    if few.reads and (made is None or few.reads > FEW or not with_arrays(few, made)):
         return _by_structure(root, rung, None, steps)
     known = met((targets()[0], few.key))
     if known is None:
@@ -143,12 +145,14 @@ def few_values(roots: Sequence[Expr], rung: str) -> list[Any] | None:
 
     Sum and maximum of 1,000 numbers take 8 us then, planned 110.
     """
-    if len(roots) > _FEW_VALUES:
+    if len(roots) > FEW_VALUES:
         return None
     left = _FEW_ELEMENTS
     for root in roots:
         few = few_structure(root)
-        left -= _FEW_ELEMENTS if few is None else few.size * (1 + len(few.random))
+        left -= (
+            _FEW_ELEMENTS + 1 if few is None else max(few.size * (1 + len(few.random)), few.reads)
+        )
         if left < 0:
             return None
     return _a_call_each(roots, rung)

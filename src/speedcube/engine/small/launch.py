@@ -188,8 +188,8 @@ class FinishedLaunch:
         import cupy
 
         self.launch: OnceForAll | None = None
-        self.cupy, self.few = cupy, None
-        self.few: Any
+        self.cupy: Any = cupy
+        self.few: Any = None
         self.near = NearArrays()
         self.short: str | None = None
         self.visits = math.prod(slots.stage.root.shape)

@@ -54,8 +54,8 @@ class Structure:
 
     ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
     arrays lie in C order, so that all axes are one loop, of any length. ``operations`` are those of
-    an element. ``reads``: some of ``data`` are reductions, of which arrays have to be made.
-    ``on_device``: so many lie on a GPU.
+    an element. Some of ``data`` may be reductions, of which arrays have to be made: ``reads`` are
+    the elements of the widest there is then. ``on_device``: so many lie on a GPU.
     """
 
     key: Key
@@ -67,7 +67,7 @@ class Structure:
     constants: list[Const]
     random: list[Random]
     operations: int
-    reads: bool = False
+    reads: int = 0
     on_device: int = 0
 
 

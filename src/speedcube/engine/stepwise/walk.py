@@ -48,6 +48,8 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
 
     ``made`` gives what NumPy does not have, or has with other bits.
     """
+    if any(prod(root.shape) > most for root in roots):
+        return None
     nodes = below_up_to(roots, MOST_NODES)
     if nodes is None:
         return None
@@ -180,7 +182,7 @@ class _Steps:
         array = self.done[id(node.arg)]
         if array.shape != node.arg.shape:
             array = np.broadcast_to(array, node.arg.shape)
-        result = folded(node, array) if node.op != "dot" else None
+        result: Array | None = folded(node, array) if node.op != "dot" else None
         if result is not None:
             return result
         arg = self.over_arrays(node.arg)

@@ -8,7 +8,6 @@ what has no certificate: weighted degrees of freedom, integers that are no doubl
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +22,7 @@ from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
+from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
 from .lower import leaf_codes
 from .parameters import Parameters
@@ -44,15 +44,11 @@ FEW: Final = 16
 SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
-PROBES: Final = 4  # rows from which units come first
 # What an element costs, in vectors' steps: gathered from lines of memory that are read anyway, and
 # from others; the end of a row.
 _GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
 _NEAR: Final = 8  # elements from one to the next
 _VECTOR: Final = 8
-# The six numbers that `program.Many` names, and the parameters that they are.
-NUMBERS: Final = struct.Struct("<dddqqd")
-_WORDS: Final = struct.Struct("<6Q")
 
 
 @dataclass(frozen=True)
@@ -292,18 +288,5 @@ def is_exact(root: Expr) -> bool:
 def _numbers(source: Reduced, parameters: Parameters) -> int:
     """The first of the parameters that `program.Many` names."""
     first = len(parameters.words)
-    parameters.words += _WORDS.unpack(NUMBERS.pack(*numbers_of(source.count, source.ddof)))
+    parameters.words += WORDS.unpack(NUMBERS.pack(*numbers_of(source.count, source.ddof)))
     return first
-
-
-def numbers_of(n: int, ddof: float) -> tuple[float, float, float, int, int, float]:
-    """What a kernel has to know of ``n``, the terms of each result."""
-    bits = (n - 1).bit_length()
-    return (
-        float(n),
-        float(n) * float(n - ddof),
-        math.ldexp(float(n) * n, -53 - 52),
-        (bits + 4) << 52 | 1 << 51,
-        max(1, n // PROBES),
-        math.ldexp(1.0, bits - 52),
-    )
