@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum, auto
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,7 +23,9 @@ from ..kernel.lower.rules import key_values
 from ..kernel.program import LIMBS, Program
 from ..plan.plan import Plan
 from ..plan.stages import Stage
-from .rungs import Rung
+
+if TYPE_CHECKING:
+    from .rungs import Rung
 
 Array: TypeAlias = NDArray[Any]
 
