@@ -101,6 +101,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "numbers": lambda x, y: np.add(sc.asarray(2.0), 3) * sc.ones((2, 3)) + 1,
     "products": lambda x, y: (x / 9 + 1).prod(axis=0) + np.linalg.det((y.T @ y) + x.mean()),
     "complex": lambda x, y: (x + 1j * y) * np.conj(y + 2j * x),
+    "one number": lambda x, y: sc.full((3, 4), 2.5),
+    "none": lambda x, y: np.concatenate([sc.full((0, 2), 2.5), sc.ones((0, 2))]),
     "nothing": lambda x, y: (x[:0] * 2).sum(axis=0) + y[0],
 }
 

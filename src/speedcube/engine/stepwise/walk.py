@@ -122,7 +122,10 @@ class _Steps:
             array = done[id(root)]
             if type(root) is Map and array.dtype.kind == "f" and np.isnan(array).any():
                 array = one_nan(array)
-            results.append((id(root) in given or type(root) is Leaf, array))
+            shared = id(root) in given or type(root) is Leaf
+            if array.shape != root.shape:  # one number everywhere
+                array, shared = np.broadcast_to(array, root.shape), True
+            results.append((shared, array))
             given.add(id(root))
         return results
 
