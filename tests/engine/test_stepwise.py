@@ -121,6 +121,16 @@ def test_programs(name: str) -> None:
         both(lambda a=a, b=b: PROGRAMS[name](sc.asarray(a), sc.asarray(b)))
 
 
+def test_nan_has_numpys_sign_where_it_is_computed() -> None:
+    """Processors make negative ones; data that are only viewed keep theirs."""
+    x = sc.asarray([0.0, -0.0, np.inf])
+    none, data = x * 0 / 0, sc.asarray([-np.nan, 1.0])
+    for y in (none, none[::-1], np.concatenate([none, none]), np.copysign(1.0, none[1:])):
+        assert not np.signbit(y.compute(on="core")).any()
+    kept = np.concatenate([data, none]).compute(on="core")
+    np.testing.assert_array_equal(np.signbit(kept), [True, False, False, False, False])
+
+
 def test_a_new_program_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor one of several steps, ever; one that is met often gets its kernel."""
     for module in (prepare, cpu):

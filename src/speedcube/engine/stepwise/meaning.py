@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
-from ...expr.nodes import Map, Reduced
+from ...expr.nodes import Expr, Leaf, Map, Reduced
 from ...expr.scans import one_nan
 from ...ops import ELEMENTARY, OPS
 
@@ -38,12 +38,22 @@ _LOOK: Final = ("bitcast", "signbit")
 FOLDS: Final = frozenset(("sum", "min", "max", "any", "all", "argmin", "argmax"))
 
 
+def is_computed(node: Expr) -> bool:
+    """Whether its NaN are the processor's, not data that are only viewed."""
+    while type(node) is Leaf:
+        source = node.source
+        if type(source) not in (Map, Leaf):
+            return False
+        node = source  # type: ignore[assignment]
+    return True
+
+
 def mapped(node: Map, args: list[Any]) -> Any:
     """The elements of ``node`` of its arguments' elements; None where NumPy's bits may differ."""
     op, dtype = node.op, node.dtype
     if op in _LOOK:
         of = zip(args, node.args, strict=True)
-        args = [one_nan(x) if isinstance(arg, Map) else x for x, arg in of]
+        args = [one_nan(x) if is_computed(arg) else x for x, arg in of]
     if op == "cast":
         return args[0].astype(dtype) if _casts_alike(args[0], dtype) else None
     if op == "bitcast":

@@ -31,7 +31,7 @@ from ...expr.nodes import (
 )
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
-from .meaning import folded, mapped
+from .meaning import folded, is_computed, mapped
 
 Array: TypeAlias = NDArray[Any]
 # The values of an expression that reads arrays alone, by a kernel or whatever else makes it.
@@ -120,8 +120,7 @@ class _Steps:
         results = []
         for root in roots:
             array = done[id(root)]
-            if type(root) is Map and array.dtype.kind == "f" and np.isnan(array).any():
-                array = one_nan(array)
+            array = _as_stored(root, array)
             shared = id(root) in given or type(root) is Leaf
             if array.shape != root.shape:  # one number everywhere
                 array, shared = np.broadcast_to(array, root.shape), True
@@ -178,7 +177,7 @@ class _Steps:
         array = np.empty(node.shape, node.dtype)
         for piece in node.pieces:
             box = tuple([slice(a, a + n) for a, n in zip(piece.at, piece.expr.shape, strict=True)])
-            array[box] = self.done[id(piece.expr)]
+            array[box] = _as_stored(piece.expr, self.done[id(piece.expr)])
         return array
 
     def of_reduction(self, node: Reduced) -> Array:
@@ -220,6 +219,12 @@ _MADE: Final[dict[type, Callable[[_Steps, Any], Array]]] = {
     Scanned: _Steps.of_scan,
     Through: _Steps.of_through,
 }
+
+
+def _as_stored(expr: Expr, array: Array) -> Array:
+    """``array``, with NumPy's NaN where they were computed."""
+    nan = array.dtype.kind == "f" and is_computed(expr) and np.isnan(array).any()
+    return one_nan(array) if nan else array
 
 
 def _flat(array: Array, shape: tuple[int, ...]) -> Array:
