@@ -166,9 +166,13 @@ def _walk_both_ways(loops: list[_Loop], nodes: Sequence[Leaf]) -> None:
         return
     outer, inner = loops[-2:]
     length = next((n for n in range(TILE // 2 + 1, TILE + 1) if not inner.extent % n), 0)
-    if not length or inner.extent <= TILE or not any(
-        isinstance(leaf.source, Stored) and 0 < abs(near) < _LINE <= abs(far)
-        for leaf, near, far in zip(nodes, outer.strides, inner.strides, strict=False)
+    if (
+        not length
+        or inner.extent <= TILE
+        or not any(
+            isinstance(leaf.source, Stored) and 0 < abs(near) < _LINE <= abs(far)
+            for leaf, near, far in zip(nodes, outer.strides, inner.strides, strict=False)
+        )
     ):
         return
     if any(isinstance(leaf.source, Random) for leaf in nodes):
