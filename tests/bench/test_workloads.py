@@ -34,5 +34,5 @@ def test_a_workload_gives_what_dask_gives(name: str) -> None:
 
 def test_both_lists_are_whole() -> None:
     """Dask-cuda's ten operations and the one with a filter, and Coiled's."""
-    assert len(ROWS) == 11 + 15
+    assert len(ROWS) == 11 + 18
     assert {row.needs for row in ROWS.values()} == {"", "scipy", "zarr"}
