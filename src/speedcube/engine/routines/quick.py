@@ -19,7 +19,7 @@ from ...late import watched
 from ..foreign.held import client_of
 from ..results import shaped
 from ..rungs import is_named, resolve
-from .direct import alike, is_routine
+from .direct import elements, is_routine
 from .run import explanation, window
 from .threads import blas_threads
 
@@ -80,7 +80,7 @@ def called(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> Any:
     if not is_routine(root) or watched() or (call := ready(root)) is None:
         return None
     arg = call.source.arg
-    size = 0 if is_named(on, scheduler) else max(math.prod(arg.shape), alike(root))
+    size = 0 if is_named(on, scheduler) else elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, arg.dtype, client_of((root,)))
     return value(call, rung.workers) if rung.kind in ("core", "cores") else None
 
