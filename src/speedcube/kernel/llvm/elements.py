@@ -11,7 +11,7 @@ from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, NEAREST, every_other, fetch, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, NEAREST, SOON, every_other, fetch, gather, masked_load, prefetch
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
 
@@ -103,8 +103,8 @@ class Elements:
     def look_rows_ahead(self, rows: int, nearness: int = NEAREST) -> None:
         """Where rows are walked down: ask for what is read of a leaf ``rows`` rows later.
 
-        Where they are long and few, for the next tile's: all of it stays in the cache until then.
-        Nothing where rows begin in one set of the L1 cache: it does not hold those that wait, too.
+        Where they are long and few, and where they begin in one set of the L1 cache, which does not
+        hold those that wait, too: for what comes soon along each of them.
         """
         if not self.program.reduced:
             return
@@ -116,10 +116,11 @@ class Elements:
             row, step = t.i64("mul", self.leaf_word(k, self.outer), _size(leaf)), self.strides[k]
             short = t.op(f"icmp ule i64 {row}, {t.i64('mul', step, _SHORT_ROW)}")
             short = t.op(f"or i1 {short}, {deep}")
-            below, beside = t.i64("mul", row, rows), t.i64("mul", step, AHEAD)
-            ahead = t.op(f"select i1 {short}, i64 {below}, i64 {beside}", "i")
+            below, beside = t.i64("mul", row, rows), t.i64("mul", step, SOON)
             crowded = t.op(f"icmp eq i64 {t.i64('and', row, _SETS - 1)}, 0")
-            self.ahead[k] = t.op(f"select i1 {crowded}, i64 0, i64 {ahead}")
+            apart = t.op(f"xor i1 {crowded}, true")
+            both = t.op(f"and i1 {short}, {apart}")
+            self.ahead[k] = t.op(f"select i1 {both}, i64 {below}, i64 {beside}", "i")
 
     def ask_for_next(self, tile: Tile, j: str, loop: int) -> None:
         """Ask for what is read of leaves with the next step of outer loop ``loop``, from 1 on.

@@ -12,9 +12,11 @@ _SUFFIX = {"float": "f32", "double": "f64"}
 # page: a sum from memory ran at 80 % of the speed of loads alone without this, at 97 % with it
 # (512 bytes: 94 %, 4096: 93 %).
 AHEAD: Final = 2048
+SOON: Final = 512  # the same along one of eight rows that are read together
 LINE: Final = 64
 # Into which cache what is asked for comes: L1, or L2. Rows that are read several at once, the next
-# ones and sums do not fit L1 together: 100 rows of 100,000 float64 take 4.9 ms so, 3.9 by L2.
+# ones and sums do not fit the L1 of a Zen 4 together: 100 rows of 100,000 float64 take 4.9 ms so,
+# 3.9 by L2; on a Zen 5 2.8, 3.2 by L2.
 NEAREST, NEXT = 3, 2
 
 
