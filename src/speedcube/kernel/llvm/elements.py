@@ -11,7 +11,8 @@ from ...dataclass import dataclass
 from ..ir import Body
 from ..program import LeafCode, Program
 from .emit import emit
-from .memory import AHEAD, ALIGN, LINE, NEAREST, SOON, every_other, fetch, gather, masked_load, prefetch
+from .memory import AHEAD, ALIGN, LINE, NEAREST, SOON, every_other, fetch, gather
+from .memory import masked_load, prefetch
 from .scratch import BUFFER, scratch_layout, sink_buffers
 from .text import SCALAR, Style, Text
 
@@ -238,7 +239,7 @@ class Elements:
     def look_ahead(self, k: int, data: str, j: str, memory: str) -> None:
         """Ask for what is read of leaf ``k`` later: processors do not see that gathers go on."""
         t, size = self.text, ALIGN[memory]
-        further = t.i64("mul", self.strides[k], AHEAD)
+        further = t.i64("mul", self.strides[k], AHEAD // 4)
         data = t.at(data, self.ahead.get(k, further), "i8")
         for lane in range(0, t.lanes, LINE // 2 // size):  # of every other element a line
             later = t.i64("add", j, lane)

@@ -133,7 +133,7 @@ class Sums:
         self.store(sum_, "rest", j, "zeroinitializer")
 
     def ordinary(self, j: str) -> None:
-        """Give the results j, j + 1, ... of fine sums the words of sums by their least magnitude."""
+        """Turn fine sums of the results j, j + 1, ... into such with a least magnitude."""
         d, t = self.d, self.text
         nothing = d.nothing(self.load(0, "left", j))
         self.store(0, "left", j, t.op(f"sext {d.one} {nothing} to {d.word}"))
