@@ -13,7 +13,6 @@ _SUFFIX = {"float": "f32", "double": "f64"}
 # Zen 5 with 2048 bytes, 0.79 with 4096, 0.63 with 8192, which two arrays may have in L1 (16384 for
 # one: 0.52), the largest of them 0.82, 0.76 and 0.62.
 AHEAD: Final = 8192
-SOON: Final = 512  # the same along one of eight rows that are read together
 LINE: Final = 64
 # Into which cache what is asked for comes: L1, or L2. Rows that are read several at once, the next
 # ones and sums do not fit the L1 of a Zen 4 together: 100 rows of 100,000 float64 take 4.9 ms so,
