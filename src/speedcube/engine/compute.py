@@ -18,7 +18,7 @@ from .clusters.losses import reported
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .foreign.held import client_of, fetched, futures_of_all
-from .foreign.planned import plan_of
+from .foreign.planned import plan_within
 from .foreign.values import deferred_values, is_of_dask, values_there
 from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
@@ -44,7 +44,7 @@ from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
 from .stepwise.run import Steps
-from .streams.scanned import goes_on
+from .streams.boxwise import goes_on
 
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
@@ -84,7 +84,7 @@ def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) ->
     """The plan of ``roots`` on ``rung``, if that has the memory; what is ``known`` is taken."""
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
-    plan = known.get(key) or plan_of(roots, rung, partial(staged_values, rung=rung))
+    plan = known.get(key) or plan_within(roots, rung, partial(staged_values, rung=rung))
     if not any(goes_on(one) for stage in plan.stages for one in stage.sources):
         known[key] = plan  # another run of a scan of a file begins with the file again
     check_memory(plan, machine.free_memory())
@@ -120,12 +120,12 @@ def compute(
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
+    found = None if to == "cupy" else quick.called(root, on, scheduler, prefers_gpu)
+    if found is not None:
+        return found
     visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
-        here = rung.kind in _KEEPS and to != "cupy" and not watched()
-        if here and (call := quick.ready(root)) is not None:
-            return quick.value(call, rung.workers)
         with telling(None, rung.name, size):
             made = direct.values((root,), rung, to == "cupy")
         if made:
