@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 from .first import flat
@@ -122,7 +122,8 @@ def with_arrays(found: Structure, made: Made) -> bool:
         if type(source) is Reduced:
             array = results.get(id(source))
             if array is None:
-                value = made(whole(source, source.shape))
+                shape = source.shape
+                value = made(Leaf(source, shape, 0, c_strides(shape)))
                 if value is None:
                     return False
                 array = results[id(source)] = Stored(flat(value), source.dtype)
