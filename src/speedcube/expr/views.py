@@ -61,6 +61,7 @@ def through(leaf: Leaf, change: Affine) -> Leaf:
     return Leaf(leaf.source, change.shape, offset, tuple(strides))
 
 
+@lru_cache(maxsize=256)
 def _identity(shape: Shape) -> Affine:
     return Affine(shape, tuple(Axis(k, 0, 1) for k in range(len(shape))))
 

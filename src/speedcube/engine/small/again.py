@@ -100,7 +100,7 @@ def few_structure(root: Expr) -> Structure | None:
                 found.reads = max(found.reads, size, math.prod(source.arg.shape))
             else:
                 return None
-            straight = straight and strides == steps
+            straight = straight and (strides == steps or (kind is not Random and not any(strides)))
     line = straight and 1 < size < LONG_LINE
     if reduced is not None:
         axes = reduced.axes
