@@ -127,12 +127,12 @@ def compute(
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
+    found = None if to == "cupy" else quick.called(root, on, scheduler, prefers_gpu)
+    if found is not None:
+        return found
     visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
-        here = rung.kind in _KEEPS and to != "cupy" and not watched()
-        if here and (call := quick.ready(root)) is not None:
-            return quick.value(call, rung.workers)
         with telling(None, rung.name, size):
             made = direct.values((root,), rung, to == "cupy")
         if made:
