@@ -295,7 +295,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "region of another shape": (
         lambda x, p: x.to_zarr(p, region=np.s_[1:50, :]),
         ValueError,
-        r"region= has shape \(49, 44\), and the array that is written \(60, 44\)",
+        r"region= has shape \(49, 44\), and the array to write has shape \(60, 44\)",
     ),
     "region with steps": (lambda x, p: x[::2].to_zarr(p, region=np.s_[::2]), ValueError, "step 1"),
     "no region": (lambda x, p: x.to_zarr(p, region=3), ValueError, "a tuple of slices"),

@@ -91,10 +91,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "out's shape": (lambda: np.sum(X, axis=0, out=sc.zeros(3)), ValueError, "out= has shape"),
     "out's dtype": (lambda: np.add(X, 1, out=sc.zeros((3, 4), "i8")), TypeError, "same_kind"),
     "dtype": (lambda: np.add(X, 1, dtype=int), TypeError, "same_kind"),
-    "no loop": (lambda: np.sqrt(sc.arange(3), dtype="i8"), TypeError, "no result of dtype"),
+    "no loop": (lambda: np.sqrt(sc.arange(3), dtype="i8"), TypeError, "cannot give dtype"),
     "where's shape": (lambda: np.sum(X[0], where=MASK), ValueError, "does not broadcast"),
     "max where": (lambda: np.max(X, where=MASK), ValueError, "where= needs initial="),
-    "max of nothing": (lambda: np.nanmax(sc.zeros(0)), ValueError, "of nothing"),
+    "max of no elements": (lambda: np.nanmax(sc.zeros(0)), ValueError, "of no elements"),
     "initial": (lambda: np.max(sc.zeros(3, "i1"), initial=300), OverflowError, "is no int8"),
     "ddof": (lambda: np.var(X, ddof=1, correction=1), ValueError, "mean the same"),
     "clip": (lambda: sc.clip(X, 0, min=0), ValueError, "mean the same"),
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "weights": (lambda: np.average(X, weights=np.ones(3)), ValueError, "need axis="),
     "cov": (lambda: np.cov(X, aweights=np.ones(3)), ValueError, "for 4 observations"),
     "bits": (lambda: np.packbits(X), TypeError, "takes integers or bool"),
-    "argmax": (lambda: sc.zeros((0, 0)).argmax(axis=1), ValueError, "argmax of nothing"),
+    "argmax": (lambda: sc.zeros((0, 0)).argmax(axis=1), ValueError, "argmax of no elements"),
     "text": (lambda: np.add(X, "a"), TypeError, "neither a number"),
 }
 

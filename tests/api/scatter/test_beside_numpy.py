@@ -229,7 +229,7 @@ def test_what_is_refused() -> None:
         sc.zeros(3, dtype="bool").at[[0]].subtract(True)
     with pytest.raises(ValueError, match="broadcast"):
         x.at[[0, 1]].add([1.0, 2.0, 3.0])
-    with pytest.raises(UnsupportedError, match="one after the other"):
+    with pytest.raises(UnsupportedError, match="in a row"):
         np.multiply.at(x, [0] * 100, 2.0)
     for ids, words in (([0, -1], "-1 is none"), ([0, 7], "7 is none of 3 segments")):
         with pytest.raises(AxisError, match=words):

@@ -138,7 +138,7 @@ def checked_ids(ids: Array, count: int | None) -> int:
     if low < 0 or (count is not None and high >= count):
         wrong = low if low < 0 else high
         most = "" if count is None else f" of {count} segments"
-        raise AxisError(f"segment_ids must number segments from 0 on: {wrong} is none{most}")
+        raise AxisError(f"segment_ids must number the segments{most} from 0 on, and one is {wrong}")
     if high >= _MOST:
         raise MemoryLimitError(f"segment {high:,} needs a sum for each one below")
     return high + 1 if count is None else count
