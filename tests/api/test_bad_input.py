@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "1.5 is not an index: indices are integers, slices, None, '...', and arrays",
     ),
     "text-index": (lambda: A["a"], errors.AxisError, "'a' is not an index"),
-    "floats-index": (lambda: A[[0.5]], errors.AxisError, "an array of float64 is no index"),
+    "floats-index": (lambda: A[[0.5]], errors.AxisError, "an array of float64 is not an index"),
     "list-index": (lambda: A[[0, 3]], errors.AxisError, "index 3 is out of bounds for axis 0"),
     "lazy-index": (
         lambda: A[:, sc.asarray([0, -5])],

@@ -291,7 +291,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], type[Exception], st
     ),
     "an empty axis": (
         lambda: sc.pad(X[:, :0], 1, "wrap"),
-        *(errors.ShapeError, ValueError, "axis 1, which is empty"),
+        *(errors.ShapeError, ValueError, "axis 1 is empty"),
     ),
     "endless": (lambda: sc.pad(X, 2**62), errors.ShapeError, ValueError, r"2\*\*63 elements"),
     "shifts": (

@@ -285,7 +285,7 @@ def test_none_that_is_valid_is_an_error_and_not_a_new_start(tmp_path: Path) -> N
     raw[-1] ^= 1
     file.write_bytes(raw)
     with pytest.raises(
-        CheckpointError, match=r"none of the 1 checkpoints .* its SHA-256 is another"
+        CheckpointError, match=r"none of the 1 checkpoints .* its SHA-256 does not match"
     ):
         checkpoint.newest(tmp_path)
     with pytest.raises(CheckpointError, match=r"rank-0.safetensors is damaged"):

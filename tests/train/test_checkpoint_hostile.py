@@ -154,8 +154,8 @@ TENSOR = {"tensor": "t", "dtype": "float32"}
             trees(TENSOR, t=entry("F32", [-1], 0, -4)),
             "a size of a shape is not an integer of at least",
         ),
-        (trees(TENSOR, t=entry("F32", [True], 0, 4)), "a size of a shape is no integer"),
-        (trees(TENSOR, t=entry("F32", [1.0], 0, 4)), "a size of a shape is no integer"),
+        (trees(TENSOR, t=entry("F32", [True], 0, 4)), "a size of a shape is not an integer"),
+        (trees(TENSOR, t=entry("F32", [1.0], 0, 4)), "a size of a shape is not an integer"),
         (trees(TENSOR, t=entry("F32", [2**62] * 60, 0, 4)), "bytes lies at"),
         (trees(TENSOR, t=entry("F32", [0], 4, 4)), r"an array of 0 bytes lies at \[4, 4\]"),
         (trees(TENSOR, t=entry("O8", [0], 0, 0)), "no dtype of safetensors: 'O8'"),
@@ -201,7 +201,7 @@ def test_more_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         available = 99
 
     monkeypatch.setattr("psutil.virtual_memory", Little)
-    with pytest.raises(CheckpointError, match=r"needs \d+ bytes of memory, 99 are free"):
+    with pytest.raises(CheckpointError, match=r"needs \d+ bytes of memory, and 99 are free"):
         _ = saved.value
 
 
@@ -215,7 +215,7 @@ def test_more_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         ({"files": [{"rank": "../x", "bytes": 1, "sha256": "0" * 64}]}, "a rank is not an integer"),
         (
             {"files": [{"rank": 0, "bytes": True, "sha256": "0" * 64}]},
-            "a file's size is no integer",
+            "a file's size is not an integer",
         ),
         ({"files": [{"rank": 0, "bytes": 1, "sha256": "0"}]}, "rank 0 has no valid SHA-256"),
         ({"world_size": 0}, "the world size is not an integer of at least 1: 0"),
