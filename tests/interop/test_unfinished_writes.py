@@ -318,7 +318,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "the codec 'gzip' cannot be set up like this",
     ),
-    "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "a whole number of at least 1"),
+    "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "whole number of at least 1"),
     "chunks of an axis": (lambda x, p: x.to_zarr(f"{p}2", chunks=(3,)), ValueError, "each of 2"),
     "shards": (
         lambda x, p: x.to_zarr(f"{p}2", chunks=7, shards=10),
