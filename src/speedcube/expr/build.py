@@ -227,6 +227,8 @@ def bitcast(root: Expr, dtype: str) -> Expr:
 
 def check_axis(axis: Any, ndim: int) -> int:
     """``axis`` as 0 .. ndim-1; `AxisError` otherwise."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise AxisTypeError(f"axis must be an integer, not {axis!r}")
     try:
         k = operator.index(axis)
     except TypeError as err:
