@@ -1,6 +1,8 @@
 """How long the published expressions take on GPUs: warm, cold kernel, and their bits.
 
-python bench/gpu.py [--json FILE] [--on gpu] [--repeat 7]
+python bench/gpu.py [--json FILE] [--on "gpu;gpus:2;cuda-cluster"] [--repeat 7] [--only expressions]
+
+The file is written anew after each row, so a run that is stopped leaves what it has.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ def _expressions() -> dict[str, Any]:
     two_tb = rng.normal(10, 1, size=(500_000, 500_000))
     eighty_gb = rng.normal(10, 1, size=(100_000, 100_000))
     small = rng.normal(10, 1, size=(500_000, 500_000), dtype="float32")
+    twenty_tb = rng.normal(10, 1, size=(5_000_000, 500_000))
     return {
         "2 TB sum": (two_tb + 1)[::2, ::2].sum(),
         "80 GB mean": (eighty_gb + 1)[::2, ::2].mean(),
         "1 TB float32 sum": (small + 1)[::2, ::2].sum(),
         "dense standard normals": rng.standard_normal(size=(200_000, 100_000)).sum(),
         "uniform": rng.random(size=(200_000, 100_000)).sum(),
+        "20 TB sum": (twenty_tb + 1)[::2, ::2].sum(),
     }
 
 
@@ -44,10 +48,12 @@ def machine() -> dict[str, Any]:
     import cupy
 
     runtime = cupy.cuda.runtime
+    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
     return {
         "gpu": runtime.getDeviceProperties(0)["name"].decode(),
         "gpus": runtime.getDeviceCount(),
-        "driver": runtime.driverGetVersion(),
+        "driver": subprocess.run(asked, capture_output=True, text=True).stdout.strip(),
+        "driver's cuda": runtime.driverGetVersion(),
         "cuda": runtime.runtimeGetVersion(),
         "cupy": cupy.__version__,
         "numpy": np.__version__,
@@ -63,13 +69,15 @@ def measure(name: str, array: Any, on: str, repeat: int) -> dict[str, Any]:
         start = time.perf_counter()
         value = array.compute(on=on)
         times.append(time.perf_counter() - start)
-    elements = array.plan(on=on).elements
+    plan = array.plan(on=on)
+    elements = plan.elements
     median = sorted(times[1:])[len(times[1:]) // 2]
     print(f"{name:26s} {on:8s} first {times[0]:.4f} s, median {median:.5f} s, "
           f"{elements / median / 1e9:.1f} G/s, {value!r}")  # fmt: skip
     return {
         "name": name,
         "on": on,
+        "workers": plan.workers,
         "first_seconds": times[0],
         "repeats": times[1:],
         "seconds": median,
@@ -147,11 +155,30 @@ def kernels(repeat: int) -> dict[str, Any]:
     return sorted_times
 
 
+def scaling(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Each expression's time on one GPU over that on each rung, and over its GPUs: 1 is all."""
+    one = {row["name"]: row["seconds"] for row in rows if row["on"] == "gpu"}
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["name"] in one:
+            share = one[row["name"]] / row["seconds"] / row["workers"]
+            found.setdefault(row["name"], {})[row["on"]] = share
+    return found
+
+
+def write(path: str | None, report: dict[str, Any]) -> None:
+    if path:
+        with open(path, "w") as file:
+            json.dump(report, file, indent=1)
+            file.write("\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json")
-    parser.add_argument("--on", default="gpu")
+    parser.add_argument("--on", default="gpu", help="rungs, with semicolons between them")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--only", choices=("expressions", "stored", "kernels"))
     options = parser.parse_args()
     import cupy
 
@@ -160,24 +187,25 @@ def main() -> None:
         with cupy.cuda.Device(device):
             cupy.zeros(1)
     print(f"CUDA contexts and CuPy: {time.perf_counter() - start:.2f} s (apart)")
-    rows = [
-        measure(name, array, on, options.repeat)
-        for on in options.on.split(";")
-        for name, array in _expressions().items()
-    ]
-    rows += stored(options.repeat)
-    times = kernels(3)
-    report = {
+    report: dict[str, Any] = {
         "schema": 1,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": "python bench/gpu.py " + " ".join(sys.argv[1:]),
         "machine": machine(),
-        "rows": rows,
-        "kernels": times,
+        "rows": [],
     }
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(report, file, indent=1)
+    if options.only in (None, "expressions"):
+        for on in options.on.split(";"):
+            for name, array in _expressions().items():
+                report["rows"].append(measure(name, array, on, options.repeat))
+                report["scaling"] = scaling(report["rows"])
+                write(options.json, report)
+        print(json.dumps(report["scaling"], indent=1))
+    if options.only in (None, "stored"):
+        report["rows"] += stored(options.repeat)
+    if options.only in (None, "kernels"):
+        report["kernels"] = kernels(3)
+    write(options.json, report)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ places with padding, in validation without dropout. Per number of GPUs, each in 
 * seconds to a validation loss of 1.30 by the schedules below, shuffles and validations included,
   kernels compiled and graphs captured before;
 * rows a second at batch 65,536 of all ranks, plain PyTorch and DistributedDataParallel in float32
-  (with and without TF32), and ours in bfloat16.
+  (with and without TF32), and ours in bfloat16;
+* with several ranks, what the sum of gradients takes of that: the same epoch without it, and a
+  hundred sums alone.
 
 --quick: one repeat, no 8 epochs, and seconds instead of a minute.
 """
@@ -233,6 +235,32 @@ def wide(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
     torch.backends.cudnn.allow_tf32 = True
 
 
+def gradients(yardstick: Yardstick, repeat: int) -> Iterator[dict[str, Any]]:
+    """An epoch in bfloat16 whose ranks sum no gradients, and a hundred sums in a graph."""
+    import torch
+
+    from speedcube.petnames.fast.steps import capture
+
+    training = Training(yardstick, WIDE, 1e-3)
+    for parameter in training.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    summed = capture(training.steps._sum_gradients, [], torch.cuda.graph_pool_handle())
+
+    def hundred() -> None:
+        for _ in range(100):
+            summed.replay()
+
+    hundred()
+    took = [seconds(hundred) for _ in range(repeat)]
+    numbers = sum(parameter.numel() for parameter in training.model.parameters())
+    yield {"figure": "100 sums of gradients", "seconds": took, "numbers": numbers}
+    alone = Training(yardstick, WIDE, 1e-3)
+    alone.steps._sum_gradients = lambda: None
+    alone.epoch()
+    took = [seconds(alone.epoch) for _ in range(repeat)]
+    yield {"figure": f"{WIDE} rows, bfloat16, no sum of gradients", "seconds": took}
+
+
 def fit(rows: NDArray[np.uint8], repeat: int, quick: bool) -> list[dict[str, Any]]:
     """All figures of one number of GPUs, in every rank."""
     yardstick = Yardstick.of(rows)
@@ -243,6 +271,8 @@ def fit(rows: NDArray[np.uint8], repeat: int, quick: bool) -> list[dict[str, Any
     if train.world_size() == 1 and not quick:
         figures += eight_epochs(yardstick)
     figures += wide(yardstick, 1 if quick else repeat)
+    if train.world_size() > 1:
+        figures += gradients(yardstick, 1 if quick else repeat)
     return figures
 
 
@@ -319,10 +349,10 @@ def main() -> None:
         for row in figures:
             print(world, "GPUs", json.dumps(row), flush=True)
         print(world, "GPUs", json.dumps(result["gpus"][world]["between_rows"]), f"{whole:.1f} s")
-    if asked.json:
-        with open(asked.json, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+        if asked.json:  # after each, for a run that is stopped
+            with open(asked.json, "w", encoding="utf-8") as file:
+                json.dump(result, file, indent=1)
+                file.write("\n")
 
 
 if __name__ == "__main__":

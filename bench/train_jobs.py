@@ -161,6 +161,8 @@ def main() -> None:
     }
     if asked.only != "scaling":
         measured["start"] = starts(asked.on, asked.repeat)
+        if asked.json:  # before the rest, for a run that is stopped
+            asked.json.write_text(json.dumps(measured, indent=1) + "\n")
         print(json.dumps(measured["start"], indent=1))
     if asked.only != "start":
         measured["scaling"] = scaling(asked.on, asked.repeat)

@@ -122,6 +122,7 @@ LAZY: Final = (
     "llvmlite",
     "matplotlib",
     "mlflow",
+    "numcodecs",
     "optuna",
     "pandas",
     "pyarrow",

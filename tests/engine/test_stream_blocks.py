@@ -13,7 +13,9 @@ import speedcube as sc
 from speedcube.api.files.opening import read_by_tiles
 from speedcube.engine.boxes import Stop
 from speedcube.engine.streams import reading, records
+from speedcube.engine.streams.adding import add, can_add
 from speedcube.engine.streams.reading import Buffers, read_blocks
+from speedcube.engine.streams.sums import Bounded
 from speedcube.expr.nodes import leaves
 from speedcube.expr.sources.tiled import Box, from_page, page_memory
 from speedcube.interop.readers.npy import NpyFile
@@ -98,6 +100,31 @@ def test_results_that_blocks_share_have_larger_ones(tmp_path: Path) -> None:
     assert room_for(root, (0,)) == 1 << 16
     assert cuts_results(root, (0,), 1 << 13)
     assert not cuts_results(root, (1, 2), 1 << 13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "here"),
+    [((9000,), (slice(10, 5000),)), ((300, 64), (slice(None), slice(3, 60))), ((70, 64, 3), ())],
+)
+def test_a_kernel_adds_bounded_sums_as_numpy_does(shape: Any, here: Any) -> None:
+    rng = np.random.default_rng(4)
+
+    def drawn(shape: Any) -> Bounded:
+        parts = (rng.normal(size=shape) * 10.0 ** rng.integers(-9, 9, shape) for _ in range(3))
+        return Bounded(*parts)
+
+    mine = drawn(shape).at(here)
+    more = drawn(mine.high.shape)
+    more.high.flat[5], more.bound.flat[9], more.high.flat[12] = np.nan, np.inf, -mine.high.flat[12]
+    wanted = mine + more
+    assert can_add(mine)
+    add(mine, more)
+    for got, its in zip(
+        (mine.high, mine.low, mine.bound), (wanted.high, wanted.low, wanted.bound), strict=True
+    ):
+        np.testing.assert_array_equal(got, its)
+    assert not can_add(drawn((4, 4)))
+    assert not can_add(drawn((300, 64)).at((slice(None), slice(None, None, 2))))
 
 
 def test_a_first_thin_block_shares_results(tmp_path: Path) -> None:

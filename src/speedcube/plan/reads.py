@@ -57,10 +57,15 @@ def bytes_of(leaf: Leaf, extents: Shape) -> int:
 
 
 def units_of(leaf: Leaf) -> list[tuple[int, int]]:
-    """Of each axis of ``leaf``, how many elements lie in a chunk, and in the first one."""
+    """Of each axis of ``leaf``, how many elements lie in a chunk, and in the first one.
+
+    Of chunks that are not decoded, a part may be read without loss.
+    """
     assert isinstance(leaf.source, Tiled)
     units = [(max(1, n), 0) for n in leaf.shape]
-    for (start, row), chunk in zip(places_in(leaf), leaf.source.tiles.chunks, strict=True):
+    tiles = leaf.source.tiles
+    chunks: Shape = getattr(tiles, "cuts", tiles.chunks)
+    for (start, row), chunk in zip(places_in(leaf), chunks, strict=True):
         inside = start % chunk
         for k, step in enumerate(row):
             if step:

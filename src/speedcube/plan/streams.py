@@ -25,7 +25,7 @@ from ..expr.views import rebuild
 from .reads import BoxRead, bytes_of, in_order, places_in, readings, reads_boxes, units_of
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
-QUICK: Final = 2 << 20  # the same of plain files, of which a small one is read as fast
+QUICK: Final = 4 << 20  # the same of plain files, of which a small one is read as fast
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 _WALKED: Final = ("counts", "selection")  # ways to take all elements that hold few of them
 MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataFileError, DTypeError, ParameterError, ShapeError
+from ...interop.readers.encoded_zarr import encoded_zarr
 from ...interop.readers.manners import chunks_of, dtype_of
 from ...interop.readers.npy import open_npy, together
 from ...interop.readers.npz import open_npz
@@ -156,6 +157,11 @@ def from_zarr(
     raw = raw_zarr(found, label) if missing == "fill" else None
     if raw is not None:
         return read_by_tiles(raw, np.dtype(raw.kind), chunks)
+    if missing == "fill" and chunks_of(found) is not None:
+        by_zarr = Sliceable(found, tuple(found.shape), chunks_of(found), label)
+        encoded = encoded_zarr(found, label, by_zarr)
+        if encoded is not None:
+            return read_by_tiles(encoded, np.dtype(encoded.files.kind), chunks)
     return of_sliceable(found, chunks, label, complete=missing == "raise")
 
 

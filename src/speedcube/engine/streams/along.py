@@ -22,6 +22,7 @@ from ..prepare import prepare, prepare_open
 from ..results import is_exact_sum, merge, values
 from ..several import Joint, merged_records
 from ..tasks import Inputs
+from .adding import add, can_add
 from .own import PIECE, Item, Own, pieces, places
 from .sums import Bounded, finished, given, nothing
 from .takers import Taker
@@ -126,10 +127,14 @@ class Added:
         self._make_room(shares)
         size = shares[0].high.size
         outs = [memory[:size] for memory in self.memory]
-        found = [one for one, _ in run_together(prepared, read, self.stop, outs)]
-        with np.errstate(all="ignore"):
-            for k, share in enumerate(shares):
-                more = [x.reshape(share.high.shape) for x in found[3 * k : 3 * k + 3]]
+        found = run_together(prepared, read, self.stop, outs)
+        for k, share in enumerate(shares):
+            more = [x.reshape(share.high.shape) for x, _ in found[3 * k : 3 * k + 3]]
+            unknown = len(found[3 * k + 2][1]) > 0
+            if can_add(share):
+                add(share, given(*more) if unknown else Bounded(*more))
+                continue
+            with np.errstate(all="ignore"):
                 for piece in pieces(share.high.shape):
                     mine = share.at(piece)
                     mine.set(mine + given(*(x[piece] for x in more)))

@@ -75,10 +75,13 @@ def read_blocks(
     upcoming = iter(blocks)
     known = list(islice(upcoming, 2))
     if len(known) == 1 or busy:
-        for block in chain(known, upcoming):
-            yield from _read_at_once(block, stop)
-            if stop.is_set():
-                return
+        with _buffers() as buffers:
+            for block in chain(known, upcoming):
+                arrays = _arrays_for(block, buffers)
+                _read(block.reads, arrays, stop)
+                yield from _given(block, arrays, buffers, stop)
+                if stop.is_set():
+                    return
         return
     yield from _read_ahead(chain(known, upcoming), stop)
 
@@ -136,13 +139,6 @@ class ReadAhead:
 def _arrays_for(block: StreamBlock, buffers: Buffers) -> list[Array]:
     """Memory for what ``block`` reads."""
     return [buffers.take(one.memory.shape, one.source.dtype) for one in block.reads]
-
-
-def _read_at_once(block: StreamBlock, stop: Stop) -> Iterator[tuple[StreamBlock, Read]]:
-    with _buffers() as buffers:
-        arrays = _arrays_for(block, buffers)
-        _read(block.reads, arrays, stop)
-        yield from _given(block, arrays, buffers, stop)
 
 
 def _given(

@@ -18,7 +18,7 @@ from ...kernel.llvm.many.nest import SENTINEL
 
 Array: TypeAlias = NDArray[Any]
 
-_SLACK: Final = 1.0 + 2.0**-30  # more than the roundings of a few sums of bounds
+SLACK: Final = 1.0 + 2.0**-30  # more than the roundings of a few sums of bounds
 # As in the kernels: outside of these, zero excepted, products and remainders could be inexact.
 _LEAST, _MOST = 2.0**-700, 2.0**900
 _SPLIT: Final = 2.0**27 + 1.0
@@ -36,7 +36,7 @@ class Bounded:
         high, a = two_sum(self.high, other.high)
         low, b = two_sum(self.low, other.low)
         low, c = two_sum(low, a)
-        lost = (self.bound + other.bound + np.abs(b) + np.abs(c)) * _SLACK
+        lost = (self.bound + other.bound + np.abs(b) + np.abs(c)) * SLACK
         return Bounded(*two_sum(high, low), lost)
 
     def at(self, here: Any) -> Bounded:
@@ -115,7 +115,7 @@ def _quotient(a: Bounded, divisor: float) -> Bounded:
     tail = rest / divisor
     p, e = two_product(tail, divisor)
     left = np.abs((rest - p) - e)
-    return Bounded(value, tail, (a.bound + np.abs(lost) + left) / divisor * _SLACK)
+    return Bounded(value, tail, (a.bound + np.abs(lost) + left) / divisor * SLACK)
 
 
 def _spread(total: Bounded, squares: Bounded, count: float) -> Bounded:
@@ -130,7 +130,7 @@ def _spread(total: Bounded, squares: Bounded, count: float) -> Bounded:
     sizes = np.abs(low) + np.abs(middle) + np.abs(a_rest) + np.abs(b_rest)
     own = sizes * 2.0**-49 + total.low * total.low
     of_total = (2.0 * (np.abs(total.high) + np.abs(total.low)) + total.bound) * total.bound
-    return Bounded(value, tail, (own + of_total + count * squares.bound) * _SLACK)
+    return Bounded(value, tail, (own + of_total + count * squares.bound) * SLACK)
 
 
 def _root(a: Bounded) -> Bounded:
@@ -141,7 +141,7 @@ def _root(a: Bounded) -> Bounded:
     tail = rest / (value + value)
     bound = (a.bound + np.abs(rest) * 2.0**-51) / value + tail * tail / value
     none = (a.high == 0) & (a.low == 0) & (a.bound == 0)
-    return Bounded(*(np.where(none, 0.0, x) for x in (value, tail, bound * _SLACK)))
+    return Bounded(*(np.where(none, 0.0, x) for x in (value, tail, bound * SLACK)))
 
 
 def _rounded(a: Bounded, dtype: str, positive: bool) -> tuple[Array, Array]:

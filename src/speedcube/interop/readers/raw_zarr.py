@@ -71,17 +71,29 @@ def within(one: slice, length: int) -> Iterator[tuple[int, slice, slice]]:
 
 def raw_zarr(array: Any, label: str) -> RawZarr | None:
     """The reader of the Zarr ``array``; None where chunks are encoded, or lie elsewhere."""
+    found = plain_files(array, label)
+    return None if found is None or found[1] else found[0]
+
+
+def plain_files(array: Any, label: str) -> tuple[RawZarr, tuple[Any, ...]] | None:
+    """The files of the chunks of the Zarr ``array``, and what encodes their bytes, first to last.
+
+    None where chunks lie elsewhere, in shards, or in another order.
+    """
     store, meta = array.store_path.store, array.metadata
     local = any(kind.__name__ == "LocalStore" for kind in type(store).__mro__)
     if not local or getattr(array, "shards", None) is not None:
         return None
     dtype = np.dtype(array.dtype)
+    encoders: tuple[Any, ...]
     if meta.zarr_format == 2:
-        plain = meta.compressor is None and not meta.filters and meta.order == "C"
+        encoders = (*(meta.filters or ()), *((meta.compressor,) if meta.compressor else ()))
+        plain = meta.order == "C"
     else:
-        names = [type(codec).__name__ for codec in meta.codecs]
-        plain = names == ["BytesCodec"] and not meta.storage_transformers
-        endian = getattr(meta.codecs[0], "endian", None)
+        first, *others = meta.codecs
+        encoders = tuple(others)
+        plain = type(first).__name__ == "BytesCodec" and not meta.storage_transformers
+        endian = getattr(first, "endian", None)
         order = getattr(endian, "value", endian)
         dtype = dtype.newbyteorder(">" if order == "big" else "<")
     if not plain or dtype.kind not in "biufc" or 0 in array.shape:
@@ -89,4 +101,5 @@ def raw_zarr(array: Any, label: str) -> RawZarr | None:
     fill = 0 if array.fill_value is None else array.fill_value
     folder = Path(store.root) / array.store_path.path
     name = meta.encode_chunk_key
-    return RawZarr(folder, tuple(array.shape), tuple(array.chunks), dtype.str, fill, name, label)
+    shape, chunks = tuple(array.shape), tuple(array.chunks)
+    return RawZarr(folder, shape, chunks, dtype.str, fill, name, label), encoders

@@ -223,7 +223,7 @@ def _codec(one: Any) -> Any:
 
 def _of_format_2(given: Sequence[Any]) -> dict[str, Any]:
     """Of Zarr's format 2, whose codecs are those of numcodecs; the last one compresses."""
-    import numcodecs  # type: ignore[import-untyped]
+    import numcodecs
 
     found = []
     for one in given:

@@ -1,0 +1,161 @@
+"""Zarr arrays whose chunks one codec encodes, in local files: decoded where they are needed.
+
+Zarr itself decodes into new memory, and copies from there. What is unusual here is left to it, and
+so are errors: it is asked for a box that cannot be read.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dataclass import dataclass
+from ...expr.sources.tiled import Box, page_memory
+from ...files import read_regular
+from .raw_zarr import RawZarr, plain_files, within
+from .sliceable import Sliceable
+
+_OVERHEAD: Final = 1 << 16  # bytes that a chunk may have more than its elements
+_KEPT: Final = 32 << 20  # bytes of a decoded chunk that a thread keeps for the next one
+_MEMORY: Final = threading.local()
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedZarr:
+    """``files`` hold each chunk as ``codec`` encodes it; ``zarr`` reads what is unusual.
+
+    ``size_of`` tells from the bytes of a file how many it decodes to; None: nobody knows.
+    """
+
+    files: RawZarr
+    codec: Any  # numcodecs'
+    size_of: Callable[[bytes], int | None]
+    zarr: Sliceable
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self.files.shape
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """The lengths of a chunk."""
+        return self.files.chunks
+
+    @property
+    def label(self) -> str:
+        """What a plan calls it."""
+        return self.files.label
+
+    @property
+    def lies_in(self) -> tuple[str, ...]:
+        """The files and folders that hold the elements."""
+        return self.files.lies_in
+
+    @property
+    def working_bytes(self) -> int:
+        """Bytes of a thread that asks for a box."""
+        return self.zarr.working_bytes
+
+    def read(self, box: Box, out: NDArray[Any]) -> None:
+        """Put the elements of ``box`` into ``out``."""
+        files = self.files
+        each = [list(within(one, n)) for one, n in zip(box, files.chunks, strict=True)]
+        for some in product(*each):
+            number = tuple(k for k, _, _ in some)
+            places: tuple[Any, ...] = tuple(place for _, place, _ in some)
+            here = out[(*places, ...)]
+            try:
+                encoded = read_regular(files.folder / files.name(number), self._bytes + _OVERHEAD)
+            except FileNotFoundError:
+                here[...] = files.fill
+                continue
+            except OSError:
+                encoded = b""
+            if not self._decoded(encoded, tuple(inside for _, _, inside in some), here):
+                self.zarr.read(box, out)
+                return
+
+    def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any]) -> bool:
+        """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
+        if self.size_of(encoded) != self._bytes:
+            return False
+        whole = here.shape == self.files.chunks and here.flags.c_contiguous
+        straight = whole and here.dtype == np.dtype(self.files.kind)
+        chunk = here if straight else _memory(self._bytes)
+        try:
+            self.codec.decode(encoded, out=chunk.reshape(-1).view(np.uint8))
+        except (ValueError, RuntimeError):
+            return False
+        if not straight:
+            here[...] = chunk.view(self.files.kind).reshape(self.files.chunks)[inside]
+        return True
+
+    @property
+    def _bytes(self) -> int:
+        """Bytes of a chunk's elements."""
+        return math.prod(self.files.chunks) * np.dtype(self.files.kind).itemsize
+
+
+def encoded_zarr(array: Any, label: str, zarr: Sliceable) -> EncodedZarr | None:
+    """The reader of the Zarr ``array``, which ``zarr`` reads, too; None where it is another one."""
+    found = plain_files(array, label)
+    if found is None or len(found[1]) != 1:
+        return None
+    files, (encoder,) = found
+    size_of = _SIZES.get(type(encoder).__name__.removesuffix("Codec"))
+    if size_of is None:
+        return None
+    codec = encoder if hasattr(encoder, "codec_id") else _codec_of(encoder)
+    return None if codec is None else EncodedZarr(files, codec, size_of, zarr)
+
+
+def _codec_of(encoder: Any) -> Any:
+    """Numcodecs' decoder of what Zarr's ``encoder`` writes."""
+    from numcodecs import Blosc, Zstd
+
+    kinds = {"ZstdCodec": Zstd, "BloscCodec": Blosc}  # their bytes say how they were written
+    kind = kinds.get(type(encoder).__name__)
+    return None if kind is None else kind()
+
+
+def _memory(size: int) -> NDArray[np.uint8]:
+    """Memory of ``size`` bytes, of this thread, with whatever was in it."""
+    kept = getattr(_MEMORY, "kept", None)
+    if kept is None or kept.size < size:
+        kept = page_memory(size)
+        if size <= _KEPT:
+            _MEMORY.kept = kept
+    return np.asarray(kept[:size])
+
+
+def _zstd_size(encoded: bytes) -> int | None:
+    """What the header of a frame of Zstandard says (RFC 8878, 3.1.1)."""
+    if len(encoded) < 18 or encoded[:4] != b"\x28\xb5\x2f\xfd":
+        return None
+    flag, single = encoded[4] >> 6, encoded[4] >> 5 & 1
+    width = (1 if single else 0, 2, 4, 8)[flag]
+    start = 5 + (1 - single) + (0, 1, 2, 4)[encoded[4] & 3]
+    told = int.from_bytes(encoded[start : start + width], "little")
+    return None if not width else told + 256 if width == 2 else told
+
+
+def _told_at(start: int, encoded: bytes) -> int | None:
+    """The number of four bytes from ``start`` on."""
+    place = slice(start, start + 4)
+    return int.from_bytes(encoded[place], "little") if len(encoded) > place.stop else None
+
+
+# By the name of a codec: how many bytes it says that a chunk has.
+_SIZES: Final[dict[str, Callable[[bytes], int | None]]] = {
+    "Zstd": _zstd_size,
+    "Blosc": partial(_told_at, 4),
+    "LZ4": partial(_told_at, 0),
+}

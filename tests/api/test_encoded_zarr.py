@@ -1,0 +1,126 @@
+"""Zarr chunks that one codec encodes: decoded without Zarr, with Zarr's bits and Zarr's errors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+from speedcube import errors
+from speedcube.interop.readers.encoded_zarr import EncodedZarr, _zstd_size
+from speedcube.interop.readers.sliceable import Sliceable
+
+zarr = pytest.importorskip("zarr")
+numcodecs = pytest.importorskip("numcodecs")
+
+DATA: Any = np.random.default_rng(3).integers(0, 50, (45, 11, 37)).astype("float64")
+ITEMS: list[Any] = [
+    ...,
+    (slice(3, 40), slice(1, 9), slice(2, 30)),
+    (slice(None, None, 9), 3),
+    (slice(None, None, -1), slice(8, 2, -2)),
+    (44, 10, 36),
+]
+CODECS: dict[str, tuple[int, Any]] = {
+    "zstd": (3, zarr.codecs.ZstdCodec()),
+    "zstd with checksums": (3, zarr.codecs.ZstdCodec(level=9, checksum=True)),
+    "blosc": (3, zarr.codecs.BloscCodec(cname="lz4")),
+    "zstd of format 2": (2, numcodecs.Zstd()),
+    "blosc of format 2": (2, numcodecs.Blosc("zstd", shuffle=2)),
+    "lz4 of format 2": (2, numcodecs.LZ4()),
+}
+
+
+def stored(place: Path, codec: Any, version: int = 3, data: Any = DATA, **options: Any) -> Any:
+    options = {"chunks": (7, 4, 37), "compressors": codec, "zarr_format": version} | options
+    array = zarr.create_array(place, shape=data.shape, dtype=data.dtype, **options)
+    array[...] = data
+    return zarr.open(place, mode="r")
+
+
+def reader_of(array: Any) -> Any:
+    return array._expr.source.tiles
+
+
+@pytest.mark.parametrize("name", CODECS)
+@pytest.mark.parametrize("chunks", [(7, 4, 37), (45, 11, 37), (50, 3, 64)])
+@pytest.mark.parametrize("dtype", ["float64", ">f8", "uint8", "bool"])
+def test_boxes_have_zarrs_bits(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    chunks: tuple[int, ...],
+    dtype: str,
+) -> None:
+    version, codec = CODECS[name]
+    data = DATA.astype(dtype)
+    array = stored(tmp_path / "x.zarr", codec, version, data, chunks=chunks)
+    x = sc.from_zarr(array)
+    assert isinstance(reader_of(x), EncodedZarr)
+    monkeypatch.setattr(Sliceable, "read", lambda *_: pytest.fail("Zarr was asked"))
+    for item in ITEMS:
+        got, wanted = np.asarray(x[item]), data[item]
+        assert got.dtype == np.dtype(dtype).newbyteorder("=")
+        assert got.tobytes() == wanted.astype(got.dtype).tobytes()
+    total = x.astype("float64").sum(axis=1).compute(on="cores:2")
+    np.testing.assert_array_equal(total, sc.asarray(data.astype("=f8")).sum(axis=1).compute())
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_missing_chunks_are_filled(tmp_path: Path, name: str) -> None:
+    version, codec = CODECS[name]
+    options: Any = {"chunks": (10, 40), "compressors": codec, "fill_value": 2.5}
+    place = tmp_path / "x.zarr"
+    array = zarr.create_array(place, shape=(25, 100), dtype="f8", zarr_format=version, **options)
+    array[10:20, 40:] = 7.0
+    assert isinstance(reader_of(sc.open(place)), EncodedZarr)
+    np.testing.assert_array_equal(np.asarray(sc.open(place)), array[...])
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_chunks_that_lie_are_zarrs_errors(tmp_path: Path, name: str) -> None:
+    version, codec = CODECS[name]
+    stored(tmp_path / "x.zarr", codec, version)
+    chunk = tmp_path / "x.zarr" / ("c/2/1/0" if version == 3 else "2.1.0")
+    whole = chunk.read_bytes()
+    other = tmp_path / "other.zarr"
+    stored(other, codec, version, DATA[:4, :4], chunks=(4, 4, 37))  # fewer elements than promised
+    fewer = (other / ("c/0/0/0" if version == 3 else "0.0.0")).read_bytes()
+    for wrong in (whole[:40], whole[:2], b"", b"\0" * 300, fewer):
+        chunk.write_bytes(wrong)
+        x = sc.open(tmp_path / "x.zarr")
+        assert isinstance(reader_of(x), EncodedZarr)
+        with pytest.raises(errors.DataFileError, match=r"zarr /, chunk \(2, 1, 0\), cannot be"):
+            x.sum().compute()
+        np.testing.assert_array_equal(x[:7].compute(), DATA[:7])
+    chunk.unlink()
+    os.mkfifo(chunk)
+    with pytest.raises(OSError, match="not a regular file"):
+        sc.open(tmp_path / "x.zarr").sum().compute()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compressors": [zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()]},
+        {"compressors": zarr.codecs.GzipCodec()},
+        {"shards": (14, 4, 37)},
+        {"filters": [zarr.codecs.TransposeCodec(order=(2, 1, 0))]},
+    ],
+)
+def test_what_is_unusual_is_zarrs(tmp_path: Path, options: Any) -> None:
+    x = sc.from_zarr(stored(tmp_path / "x.zarr", "auto", **options))
+    assert isinstance(reader_of(x), Sliceable)
+    np.testing.assert_array_equal(np.asarray(x[3:30, ::2]), DATA[3:30, ::2])
+
+
+@pytest.mark.parametrize("size", [10, 200, 256, 300, 65_791, 65_792, 100_000])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_a_frames_header_tells_its_size(size: int, checksum: bool) -> None:
+    encoded = numcodecs.Zstd(checksum=checksum).encode(np.random.default_rng(0).bytes(size))
+    assert _zstd_size(bytes(encoded)) == size
+    assert _zstd_size(b"") is _zstd_size(b"\0" * 30) is None
