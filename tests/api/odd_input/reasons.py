@@ -131,7 +131,7 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         *("bincount: tuple*", "packbits: *, axis=*", "unpackbits: *, axis=*"),
         "*ile: complex* as 1",
         *("take: *, indices=*True*", "take: *, indices=[[]0.5]", "average: no rows, axis=True"),
-        *("lexsort: *, axis=*", "pad: *, pad_width=()", "histogramdd: ragged*"),
+        *("lexsort: *, axis=*", "pad: *, pad_width=()"),
     ),
     "of nothing, NumPy answers as its code happens to": (
         *("cov: no rows, dtype=*", "corrcoef: no rows, dtype=*", "*ile: empty list*"),

@@ -86,6 +86,8 @@ def _axes_of(sample: Any) -> list[Array]:
         return [numbers(array_of(sample))]
     if any(line.ndim != 1 for line in lines):
         raise ParameterError("histogramdd takes a line for each axis, or a table of points")
+    if len({line.size for line in lines}) > 1:
+        raise ShapeError(f"histogramdd: lines of {[line.size for line in lines]} points")
     return [numbers(line) for line in lines]
 
 
