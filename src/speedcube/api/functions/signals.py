@@ -188,7 +188,7 @@ def interp(
     if period is not None:
         _check_period("interp", period)
         if period == 0:
-            raise ParameterError("interp: a period is not 0")
+            raise ParameterError("interp: period must not be 0")
         at, places, values = _periodic(at, xp, fp, abs(period))
         left = right = None
     return _between(at, places, values, left, right)

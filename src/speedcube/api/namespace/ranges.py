@@ -286,7 +286,7 @@ def geomspace(
     ends_of = [array_of(limit) for limit in (start, stop)]  # which refuses text
     for limit in (start, stop):
         if not isinstance(limit, Array) and np.any(np.equal(limit, 0)):
-            raise ParameterError(f"geomspace cannot reach 0, from {start} to {stop}")
+            raise ParameterError(f"geomspace cannot begin or end at 0: {start} to {stop}")
     first, last = (limit * 1.0 for limit in ends_of)
     sign = elementwise("sign", first)
     ends = (elementwise("divide", first, sign), elementwise("divide", last, sign))
