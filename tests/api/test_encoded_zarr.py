@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.interop.readers import encoded_zarr
 from speedcube.interop.readers.encoded_zarr import EncodedZarr, _zstd_size
 from speedcube.interop.readers.sliceable import Sliceable
 
@@ -68,6 +70,25 @@ def test_boxes_have_zarrs_bits(
         assert got.tobytes() == wanted.astype(got.dtype).tobytes()
     total = x.astype("float64").sum(axis=1).compute(on="cores:2")
     np.testing.assert_array_equal(total, sc.asarray(data.astype("=f8")).sum(axis=1).compute())
+
+
+def test_threads_decode_chunks_of_a_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded_zarr, "_LEAST", 0)
+    x = sc.from_zarr(stored(tmp_path / "x.zarr", *reversed(CODECS["zstd"])))
+    by = set()
+    placed = EncodedZarr._placed
+
+    def seen(self: Any, *args: Any) -> bool:
+        by.add(threading.current_thread().name)
+        return placed(self, *args)
+
+    monkeypatch.setattr(EncodedZarr, "_placed", seen)
+    assert np.array_equal(np.asarray(x[3:40, 1:9]), DATA[3:40, 1:9])
+    assert by
+    assert not any(name.startswith(("Main", "speedcube")) for name in by)
+    (tmp_path / "x.zarr" / "c/2/1/0").write_bytes(b"nothing")
+    with pytest.raises(errors.DataFileError, match=r"chunk \(2, 1, 0\), cannot be read"):
+        x.compute()
 
 
 @pytest.mark.parametrize("name", CODECS)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -17,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.machine import cores
 from ...expr.sources.tiled import Box, page_memory
 from ...files import read_regular
 from .raw_zarr import RawZarr, plain_files, within
 from .sliceable import Sliceable
 
 _OVERHEAD: Final = 1 << 16  # bytes that a chunk may have more than its elements
+_LEAST: Final = 1 << 17  # bytes of a chunk that are worth a thread
 _KEPT: Final = 32 << 20  # bytes of a decoded chunk that a thread keeps for the next one
 _MEMORY: Final = threading.local()
 
@@ -65,26 +68,38 @@ class EncodedZarr:
         return self.zarr.working_bytes
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
-        """Put the elements of ``box`` into ``out``."""
+        """Put the elements of ``box`` into ``out``; several threads decode its chunks."""
         files = self.files
         each = [list(within(one, n)) for one, n in zip(box, files.chunks, strict=True)]
-        for some in product(*each):
-            number = tuple(k for k, _, _ in some)
+        every = list(product(*each))
+
+        def one(some: Sequence[tuple[int, slice, slice]]) -> bool:
             places: tuple[Any, ...] = tuple(place for _, place, _ in some)
-            here = out[(*places, ...)]
-            try:
-                encoded = read_regular(files.folder / files.name(number), self._bytes + _OVERHEAD)
-            except FileNotFoundError:
-                here[...] = files.fill
-                continue
-            except OSError:
-                encoded = b""
-            if not self._decoded(encoded, tuple(inside for _, _, inside in some), here):
-                self.zarr.read(box, out)
-                return
+            number = tuple(k for k, _, _ in some)
+            return self._placed(number, tuple(inside for _, _, inside in some), out[(*places, ...)])
+
+        if len(every) == 1 or self._bytes < _LEAST:
+            done = all(map(one, every))
+        else:
+            with ThreadPoolExecutor(min(len(every), cores())) as pool:
+                done = all(pool.map(one, every))
+        if not done:
+            self.zarr.read(box, out)
+
+    def _placed(self, number: tuple[int, ...], inside: Box, here: NDArray[Any]) -> bool:
+        """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
+        place = self.files.folder / self.files.name(number)
+        try:
+            encoded = read_regular(place, self._bytes + _OVERHEAD)
+        except FileNotFoundError:
+            here[...] = self.files.fill
+            return True
+        except OSError:
+            return False
+        return self._decoded(encoded, inside, here)
 
     def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any]) -> bool:
-        """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
+        """The same of a chunk that was read."""
         if self.size_of(encoded) != self._bytes:
             return False
         whole = here.shape == self.files.chunks and here.flags.c_contiguous
