@@ -1,8 +1,9 @@
 """Small computations and loops, built and computed each time: microseconds beside NumPy and CuPy.
 
-python bench/small.py [--gpu] [--before SRC] [--json FILE]. On one core beside NumPy, with ``--gpu``
-on a GPU beside CuPy. Ours and the other's take turns in one process; with ``--before``, the ``src``
-of an earlier tree, processes of both trees take turns, too.
+python bench/small.py [--gpu] [--rows] [--steps] [--before SRC] [--json FILE]. On one core beside
+NumPy, with ``--gpu`` on a GPU beside CuPy. Ours and the other's take turns in one process; with
+``--before``, the ``src`` of an earlier tree, processes of both trees take turns, too. ``--rows``:
+single operations instead (`small_rows.py`); ``--steps``: where the time of one goes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import small_rows
 
 import speedcube as sc
 from speedcube.commands.this_machine import processor
@@ -170,12 +172,19 @@ def measured(pairs: Pairs, clock: Callable[[], int], turns: int = 8) -> dict[str
     return found
 
 
-def in_processes(trees: dict[str, str], on_gpu: bool, turns: int = 3) -> dict[str, Any]:
+def chosen(options: argparse.Namespace) -> Pairs:
+    """The pairs that are asked for."""
+    if options.rows:
+        return small_rows.pairs("gpu" if options.gpu else "core")
+    return gpu_pairs() if options.gpu else PAIRS
+
+
+def in_processes(trees: dict[str, str], on_gpu: bool, rows: bool, turns: int = 3) -> dict[str, Any]:
     """Figures of several trees, a new process for each in turn; the median over the turns."""
     runs: dict[str, list[Any]] = {name: [] for name in trees}
     for _ in range(turns):
         for name, source in trees.items():
-            command = [sys.executable, __file__, "--one", *["--gpu"] * on_gpu]
+            command = [sys.executable, __file__, "--one", *["--gpu"] * on_gpu, *["--rows"] * rows]
             paths = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
             environment = {**os.environ, "PYTHONPATH": paths}
             done = subprocess.run(
@@ -203,24 +212,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", help="the src folder of an earlier tree")
     parser.add_argument("--gpu", action="store_true", help="on a GPU, beside CuPy")
+    parser.add_argument("--rows", action="store_true", help="single operations")
+    parser.add_argument("--steps", action="store_true", help="the steps of one, too")
     parser.add_argument("--json", help="a file to write")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         # On one core the seconds that the processor worked: what else runs is left out.
         clock = time.perf_counter_ns if options.gpu else time.process_time_ns
-        print(json.dumps(measured(gpu_pairs() if options.gpu else PAIRS, clock)))
+        print(json.dumps(measured(chosen(options), clock)))
         return
+    if options.steps:
+        for name, us in small_rows.steps("gpu" if options.gpu else "core").items():
+            print(f"{name:50}{us:9.2f}")
     trees = {"before": options.before} if options.before else {}
     trees["now"] = str(Path(sc.__file__).parents[1])
-    rows = in_processes(trees, options.gpu)
+    rows = in_processes(trees, options.gpu, options.rows)
     for name, row in rows.items():
         print(f"{name:50}" + "".join(f"{key:>9} {us:9.1f}" for key, us in row.items()))
     if options.json:
         facts = {
             "what": "1,000 stored float64 numbers (or as said), built and computed; microseconds, "
             "medians",
-            "command": f"python bench/small.py{' --gpu' * options.gpu} --before SRC --json FILE",
+            "command": f"python bench/small.py{' --gpu' * options.gpu}{' --rows' * options.rows}"
+            " --before SRC --json FILE",
             "device": _device() if options.gpu else f"one core, {processor()}",
             "date": datetime.now(UTC).date().isoformat(),
             "load": round(os.getloadavg()[0], 1),

@@ -24,8 +24,7 @@ _BUMPS: Final = [(r * WEYL[0], r * WEYL[1]) for r in range(ROUNDS)]
 def round_keys(key: Any) -> tuple[Any, ...]:
     """The 2 x 10 round keys of a 64-bit ``key``: (k0, k1) of round 0, of round 1, ..."""
     k0, k1 = key & _LOW, key >> 32
-    keys = [((k0 + a) & _LOW, (k1 + b) & _LOW) for a, b in _BUMPS]
-    return tuple([word for pair in keys for word in pair])
+    return tuple([word & _LOW for a, b in _BUMPS for word in (k0 + a, k1 + b)])
 
 
 def philox4x32(counter: Sequence[Any], key: Any, rounds: int = ROUNDS) -> tuple[Any, ...]:

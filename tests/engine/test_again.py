@@ -9,7 +9,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.engine.small import again, first, known
-from speedcube.engine.small.again import Made, Met, few_structure
+from speedcube.engine.small.again import Made, Met, few_structure, with_arrays
 from speedcube.engine.small.structure import Structure
 from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
@@ -87,7 +87,7 @@ def test_a_kernel_of_another_target_is_another() -> None:
 
 
 def few(array: sc.Array) -> Structure | None:
-    return few_structure(array._expr, "plain")
+    return few_structure(array._expr)
 
 
 def test_what_cannot_be_told_by_a_few_words_is_walked_through() -> None:
@@ -124,8 +124,10 @@ def test_reductions_that_are_read_are_made_once() -> None:
 
     x = sc.asarray(X)
     mean = x.mean(axis=0)
-    found = few_structure(((x - mean) / mean)._expr, "plain", value)
+    found = few_structure(((x - mean) / mean)._expr)
     assert found is not None
+    assert found.reads
+    assert with_arrays(found, value)
     assert [one.shape for one in made] == [(8,)]
     assert [leaf.strides for leaf in found.data] == [(8, 1), (0, 1), (0, 1)]
 

@@ -19,6 +19,7 @@ from speedcube.engine import machine
 from speedcube.engine import prepare as preparing
 from speedcube.engine.known import memory
 from speedcube.engine.small import first, lines
+from speedcube.engine.small import known as small
 from speedcube.engine.tiers import tiers
 from speedcube.errors import MemoryLimitError
 from speedcube.kernel.lower import alike
@@ -30,6 +31,7 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test begins without programs that others have seen; those of few elements are some."""
     monkeypatch.setattr(lines, "MOST_LENGTH", -1)
     monkeypatch.setattr(first, "MOST", -1)
+    monkeypatch.setattr(small, "FEW_VALUES", 0)
     memory._known.clear()
     yield
     memory._known.clear()

@@ -15,7 +15,7 @@ from oracle import assert_same_bits
 import speedcube as sc
 from speedcube.engine import compute as engine
 from speedcube.engine import gpu
-from speedcube.engine.small.known import value_on_gpu
+from speedcube.engine.small.device import value_on_gpu
 
 U = np.random.default_rng(1).standard_normal((5, 12, 14))
 HALVES = np.random.default_rng(2).uniform(-5, 5, (40, 30)).astype("float16")

@@ -39,6 +39,7 @@ from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.prepare import prepare
 from speedcube.engine.scans import running, trees
+from speedcube.engine.small import device
 from speedcube.engine.small import known as small
 from speedcube.engine.small.structure import structure_of
 from speedcube.engine.small.templates import slots_of
@@ -442,7 +443,7 @@ def test_small_launches_take_data_lengths_and_numbers(
         (64, 2.0),
     ):
         array = make(draw, n, number)
-        got = small.value_on_gpu(array._expr, 0, False)
+        got = device.value_on_gpu(array._expr, 0, False)
         assert_same_bits(got, array.compute(on="core"), f"{n} {number}")
     assert len({one.key for one in found}) == {"rows": 4, "drawn": 2}.get(name, 1)
 
@@ -469,16 +470,16 @@ def test_one_launch_of_what_is_large(
     for seed in range(3):
         data = np.random.default_rng(seed).normal(size=(300, 40))
         array = LARGE[name](sc.asarray(data.view(DeviceArray)))
-        got = small.value_on_gpu(array._expr, 0, True, True)
+        got = device.value_on_gpu(array._expr, 0, True, True)
         expected = LARGE[name](sc.asarray(data)).compute(on="core")
         assert_same_bits(np.asarray(got.get()), np.asarray(expected), f"{name} {seed}")
     assert library.launches == 3
     here = sc.asarray(data)
-    assert small.value_on_gpu(LARGE[name](here)._expr, 0, True, True) is None
+    assert device.value_on_gpu(LARGE[name](here)._expr, 0, True, True) is None
     view = (sc.asarray(data.view(DeviceArray)) * 2)[1:] + 1
-    assert small.value_on_gpu(view._expr, 0, True, True) is None
+    assert device.value_on_gpu(view._expr, 0, True, True) is None
     wild = np.full((300, 40), np.inf).view(DeviceArray)
-    got = small.value_on_gpu(LARGE["rows"](sc.asarray(wild))._expr, 0, True, True)
+    got = device.value_on_gpu(LARGE["rows"](sc.asarray(wild))._expr, 0, True, True)
     assert got is None
 
 

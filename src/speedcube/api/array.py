@@ -271,12 +271,15 @@ def elementwise(op: str, *args: Any) -> Array:
     if op == "power":
         check_powers(*args)
     first, other = args[0], args[-1]
-    if type(first) is Array and len(args) == 2:  # as nearly always
-        number = type(other) in NUMBERS
-        if number or (type(other) is Array and other._grid is first._grid):
-            expr = build.elementwise(op, (first._expr, other if number else other._expr))
-            return Array(expr, gpu=first._gpu or (not number and other._gpu), hint=first._grid)
-    elif type(first) is Array and len(args) == 1:
+    if len(args) == 2 and type(first) is type(other) is Array:  # as nearly always
+        expr, grid = build.elementwise(op, (first._expr, other._expr)), first._grid
+        grid = grid if other._grid is grid else grids.joined((grid, other._grid))
+        return Array(expr, gpu=first._gpu or other._gpu, hint=grid)
+    if len(args) == 2 and type(first) is Array and type(other) in NUMBERS:
+        return first._view(build.elementwise(op, (first._expr, other)), first._grid)
+    if len(args) == 2 and type(other) is Array and type(first) in NUMBERS:
+        return other._view(build.elementwise(op, (first, other._expr)), other._grid)
+    if type(first) is Array and len(args) == 1:
         return Array(build.elementwise(op, (first._expr,)), gpu=first._gpu, hint=first._grid)
     operands: list[Expr | bool | int | float | complex] = []
     known: list[grids.Grid] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -10,10 +9,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import MemoryLimitError, ParameterError, RungError
-from ..expr.nodes import STAGED, Expr, Leaf, Map, Staged, whole
+from ..errors import MemoryLimitError, ParameterError
+from ..expr.nodes import Expr, Leaf, Map, Staged, whole
 from ..expr.pairs.node import interleaved, is_pair, parts
-from ..late import dask, watched
+from ..late import watched
 from ..plan.plan import Plan, check_memory
 from . import machine
 from .clusters.losses import reported
@@ -22,7 +21,7 @@ from .clusters.submission import run_on
 from .foreign.held import client_of, fetched, futures_of_all
 from .foreign.planned import plan_of
 from .foreign.values import deferred_values, is_of_dask, values_there
-from .graph import build_graph
+from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
 from .keeping.where import folder
 from .known import drawn
@@ -36,11 +35,14 @@ from .routines import direct, quick
 from .routines.strictness import check_laws
 from .rungs import Rung, resolve
 from .small import lines as short_lines
+from .small.again import few_structure
 from .small.call import FINISHED, MOST_AT_ONCE, ONE_THREAD
-from .small.known import ONE_LAUNCH, folds, value_on_gpu
+from .small.device import ONE_LAUNCH, value_on_gpu
+from .small.device import value_again as value_again_on_gpu
+from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
-from .small.structure import SMALL
+from .small.structure import SMALL, Structure
 from .streams.scanned import goes_on
 
 
@@ -50,6 +52,7 @@ class ResultMemory(Enum):
     OF_RUNG = auto()  # a GPU's on a GPU rung, the host's on others
 
 
+_PLACES: Final = ("numpy", "cupy", ResultMemory.OF_RUNG)
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
 
 # Plans by rung, kept by the array they are of. Not by its expression: a plan holds that, and the
@@ -100,20 +103,6 @@ def staged_values(source: Staged, rung: Rung) -> Any:
     return compute_all([whole(source, source.shape)], rung)[0]
 
 
-def _visited(root: Expr) -> Expr:
-    """The expression whose elements are computed; of complex numbers, that of a part."""
-    root = parts(root)[0] if is_pair(root) else root
-    if isinstance(root, Leaf) and isinstance(root.source, STAGED):
-        return root.source.arg
-    return root
-
-
-def _elements(root: Expr) -> int:
-    """How many elements are visited, or take as long as a routine."""
-    size = math.prod(_visited(root).shape)
-    return max(size, direct.alike(root)) if direct.is_routine(root) else size
-
-
 def compute(
     root: Expr,
     on: Any = None,
@@ -126,18 +115,24 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
+    if SMALL > 0 and active() is None and folder.get() is None and (few := few_structure(root)):
+        # What was met before is small, and a law covers it.
+        rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
+        value = _value_again(few, root, rung, to)
+        if value is not None:
+            return value
     check_laws((root,))
     if active() is not None or is_pair(root) or folder.get() is not None:
         reals = interleaved(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    visited, size = _visited(root), _elements(root)
+    found = None if to == "cupy" else quick.called(root, on, scheduler, prefers_gpu)
+    if found is not None:
+        return found
+    visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):
-        here = rung.kind in _KEEPS and to != "cupy" and not watched()
-        if here and (call := quick.ready(root)) is not None:
-            return quick.value(call, rung.workers)
         with telling(None, rung.name, size):
             made = direct.values((root,), rung, to == "cupy")
         if made:
@@ -152,6 +147,17 @@ def compute(
         if value is not None:
             return value
     return _read_again([root], rung, to, known)[0]
+
+
+def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
+    """The value of ``root``, with its ``few`` words, if the like of it was met; None otherwise."""
+    kind = rung.kind
+    if kind == "core" or (kind == "cores" and not watched()):
+        return value_again(few, root, kind) if to in ("numpy", ResultMemory.OF_RUNG) else None
+    if kind == "gpu" and few.size <= _in_one_launch() and to in _PLACES:
+        large = few.size > SMALL
+        return value_again_on_gpu(few, root, rung.devices[0], to != "numpy", large)
+    return None
 
 
 def _at_once(rung: Rung, reduces: bool) -> int:
@@ -225,8 +231,10 @@ def compute_all(
     if value is not None:
         return [value]
     kept = active()
-    if kept is None and _runs_lines(rung) and (few := folds(roots, rung.kind)) is not None:
-        return few
+    if kept is None and _runs_lines(rung):
+        few = few_values(roots, rung.kind) or folds(roots, rung.kind)
+        if few is not None:
+            return few
     if kept is None and (made := direct.values(roots, rung, to == "cupy")):
         return made
 
@@ -242,15 +250,15 @@ def compute_all(
 
 def rung_of(roots: Sequence[Expr], on: Any, scheduler: Any, prefers_gpu: bool) -> Rung:
     """The rung for all of ``roots``, as for one that visits as much as they together."""
-    visited = [_visited(root) for root in roots]
-    sizes = [_elements(root) for root in roots]
+    visited = [direct.visited(root) for root in roots]
+    sizes = [direct.elements(root) for root in roots]
     widest = visited[sizes.index(max(sizes))]
     return resolve(on, scheduler, sum(sizes), prefers_gpu, widest.dtype, client_of(roots))
 
 
 def _check_place(to: str | ResultMemory, rung: Rung) -> None:
     """Raise `ParameterError` where results cannot be left in the memory ``to`` names."""
-    if to not in ("numpy", "cupy", ResultMemory.OF_RUNG) or (to == "cupy" and not rung.devices):
+    if to not in _PLACES or (to == "cupy" and not rung.devices):
         raise ParameterError(f"to={to!r} is not possible on {rung.name}; use to='numpy'")
 
 
@@ -272,7 +280,7 @@ def _told(
         shapes = [root.shape for root, own in zip(roots, plan.roots, strict=True) for _ in own]
         found = run_on(rung.client, plan, shapes, ready, workers, told)
         return [joined([found[k] for k in own]) for own in plan.roots]
-    get = _get(rung)
+    get = scheduler_of(rung)
     if rung.workers == 1 and not plan.deferred and not watched():
         device = rung.devices[0] if rung.devices else None
         return shaped_values(run_alone(plan, device, leave_on_gpu, told.stop), plan, roots)
@@ -288,13 +296,3 @@ def _told(
         graph.stop.set()  # running parts finish their current box and leave
         raise
     return shaped_values(values, plan, roots)
-
-
-def _get(rung: Rung) -> Any:
-    # Said here, because asking Dask's configuration for each costs as much as a small kernel.
-    settings: Any = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
-    if rung.kind in ("core", "gpu"):
-        return partial(dask.local.get_sync, **settings)
-    if rung.kind in ("cores", "gpus"):
-        return partial(dask.threaded.get, num_workers=rung.workers, **settings)
-    raise RungError(f"no engine for {rung.name}")

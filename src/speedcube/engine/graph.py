@@ -8,8 +8,9 @@ from itertools import count
 from typing import Any
 
 from ..dataclass import dataclass
+from ..errors import RungError
 from ..expr.nodes import StageResult
-from ..late import task_spec
+from ..late import dask, task_spec
 from ..plan.blocks import Blocked
 from ..plan.passes import Pass
 from ..plan.plan import Plan
@@ -17,6 +18,7 @@ from ..plan.stages import Stage
 from .boxes import Stop
 from .known.rows import run_rows
 from .results import Destination, Destinations
+from .rungs import Rung
 from .scans.shared import carries, shared_lines
 from .several import from_records, merged
 from .streams.worker import StreamWorker
@@ -175,3 +177,14 @@ def _stage_tasks(
         tasks[key] = task_spec.Task(key, partial(merged, stage), *refs)
     else:
         tasks[key] = task_spec.Task(key, partial(joined, out), *refs)
+
+
+def scheduler_of(rung: Rung) -> Any:
+    """Dask's function that runs a graph on ``rung``."""
+    # Said here, because asking Dask's configuration for each costs as much as a small kernel.
+    settings: Any = {"cache": {}, "chunksize": 1, "rerun_exceptions_locally": False}
+    if rung.kind in ("core", "gpu"):
+        return partial(dask.local.get_sync, **settings)
+    if rung.kind in ("cores", "gpus"):
+        return partial(dask.threaded.get, num_workers=rung.workers, **settings)
+    raise RungError(f"no engine for {rung.name}")

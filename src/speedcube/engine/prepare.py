@@ -18,7 +18,7 @@ from ..kernel.folds import KEYED
 from ..kernel.lower.alike import Lowered
 from ..kernel.lower.folded import fold_layout, lower_folded
 from ..kernel.lower.lower import lower
-from ..kernel.lower.many import Layout, dot_layout, layout_of, lower_many
+from ..kernel.lower.many import Layout, dot_layout, layout_of, line_layout, lower_many
 from ..kernel.lower.parameters import Uniform, refresh
 from ..kernel.lower.together import (
     Shared,
@@ -130,6 +130,11 @@ def prepare_many(stage: Stage, part: Part, gpu: bool = False) -> Prepared | None
         return _finished(stage, part, teams.gpu_layout, _lower_on_gpu)
     many = _finished(stage, part, layout_of, lower_many)
     return many or _finished(stage, part, dot_layout, lower_many)
+
+
+def prepare_line(stage: Stage, part: Part) -> Prepared | None:
+    """The same of one sum over one loop, however short; None where records are as good."""
+    return _finished(stage, part, line_layout, lower_many)
 
 
 def prepare_along(one: Pass, part: Part) -> tuple[Prepared, tuple[int, ...]] | None:

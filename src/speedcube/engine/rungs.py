@@ -200,6 +200,11 @@ def resolve(
     return least_time(size, dtype)
 
 
+def is_named(on: Any, scheduler: Any) -> bool:
+    """Whether a rung is asked for, so that it does not follow from how much there is to do."""
+    return on is not None or scheduler is not None or _current.get() is not None
+
+
 def _named(on: Any, reason: str) -> Rung:
     if isinstance(on, Rung):
         return on

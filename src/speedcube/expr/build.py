@@ -55,17 +55,24 @@ def elementwise(op: str, args: Sequence[Any]) -> Expr:
     """``op`` over expressions and Python scalars, broadcast and promoted as NumPy does."""
     if len(args) == 2:  # as nearly always
         a, b = args
-        if type(a) in _EXPRS and type(b) in _EXPRS and a.shape == b.shape:
-            common, dtype = _dtypes(op, (a.dtype, b.dtype))
-            if common in dtypes.COMPLEX:
-                return of_pairs["elementwise"](op, args, common)
-            return Map(op, (a, b), a.shape, dtype)
-        if type(a) in _EXPRS and (type(b) is float or (type(b) is int and abs(b) < _EXACT)):
-            common, dtype = _dtypes(op, (a.dtype, type(b)))
-            if common == "float64":
+        if type(a) in _EXPRS:
+            if type(b) in _EXPRS:
+                common, dtype = _dtypes(op, (a.dtype, b.dtype))
+                if common in dtypes.COMPLEX:
+                    return of_pairs["elementwise"](op, args, common)
                 shape = a.shape
-                number = Leaf(Const(b, common), shape, 0, (0,) * len(shape))
-                return Map(op, (a, number), shape, dtype)
+                if b.shape != shape:
+                    shape = views.broadcast_shapes(shape, b.shape)
+                    a, b = views.broadcast_to(a, shape), views.broadcast_to(b, shape)
+                return Map(op, (a, b), shape, dtype)
+            if type(b) is float or (type(b) is int and abs(b) < _EXACT):
+                common, dtype = _dtypes(op, (a.dtype, type(b)))
+                if common == "float64":
+                    return Map(op, (a, _double(b, a.shape)), a.shape, dtype)
+        elif type(b) in _EXPRS and (type(a) is float or (type(a) is int and abs(a) < _EXACT)):
+            common, dtype = _dtypes(op, (type(a), b.dtype))
+            if common == "float64":
+                return Map(op, (_double(a, b.shape), b), b.shape, dtype)
     elif len(args) == 1 and type(args[0]) in _EXPRS:
         one: Expr = args[0]
         common, dtype = _dtypes(op, (one.dtype,))
@@ -99,6 +106,11 @@ def elementwise(op: str, args: Sequence[Any]) -> Expr:
         else:
             operands.append(_scalar(arg, "bool" if select and k == 0 else common, shape))
     return Map(op, tuple(operands), shape, dtype)
+
+
+def _double(value: Scalar, shape: Shape) -> Leaf:
+    """A number that a double is, everywhere."""
+    return Leaf(Const(value, "float64"), shape, 0, (0,) * len(shape))
 
 
 @lru_cache(maxsize=4096)

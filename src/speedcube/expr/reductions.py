@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -25,31 +26,49 @@ _OF_SOMETHING: Final = ("min", "max", "nanmin", "nanmax", "argmin", "argmax")
 
 def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: float = 0.0) -> Expr:
     """``op`` of ``arg`` over ``axis``; any and all are the maximum and the minimum of bool."""
-    if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+    how = _how(op, arg.dtype, dtype)
+    if how is None:
         rule = _of_pairs(op)
         return rule(cast(arg, dtypes.promote(arg.dtype, "complex64")), axis, keepdims, dtype, ddof)
-    of_nothing = _OF_NOTHING.get(op)
-    op = _EXTREME.get(op, op)
+    of_nothing, (op, casts) = _OF_NOTHING.get(op), how
     if op.startswith("arg") and isinstance(axis, (tuple, list)):
         raise AxisTypeError(f"{op} takes one axis or None, not {axis}")
     axes = normalise_axes(axis, len(arg.shape))
     if ddof is None or ddof:
         ddof = checked_ddof(ddof)
-    if op == "sum" and dtype != arg.dtype and dtypes.is_float(dtype):
-        arg = cast(arg, dtype if dtypes.itemsize(dtype) > dtypes.itemsize(arg.dtype) else arg.dtype)
-        if not dtypes.is_float(arg.dtype):
-            arg = cast(arg, "float64")
-    if op == "sum" and (dtype == "bool" or dtypes.is_float(arg.dtype) > dtypes.is_float(dtype)):
-        arg = cast(arg, dtype)  # as NumPy does: the elements first
+    for name in casts:
+        arg = cast(arg, name)
     source = Reduced(op, arg, axes, keepdims, dtype, ddof)
-    nothing = 0 in arg.shape and source.count == 0
-    if of_nothing is not None and nothing:
-        return const(of_nothing, source.dtype, source.shape)
-    if op in _OF_SOMETHING and nothing:
-        raise ShapeError(
-            f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
-        )
-    return Leaf(source, source.shape, 0, c_strides(source.shape))
+    if 0 in arg.shape and source.count == 0:
+        if of_nothing is not None:
+            return const(of_nothing, source.dtype, source.shape)
+        if op in _OF_SOMETHING:
+            raise ShapeError(
+                f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
+            )
+    shape = source.shape
+    return Leaf(source, shape, 0, c_strides(shape) if shape else ())
+
+
+@lru_cache(maxsize=4096)
+def _how(op: str, own: str, dtype: str) -> tuple[str, tuple[str, ...]] | None:
+    """What makes ``op`` of elements of dtype ``own``, and to what these are cast, one by one.
+
+    None of complex numbers.
+    """
+    if own in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        return None
+    casts = []
+    op = _EXTREME.get(op, op)
+    if op == "sum" and dtype != own and dtypes.is_float(dtype):
+        if dtypes.itemsize(dtype) > dtypes.itemsize(own):
+            casts.append(dtype)
+        elif not dtypes.is_float(own):
+            casts.append("float64")
+    last = casts[-1] if casts else own
+    if op == "sum" and (dtype == "bool" or dtypes.is_float(last) > dtypes.is_float(dtype)):
+        casts.append(dtype)  # as NumPy does: the elements first
+    return op, tuple(casts)
 
 
 def _of_pairs(op: str) -> Callable[..., Expr]:

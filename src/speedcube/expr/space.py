@@ -9,14 +9,16 @@ writes its loops.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..dataclass import dataclass
 from .graph import memories
-from .nodes import Const, Expr, Leaf, c_strides, leaves, walk
+from .nodes import Const, Expr, Leaf, Random, Stored, c_strides, leaves, walk
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def build(
     if reduction and not any(loop.reduced for loop in loops):
         loops.append(_Loop(1, True, [0] * len(offsets)))
     loops = _merge(loops) or [_Loop(1, False, [0] * len(offsets))]
+    if axes:
+        _walk_both_ways(loops, nodes)
     columns = list(zip(*(loop.strides for loop in loops), strict=True))
     return Space(
         tuple(loop.extent for loop in loops),
@@ -150,6 +154,35 @@ def _merge(loops: list[_Loop]) -> list[_Loop]:
         else:
             merged.append(loop)
     return merged
+
+
+def _walk_both_ways(loops: list[_Loop], nodes: Sequence[Leaf]) -> None:
+    """Cut the innermost reduced loop where one array lies as the loop walks, and another across.
+
+    What is read across of one tile stays in the cache for the next step of the loop around, which
+    reads the same lines. Only a length that tiles divide is cut.
+    """
+    if len(loops) < 2 or not (loops[-1].reduced and loops[-2].reduced):
+        return
+    outer, inner = loops[-2:]
+    length = next((n for n in range(TILE // 2 + 1, TILE + 1) if not inner.extent % n), 0)
+    if (
+        not length
+        or inner.extent <= TILE
+        or not any(
+            isinstance(leaf.source, Stored) and 0 < abs(near) < _LINE <= abs(far)
+            for leaf, near, far in zip(nodes, outer.strides, inner.strides, strict=False)
+        )
+    ):
+        return
+    if any(isinstance(leaf.source, Random) for leaf in nodes):
+        return
+    across = [length * step for step in inner.strides]
+    loops.insert(-2, _Loop(inner.extent // length, True, across))
+    loops[-1] = _Loop(length, True, inner.strides)
+
+
+_LINE: Final = 8  # elements: fewer lie in one line of memory
 
 
 def with_lanes(space: Space, lane: int) -> Space:

@@ -273,7 +273,10 @@ def _concatenated(*given: Any) -> Chunks:
 
 def reduced(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
     """The grid of a reduction along ``axes``."""
-    return _derived(_reduced, [grid], axes, keepdims)
+    depth = grid.depth + 1
+    if depth > _LONGEST:
+        return _derived(_reduced, [grid], axes, keepdims)
+    return Grid(_reduced, (grid,), (axes, keepdims), depth)
 
 
 def _reduced(chunks: Chunks, axes: tuple[int, ...], keepdims: bool) -> Chunks:

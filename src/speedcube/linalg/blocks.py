@@ -24,12 +24,16 @@ MOST_BLOCKS: Final = 256  # of one product or matrix, as many calls: beyond, blo
 
 
 def _bytes(array: Array) -> int:
-    return math.prod(array.shape) * dtypes.itemsize(array._expr.dtype)
+    expr = array._expr
+    return math.prod(expr.shape) * dtypes.itemsize(expr.dtype)
 
 
 def are_one_block(*arrays: Array) -> bool:
     """Whether a library takes each of ``arrays`` at once."""
-    return all(_bytes(array) <= BLOCK_BYTES for array in arrays)
+    for array in arrays:  # noqa: SIM110 (a small product would notice the generator)
+        if _bytes(array) > BLOCK_BYTES:
+            return False
+    return True
 
 
 def _count(size: int, length: int, most: int = MOST_BLOCKS) -> int:
@@ -52,7 +56,7 @@ def product_in_blocks(name: str, x: Array, y: Array, dtype: str) -> Array | None
     Cut along the axis that is summed where the results are few; else the rows of the result, and
     its columns.
     """
-    if x.ndim != 2 or y.ndim != 2 or are_one_block(x, y):
+    if are_one_block(x, y) or x.ndim != 2 or y.ndim != 2:
         return None
     (rows, length), columns = x.shape, y.shape[1]
     parts = _count(max(_bytes(x), _bytes(y)), length)

@@ -87,6 +87,6 @@ def first_value(initial: Any, dtype: str) -> Any:
 
 def axis_of(array: Lazy, axis: Any) -> Any:
     """``axis`` of an array; as in NumPy 0-d arrays have axes 0 and -1 for most reductions."""
-    if not array._expr.shape and isinstance(axis, (int, np.integer)) and axis in (0, -1):
-        return None
-    return axis
+    if array._expr.shape:
+        return axis
+    return None if isinstance(axis, (int, np.integer)) and axis in (0, -1) else axis

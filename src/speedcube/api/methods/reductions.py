@@ -28,7 +28,10 @@ def sum(
     ``dtype`` floats are truncated to it before they are summed. ``initial`` is added to it.
     """
     name = total_dtype(self, dtype)
-    total = reduced(masked(self, where, 0), "sum", axis_of(self, axis), keepdims, name)
+    elements = self if where is True else masked(self, where, 0)
+    total = reduced(elements, "sum", axis_of(self, axis), keepdims, name)
+    if initial is None and out is None:  # as nearly always
+        return total
     return put(out, _begun(total, "add", initial), "sum")
 
 

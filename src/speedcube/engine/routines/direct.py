@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides
+from ...expr.nodes import STAGED, Expr, Leaf, Stored, Through, c_strides
+from ...expr.pairs.node import is_pair, parts
 from ...expr.routines.row import bytes_of, call_of, flops_of, results_of, seen
 from ...expr.routines.table import ROUTINES, part_of
 from ...late import watched
@@ -129,3 +130,17 @@ def _read(leaf: Leaf, done: dict[int, RoutineResults]) -> Any:
         return np.empty(leaf.shape, leaf.dtype)
     flat = np.concatenate([result.reshape(-1) for result in results])
     return np.array(window(flat, replace(leaf, offset=leaf.offset - begin)))
+
+
+def visited(root: Expr) -> Expr:
+    """The expression whose elements are computed; of complex numbers, that of a part."""
+    root = parts(root)[0] if is_pair(root) else root
+    if isinstance(root, Leaf) and isinstance(root.source, STAGED):
+        return root.source.arg
+    return root
+
+
+def elements(root: Expr) -> int:
+    """How many elements are visited, or take as long as a routine."""
+    size = math.prod(visited(root).shape)
+    return max(size, alike(root)) if is_routine(root) else size

@@ -15,11 +15,16 @@ import numpy as np
 from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides, is_whole
 from ...expr.routines.row import Routine, RoutineCall, call_of, reals_of, seen
 from ...expr.routines.table import ROUTINES
+from ...late import watched
+from ..foreign.held import client_of
 from ..results import shaped
-from .run import explained, window
+from ..rungs import is_named, resolve
+from .direct import elements, is_routine
+from .run import explanation, window
 from .threads import blas_threads
 
 _FEW: Final = 1 << 20  # elements of what is taken, and of what is made: nobody looks for room
+_MORE: Final = 1 << 24  # the same where a library makes no copies
 _ONE_THREAD: Final = 1 << 10  # up to which a library has no use for more threads
 _THREADED: Final = ("", "BLAS", "LAPACK")
 _QUIET: Final = partial(np.errstate, all="ignore")
@@ -40,19 +45,23 @@ def ready(root: Leaf) -> QuickCall | None:
     """The call whose only result ``root`` is, of small arrays in host memory; None of others."""
     source = root.source
     assert isinstance(source, Through)
+    if root.shape != source.shape or not is_whole(root):
+        return None
     call = call_of(source)
-    if len(call.results) > 1 or root.shape != source.shape or not is_whole(root):
+    if len(call.results) > 1:
         return None
     most = math.prod(source.shape)
     for arg in source.args:
-        most = max(most, math.prod(arg.shape))
         if type(arg) is not Leaf or type(arg.source) is not Stored:
             return None
-        if type(arg.source.buffer) is not np.ndarray or not arg.source.buffer.flags.aligned:
+        buffer = arg.source.buffer
+        if type(buffer) is not np.ndarray or not buffer.flags.aligned:
             return None
-    if most > _FEW:
+        most = max(most, math.prod(arg.shape))
+    routine = ROUTINES[source.op]
+    if most > (_FEW if routine.copies > 1 else _MORE):
         return None
-    routine, arrays = ROUTINES[source.op], _arrays(source.args, call)
+    arrays = _arrays(source.args, call)
     return (
         None
         if arrays is None
@@ -66,22 +75,35 @@ def ready(root: Leaf) -> QuickCall | None:
     )
 
 
+def called(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> Any:
+    """The value of ``root``, a routine's, by a call alone; None of others and on other rungs."""
+    if not is_routine(root) or watched() or (call := ready(root)) is None:
+        return None
+    arg = call.source.arg
+    size = 0 if is_named(on, scheduler) else elements(root)
+    rung = resolve(on, scheduler, size, prefers_gpu, arg.dtype, client_of((root,)))
+    return value(call, rung.workers) if rung.kind in ("core", "cores") else None
+
+
 def value(found: QuickCall, threads: int) -> Any:
     """What the library makes of it."""
     routine, source, arrays, given, is_tiny = found
-    with _QUIET(), explained(source.op):
-        if is_tiny:
-            made = routine.run(np, *arrays, *given)
-        else:
-            with blas_threads(threads):
+    try:
+        with _QUIET():
+            if is_tiny:
                 made = routine.run(np, *arrays, *given)
+            else:
+                with blas_threads(threads):
+                    made = routine.run(np, *arrays, *given)
+    except np.linalg.LinAlgError as err:
+        raise explanation(source.op, err) from err
     return shaped(reals_of(np, made, source.dtype), source.shape)
 
 
 def _arrays(args: Sequence[Expr], call: RoutineCall) -> list[Any] | None:
     """What the library takes, where it lies; None of complex numbers whose parts lie apart."""
     if True not in call.pairs:
-        return [_seen(arg, view) for arg, view in zip(args, call.views, strict=True)]
+        return [_seen(arg, call.views[k]) for k, arg in enumerate(args)]
     arrays: list[Any] = []
     rest = iter(zip(args, call.views, strict=True))
     for is_pair in call.pairs:
@@ -94,7 +116,8 @@ def _arrays(args: Sequence[Expr], call: RoutineCall) -> list[Any] | None:
 
 
 def _seen(arg: Any, view: Any) -> Any:
-    return seen(window(arg.source.buffer, arg), view, _STRIDED)
+    lying = window(arg.source.buffer, arg)
+    return lying if view is None else seen(lying, view, _STRIDED)
 
 
 def _woven(re: Any, seen_re: Any, im: Any, seen_im: Any) -> Any:

@@ -66,11 +66,16 @@ def explained(op: str) -> Iterator[None]:
     try:
         yield
     except np.linalg.LinAlgError as err:
-        text = str(err).rstrip(".")
-        if "cuSOLVER" in text:
-            text = next((says for name, says in _OF_CUSOLVER.items() if name in text), text)
-        ways = (way for word, way in _WAYS_OUT.items() if word in text)
-        raise MatrixError(f"{op}: {text}: {next(ways, 'see the matrix')}") from err
+        raise explanation(op, err) from err
+
+
+def explanation(op: str, err: np.linalg.LinAlgError) -> MatrixError:
+    """What ``err``, of LAPACK or cuSOLVER, means, and what to do."""
+    text = str(err).rstrip(".")
+    if "cuSOLVER" in text:
+        text = next((says for name, says in _OF_CUSOLVER.items() if name in text), text)
+    ways = (way for word, way in _WAYS_OUT.items() if word in text)
+    return MatrixError(f"{op}: {text}: {next(ways, 'see the matrix')}")
 
 
 def _seen(source: Through, whole: dict[int, Any], strided: Any) -> list[Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Final
 
@@ -37,23 +37,27 @@ def _calls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
     return None
 
 
-@contextmanager
-def blas_threads(count: int) -> Iterator[None]:
+def blas_threads(count: int) -> AbstractContextManager[None]:
     """``count`` threads for NumPy's BLAS within the block."""
     known = _calls()
-    if known is None:
-        yield
-        return
-    get, put = known
-    with _lock:
-        before = _under_way[0] if _under_way else get()
-        if not _under_way and before != count:
-            put(count)
-        _under_way.append(before)
-    try:
-        yield
-    finally:
+    return nullcontext() if known is None else _Threads(count, *known)
+
+
+class _Threads(AbstractContextManager[None]):
+    """A block of `blas_threads`; no generator, which a small product would notice."""
+
+    def __init__(self, count: int, get: Callable[[], int], put: Callable[[int], None]) -> None:
+        self.count, self.get, self.put = count, get, put
+
+    def __enter__(self) -> None:
         with _lock:
-            _under_way.pop()
-            if not _under_way and get() != before:
-                put(before)
+            before = _under_way[0] if _under_way else self.get()
+            if not _under_way and before != self.count:
+                self.put(self.count)
+            _under_way.append(before)
+
+    def __exit__(self, *_: object) -> None:
+        with _lock:
+            before = _under_way.pop()
+            if not _under_way and self.get() != before:
+                self.put(before)

@@ -16,7 +16,7 @@ import numpy as np
 from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
-from .first import FEW
+from .first import flat
 from .lengths import PACKED
 from .structure import Structure
 
@@ -41,11 +41,11 @@ class Met(Generic[Known]):
         self._known[key] = known
 
 
-def few_structure(root: Expr, target: str, made: Made | None = None) -> Structure | None:
+def few_structure(root: Expr) -> Structure | None:
     """The structure of ``root`` with such a key; None where it cannot be told by a few words.
 
-    ``line``: the key holds for other lengths, too. Reductions of few elements that it reads are
-    arrays, once ``made`` gave their values; None: it reads none.
+    ``line``: the key holds for other lengths, too. Of reductions that it ``reads`` the key says
+    what arrays of their results would say (`with_arrays`).
     """
     inner: Expr = root
     reduced: Reduced | None = None
@@ -55,13 +55,10 @@ def few_structure(root: Expr, target: str, made: Made | None = None) -> Structur
             return None
         inner = reduced.arg
     shape = inner.shape
-    steps = c_strides(shape)
-    key: list[Any] = [target]
+    size, steps = math.prod(shape), c_strides(shape)
+    key: list[Any] = []
     places: dict[int, int] = {}
-    data: list[Leaf] = []
-    constants: list[Const] = []
-    random: list[Random] = []
-    results: dict[int, Stored] = {}
+    found = Structure((), inner, size, reduced, False, [], [], [], 1)
     straight = True  # arrays lie in C order and are taken whole
     stack: list[Expr] = [inner]
     while stack:
@@ -80,49 +77,58 @@ def few_structure(root: Expr, target: str, made: Made | None = None) -> Structur
             leaf: Any = node
             source, strides = leaf.source, leaf.strides
             kind = type(source)
+            if kind is Const:
+                if not _tell(source, key, found.constants):
+                    return None
+                continue
             if kind is Stored:
                 if type(source.buffer) is not np.ndarray:
-                    return None
+                    if not source.on_device:
+                        return None
+                    found.on_device += 1
                 key += ("array", source.dtype, strides)
-                straight = straight and strides == steps
-                data.append(leaf)
-            elif kind is Const:
-                if not _tell(source, key, constants):
-                    return None
+                found.data.append(leaf)
             elif kind is Random:
                 key += ("random", source.distribution, source.dtype, repr(source.parameters))
                 key += (leaf.offset, strides)
-                straight = straight and strides == steps
-                random.append(source)
+                found.random.append(source)
             elif kind is Reduced:
-                array = _made_array(source, made, results)
-                if array is None or math.prod(shape) > FEW:
+                if source.op == "prod":
                     return None
                 key += ("array", source.dtype, strides)
-                straight = straight and strides == steps
-                data.append(Leaf(array, shape, leaf.offset, strides))
+                found.data.append(leaf)
+                found.reads = max(found.reads, size, math.prod(source.arg.shape))
             else:
                 return None
-    size = math.prod(shape)
+            straight = straight and strides == steps
     line = straight and 1 < size < LONG_LINE
     if reduced is not None:
         axes = reduced.axes
         line = line and len(axes) == len(shape)
         key += (reduced.op, reduced.dtype, reduced.ddof, None if line else axes)
-    key.append((len(random) > 0 and size > SEGMENT) if line else shape)
-    return Structure(tuple(key), inner, size, reduced, line, data, constants, random, 1)
+    key.append((len(found.random) > 0 and size > SEGMENT) if line else shape)
+    found.key, found.line = tuple(key), line
+    return found
 
 
-def _made_array(source: Reduced, made: Made | None, results: dict[int, Stored]) -> Stored | None:
-    """An array for what ``source`` gives, which is made once."""
-    if id(source) not in results:
-        value = None
-        if made is not None and source.op != "prod" and math.prod(source.arg.shape) <= FEW:
-            value = made(whole(source, source.shape))
-        if value is None:
-            return None
-        results[id(source)] = Stored(np.asarray(value).reshape(-1), source.dtype)
-    return results[id(source)]
+def with_arrays(found: Structure, made: Made) -> bool:
+    """Put arrays in the places of the reductions that ``found`` reads, each ``made`` once.
+
+    False where one of them is left to others.
+    """
+    results: dict[int, Stored] = {}
+    for k, leaf in enumerate(found.data):
+        source = leaf.source
+        if type(source) is Reduced:
+            array = results.get(id(source))
+            if array is None:
+                value = made(whole(source, source.shape))
+                if value is None:
+                    return False
+                array = results[id(source)] = Stored(flat(value), source.dtype)
+            found.data[k] = Leaf(array, leaf.shape, leaf.offset, leaf.strides)
+    found.reads = 0
+    return True
 
 
 def _tell(constant: Const, key: list[Any], constants: list[Const]) -> bool:

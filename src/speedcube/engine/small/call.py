@@ -7,8 +7,9 @@ as it is called.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -17,14 +18,13 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr, Reduced
 from ...kernel.program import LIGHT, Program
 from ...kernel.program import LONG as LONG_OPS
-from ...philox import round_keys
 from ..boxes import CALL
-from ..cpu import Caller, Frame, address_of, initial_records, scratch_address
+from ..cpu import Frame, address_of, initial_records
 from ..results import room, values
 from ..staging.late import launch
-from .finished import Finishing, by_worker, results_of
+from .finished import Finishing, by_worker, line_sum, results_of
 from .number import number
-from .parameters import ConstantWords
+from .parameters import Arguments
 from .structure import SMALL, Structure
 from .templates import Slots
 
@@ -43,7 +43,6 @@ GATHERED: Final = SMALL
 # Elements of a result from which to finish it costs little beside them: the spreads of a million
 # numbers in rows of 3 take 10.8 ms on one core, 4.4 on two, those of one row 0.4 and 1.0.
 LONG: Final = 64
-_dtype: Final = cache(np.dtype)
 
 
 def most_at_once(rung: str, light: bool, reduced: bool) -> int:
@@ -60,9 +59,23 @@ class Reusable:
     slots: Slots
     frame: Frame | None  # None: for a GPU
     finishing: Finishing | None = None  # what makes several results
+    line: Finishing | None = None  # what makes one sum over one loop, of any length
     idle: list[OneCall] = field(default_factory=list)  # appending and popping are atomic
     launches: list[launch.OneLaunch] = field(default_factory=list)
     finished: list[launch.FinishedLaunch] = field(default_factory=list)
+
+    @cached_property
+    def way(self) -> Callable[[Reusable, Structure, Expr], Any]:
+        """How a value is made."""
+        slots = self.slots
+        if slots.stage.source is None:
+            return _stored
+        return _several if slots.several else _of_record
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """That of what is stored."""
+        return np.dtype(self.slots.stage.dtype)
 
     @cached_property
     def most(self) -> dict[str, int]:
@@ -100,71 +113,60 @@ def _gathers(program: Program) -> bool:
     return len(instrs) <= LIGHT and {one.op for one in instrs} & LONG_OPS == {"gather"}
 
 
-class OneCall(Caller):
-    """A kernel's arguments with parameters of their own, for one thread at a time."""
+class OneCall(Arguments):
+    """The arguments of a kernel that stores what it makes, or that has a record of it."""
 
     def __init__(self, ready: Reusable) -> None:
+        slots = ready.slots
         assert ready.frame is not None
-        super().__init__(ready.slots.prepared, ready.frame, {})
-        self.constants = ConstantWords(ready.slots, ready.slots.prepared)
-        self.parameters = self.constants.words
-        kept, reduced, self.steps = self.prepared.loops
-        self.geometry[:6] = (0, kept, 0, reduced, 0, self.steps)
-        geometry, addresses, _, _ = self.arguments
-        self.places = geometry, addresses, self.constants.address
-        self.random, self.data = ready.slots.random, ready.slots.data
-        if ready.slots.stage.source is not None:
-            self.start_of_record = initial_records(ready.slots.prepared.program, 1).tobytes()
+        super().__init__(slots, slots.prepared, ready.frame, slots.data, slots.constants or ())
+        if slots.stage.source is not None:
+            self.start_of_record = initial_records(slots.prepared.program, 1).tobytes()
             self.record: Any = ctypes.create_string_buffer(len(self.start_of_record))
+            self.record_at = ctypes.addressof(self.record)
 
-    def run(self, found: Structure, out: int) -> None:
-        """Call the kernel for ``found``; what it makes goes to the address ``out``."""
-        buffers, data = self.buffers, found.data
-        for k, which in self.data:
-            leaf = data[which]
-            array: Any = leaf.source.buffer  # type: ignore[union-attr]
-            address = address_of(array)
-            buffers[k] = address + leaf.offset * array.itemsize if leaf.offset else address
-        if found.constants:
-            self.constants.put(found)
-        for place, k in self.random:
-            keys = round_keys(found.random[k].key)
-            self.parameters[place : place + len(keys)] = keys
-        if found.line:
-            self.geometry[5] = found.size
-        frame = self.frame
-        self.kernel = kernel = frame.tiers.full or frame.tiers.kernel(found.size)
-        geometry, addresses, parameters = self.places
-        size = frame.scratch_bytes
-        scratch = scratch_address(size) if size else 0
-        kernel.function(geometry, addresses, parameters, scratch, out)
+    def store(self, found: Structure, out: int) -> None:
+        """Store what ``found`` is at the address ``out``."""
+        self.take(found)
+        self.call(out)
 
     def folded(self, found: Structure) -> bytes:
         """The record of ``found``."""
         record = self.record
         record.raw = self.start_of_record
-        self.run(found, ctypes.addressof(record))
+        self.take(found)
+        self.call(self.record_at)
         return record.raw  # type: ignore[no-any-return]
 
 
 def computed(ready: Reusable, found: Structure, root: Expr) -> Any:
     """The value of ``root``, whose structure is ``found``, by its kernel."""
-    source, slots = found.source, ready.slots
-    if source is not None and slots.several:
-        if ready.finishing is None:
-            result = by_worker(slots, found, root.shape)
-        else:
-            result = results_of(ready.finishing, found, root.shape)
-        return result if root.shape else result[()]
+    return ready.way(ready, found, root)
+
+
+def _stored(ready: Reusable, found: Structure, root: Expr) -> Any:
     try:
         call = ready.idle.pop()
     except IndexError:
         call = OneCall(ready)
-    if source is None:
-        result = room(root.shape, _dtype(root.dtype), slots.order)
-        call.run(found, address_of(result))
-        ready.idle.append(call)
-        return result if root.shape else result[()]
+    shape, order = root.shape, ready.slots.order
+    result = np.empty(shape, ready.dtype) if order is None else room(shape, ready.dtype, order)
+    call.store(found, address_of(result))
+    ready.idle.append(call)
+    return result if shape else result[()]
+
+
+def _of_record(ready: Reusable, found: Structure, root: Expr) -> Any:
+    source, line = found.source, ready.line
+    assert source is not None
+    if line is not None and found.line:
+        sum = line_sum(line, found)
+        if sum is not None:
+            return np.full(root.shape, sum) if root.shape else sum
+    try:
+        call = ready.idle.pop()
+    except IndexError:
+        call = OneCall(ready)
     record = call.folded(found)
     ready.idle.append(call)
     value = number(source, record)
@@ -172,3 +174,11 @@ def computed(ready: Reusable, found: Structure, root: Expr) -> Any:
         return value
     records = np.frombuffer(record, np.int64).reshape(1, -1)
     return values(source, records).reshape(root.shape)[()]
+
+
+def _several(ready: Reusable, found: Structure, root: Expr) -> Any:
+    if ready.finishing is None:
+        result = by_worker(ready.slots, found, root.shape)
+    else:
+        result = results_of(ready.finishing, found, root.shape)
+    return result if root.shape else result[()]

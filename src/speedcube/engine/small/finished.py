@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Any, TypeAlias
+from dataclasses import field, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...expr.analysis import constants_count
 from ...expr.nodes import Leaf
+from ...kernel.lower.counts import NUMBERS, numbers_of
 from ..boxes import Stop, result_boxes
-from ..cpu import Caller, Frame, address_of, frame_of
+from ..cpu import Frame, address_of, frame_of
 from ..finished import cpu as finished
-from ..prepare import Prepared
+from ..prepare import Prepared, prepare_line
 from ..tasks import Worker
-from .parameters import ConstantWords
+from .parameters import Arguments
 from .structure import Structure
-from .templates import Slots, finishing_kernel
+from .templates import Slots, finishing_kernel, prepared_for
 
 Array: TypeAlias = NDArray[Any]
 
@@ -28,56 +31,54 @@ Array: TypeAlias = NDArray[Any]
 class Finishing:
     """A kernel that finishes the results of ``slots``, and the boxes that it is called for.
 
-    ``data`` has for each of its leaves the number of its array (None: it has none).
+    ``data`` has its leaves that are data, each with the number of its array, ``constants`` the
+    parameter of each constant.
     """
 
     slots: Slots
     prepared: Prepared
     frame: Frame
-    data: tuple[int | None, ...]
+    data: tuple[tuple[int, int], ...]
+    constants: tuple[int, ...]
     boxes: tuple[tuple[int, ...], ...]
-    idle: list[FinishedCall] = field(default_factory=list)  # appending and popping are atomic
+    idle: list[Any] = field(default_factory=list)  # appending and popping are atomic
 
 
 def finishing(slots: Slots) -> Finishing | None:
     """The kernel that finishes the results of ``slots``; None where there is none."""
-    stage = slots.stage
-    prepared = finishing_kernel(stage)
+    prepared = finishing_kernel(slots.stage)
     if prepared is None:
         return None
     numbers = {id(source): k for k, source in enumerate(slots.sources)}
-    data = tuple(numbers.get(id(leaf.source)) for leaf in prepared.space.leaves)
     sink = prepared.program.sink
     kind = sink.many or sink.folded
     assert kind is not None
     boxes = tuple(result_boxes(prepared.loops, 0 if kind.rows else prepared.tiling.rows))
-    return Finishing(slots, prepared, frame_of(prepared), data, boxes)
+    data = _places(prepared, numbers)
+    return Finishing(slots, prepared, frame_of(prepared), data, slots.constants or (), boxes)
 
 
-class FinishedCall(Caller):
+def _places(prepared: Prepared, numbers: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """The leaves whose sources have ``numbers``, and those."""
+    each = ((k, numbers.get(id(leaf.source))) for k, leaf in enumerate(prepared.space.leaves))
+    return tuple((k, number) for k, number in each if number is not None)
+
+
+class FinishedCall(Arguments):
     """The arguments of a kernel that finishes its results, for one thread at a time."""
 
     def __init__(self, ready: Finishing) -> None:
-        super().__init__(ready.prepared, ready.frame, {})
-        self.constants = ConstantWords(ready.slots, ready.prepared)
+        super().__init__(ready.slots, ready.prepared, ready.frame, ready.data, ready.constants)
+        self.boxes, self.finishes_all = ready.boxes, ready.prepared.program.sink.many is None
 
-    def run(self, ready: Finishing, found: Structure, out: int) -> int:
+    def run(self, found: Structure, out: int) -> int:
         """Make the results of ``found`` at the address ``out``; how many are left to others."""
-        buffers, failures = self.buffers, 0
-        for k, number in enumerate(ready.data):
-            if number is not None:
-                leaf = found.data[number]
-                array: Any = leaf.source.buffer  # type: ignore[union-attr]
-                buffers[k] = address_of(array) + leaf.offset * array.itemsize
-        self.start()
-        if ready.slots.constants:
-            self.constants.put(found)
-            geometry, addresses, _, scratch = self.arguments
-            self.arguments = geometry, addresses, self.constants.address, scratch
-        finishes_all = ready.prepared.program.sink.many is None
-        for box in ready.boxes:
-            self(box, out)
-            failures += 0 if finishes_all else self.failures()
+        self.take(found)
+        failures = 0
+        for box in self.boxes:
+            self.geometry[:6] = box
+            self.call(out)
+            failures += 0 if self.finishes_all else self.failures()
         return failures
 
 
@@ -89,16 +90,79 @@ def results_of(ready: Finishing, found: Structure, shape: tuple[int, ...]) -> Ar
         call = ready.idle.pop()
     except IndexError:
         call = FinishedCall(ready)
-    failures = call.run(ready, found, address_of(results))
+    failures = call.run(found, address_of(results))
     ready.idle.append(call)
-    if sink.many is None:
+    if not failures and results.dtype == stage.dtype:
         return results
     flat = results.reshape(-1)
     failed = finished.failed_places(flat, sink.dtype, failures)
-    if not len(failed) and results.dtype == stage.dtype:
-        return results
     inputs = inputs_of(ready.slots, found)
     return finished.repaired(stage, stage.parts[0], inputs, Stop(), flat, failed).reshape(shape)
+
+
+def line_finishing(found: Structure, slots: Slots) -> Finishing | None:
+    """The kernel that finishes one sum over a loop of any length; None where there is none."""
+    if slots.constants is None or constants_count(slots.stage.root):
+        return None
+    own = [replace(number) for number in slots.numbers]
+    stage, data = prepared_for(found, own)
+    prepared = prepare_line(stage, stage.parts[0])
+    if prepared is None:
+        return None
+    places = {id(uniform.source): uniform.place for uniform in prepared.uniforms}
+    if places.keys() != set(map(id, own)):
+        return None
+    constants = tuple([places[id(number)] for number in own])
+    arrays = _places(prepared, {id(leaf.source): k for k, leaf in enumerate(data)})
+    return Finishing(slots, prepared, frame_of(prepared), arrays, constants, ())
+
+
+def line_sum(ready: Finishing, found: Structure) -> Any:
+    """The sum of ``found`` as NumPy's scalar; None where it is left to records."""
+    try:
+        call = ready.idle.pop()
+    except IndexError:
+        call = LineCall(ready)
+    value = call.value(found)
+    ready.idle.append(call)
+    return value
+
+
+# What a result lies in, and what makes NumPy's scalar of it.
+_SCALARS: Final[dict[str, tuple[Any, Any]]] = {
+    "float64": (ctypes.c_double, np.float64),
+    "float32": (ctypes.c_float, np.float32),
+}
+
+
+class LineCall(Arguments):
+    """The arguments of such a kernel, the length and what follows from it among them."""
+
+    def __init__(self, ready: Finishing) -> None:
+        super().__init__(ready.slots, ready.prepared, ready.frame, ready.data, ready.constants)
+        sink, source = ready.prepared.program.sink, ready.slots.stage.source
+        assert sink.many is not None
+        assert source is not None
+        self.ddof: float = source.ddof  # type: ignore[union-attr]
+        self.numbers, self.size = 8 * sink.many.parameter, 0
+        kind, self.scalar = _SCALARS[sink.dtype]
+        if source.dtype == "float16":  # of a float64 that is rounded to odd
+            self.scalar = np.float16
+        self.result = kind()
+        self.out = ctypes.addressof(self.result)
+
+    def value(self, found: Structure) -> Any:
+        """The sum of ``found``; None where it is not certain."""
+        size = found.size
+        if size != self.size:
+            if size <= self.ddof:
+                return None
+            NUMBERS.pack_into(self.parameters, self.numbers, *numbers_of(size, self.ddof))
+            self.size = size
+        self.geometry[0] = 0
+        self.take(found)
+        self.call(self.out)
+        return None if self.geometry[0] else self.scalar(self.result.value)
 
 
 def by_worker(slots: Slots, found: Structure, shape: tuple[int, ...]) -> Array:

@@ -25,14 +25,15 @@ class _LeftError(Exception):
     """What is left to the planner: it never leaves this module."""
 
 
-def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
+def with_results(root: Expr, made: Callable[[Expr], Any], most: int | None = None) -> Expr | None:
     """``root`` with arrays for the reductions that it reads; None where it is left to the planner.
 
-    ``made`` gives the value of a reduction, or None.
+    ``made`` gives the value of a reduction, or None. One may have ``most`` elements (`MOST`).
     """
-    nodes = None if math.prod(root.shape) > MOST else below_up_to([root], MOST_NODES)
+    most = MOST if most is None else most
+    nodes = None if math.prod(root.shape) > most else below_up_to([root], MOST_NODES)
     last = root.source if type(root) is Leaf and type(root.source) is Reduced else None
-    if nodes is None or not _is_worth(root, [one for one in nodes if one is not last]):
+    if nodes is None or not _is_worth(root, [one for one in nodes if one is not last], most):
         return None
     walk = _Walk(made)
     try:
@@ -47,7 +48,14 @@ def with_results(root: Expr, made: Callable[[Expr], Any]) -> Expr | None:
     return found if walk.count else None
 
 
-def _is_worth(root: Expr, nodes: Sequence[Node]) -> bool:
+def flat(value: Any) -> Any:
+    """A value, on a GPU or not, as what expressions read: along one axis."""
+    if type(value) is not np.ndarray and not hasattr(type(value), "__cuda_array_interface__"):
+        value = np.asarray(value)
+    return value if value.ndim == 1 else value.reshape(-1)
+
+
+def _is_worth(root: Expr, nodes: Sequence[Node], most: int) -> bool:
     """Whether calls cost no more than a plan: of few elements, or where one reduction is long.
 
     What that one and ``root`` read a plan would read as often. A second thread is worth its while
@@ -57,7 +65,7 @@ def _is_worth(root: Expr, nodes: Sequence[Node]) -> bool:
     long = [size for size in sizes if size > FEW]
     if not long and math.prod(root.shape) <= FEW:
         return True
-    return len(long) <= 1 and max(long, default=0) <= MOST and all(map(_is_light, nodes))
+    return len(long) <= 1 and max(long, default=0) <= most and all(map(_is_light, nodes))
 
 
 def _is_light(node: Node) -> bool:
@@ -88,7 +96,7 @@ class _Walk:
         if value is None:
             raise _LeftError
         self.count += 1
-        return Stored(np.asarray(value).reshape(-1), source.dtype)
+        return Stored(flat(value), source.dtype)
 
     def read(self, source: Source) -> Source:
         if type(source) in (Leaf, Map):

@@ -20,8 +20,10 @@ from ..cpu import address_of, initial_records
 from ..finished.gpu import results_of
 from ..finished.launch import OnceForAll
 from ..gpu import GRID, Launcher, to_device
-from ..prepare import Prepared, prepare_many
+from ..prepare import Prepared, launch_words, prepare_many
 from ..results import merge_pieces
+from ..staging.packed import Packed
+from .parameters import PUT
 from .structure import Structure, word
 from .templates import Slots
 
@@ -32,49 +34,64 @@ _MANY: Final = 1 << 16  # that it puts there where NumPy is to round them
 
 
 class OneLaunch:
-    """A kernel of one result, or of what it stores, for one thread at a time."""
+    """A kernel of one result, or of what it stores, for one thread at a time.
+
+    The words of its launch lie packed; ``visits`` are those that the first of them are of.
+    """
 
     def __init__(self, slots: Slots, device: int) -> None:
         import cupy
 
-        self.slots, self.cuda = slots, cupy.cuda.runtime
         prepared = slots.prepared
-        self.launcher = Launcher(prepared, {}, device)
+        self.slots, self.cupy, self.cuda = slots, cupy, cupy.cuda.runtime
+        self.launcher = launcher = Launcher(prepared, {}, device)
         self.initial = initial_records(prepared.program, 1)
         self.from_zero = not self.initial.any()
         self.apart = prepared.program.sink.kind == "argmin"
         self.records: Any = None  # on the GPU
         self.begun: Any = None  # there, too: how they begin, where that is not with zeros
         self.host: Any = None
+        self.visits = -1
+        words = [*launcher.params, *launcher.addresses, *launcher.tables, 0]
+        first = len(launch_words(prepared))
+        self.packed = Packed(launcher.kernel, first + len(words))
+        self.packed.words[first:] = words
+        self.words: Any = memoryview(self.packed.words)
+        self.geometry, self.out = slice(0, first), first + len(words) - 1
+        at = first + len(launcher.params)
+        self.data = [(at + k, number) for k, number in slots.data]
+        dtypes = [constant.dtype for constant in slots.numbers]
+        places = enumerate(slots.constants or ())
+        self.puts = [(PUT[dtypes[k]], first + place, k) for k, place in places]
+        self.random = [(first + place, number) for place, number in slots.random]
 
-    def store(self, found: Structure, visits: int, out: Any) -> None:
-        """Launch what stores ``found`` into ``out``; it may still run afterwards."""
-        pieces = self._take(found, visits)
-        launcher, kept = self.launcher, self.slots.prepared.loops[0]
-        launcher.launch((0, kept), (0, 1), max(1, min(pieces, GRID // kept)), out, GRID)
-        launcher.owners.clear()
+    def stored(self, found: Structure, root: Expr, stays: bool) -> Any:
+        """What ``found`` is; on the device, if it stays, where it may still be made."""
+        result = self.cupy.empty(root.shape, root.dtype)
+        owners = self._take(found)
+        self.words[self.out] = result.data.ptr
+        self.packed.launch(self.blocks, _stream(self.cupy))
+        del owners  # CuPy gives their memory to what follows on the stream, not before
+        return result if stays else result.get()[()]
 
-    def fold(self, found: Structure, visits: int) -> NDArray[np.int64]:
+    def fold(self, found: Structure) -> NDArray[np.int64]:
         """The record of ``found``, folded into one."""
-        tiles = self._take(found, visits)
-        launcher, rows = self.launcher, self.slots.prepared.loops[1]
-        pieces = max(1, min(rows * tiles, launcher.resident))
-        count = pieces if self.apart else 1
-        words = self._begin(count)
-        launcher.launch((0, 1), (0, rows), pieces, self.records)
-        host, stream = self.host, _stream()
-        to_host = self.cuda.memcpyDeviceToHost
+        owners = self._take(found)
+        stream = _stream(self.cupy)
+        count = self.pieces if self.apart else 1
+        words = self._begin(count, stream)
+        self.words[self.out] = self.records.data.ptr
+        self.packed.launch(self.blocks, stream)
+        host, to_host = self.host, self.cuda.memcpyDeviceToHost
         self.cuda.memcpyAsync(host.ctypes.data, self.records.data.ptr, 8 * words, to_host, stream)
         self.cuda.streamSynchronize(stream)
-        launcher.owners.clear()
+        del owners
         program = self.slots.prepared.program
         return merge_pieces(program, host[:words].reshape(1, count, -1).copy())
 
-    def _begin(self, count: int) -> int:
+    def _begin(self, count: int, stream: int) -> int:
         """Make ``count`` records as they begin; their words."""
-        import cupy
-
-        words = count * self.initial.size
+        cupy, words = self.cupy, count * self.initial.size
         if self.records is None or self.records.size < words:
             self.records = cupy.empty(words, np.uint64)
             memory = cupy.cuda.alloc_pinned_memory(8 * words)
@@ -83,28 +100,52 @@ class OneLaunch:
                 begun = np.tile(self.initial.view(np.uint64).reshape(-1), count)
                 self.begun = cupy.asarray(begun)
         if self.from_zero:
-            self.cuda.memsetAsync(self.records.data.ptr, 0, 8 * words, _stream())
+            self.cuda.memsetAsync(self.records.data.ptr, 0, 8 * words, stream)
         else:
             there, begun = self.records.data.ptr, self.begun.data.ptr
-            inside = self.cuda.memcpyDeviceToDevice
-            self.cuda.memcpyAsync(there, begun, 8 * words, inside, _stream())
+            self.cuda.memcpyAsync(there, begun, 8 * words, self.cuda.memcpyDeviceToDevice, stream)
         return words
 
-    def _take(self, found: Structure, visits: int) -> int:
-        """Take the data, numbers, keys and length of ``found``; the tiles of a row."""
-        slots, launcher = self.slots, self.launcher
-        for k, number in slots.data:
+    def _take(self, found: Structure) -> list[Any]:
+        """Take the data, numbers, keys and length of ``found``; what keeps arrays on the device."""
+        visits = found.size if found.line else self.slots.prepared.loops[2]
+        if visits != self.visits:
+            self._measure(visits)
+        words, owners = self.words, []
+        for at, number in self.data:
             leaf = found.data[number]
             array: Any = leaf.source.buffer  # type: ignore[union-attr]
-            launcher.owners[k], address = to_device(array)
-            launcher.addresses[k] = np.uint64(address + leaf.offset * array.itemsize)
-        for place, constant in zip(slots.constants or (), found.constants, strict=False):
-            launcher.params[place : place + 1] = [np.uint64(word(constant.value, constant.dtype))]
-        for place, number in slots.random:
+            if type(array) is np.ndarray:
+                owner, address = to_device(array)
+                owners.append(owner)
+            else:
+                address = array.data.ptr
+            words[at] = address + leaf.offset * array.itemsize if leaf.offset else address
+        for put, at, number in self.puts:
+            constant = found.constants[number]
+            try:
+                put(self.packed.words, 8 * at, constant.value)
+            except OverflowError:  # beyond float32
+                words[at] = word(constant.value, constant.dtype)
+        for at, number in self.random:
             for k, key in enumerate(round_keys(found.random[number].key)):
-                launcher.params[place + k] = np.uint64(key)
-        launcher.window(0, visits if found.line else slots.prepared.loops[2])
-        return launcher.row_tiles
+                words[at + k] = key
+        return owners
+
+    def _measure(self, visits: int) -> None:
+        """Take as many steps: the geometry, the pieces of a record, the blocks of a launch."""
+        launcher, (kept, rows, _) = self.launcher, self.slots.prepared.loops
+        launcher.window(0, visits)
+        if self.slots.stage.source is None:
+            self.pieces = max(1, min(launcher.row_tiles, GRID // kept))
+            geometry = launcher.geometry((0, kept), (0, 1), self.pieces)
+            self.blocks = min(kept * self.pieces, GRID)
+        else:
+            self.pieces = max(1, min(rows * launcher.row_tiles, launcher.resident))
+            geometry = launcher.geometry((0, 1), (0, rows), self.pieces)
+            self.blocks = self.pieces
+        self.packed.words[self.geometry] = geometry
+        self.visits = visits
 
 
 class NearArrays:
@@ -147,6 +188,7 @@ class FinishedLaunch:
         import cupy
 
         self.launch: OnceForAll | None = None
+        self.cupy: Any = cupy
         self.few: Any = None
         self.near = NearArrays()
         self.short: str | None = None
@@ -171,40 +213,42 @@ class FinishedLaunch:
         if count <= (_FEW if self.short is None else _MANY):
             pinned = cupy.cuda.alloc_pinned_memory(8 * count)
             self.few = np.frombuffer(pinned, given, count)
+            self.few_at = self.few.ctypes.data
+        self.words: Any = memoryview(launch.words)
         self.launch = launch if launch.is_all else None
 
     def value(self, found: Structure, root: Expr, stays: bool) -> Any:
         """The results of ``found``, on the device if they stay; None if some are not certain."""
-        import cupy
-
         launch, few = self.launch, self.few
         if launch is None:
             return None
-        words, owners = launch.words, []
+        words, owners = self.words, []
         place = self.near.place if self.visits <= _READ else _moved
         for at, number in self.data:
             leaf = found.data[number]
             array: Any = leaf.source.buffer  # type: ignore[union-attr]
-            owner, address = place(number, array)
-            owners.append(owner)
-            words[at] = address + leaf.offset * array.itemsize
+            if type(array) is np.ndarray:
+                owner, address = place(number, array)
+                owners.append(owner)
+            else:
+                address = array.data.ptr
+            words[at] = address + leaf.offset * array.itemsize if leaf.offset else address
         for at, number in self.constants:
             constant = found.constants[number]
             words[at] = word(constant.value, constant.dtype)
         to_host = few is not None and (not stays or self.short is not None)
-        if to_host:
-            failed = launch(few.ctypes.data, _stream())
-        else:
-            array = cupy.empty(root.shape, root.dtype)
-            failed = launch(int(array.data.ptr), _stream())
+        array = None if to_host else self.cupy.empty(root.shape, root.dtype)
+        failed = launch(self.few_at if array is None else array.data.ptr, _stream(self.cupy))
         if failed is None or len(failed):
             self.launch = None
             return None
-        if not to_host:
+        if array is not None:
             return array if stays else array.get()[()]
+        if self.short is None and not root.shape:
+            return few[0]
         with np.errstate(over="ignore"):
             results = few.astype(root.dtype).reshape(root.shape)
-        return cupy.asarray(results) if stays else results[()]
+        return self.cupy.asarray(results) if stays else results[()]
 
 
 def _places(slots: Slots, prepared: Prepared) -> list[tuple[int, int]] | None:
@@ -234,7 +278,6 @@ def on_device(number: int) -> Any:
 _HERE: Final = nullcontext()
 
 
-def _stream() -> int:
-    import cupy
-
+def _stream(cupy: Any) -> int:
+    """The current stream."""
     return int(cupy.cuda.get_current_stream().ptr)

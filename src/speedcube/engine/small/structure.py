@@ -54,7 +54,8 @@ class Structure:
 
     ``root`` is what is stored, or what ``source`` reduces, of ``size`` elements. ``line``: all
     arrays lie in C order, so that all axes are one loop, of any length. ``operations`` are those of
-    an element.
+    an element. Some of ``data`` may be reductions, of which arrays have to be made: ``reads`` are
+    the elements of the widest there is then. ``on_device``: so many lie on a GPU.
     """
 
     key: Key
@@ -66,6 +67,8 @@ class Structure:
     constants: list[Const]
     random: list[Random]
     operations: int
+    reads: int = 0
+    on_device: int = 0
 
 
 def structure_of(root: Expr, on_gpu: bool = False, through: bool = True) -> Structure:

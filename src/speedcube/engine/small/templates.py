@@ -102,6 +102,12 @@ def _given(
     return None if folded is None else _constants(found, folded, on_host)
 
 
+def prepared_for(found: Structure, numbers: Sequence[Const]) -> tuple[Stage, list[Leaf]]:
+    """A stage like ``found`` with ``numbers`` for constants; what stands for the data."""
+    stage, _, data = _prepared(found, numbers, True)
+    return stage, data
+
+
 def _prepared(
     found: Structure, numbers: Sequence[Const], on_host: bool
 ) -> tuple[Stage, Prepared, list[Leaf]]:

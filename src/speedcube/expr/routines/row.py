@@ -94,14 +94,13 @@ def called(
     pairs: tuple[bool, ...] = (),
 ) -> list[Leaf]:
     """The results of ``routine`` of ``args``, in shapes that the caller knows."""
-    seen = [_seen(arg) for arg in args]
-    exprs = [expr for expr, _ in seen]
-    arg = exprs[0] if len(exprs) == 1 else Map("several", tuple(exprs), *_first(exprs))
-    call = RoutineCall(tuple(view for _, view in seen), given, tuple(results), pairs)
+    exprs, views = zip(*[_seen(arg) for arg in args], strict=True)
+    arg = exprs[0] if len(exprs) == 1 else Map("several", exprs, *_first(exprs))
+    options = (views, given, tuple(results), pairs)  # a `RoutineCall`'s
     if len(results) == 1:
-        return [whole(Through(routine.name, arg, results[0], dtype, tuple(call)), results[0])]
+        return [whole(Through(routine.name, arg, results[0], dtype, options), results[0])]
     sizes = [math.prod(shape) for shape in results]
-    made = Through(routine.name, arg, (sum(sizes),), dtype, tuple(call))
+    made = Through(routine.name, arg, (sum(sizes),), dtype, options)
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
     return [
         Leaf(made, shape, start, c_strides(shape))
@@ -127,7 +126,10 @@ def narrowed(routine: Routine, source: Through, first: int, end: int) -> tuple[i
 
 
 def _first(exprs: Sequence[Expr]) -> tuple[Shape, str]:
-    largest = max(exprs, key=lambda expr: math.prod(expr.shape))
+    largest = exprs[0]
+    for one in exprs[1:]:
+        if math.prod(one.shape) > math.prod(largest.shape):
+            largest = one
     return largest.shape, largest.dtype
 
 

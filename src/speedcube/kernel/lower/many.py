@@ -22,6 +22,7 @@ from ...ops import SAMPLERS
 from ..builder import Builder, Value
 from ..program import Many, Program, Sink
 from .alike import Lowered, alike
+from .counts import NUMBERS, WORDS, numbers_of
 from .elements import elements
 from .lower import leaf_codes
 from .parameters import Parameters
@@ -43,7 +44,6 @@ FEW: Final = 16
 SHORT: Final = 16  # elements of a result up to which their sums are kept in registers
 SHORT_ACROSS: Final = 1 << 15
 SHALLOW: Final = 1 << 13  # terms up to which what fine rests lose leaves few results uncertain
-PROBES: Final = 4  # rows from which units come first
 # What an element costs, in vectors' steps: gathered from lines of memory that are read anyway, and
 # from others; the end of a row.
 _GATHERED, _SCATTERED, _ROW_END = 3.0, 5.0, 64.0
@@ -53,11 +53,15 @@ _VECTOR: Final = 8
 
 @dataclass(frozen=True)
 class Layout:
-    """The loops of a kernel that finishes its results, and whether its tiles are rows."""
+    """The loops of a kernel that finishes its results, and whether its tiles are rows.
+
+    ``any_length``: so that it may be given another number of terms.
+    """
 
     space: Space
     tiling: Tiling
     rows: bool
+    any_length: bool = False
 
 
 def layout_of(
@@ -117,6 +121,24 @@ def _line(space: Space, source: Reduced) -> Layout | None:
     if source.count > MOST_IN_LOOPS and not is_line(space, source):
         return None
     return Layout(space, Tiling(len(space.extents) - 1, TILE, 1), True)
+
+
+def line_layout(space: Space, source: Reduced) -> Layout | None:
+    """The same of one result over one loop, however short: what is known of it is no more.
+
+    Of exact sums whose units are not known before, which records find tile by tile, and of squares
+    and products, which are several terms of a record.
+    """
+    if not is_line(space, source) or any(isinstance(one.source, Random) for one in space.leaves):
+        return None
+    if source.op != "dot":
+        several = source.op in ("var", "std")
+        unknown = dtypes.is_float(source.arg.dtype) and not analyse(source.arg).known
+        if not has_certificate(source) or not (several or unknown):
+            return None
+    elif source.count > MOST_TERMS:
+        return None
+    return Layout(space, Tiling(0, TILE, 1), True, any_length=True)
 
 
 def is_line(space: Space, source: Reduced) -> bool:
@@ -212,6 +234,7 @@ def lower_many(
     several = tuple((one.op, one.ddof) for one in also)
     how = (
         *(source.op, source.dtype, source.count, source.ddof, layout.rows, short, line, exact),
+        layout.any_length,
         several,
         near,
     )
@@ -246,7 +269,7 @@ def many_sink(
         give(b, [wide(b, values[0])])
     result = source.dtype if source.dtype == "float32" and not near else "float64"
     odd = source.dtype in ("float32", "float16")
-    deep = source.count > SHALLOW
+    deep = layout.any_length or source.count > SHALLOW
     numbers = _numbers(source, parameters)
     for one in also:
         parameters.add(float(one.count) * float(one.count - one.ddof), "float64")
@@ -264,11 +287,6 @@ def is_exact(root: Expr) -> bool:
 
 def _numbers(source: Reduced, parameters: Parameters) -> int:
     """The first of the parameters that `program.Many` names."""
-    n = source.count
-    first = parameters.add(float(n), "float64")
-    parameters.add(float(n) * float(n - source.ddof), "float64")
-    parameters.add(math.ldexp(float(n) * n, -53 - 52), "float64")
-    parameters.add((max(0, (n - 1).bit_length()) + 4) << 52 | 1 << 51, "int64")
-    parameters.add(max(1, n // PROBES), "int64")
-    parameters.add(math.ldexp(1.0, (n - 1).bit_length() - 52), "float64")
+    first = len(parameters.words)
+    parameters.words += WORDS.unpack(NUMBERS.pack(*numbers_of(source.count, source.ddof)))
     return first
