@@ -13,7 +13,7 @@ import pytest
 import speedcube as sc
 from speedcube.api.files.opening import read_by_tiles
 from speedcube.expr.sources.tiled import Box
-from speedcube.plan import passes, stages, streams
+from speedcube.plan import passes, streams
 
 DATA: Any = np.random.default_rng(3).normal(size=(90, 11, 37))
 
@@ -167,7 +167,7 @@ def test_each_worker_adds_up_results_of_all(name: str, monkeypatch: pytest.Monke
     for on in ("core", "cores:2"):
         assert_same(mine.compute(on=on), y.compute(on="core"))
     assert tiles.count == 2 * rows.size
-    monkeypatch.setattr(stages, "_MOST_ADDED", 59)
+    monkeypatch.setattr(streams, "MOST_ADDED", 59)
     assert "1 part, one" in repr(ADDED[name](tiles.opened()).plan(on="cores:2"))
 
 

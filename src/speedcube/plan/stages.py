@@ -32,7 +32,7 @@ from ..expr.nodes import (
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 from ..expr.space import memory_order
-from .streams import can_stream, cut_of, tiled, walks
+from .streams import can_stream, cut_for, tiled, walks
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -165,21 +165,12 @@ def cut_stage(
 ) -> Stage:
     """The stage of ``root`` cut for ``workers``; ``extra`` leaves are cut with it."""
     if tiled(root) and can_stream(root):
-        axis, join = cut_of(root, axes, workers)
-        if axis is None and _each_adds(source, workers):
-            axis, join = cut_of(root, (), workers)[0], "merge"
+        axis, join = cut_for(source, root, axes, workers)
     else:
         axis, join = _cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")
     return sliced(root, source, axes, extra, workers, axis, join)
-
-
-def _each_adds(source: Staged | None, workers: int) -> bool:
-    """Whether each worker has results of all ``source``, of which it adds its share."""
-    if not isinstance(source, Reduced) or source.op not in _ADDED:
-        return False
-    return math.prod(source.shape) * workers <= _MOST_ADDED
 
 
 def cut_reduced(
@@ -292,9 +283,6 @@ def element_places(root: Expr, axes: tuple[int, ...]) -> Leaf:
     return Leaf(Position(), root.shape, 0, strides)
 
 
-# Reductions of which a part's results take few bytes each, and how many all parts may have.
-_ADDED = frozenset(("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax"))
-_MOST_ADDED = 1 << 20
 _SMALL = 1 << 15  # elements below which a second worker costs more than it brings
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -20,6 +19,7 @@ from ...dataclass import dataclass
 from ...engine.machine import cores
 from ...expr.sources.tiled import Box, page_memory
 from ...files import read_regular
+from ...late import futures
 from . import recent
 from .raw_zarr import RawZarr, plain_files, within
 from .sliceable import Sliceable
@@ -84,7 +84,7 @@ class EncodedZarr:
         if len(every) == 1 or self._bytes < _LEAST:
             done = all(map(one, every))
         else:
-            with ThreadPoolExecutor(min(len(every), cores())) as pool:
+            with futures.ThreadPoolExecutor(min(len(every), cores())) as pool:
                 done = all(pool.map(one, every))
         if not done:
             self.zarr.read(box, out)
