@@ -170,3 +170,9 @@ def test_squares_share_the_sums_of_a_spread() -> None:
         sources = [stage.source for stage in one.stages if isinstance(stage.source, Reduced)]
         found = near._pieces(one.visited.parts[0], one.places, sources)
         assert len(found[0].sinks) == sinks
+
+
+def test_counts_of_several_threads_in_one_pass() -> None:
+    data = np.where(np.random.default_rng(1).random(400_000) < 0.01, np.nan, 1.5)
+    for on in ("core", "cores"):
+        assert sc.nanmean(sc.asarray(data)).compute(on=on) == 1.5

@@ -230,6 +230,19 @@ def test_values_that_grow_after_the_rows_that_are_probed(op: str, counted: Count
     assert counted.failed == 0  # the tile is made once more
 
 
+def test_ties_of_short_columns_are_certain_by_their_least_magnitude(counted: Counted) -> None:
+    x = normals(24, 5000)
+    x[::3, ::2] = 0.0  # which is no least magnitude
+    check(x, 0, "sum")
+    assert counted.failed == 0
+    # Half a last place, and what is below all that a rest may have.
+    tiny = np.ldexp(1.0, -np.arange(54, 120))
+    x = np.zeros((32, 3 * len(tiny)))
+    x[0], x[5], x[20] = 1.0, 2.0**-53, np.concatenate([tiny, -tiny, 0 * tiny])
+    check(x, 0, "sum")
+    check(x[::-1], 0, "mean")
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_ties_round_to_even(dtype: str, counted: Counted) -> None:
     """Halves of last places: a rest that rounds would leave them all uncertain."""

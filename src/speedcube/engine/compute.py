@@ -19,7 +19,7 @@ from .clusters.losses import reported
 from .clusters.roster import worker_addresses
 from .clusters.submission import run_on
 from .foreign.held import client_of, fetched, futures_of_all
-from .foreign.planned import plan_of
+from .foreign.planned import plan_within
 from .foreign.values import deferred_values, is_of_dask, values_there
 from .graph import build_graph, scheduler_of
 from .keeping.run import kept_values
@@ -43,7 +43,7 @@ from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
-from .streams.scanned import goes_on
+from .streams.boxwise import goes_on
 
 
 class ResultMemory(Enum):
@@ -91,7 +91,7 @@ def planned_on(roots: Sequence[Expr], rung: Rung, known: Plans | None = None) ->
     """The plan of ``roots`` on ``rung``, if that has the memory; what is ``known`` is taken."""
     known = {} if known is None else known
     key = (rung.name, rung.reason, rung.workers)
-    plan = known.get(key) or plan_of(roots, rung, partial(staged_values, rung=rung))
+    plan = known.get(key) or plan_within(roots, rung, partial(staged_values, rung=rung))
     if not any(goes_on(one) for stage in plan.stages for one in stage.sources):
         known[key] = plan  # another run of a scan of a file begins with the file again
     check_memory(plan, machine.free_memory())

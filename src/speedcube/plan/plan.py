@@ -293,7 +293,8 @@ def check_memory(plan: Plan, free: int) -> None:
     """Raise `MemoryLimitError` where a worker of ``plan`` needs more than ``free`` bytes."""
     if plan.peak_bytes > free:
         raise MemoryLimitError(
-            f"this needs {plan.peak_bytes:,} bytes per worker on {plan.rung} and {free:,} are "
-            "free; three ways out: reduce it or slice it before computing, write it out in pieces "
-            "(.to_dask_array() and Dask's to_zarr), or use a rung with more memory (on=...)"
+            f"this needs {plan.peak_bytes:,} bytes per worker on {plan.rung}, "
+            f"{plan.result_bytes:,} of them for the result, and {free:,} are free; three ways out: "
+            "reduce it or slice it before computing, write it block after block (.to_zarr(...), "
+            "sc.save), or use a rung with more memory (on=...)"
         )

@@ -80,6 +80,7 @@ class WritePlan:
 
     ``read_bytes`` counts what is read twice as often as it is read. ``held_bytes`` are those of
     reductions and others that are computed beforehand, and stay; that takes ``before_bytes``.
+    ``made``: how often sources are read of which blocks are made by passes over them.
     """
 
     label: str
@@ -91,6 +92,7 @@ class WritePlan:
     before_bytes: int
     read_bytes: int
     result_bytes: int
+    made: tuple[str, ...] = ()
 
     @property
     def peak_bytes(self) -> int:
@@ -100,8 +102,9 @@ class WritePlan:
 
     def __repr__(self) -> str:
         reads = f"reads {bytes_text(self.read_bytes)}, " if self.read_bytes else ""
+        lines = "".join(f"\n  {text}" for text in self.made)
         return (
-            f"Write to {self.label} on {self.rung}\n"
+            f"Write to {self.label} on {self.rung}{lines}\n"
             f"  {self.grid.count:,} block{'s' * (self.grid.count != 1)} of at most "
             f"{self.grid.extents}, {self.at_once} at a time; {reads}writes "
             f"{bytes_text(self.result_bytes)}; at most {self.peak_bytes:,} bytes per worker"

@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 
 from ...engine import compute as engine
 from ...engine import machine
+from ...engine.ordering.sorting import places_of as places_of_line
 from ...engine.staging.late import distinct
+from ...engine.streams.ordered.distinct import DistinctSoFar, first_of_each, starts_of
 from ...expr import build
 from ..array import Array, array_of
 from ..sources import asarray
 from ..together import compute
 from .lines import counts_of, places_of, sorted_lines
+from .lookup import searchsorted
 
 Values = NDArray[Any]
 
 _PIECE: Final = 1 << 24  # elements that are sorted at a time where not all of them fit in memory
-_BLOCK: Final = 1 << 15  # sorted elements that are compared with those before them at a time
+_LEAST: Final = 1 << 16  # the same
+_ALL: Final = 56  # bytes of an element, its places and those of what is equal to it
 _NARROW: Final = 1 << 22  # integers between whose least and greatest there are so many are counted
 
 
@@ -67,19 +71,33 @@ def _values_held(array: Array, equal_nan: bool = True) -> Any:
         low, high = (int(one) for one in compute(line.min(), line.max()))
         if high - low < min(_NARROW, 4 * line.size):
             return _counted(line, low, high - low + 1)
-    if 4 * line.nbytes < machine.free_memory():
+    if _fits(line, 4 * line.itemsize):
         values = _line_held(line)
         if type(values) is np.ndarray:
-            return _first_of_each(values, equal_nan)
+            return first_of_each(values, equal_nan)
         there = distinct.first_of_each(values, equal_nan)
         return there if array._gpu else there.get()
-    found = np.empty(0, array.dtype)
-    for first in range(0, line.size, _PIECE):
-        piece = _first_of_each(line_sorted(line[first : first + _PIECE]), equal_nan)
-        both = np.concatenate([found, piece])
-        both.sort(kind="stable")
-        found = _first_of_each(both, equal_nan)
+    return _by_pieces(line, equal_nan).values
+
+
+def _by_pieces(line: Array, equal_nan: bool) -> DistinctSoFar:
+    """What is distinct of ``line``, some of whose elements are in memory at a time."""
+    found = DistinctSoFar(line.dtype, equal_nan)
+    step = max(_LEAST, min(_PIECE, machine.free_memory() // (16 * line.itemsize)))
+    for first in range(0, line.size, step):
+        values = np.asarray(line[first : first + step].compute())
+        real = values.dtype.kind != "c"
+        order = places_of_line(values) if real else np.argsort(values, kind="stable")
+        values = values[order]
+        at = np.flatnonzero(starts_of(values, equal_nan))
+        counts = np.diff(at, append=len(values))
+        found.add(values[at], order[at] + first, counts)
     return found
+
+
+def _fits(line: Array, each: int) -> bool:
+    """Whether there is memory for ``each`` bytes for each element of ``line``."""
+    return line.size * each < machine.free_memory()
 
 
 def _line_held(line: Array) -> Any:
@@ -100,34 +118,6 @@ def _counted(line: Array, low: int, length: int) -> Values:
     index = line - low if line.dtype == np.uint64 else line.astype("int64") - low
     present = np.flatnonzero(counts_of(index.astype("int64"), length).compute())
     return np.asarray(present.astype(line.dtype) + line.dtype.type(low))
-
-
-def _starts(values: Values, equal_nan: bool) -> NDArray[np.bool_]:
-    """Which elements of sorted ``values`` differ from the one before."""
-    starts = np.empty(len(values), bool)
-    starts[:1] = True
-    np.not_equal(values[1:], values[:-1], out=starts[1:])
-    if equal_nan and len(values) and values.dtype.kind == "f" and np.isnan(values[-1]):
-        starts[int(np.searchsorted(values, np.nan)) + 1 :] = False
-    return starts
-
-
-def _first_of_each(values: Values, equal_nan: bool) -> Values:
-    """The first of equal ones of sorted ``values``; those themselves where all differ."""
-    if equal_nan and len(values) and values.dtype.kind == "f" and np.isnan(values[-1]):
-        values = values[: int(np.searchsorted(values, np.nan)) + 1]
-    found, size = values, min(1, len(values))
-    for first in range(1, len(values), _BLOCK):  # a block stays cached
-        block = values[first : first + _BLOCK]
-        starts = block != values[first - 1 : first - 1 + len(block)]
-        count = int(np.count_nonzero(starts))
-        if found is values and count < len(block):
-            found = np.empty_like(values)
-            found[:size] = values[:size]
-        if found is not values:
-            found[size : size + count] = block[starts]
-        size += count
-    return found[:size]
 
 
 def unique(
@@ -164,7 +154,8 @@ def unique(
     Returns
     -------
     Array, or a tuple of several
-        In memory; of the dtype of `ar`, and int64.
+        In memory; of the dtype of `ar`, and int64. Where memory does not hold all elements with
+        their places, a piece is read after the other, and the inverse is lazy.
 
     Examples
     --------
@@ -186,15 +177,21 @@ def unique(
     return tuple(asarray(one) for asked, one in (*wanted, (return_counts, counts)) if asked)
 
 
-def _all_of(array: Array, equal_nan: bool) -> tuple[Values, Values, Values, Values]:
-    """Distinct elements, where each comes first, where each element is, how often each comes."""
+def _all_of(array: Array, equal_nan: bool) -> tuple[Values, Values, Any, Values]:
+    """Distinct elements, where each comes first, where each element is, how often each comes.
+
+    Where each is can be looked up later: then it takes no memory here.
+    """
     line = array.reshape(-1)
     if not line.size:
         none = np.empty(0, np.int64)
         return np.empty(0, array.dtype), none, none.reshape(array.shape), none
+    if not _fits(line, _ALL):
+        found = _by_pieces(line, equal_nan)
+        return found.values, found.firsts, searchsorted(found.values, array), found.counts
     values, order = (np.asarray(one) for one in compute(line, places_of(line, 0)))
     values = values[order]
-    starts = _starts(values, equal_nan)
+    starts = starts_of(values, equal_nan)
     inverse = np.empty(line.size, np.int64)
     inverse[order] = np.cumsum(starts) - 1
     firsts = np.flatnonzero(starts)
@@ -248,8 +245,11 @@ def unique_counts(x: Any) -> UniqueCounts:
     array = array_of(x).reshape(-1)
     if not array.size:
         return UniqueCounts(asarray(np.empty(0, array.dtype)), asarray(np.empty(0, np.int64)))
+    if not _fits(array, 4 * array.itemsize):
+        found = _by_pieces(array, False)
+        return UniqueCounts(asarray(found.values), asarray(found.counts))
     values = line_sorted(array)
-    firsts = np.flatnonzero(_starts(values, False))
+    firsts = np.flatnonzero(starts_of(values, False))
     return UniqueCounts(asarray(values[firsts]), asarray(np.diff(firsts, append=array.size)))
 
 

@@ -41,7 +41,8 @@ def sort(
     Returns
     -------
     Array
-        Lazy, in the shape of `a`; it is made in memory, whole.
+        Lazy, in the shape of `a`. One long line is made in memory, whole, if it fits there; else
+        part after part, each by a pass over `a`: for reductions, slices and what is written.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def argsort(
     Returns
     -------
     Array
-        int64, lazy, in the shape of `a`.
+        int64, lazy, in the shape of `a`; larger than memory as `sort`.
 
     Examples
     --------

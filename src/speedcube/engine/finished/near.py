@@ -135,7 +135,7 @@ def _extremes(op: str, ends: Sequence[End]) -> list[tuple[int, ...]]:
 
 def _folded(source: Reduced, values: Sequence[Array]) -> Array:
     """Results of folds as one: of NaN, and of -0.0 below 0.0, as NumPy has them."""
-    stack: Array = np.concatenate(values)
+    stack: Array = np.concatenate([np.ravel(one) for one in values])
     if source.op == "sum":
         return np.asarray(stack.sum(dtype=stack.dtype))
     _, highest, skips = KEYED[source.op]

@@ -11,17 +11,20 @@ from ...plan.costs import GPU_TRAFFIC
 from ...plan.plan import Plan, Resources, make_plan
 from .. import machine
 from ..rungs import Rung
+from ..streams.boxwise import SortRoom, made_boxwise
 from ..streams.later import Make
-from ..streams.scanned import scanning
 from .pulled import is_pulled, pulling
 from .values import is_of_dask
 
 _HERE: Final = ("core", "cores")  # where scans of files go on from box to box
 
 
-def plan_of(roots: Sequence[Expr], rung: Rung, make: Make) -> Plan:
-    """The plan of ``roots`` on ``rung``; ``make`` computes there what scans are made of."""
-    roots = going_on(roots, rung, make)
+def plan_of(roots: Sequence[Expr], rung: Rung, make: Make, room: SortRoom | None = None) -> Plan:
+    """The plan of ``roots`` on ``rung``; ``make`` computes there what scans are made of.
+
+    ``room``: what sorts may take that are not made in memory.
+    """
+    roots = going_on(roots, rung, make, room)
     held = bool(rung.devices) or any(map(is_of_dask, roots))  # all of one is asked for
     pulled = roots if held else pulling(roots, rung.kind == "client")
     if pulled is not roots:
@@ -31,11 +34,36 @@ def plan_of(roots: Sequence[Expr], rung: Rung, make: Make) -> Plan:
     return _made(roots, rung)
 
 
-def going_on(roots: Sequence[Expr], rung: Rung, make: Make) -> Sequence[Expr]:
-    """``roots`` whose scans of files go on from box to box, where one process makes them."""
+def going_on(
+    roots: Sequence[Expr], rung: Rung, make: Make, room: SortRoom | None = None
+) -> Sequence[Expr]:
+    """``roots`` whose scans of files go on from box to box, where one process makes them.
+
+    So do sorts, if they are given ``room``.
+    """
     if rung.kind not in _HERE:
         return roots
-    return scanning(roots, make, lambda one: plan_of([_all(one)], rung, make).peak_bytes)
+
+    def weigh(one: Staged) -> int:
+        return plan_of([_all(one)], rung, make).peak_bytes
+
+    return made_boxwise(roots, make, weigh, room)
+
+
+def plan_within(roots: Sequence[Expr], rung: Rung, make: Make) -> Plan:
+    """`plan_of`; where that needs more memory than is free, sorts are made in cells."""
+    plan, free = plan_of(roots, rung, make), machine.free_memory()
+    if plan.peak_bytes <= free or rung.kind not in _HERE:
+        return plan
+    least = plan_of(roots, rung, make, SortRoom(0, rung.workers))
+    if least.peak_bytes > free:
+        return min(plan, least, key=lambda one: one.peak_bytes)
+    left = (free - least.peak_bytes) * 3 // 4
+    for share in (1, rung.workers):  # each thread that reads an order may be counted
+        made = plan_of(roots, rung, make, SortRoom(left // share, rung.workers))
+        if made.peak_bytes <= free:
+            return made
+    return least
 
 
 def _all(source: Staged) -> Expr:

@@ -13,7 +13,7 @@ from ...dataclass import dataclass
 from ...expr.nodes import Expr
 from ...expr.space import TILE
 from ...plan.costs import GPU_TRAFFIC
-from ...plan.plan import Plan, Resources, check_memory, make_plan
+from ...plan.plan import Plan, Resources, make_plan
 from .. import machine
 from ..rungs import Rung
 from .outline import Key, NoOutlineError, Outline, outline_of
@@ -58,7 +58,7 @@ def planned(
     """A plan of ``roots`` on ``rung``, to be run inside the block; None where none is remembered.
 
     ``outline``: theirs, where it is known already. Its sources have the data of ``roots`` until the
-    block ends. `MemoryLimitError` where it needs more than there is.
+    block ends. None as well where it needs more than there is: another plan may not.
     """
     free = machine.free_memory()
     try:
@@ -71,7 +71,10 @@ def planned(
     resources = Resources(rung.name, rung.workers, memory=free // 4, traffic=traffic, gpu=on_gpu)
     entry = _entry((rung.name, rung.workers, found.hashed()), found)
     ready = _taken(entry, found) or _made(found, resources)
-    check_memory(ready.plan, free)
+    if ready.plan.peak_bytes > free:
+        ready.template.forget()
+        yield None
+        return
     yield ready.plan
     # After a failure threads may still read the data: then the copy goes when the last one does.
     ready.template.forget()

@@ -37,7 +37,7 @@ def values_sorted(source: Through, given: list[AllElements]) -> Array:
         return values
     lines = values.reshape(-1, line)
     if len(lines) == 1 and line >= _LONG and elements.threads > 1:
-        _one_line(elements, values)
+        line_sorted(elements, values)
         return values
     stored = elements.memory if line > _SHORT else None
     came = lines if stored is None else stored.reshape(-1, line)
@@ -48,6 +48,14 @@ def values_sorted(source: Through, given: list[AllElements]) -> Array:
 
     elements.each(run, _runs(elements, len(lines), line))
     return values
+
+
+def line_sorted(elements: AllElements, values: Array) -> None:
+    """Sort ``values``, some of ``elements`` as they lie, in place: by as many threads."""
+    if len(values) >= _LONG and elements.threads > 1:
+        _one_line(elements, values)
+    else:
+        in_order(values.reshape(1, -1))
 
 
 def _columns_sorted(elements: AllElements, columns: Array) -> Array:

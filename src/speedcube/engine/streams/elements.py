@@ -15,6 +15,7 @@ from ...dataclass import dataclass
 from ...expr import views
 from ...expr.nodes import Expr, Leaf, is_whole
 from ...expr.push import push
+from ...plan.reads import in_order
 from ...plan.stages import Part, Stage
 from ...plan.streams import rows_of, tiled, walked
 from ..boxes import Stop
@@ -54,7 +55,8 @@ class WalkedElements(AllElements):
             return super().spans(line)
         extent, step = self.root.shape[0], rows_of(self.root)
         windows = -(-extent // step)
-        pieces = max(1, min(self.threads, windows))
+        one = any(0 in in_order(leaf) for leaf in tiled(self.root))  # is made from its beginning on
+        pieces = 1 if one else max(1, min(self.threads, windows))
         ends = [min(extent, windows * k // pieces * step) * self.row for k in range(pieces + 1)]
         return list(pairwise(ends))
 

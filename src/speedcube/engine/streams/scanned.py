@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from ... import dtypes
 from ...expr import views
-from ...expr.graph import below_up_to
-from ...expr.nodes import Expr, Leaf, Scanned, Stored, Tiled
+from ...expr.nodes import Expr, Scanned
 from ...expr.push import push
 from ...expr.sources.tiled import Box
 from ...expr.space import TILE
 from ...plan.streams import readers_in, steps_of, tiled
-from ..known.spans import reading
 from .carried import FEW, CarriedColumns, CarriedLines
 from .cells import Cells, plain, read_bytes
 from .later import Later, Make, Weigh, read_later
@@ -38,7 +36,6 @@ KEPT: Final = 16 << 20  # bytes of what lines go on from, kept of earlier boxes
 _LINE: Final = 64  # of a line side by side with others
 _ALONE: Final = 1024  # of a line by itself
 _HELD: Final = 2  # boxes of results of which the next reader may want some
-_MOST_NODES: Final = 1 << 12  # of a program
 
 
 class LinesRun:
@@ -226,32 +223,6 @@ class ScanBlocks:
         return tuple(slice(at, min(n, at + step)) for at, step, n in pairs)
 
 
-def scanning(roots: Sequence[Expr], make: Make, weigh: Weigh) -> Sequence[Expr]:
-    """``roots`` in which large scans of what is read a box at a time are read so, too.
-
-    ``make`` gives the values of what their elements are made of, ``weigh`` the bytes it takes.
-    """
-    while True:
-        nodes = below_up_to(roots, _MOST_NODES)
-        if nodes is None or not any(_is_tiled(node) for node in nodes):
-            return roots
-        found: dict[int, tuple[Stored | Tiled, int]] = {}
-        for node in nodes:
-            source = node.source if isinstance(node, Leaf) else None
-            if isinstance(source, Scanned) and id(source) not in found:
-                blocks = scan_blocks(source, make, weigh)
-                if blocks is not None:
-                    found[id(source)] = Tiled(blocks, source.dtype), 0
-        if not found:
-            return roots
-        roots = reading(roots, nodes, found)
-
-
-def goes_on(source: object) -> bool:
-    """Whether ``source`` is made box by box, and knows how far it is."""
-    return isinstance(source, Tiled) and isinstance(source.tiles, ScanBlocks)
-
-
 def scan_blocks(source: Scanned, make: Make, weigh: Weigh) -> ScanBlocks | None:
     """The results of ``source`` box by box; None where its elements lie in memory, or soon do."""
     first, last = source.axes[0], source.axes[-1]
@@ -273,10 +244,6 @@ def scan_blocks(source: Scanned, make: Make, weigh: Weigh) -> ScanBlocks | None:
     if math.prod(extents) * 8 > MOST_CELL or lines > MOST_LINES:
         return None
     return ScanBlocks(source, root, extents)
-
-
-def _is_tiled(node: object) -> bool:
-    return isinstance(node, Leaf) and isinstance(node.source, Tiled)
 
 
 def _along(one: slice, step: int) -> Iterator[tuple[int, slice, slice]]:

@@ -29,6 +29,7 @@ from ..foreign.pulled import pulling
 from ..known.drawn import drawing_again
 from ..routines.strictness import check_laws
 from ..rungs import Rung, parse, resolve
+from ..streams.boxwise import SortRoom
 from .progress import Meter, Show
 from .run import WriteRun, block_sizes, element_bytes, told
 from .settling import bytes_of_settling, digest, settled
@@ -73,8 +74,22 @@ class Write:
         self.rung = rung_of(self.how, math.prod(self.roots[0].shape))
         if not self.rung.devices:
             self.roots = pulling(self.roots, self.rung.kind == "client")
-            self.roots = going_on(self.roots, self.rung, partial(staged_values, rung=self.rung))
+            self.roots = self._going_on(self.roots)
         self.held, self.before = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
+        most = self._most
+        if self.before > most and not self.rung.devices:  # sorts need not be made in memory
+            room = SortRoom(max(_LEAST, most - OVERHEAD - 2 * _LEAST), self.rung.workers)
+            self.roots = self._going_on(self.roots, room)
+            sizes = bytes_of_settling(self.roots, self.rung, self.how.prefers_gpu)
+            self.held, self.before = sizes
+
+    @property
+    def _most(self) -> int:
+        """Bytes of what is made before: those that somebody gave, or half of what is free."""
+        return self.how.memory if self.how.memory != MEMORY else machine.free_memory() // 2
+
+    def _going_on(self, roots: Sequence[Expr], room: SortRoom | None = None) -> Sequence[Expr]:
+        return going_on(roots, self.rung, partial(staged_values, rung=self.rung), room)
 
     def plan(self) -> WritePlan:
         """What `write` would do."""
@@ -84,8 +99,9 @@ class Write:
         label = ", ".join(target.label for target in self.targets)
         reads = grid.count * read_bytes(self.roots, grid.extents)
         size = element_bytes(self.roots) * math.prod(grid.shape)
+        made = tuple(one.passes for one in readers_in(reals(self.roots)) if hasattr(one, "passes"))
         return WritePlan(
-            label, self.rung.name, grid, whole, block, self._held, self.before, reads, size
+            label, self.rung.name, grid, whole, block, self._held, self.before, reads, size, made
         )
 
     def write(self) -> None:
@@ -177,6 +193,8 @@ class Write:
         """Threads of a worker."""
         if not all(target.at_once for target in self.targets):
             return 1
+        if any(hasattr(one, "passes") for one in readers_in(reals(self.roots))):
+            return 1  # each block needs those before it, and many threads make a pass
         if self.rung.kind == "client":
             return threads_of(self.rung) if all(t.travels for t in self.targets) else 1
         if self.rung.devices:

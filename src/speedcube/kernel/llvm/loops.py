@@ -116,7 +116,9 @@ class Loops(Nest):
         t.label(body)
         count = len(self.program.leaves)
         at = [t.i64("add", base, t.i64("mul", j, strides[k])) for k, base in enumerate(bases)]
-        rows = self.aligned_rows(at, t.minimum(rows, t.i64("sub", end, j)))
+        left = t.i64("sub", end, j)
+        # Nothing waits where elements are streamed: a tile of a thousand bools is 16 vectors.
+        rows = left if self.program.streams else self.aligned_rows(at, t.minimum(rows, left))
         rows = self.to_a_line(at[count], rows)
         elements = t.i64("mul", rows, self.elements.word(7)) if self.program.table else rows
         tile = Tile(elements, at[:count], ["0"] * count, at[count])

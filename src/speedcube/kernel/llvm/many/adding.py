@@ -129,4 +129,9 @@ class ColumnSums(ManyNest, ColumnNest):
             with t.loop(whole, last) as r:
                 self.take(at, count, r, 1, self.add_exactly)
 
+        by_least, self.sums.by_least = self.sums.by_least, False
         by_blocks(self.sums, count, rows, look, add)
+        self.sums.by_least = by_least
+        if by_least:
+            with t.loop(0, count, t.lanes) as j:
+                self.sums.ordinary(j)

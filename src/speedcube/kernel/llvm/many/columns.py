@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 from ...program import Program
 from ..elements import Tile
-from ..memory import NEXT
+from ..memory import NEAREST, NEXT
 from ..nests.columns import ColumnNest, Outputs
 from .adding import ColumnSums
 from .quick import Quick
@@ -39,7 +39,8 @@ class ColumnLoops(ColumnSums):
 
     def boxes(self) -> None:
         if not self.many.short:
-            self.elements.look_rows_ahead(rows_at_once(self.program), NEXT)
+            nearness = NEAREST if self.elements.style.asks else NEXT
+            self.elements.look_rows_ahead(rows_at_once(self.program), nearness)
         ColumnNest.boxes(self)
 
     # A tile of results ---------------------------------------------------------------------

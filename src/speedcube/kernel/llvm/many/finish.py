@@ -87,9 +87,7 @@ class Finish:
 
     def _exact(self, j: str) -> str:
         """Where nothing was rounded away."""
-        d = self.d
-        left = [self.sums.load(k, "left", j) for k in self.of]
-        return d.nothing(left[0] if len(left) == 1 else d.words("or", *left))
+        return self.d.both(*(self.sums.exactly(k, j) for k in self.of))
 
     def _sum(self, k: int, j: str, exact: str) -> Near:
         """Sum ``k``: what its total and rest say."""
@@ -102,7 +100,7 @@ class Finish:
             bound = d.mul(bound, d.div(d.constant(most), self.count))
         elif self.many.line:  # each lane's error is the square's of its share, or half as much
             bound = d.mul(bound, d.constant(2.0 / self.sums.text.lanes))
-        fine = self.many.is_fine(k)
+        fine = self.sums.is_fine(k)
         if fine and not self.many.rows:
             rest = d.sub(rest, self.sums.rest_of_nothing(unit))
         if self.many.rows:

@@ -8,6 +8,9 @@ away goes to ``deep``, where there are many terms); else it is an ordinary sum. 
 error of the last of these is below ``n**2 * 2**-53`` steps of the one before, and nothing at all
 where ``left`` is zero: the bits of everything that was rounded away, but for what is in a fine
 rest.
+Of columns of few terms an ordinary rest does, too: it is exact where all magnitudes but zero are so
+large that their last places fit a double with it. ``left`` has the least of them then, twice its
+bits less one, of which zero has most.
 An ordinary rest of very many terms is put aside every `SETTLED` rows, along a row after each tile:
 into ``low``, by a two-sum whose tails go to ``deep``, so that its own errors do not grow with the
 square of all terms.
@@ -33,6 +36,7 @@ _WORDS = ("left", "out")
 # Bits more that units of fine sums have where they come from the first rows: what others may be
 # larger by. A fine rest has what they lose.
 SPARE = 8
+_ROOM = 4  # bits of a unit's room, beside those of the number of terms
 assert len(SLOTS) == MANY_WORDS
 
 
@@ -62,6 +66,8 @@ class Sums:
         many = elements.program.sink.many
         assert many is not None
         self.many: Many = many
+        few = not (many.rows or many.deep or many.near) and many.sums == 1
+        self.by_least = few and many.is_fine(0)  # whether ``left`` has the least magnitude
 
     def slot(self, sum_: int, name: str, j: str) -> str:
         """The address of word ``name`` of sum ``sum_`` of result ``j``."""
@@ -110,8 +116,13 @@ class Sums:
 
     def start(self, sum_: int, unit: str) -> dict[str, str]:
         """Sum ``sum_`` of nothing."""
-        rest = {"rest": self.rest_of_nothing(unit)} if self.many.is_fine(sum_) else {}
-        return dict.fromkeys(TAKEN, "zeroinitializer") | {"total": unit} | rest
+        rest = {"rest": self.rest_of_nothing(unit)} if self.is_fine(sum_) else {}
+        left = {"left": self.d.splat_bits(-1)} if self.by_least else {}
+        return dict.fromkeys(TAKEN, "zeroinitializer") | {"total": unit} | rest | left
+
+    def is_fine(self, sum_: int) -> bool:
+        """Whether the rest of sum ``sum_`` has a unit of its own."""
+        return self.many.is_fine(sum_) and not self.by_least
 
     def settle(self, sum_: int, j: str) -> None:
         """Put the rests of results j, j + 1, ... aside."""
@@ -120,6 +131,14 @@ class Sums:
         self.store(sum_, "low", j, low)
         self.store(sum_, "deep", j, d.add(self.load(sum_, "deep", j), tail))
         self.store(sum_, "rest", j, "zeroinitializer")
+
+    def ordinary(self, j: str) -> None:
+        """Turn fine sums of the results j, j + 1, ... into such with a least magnitude."""
+        d, t = self.d, self.text
+        nothing = d.nothing(self.load(0, "left", j))
+        self.store(0, "left", j, t.op(f"sext {d.one} {nothing} to {d.word}"))
+        rest = d.sub(self.load(0, "rest", j), self.rest_of_nothing(self.load(0, "unit", j)))
+        self.store(0, "rest", j, rest)
 
     def rest_of_nothing(self, unit: str) -> str:
         """What a fine rest begins at."""
@@ -162,7 +181,7 @@ class Sums:
         ``error`` is what has been rounded away from a product.
         """
         d = self.d
-        self._add(taken[0], x, error, self.many.fine)
+        self._add(taken[0], x, error, self.is_fine(0))
         if self.many.sums > 1:
             square = d.mul(x, x)
             error = None if self.many.whole else d.fma(x, x, d.neg(square))
@@ -192,13 +211,37 @@ class Sums:
             if self.many.deep:
                 t.store(d.double, d.add(t.load(d.double, to.deep), lost), to.deep)
         else:
-            self._note(to.left, d.bits(lost))
+            if self.by_least:
+                self._note_least(to.left, d.bits(x))
+            else:
+                self._note(to.left, d.bits(lost))
             if error is not None:
                 self._note(to.left, d.bits(error))
                 lost = d.add(lost, error)
             sum_ = d.add(rest, lost)
         t.store(d.double, sum_, to.rest)
         self._note(to.out, d.words("xor", d.bits(after), d.bits(to.unit)))
+
+    def _note_least(self, least: str, bits: str) -> None:
+        """The least magnitude in ``least``, that of ``bits`` among them; zero is none."""
+        t, d, word = self.text, self.d, self.d.word
+        twice = d.words("add", d.words("add", bits, bits), d.splat_bits(-1))  # without the sign
+        smaller = t.call(word, f"llvm.umin.v{t.lanes}i64", word, t.load(word, least), twice)
+        t.store(word, smaller, least)
+
+    def exactly(self, sum_: int, j: str) -> str:
+        """Where sum ``sum_`` has lost nothing of the results j, j + 1, ..."""
+        d, left = self.d, self.load(sum_, "left", j)
+        if not self.by_least:
+            return d.nothing(left)
+        # What additions to a total lose is up to half a step of the unit each, and a multiple of
+        # the least magnitude's last place.
+        unit = d.words("lshr", d.bits(self.load(sum_, "unit", j)), d.splat_bits(52))
+        room = self.text.load("i64", self.text.at("%params", self.many.parameter + 3))
+        steps = self.text.i64("sub", self.text.i64("lshr", room, 52), 54 + _ROOM)
+        least = d.words("add", unit, self.text.splat("i64", steps))
+        found = d.words("lshr", left, d.splat_bits(53))
+        return self.text.op(f"icmp sge {d.word} {found}, {least}")
 
     def _note(self, flags: str, bits: str) -> None:
         t, d = self.text, self.d

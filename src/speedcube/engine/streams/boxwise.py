@@ -1,0 +1,109 @@
+"""Sources that are made a box at a time: scans of what is read so, and sorts without the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ... import dtypes
+from ...dataclass import dataclass
+from ...expr.graph import below_up_to
+from ...expr.nodes import Expr, Leaf, Scanned, Stored, Through, Tiled
+from ...expr.through.table import OPERATIONS
+from ...plan.streams import tiled, walks
+from ...plan.working import working_bytes
+from ..known.spans import reading
+from .cells import plain
+from .later import Make, Weigh, read_later
+from .ordered.lines import LineBlocks
+from .ordered.long import SortedBlocks, can_be_walked
+from .scanned import ScanBlocks, scan_blocks
+
+_MOST_NODES: Final = 1 << 12  # of a program
+_SORTED: Final = ("sort", "argsort")  # one long line
+
+
+@dataclass(frozen=True)
+class SortRoom:
+    """What sorts that do not fit in memory may take: bytes, and threads.
+
+    ``least``: bytes that one takes in memory, where it is made there all the same.
+    """
+
+    size: int
+    threads: int
+    least: int = 1 << 24
+
+    def shared(self, sources: Sequence[object]) -> SortRoom:
+        """The room for each sort of ``sources``."""
+        sorts = sum(isinstance(one, Through) and one.op in _SORTED for one in sources)
+        return replace(self, size=self.size // max(1, sorts))
+
+
+def made_boxwise(
+    roots: Sequence[Expr], make: Make, weigh: Weigh, room: SortRoom | None = None
+) -> Sequence[Expr]:
+    """``roots`` in which large scans of what is read a box at a time are read so, too.
+
+    Sorts also, within ``room``. ``make`` gives the values of what their elements are made of,
+    ``weigh`` the bytes it takes.
+    """
+    while True:
+        nodes = below_up_to(roots, _MOST_NODES)
+        if nodes is None or not (room or any(map(_is_tiled, nodes))):
+            return roots
+        sources = {id(node.source): node.source for node in nodes if isinstance(node, Leaf)}
+        found: dict[int, tuple[Stored | Tiled, int]] = {}
+        each = None if room is None else room.shared([*sources.values()])
+        for name, source in sources.items():
+            if isinstance(source, (Scanned, Through)):
+                made = _made(source, make, weigh, each)
+                if made is not None:
+                    found[name] = Tiled(made, source.dtype), 0
+        if not found:
+            return roots
+        roots = reading(roots, nodes, found)
+
+
+def goes_on(source: object) -> bool:
+    """Whether ``source`` is made box by box, and knows how far it is."""
+    return isinstance(source, Tiled) and isinstance(source.tiles, (ScanBlocks, SortedBlocks))
+
+
+def _made(
+    source: Scanned | Through, make: Make, weigh: Weigh, room: SortRoom | None
+) -> ScanBlocks | SortedBlocks | LineBlocks | None:
+    """``source`` box by box; None where it is made in memory."""
+    if isinstance(source, Scanned):
+        return scan_blocks(source, make, weigh)
+    return None if room is None else _ordered(source, make, weigh, room)
+
+
+def _ordered(
+    source: Through, make: Make, weigh: Weigh, room: SortRoom
+) -> SortedBlocks | LineBlocks | None:
+    """The same of what is sorted, or selected from."""
+    row = OPERATIONS.get(source.op)
+    if row is None or row.of != "lines" or len(source.args) > 1 or not source.count:
+        return None
+    if _in_memory(source, room.threads) <= room.least or walks(source):
+        return None
+    root = plain(read_later(source.arg, make, weigh))
+    if root is None or dtypes.stored(root.dtype) != root.dtype:
+        return None
+    if source.line < source.count:
+        return LineBlocks(source, root) if tiled(root) else None
+    if source.op not in _SORTED or not can_be_walked(root):
+        return None
+    return SortedBlocks(source, root, room.size, room.threads)
+
+
+def _in_memory(source: Through, threads: int) -> int:
+    """Bytes that it takes in memory."""
+    elements = source.count * dtypes.itemsize(source.arg.dtype)
+    return elements + working_bytes(source, threads)
+
+
+def _is_tiled(node: object) -> bool:
+    return isinstance(node, Leaf) and isinstance(node.source, Tiled)
