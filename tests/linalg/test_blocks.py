@@ -164,3 +164,29 @@ def test_a_matrix_in_a_file_is_never_in_memory(
         tracemalloc.stop()
     assert taken < min(peak, 12 << 20)
     np.testing.assert_allclose(np.abs(got), wanted, atol=near)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("size", [92, 131, 190])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_of_a_large_matrix(size: int, dtype: str, upper: bool) -> None:
+    a = RNG.normal(size=(size, size)).astype(dtype)
+    if dtype == "complex128":
+        a = a + 1j * RNG.normal(size=a.shape)
+    a = a @ a.conj().T + size * np.eye(size, dtype=dtype)
+    read = np.triu(a) if upper else np.tril(a)  # the other triangle is not read
+    factor = sc.linalg.cholesky(sc.asarray(read), upper=upper)
+    blocks_of = int(np.ceil(np.sqrt(np.ceil(a.nbytes / SMALL))))
+    count = blocks_of if a.nbytes > 8 * SMALL else 1
+    assert operations(factor).count("cholesky") == count
+    values = [factor.compute(on=on) for on in ("core", "cores:2", "cores:3")]
+    assert len({value.tobytes() for value in values}) == 1
+    near = 1e-3 if dtype == "float32" else 1e-10
+    np.testing.assert_allclose(values[0], np.linalg.cholesky(a, upper=upper), atol=near, rtol=near)
+
+
+def test_a_large_matrix_that_is_not_positive_definite_has_no_cholesky_factor() -> None:
+    a = np.eye(150)
+    a[120, 120] = -1
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        sc.linalg.cholesky(sc.asarray(a)).compute(on="core")

@@ -79,7 +79,9 @@ def full(
         dtypes.check(scalar.dtype)
     name = dtypes.check(scalar.dtype if dtype is None else dtype)
     if scalar.dtype.kind == "c" and name not in dtypes.COMPLEX:
-        raise DTypeError(f"full: {fill_value!r} is no {name}: give it its .real")
+        raise DTypeError(
+            f"full: {fill_value!r} is complex, and the dtype {name} is not: give its .real"
+        )
     if dtypes.is_integer(name):
         limits = np.iinfo(name)
         if not limits.min <= fill_value <= limits.max:

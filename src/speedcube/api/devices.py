@@ -23,7 +23,7 @@ def checked_device(name: str, device: Any) -> bool:
     kind, _, number = str(device).partition(":")
     if kind != "cuda" or not (number or "0").isdigit():
         raise ParameterError(
-            f"{name}: {device!r} is no device; there are {', '.join(available())} here"
+            f"{name}: {device!r} is not a device; this machine has {', '.join(available())}"
         )
     known = available()
     if f"cuda:{number or 0}" not in known:

@@ -44,7 +44,7 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
             return const(of_nothing, source.dtype, source.shape)
         if op in _OF_SOMETHING:
             raise ShapeError(
-                f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
+                f"{source.op} of no elements: axes {source.axes} of shape {arg.shape} are empty"
             )
     shape = source.shape
     return Leaf(source, shape, 0, c_strides(shape) if shape else ())

@@ -1,4 +1,4 @@
-"""Large matrices in blocks: products, and the factors of tall ones.
+"""Large matrices in blocks: products, the factors of tall ones, and Cholesky's.
 
 How they are cut follows from shapes and dtypes alone, never from the rung; what fits into one block
 is not cut. Each block is a call of the library by itself: its arguments are made, taken, and gone
@@ -15,6 +15,7 @@ from typing import Final
 
 from .. import dtypes
 from ..api.array import Array
+from ..api.creation import zeros
 from ..api.joining import concatenate
 from ..expr.nodes import Shape
 from .calls import routine
@@ -120,6 +121,49 @@ def factors(x: Array) -> tuple[Array, Array]:
         for k, (q, _) in enumerate(each)
     ]
     return concatenate(parts, axis=0), r
+
+
+# Cholesky's factors ------------------------------------------------------------------------------
+
+
+_AT_ONCE: Final = 8  # blocks
+
+
+def cholesky_in_blocks(x: Array) -> Array | None:
+    """The lower triangle L of which ``L @ L.conj().T`` is ``x``; None where one call makes it.
+
+    Column after column of blocks: the factor of the one on the diagonal, then, with the inverse of
+    that, those below. Of ``x`` the lower triangle is read. One call takes half the time, and half
+    as much memory again: so up to some blocks that is what makes it.
+    """
+    if x.ndim != 2 or _bytes(x) <= _AT_ONCE * BLOCK_BYTES:
+        return None
+    size, dtype = x.shape[0], x._expr.dtype
+    parts = cuts(size, math.isqrt(_count(_bytes(x), size) - 1) + 1)
+    made: dict[tuple[int, int], Array] = {}
+    for k in range(len(parts)):
+        for j in range(k, len(parts)):
+            rest = x[parts[j], parts[k]]
+            for left in range(k):
+                rest = rest - _product("matmul", made[j, left], _turned(made[k, left]), dtype)
+            if j == k:
+                made[k, k] = routine("cholesky", [rest], [rest.shape], dtype, False)[0]
+                inverse = routine("inv", [made[k, k]], [rest.shape], dtype)[0]
+            else:
+                made[j, k] = _product("matmul", rest, _turned(inverse), dtype)
+    lines = [
+        [made[j, k] if k <= j else _zeros(below, beside, dtype) for k, beside in enumerate(parts)]
+        for j, below in enumerate(parts)
+    ]
+    return concatenate([concatenate(line, axis=1) for line in lines], axis=0)
+
+
+def _turned(x: Array) -> Array:
+    return x.conj().T
+
+
+def _zeros(rows: slice, columns: slice, dtype: str) -> Array:
+    return zeros((rows.stop - rows.start, columns.stop - columns.start), dtype=dtype)
 
 
 def _shapes(rows: int, inner: int, columns: int) -> list[Shape]:

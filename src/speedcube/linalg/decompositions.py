@@ -11,7 +11,7 @@ from ..api.order.sorting import argsort
 from ..api.shapes import flip
 from ..api.take import take_along_axis
 from ..errors import ParameterError
-from .blocks import factors, tall_cuts, triangle
+from .blocks import cholesky_in_blocks, factors, tall_cuts, triangle
 from .calls import matrices, routine
 from .eigen import eigh
 from .products import matmul
@@ -59,6 +59,9 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
            [1., 2.]])
     """
     x = matrices("cholesky", a, square=True)
+    lower = cholesky_in_blocks(x.T if upper and x.ndim == 2 else x)
+    if lower is not None:
+        return lower.T if upper else lower
     return routine("cholesky", [x], [x.shape], x._expr.dtype, bool(upper))[0]
 
 

@@ -168,7 +168,9 @@ def unpackbits(
     wanted = operator.index(count)
     have = line.shape[k]
     if wanted < -have:
-        raise ParameterError(f"unpackbits: count={count} leaves out more than the {have} bits")
+        raise ParameterError(
+            f"unpackbits: count={count} would leave out more than the {have} bits there are"
+        )
     if wanted > have:
         return pad(line, [(0, wanted - have if j == k else 0) for j in range(line.ndim)])
     return along(line, k, slice(0, wanted if wanted >= 0 else have + wanted))

@@ -186,7 +186,7 @@ def interp(
     at, places, values = (one.astype("float64") for one in (at, places, values))
     if period is not None:
         if period == 0:
-            raise ParameterError("interp: a period is not 0")
+            raise ParameterError("interp: period must not be 0")
         at, places, values = _periodic(at, xp, fp, abs(period))
         left = right = None
     return _between(at, places, values, left, right)

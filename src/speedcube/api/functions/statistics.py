@@ -122,7 +122,7 @@ def _weights(array: Array, weights: Any, axis: Any) -> Array:
     wanted = tuple(array.shape[k] for k in axes)
     if weight.shape != wanted:
         raise ShapeError(
-            f"weights of shape {weight.shape} along axes {tuple(axes)}, which have {wanted}"
+            f"the weights have shape {weight.shape}, and the axes {tuple(axes)} have shape {wanted}"
         )
     order = sorted(range(len(axes)), key=axes.__getitem__)
     lines = weight.transpose(order).reshape(

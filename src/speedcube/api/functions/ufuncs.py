@@ -214,7 +214,7 @@ def told(
         _check_uncast(name, operands, result, casting)
     if dtype is not None and result.dtype != dtypes.check(dtype):
         raise DTypeError(
-            f"{name} has no result of dtype {dtypes.check(dtype)}: of these operands it is "
+            f"{name} cannot give dtype {dtypes.check(dtype)}: these operands give "
             f"{result.dtype}; leave dtype= out, or convert with .astype()"
         )
     return _chosen(name, result, out, where, casting)
@@ -223,7 +223,9 @@ def told(
 def check_casting(name: str, casting: Any) -> None:
     """Refuse a word that is none of NumPy's rules."""
     if casting not in _CASTINGS:
-        raise ParameterError(f"{name}: casting must be one of {', '.join(_CASTINGS)}: {casting!r}")
+        raise ParameterError(
+            f"{name}: casting must be one of {', '.join(_CASTINGS)}, not {casting!r}"
+        )
 
 
 def dtypes_said(name: str, signature: Any, dtype: Any, takes: int, gives: int) -> tuple[Any, ...]:
@@ -238,8 +240,8 @@ def dtypes_said(name: str, signature: Any, dtype: Any, takes: int, gives: int) -
         raise ParameterTypeError(f"{name}: signature={signature!r} is one dtype: say dtype=")
     if len(said) != takes + gives:
         raise ParameterError(
-            f"{name}: signature= says the dtypes of {takes} operands and {gives} results, as a "
-            f"tuple or as letters with '->': {signature!r}"
+            f"{name}: signature= takes the dtypes of {takes} operands and {gives} "
+            f"results, as a tuple or as letters with '->', not {signature!r}"
         )
     return said
 

@@ -76,7 +76,7 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
            [1, 3, 5]])
     """
     if not shape:
-        raise ParameterTypeError("reshape takes a shape; that of no axes is ()")
+        raise ParameterTypeError("reshape needs a shape; that of a 0-d array is ()")
     wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
     listed = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
     new = build.infer_shape(listed, math.prod(self._expr.shape))

@@ -284,7 +284,7 @@ def geomspace(
     """
     for limit in (start, stop):
         if not isinstance(limit, Array) and np.any(np.equal(limit, 0)):
-            raise ParameterError(f"geomspace cannot reach 0, from {start} to {stop}")
+            raise ParameterError(f"geomspace cannot begin or end at 0: {start} to {stop}")
     first, last = (array_of(limit) * 1.0 for limit in (start, stop))
     sign = elementwise("sign", first)
     ends = (elementwise("divide", first, sign), elementwise("divide", last, sign))
