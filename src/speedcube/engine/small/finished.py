@@ -149,6 +149,12 @@ _SCALARS: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
+def _half(value: float) -> Any:
+    """The float16 of ``value``: beyond it, an infinity."""
+    with np.errstate(over="ignore"):
+        return np.float16(value)
+
+
 class LineCall(Arguments):
     """The arguments of such a kernel, the length and what follows from it among them."""
 
@@ -161,7 +167,7 @@ class LineCall(Arguments):
         self.numbers, self.size = 8 * sink.many.parameter, 0
         kind, self.scalar = _SCALARS[sink.dtype]
         if source.dtype == "float16":  # of a float64 that is rounded to odd
-            self.scalar = np.float16
+            self.scalar = _half
         self.result = kind()
         self.out = ctypes.addressof(self.result)
 
