@@ -19,7 +19,8 @@ from .shapes import broadcast_to
 
 def made(name: str, order: Any, device: Any, like: Any = None) -> bool:
     """Whether what the function ``name`` makes is to lie on a GPU; its keywords are checked."""
-    checked_order(name, order)
+    if checked_order(name, order) == "A" or order in ("K", "k"):
+        raise ParameterError(f"{name}: order must be 'C' or 'F', not {order!r}")
     checked_like(name, like)
     return checked_device(name, device)
 

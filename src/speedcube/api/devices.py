@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.machine import gpu_count
-from ..errors import ParameterError, RungError
+from ..errors import ParameterError, ParameterTypeError, RungError
 
 
 def available() -> tuple[str, ...]:
@@ -43,6 +43,8 @@ def checked_order(name: str, order: Any) -> str:
     """``order`` as one of C, F, A and K; arrays have no layout, so it decides no value."""
     if order is None:
         return "K"
-    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
+    if not isinstance(order, str):
+        raise ParameterTypeError(f"{name}: order must be 'C', 'F', 'A' or 'K', not {order!r}")
+    if order.upper() not in ("C", "F", "A", "K"):
         raise ParameterError(f"{name}: order must be 'C', 'F', 'A' or 'K', not {order!r}")
     return order.upper()

@@ -111,6 +111,8 @@ def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
     if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
         return _of_pairs("prod")(arg, axis, keepdims, dtype)
     axes = normalise_axes(axis, len(arg.shape))
+    if not axes:  # of one factor each
+        return cast(_widened(arg, dtype), dtype)
     kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
     last = tuple(range(len(kept), len(arg.shape)))

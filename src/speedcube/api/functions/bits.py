@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Final
 
 import numpy as np
@@ -165,7 +164,7 @@ def unpackbits(
     line: Array = bits.reshape(*shape[:k], shape[k] * 8, *shape[k + 2 :])
     if count is None:
         return line
-    wanted = operator.index(count)
+    wanted = build.check_integer("count", count)
     have = line.shape[k]
     if wanted < -have:
         raise ParameterError(

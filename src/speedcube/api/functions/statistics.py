@@ -89,6 +89,8 @@ def average(
         mean = array.mean(axis, keepdims=keepdims)
         axes = build.normalise_axes(axis, array.ndim)
         count = float(np.prod([array.shape[k] for k in axes]))
+        if 0 in mean.shape:
+            raise ParameterZeroError(f"average of nothing: the result has the shape {mean.shape}")
         return (mean, broadcast_to(array_of(count).astype(mean.dtype), mean.shape)) if returned \
             else mean  # fmt: skip
     weight = _weights(array, weights, axis)

@@ -156,6 +156,9 @@ def spread(
     if is_whole(dtype):
         name = dtypes.check(dtype)
         return _whole_spread(op, array, axis, name, ddof, keepdims, where, mean)
+    if dtype is not None and (kind := dtypes.check(dtype)) in dtypes.COMPLEX:
+        told = (axis, dtypes.PARTS[kind], ddof, keepdims, where, mean, None, nothing)
+        return as_dtype(spread(op, array, *told), kind)  # spreads are real
     name = float_result(array, op, dtype)
     if where is True and mean is None:
         return reduced(array, op, axis, keepdims, name, ddof)

@@ -43,7 +43,7 @@ def total_dtype(array: Lazy, dtype: Any) -> str:
 
 def is_whole(dtype: Any) -> bool:
     """Whether ``dtype`` is given, and one of integers or bool."""
-    return dtype is not None and not dtypes.is_float(dtypes.check(dtype))
+    return dtype is not None and not dtypes.is_inexact(dtypes.check(dtype))
 
 
 def float_result(array: Lazy, op: str, dtype: Any) -> str:

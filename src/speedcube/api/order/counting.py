@@ -57,7 +57,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ShapeError(f"bincount takes one axis, not {index.ndim}: .ravel() makes one")
     if not index.size and not isinstance(x, (Array, np.ndarray)):
         index = index.astype("int64")  # a list of nothing
-    if dtypes.is_float(index._expr.dtype):
+    if dtypes.is_inexact(index._expr.dtype):
         raise DTypeError(f"bincount counts integers, not {index.dtype}")
     least = build.check_integer("minlength", minlength)
     if least < 0:
