@@ -183,7 +183,7 @@ def run(step: Step, limit: float, known: dict[str, Any]) -> Done:
     output = "".join(lines)
     if step.prints and output:
         Path(step.file).write_text(output)
-    done.output = "" if step.prints else output[-TAIL:]
+    done.output = "" if step.prints and done.ended == "finished" else output[-TAIL:]
     done.file = _signed(step.file, known, done)
     return done
 
@@ -222,10 +222,11 @@ def _signed(path: str, known: dict[str, Any], done: Done) -> str:
     if not path or not Path(path).is_file():
         return ""
     try:
-        content = json.loads(Path(path).read_text())
+        content = json.loads(Path(path).read_text().replace(f"{Path(path).parent}/", ""))
     except ValueError:  # stopped while it wrote
         return f"{Path(path).name} (cut off)"
-    content["measured on"] = {**known, "step": done.command, "ended": done.ended}
+    command = done.command.replace(f"{Path(path).parent}/", "")
+    content["measured on"] = {**known, "step": command, "ended": done.ended}
     Path(path).write_text(json.dumps(content, indent=1) + "\n")
     return Path(path).name
 

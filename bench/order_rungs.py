@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -72,7 +71,7 @@ def main() -> None:
     asked = parser.parse_args()
     dask.config.set({"speedcube.keep-drawn": 0})  # each run draws
     report: dict[str, Any] = {
-        "machine": {**this_machine(), "platform": platform.platform()},
+        "machine": this_machine(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"python bench/order_rungs.py {' '.join(sys.argv[1:])}".strip(),
         "load": os.getloadavg(),

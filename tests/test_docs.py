@@ -115,7 +115,7 @@ PROGRAMS: Final[tuple[tuple[str, tuple[dict[str, str], ...]], ...]] = (
         "README.md",
         (
             AS_IT_STANDS,
-            {r"\b500_000": "1_000"},
+            {r"\b100_000": "1_000"},
             {r"\b500_000": "1_000", '"gpus"': '"cores"'},
         ),
     ),

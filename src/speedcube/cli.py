@@ -99,7 +99,7 @@ def ladder(
     """Run one expression on every rung of this machine, beside plain Dask, and compare the bits.
 
     Exit code: 0 all bits equal, 1 they differ or a rung failed, 2 bad use, 130 interrupted,
-    141 all equal but whoever read the output (``| head``) left before its end.
+    141 all equal, but the reader of the output (``| head``) stopped early.
     """
     try:
         request = ladder_command.checked(
@@ -128,9 +128,9 @@ def verify(
 ) -> None:
     """Recompute the committed list of hashes on every rung of this machine: are the bits equal?
 
-    Exit code: 0 every result has the committed bits, 1 one has not or a rung failed (the first
-    difference is shown), 2 bad use, 130 interrupted, 141 all equal but whoever read the output
-    left before its end.
+    Exit code: 0 every result has the committed bits, 1 one of them has other bits or a rung failed
+    (the first difference is shown), 2 bad use, 130 interrupted, 141 all equal, but the reader of
+    the output stopped early.
     """
     try:
         request = verify_command.checked(on, simd, json, write)
@@ -152,14 +152,14 @@ def rng(
     ] = None,
     on: Annotated[str, typer.Option(help="the rung that computes: core, cores, gpu ...")] = "core",
 ) -> None:
-    """Write the raw words of stream v1, little-endian, for a battery: | dieharder -a -g 200.
+    """Write raw random words, little-endian, for a test battery, as in | dieharder -a -g 200.
 
     rows is an array in C order, columns the same array column by column, interleaved:K a word of
     each of K spawned streams in turn, seeds a short stretch of each seed from --seed on, calls a
     short stretch of each array that one generator draws. docs/stream-v1.md has the details.
 
-    Exit code: 0 all --bytes written, 1 they could not be, 2 bad use, 130 interrupted, 141 whoever
-    read them left.
+    Exit code: 0 all --bytes written, 1 they could not be, 2 bad use, 130 interrupted, 141 their
+    reader stopped early.
     """
     try:
         request = rng_command.checked(layout, seed, bits, size, on)

@@ -8,6 +8,7 @@ call number).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from .late import hashlib
@@ -47,6 +48,13 @@ def philox4x32(counter: Sequence[Any], key: Any, rounds: int = ROUNDS) -> tuple[
 
 def derive_key(entropy: tuple[int, ...], spawn_key: tuple[int, ...], call: int) -> int:
     """The 64-bit key of one call: BLAKE2b-64 of ``"entropy|spawn key|call"`` in decimal ASCII."""
-    text = "|".join((",".join(map(str, entropy)), ",".join(map(str, spawn_key)), str(call)))
-    digest = hashlib.blake2b(text.encode(), digest_size=8, person=b"speedcube v1").digest()
-    return int.from_bytes(digest, "little")
+    state = _begun(entropy, spawn_key).copy()
+    state.update(b"%d" % call)
+    return int.from_bytes(state.digest(), "little")
+
+
+@lru_cache(maxsize=256)
+def _begun(entropy: tuple[int, ...], spawn_key: tuple[int, ...]) -> Any:
+    """The hash of what all calls of a stream begin with."""
+    text = f"{','.join(map(str, entropy))}|{','.join(map(str, spawn_key))}|"
+    return hashlib.blake2b(text.encode(), digest_size=8, person=b"speedcube v1")

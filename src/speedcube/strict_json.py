@@ -33,7 +33,7 @@ def parse(raw: bytes | str) -> Any:
         raise
     except json.JSONDecodeError as err:
         above = f"line {err.lineno}, " if err.lineno > 1 else ""
-        raise NotStrictError(f"no JSON: {err.msg} at {above}column {err.colno}") from None
+        raise NotStrictError(f"not JSON: {err.msg} at {above}column {err.colno}") from None
     except UnicodeDecodeError as err:
         raise NotStrictError(f"byte {err.start + 1} is not UTF-8") from None
     except UnicodeEncodeError:
@@ -55,7 +55,7 @@ def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def constant(name: str) -> float:
     """Refuse NaN and infinities: json's ``parse_constant``."""
-    raise NotStrictError(f"{name} is no JSON")
+    raise NotStrictError(f"{name} is not JSON")
 
 
 def _check(values: Iterable[Any], depth: int) -> None:

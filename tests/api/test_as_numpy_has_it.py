@@ -259,7 +259,9 @@ def test_outer() -> None:
 @pytest.mark.parametrize("name", ["power", "equal", "hypot", "arctan2"])
 def test_no_fold(name: str, method: str) -> None:
     """A TypeError, which says what to do; NumPy refuses some of them as well."""
-    with pytest.raises(TypeError, match=r"compute it first|do not fold"):
+    with pytest.raises(
+        TypeError, match=r"(?i)compute the array first|compute it first|cannot be folded"
+    ):
         getattr(getattr(np, name), method)(sc.asarray(PLAIN))
 
 
@@ -276,7 +278,7 @@ def test_functions_have_the_methods_of_ufuncs() -> None:
         values = np.zeros(3)
         m.add.at(values, [1, 1], 2)
         assert values.tolist() == [0, 4, 0]
-    with pytest.raises(TypeError, match="do not fold"):
+    with pytest.raises(TypeError, match="cannot be folded"):
         sc.greater.reduce([1, 2])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.interop.readers import encoded_zarr
 from speedcube.interop.readers.encoded_zarr import EncodedZarr, _zstd_size
 from speedcube.interop.readers.sliceable import Sliceable
+from speedcube.plan import streams
 
 zarr = pytest.importorskip("zarr")
 numcodecs = pytest.importorskip("numcodecs")
@@ -68,6 +71,49 @@ def test_boxes_have_zarrs_bits(
         assert got.tobytes() == wanted.astype(got.dtype).tobytes()
     total = x.astype("float64").sum(axis=1).compute(on="cores:2")
     np.testing.assert_array_equal(total, sc.asarray(data.astype("=f8")).sum(axis=1).compute())
+
+
+def test_threads_decode_chunks_of_a_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded_zarr, "_LEAST", 0)
+    x = sc.from_zarr(stored(tmp_path / "x.zarr", *reversed(CODECS["zstd"])))
+    by = set()
+    placed = EncodedZarr._placed
+
+    def seen(self: Any, *args: Any) -> bool:
+        by.add(threading.current_thread().name)
+        return placed(self, *args)
+
+    monkeypatch.setattr(EncodedZarr, "_placed", seen)
+    assert np.array_equal(np.asarray(x[3:40, 1:9]), DATA[3:40, 1:9])
+    assert by
+    assert not any(name.startswith(("Main", "speedcube")) for name in by)
+    (tmp_path / "x.zarr" / "c/2/1/0").write_bytes(b"nothing")
+    with pytest.raises(errors.DataFileError, match=r"chunk \(2, 1, 0\), cannot be read"):
+        x.compute()
+
+
+def test_chunks_that_two_boxes_need_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = stored(tmp_path / "x.zarr", zarr.codecs.ZstdCodec())
+    monkeypatch.setattr(streams, "BLOCK", 1)  # a box for each chunk
+    counted = []
+    sizes = encoded_zarr._SIZES
+    how = {"Zstd": lambda encoded: counted.append(len(encoded)) or sizes["Zstd"](encoded)}
+    monkeypatch.setattr(encoded_zarr, "_SIZES", {**sizes, "ZstdCodec": how["Zstd"], **how})
+    x, y = sc.from_zarr(array), sc.asarray(DATA)
+    for program in (lambda a: (a[1:] - a[:-1]).sum(), lambda a: (a[2:] - a[:-2]).max()):
+        counted.clear()
+        assert program(x).compute(on="core") == program(y).compute()
+        assert 0 < len(counted) <= 8 * 3  # the first box needs no part of another
+    (tmp_path / "x.zarr" / "c/2/1/0").unlink()  # what was written anew is read anew
+    array = stored(tmp_path / "y.zarr", zarr.codecs.ZstdCodec(), data=DATA + 1)
+    (tmp_path / "y.zarr" / "c/2/1/0").rename(tmp_path / "x.zarr" / "c/2/1/0")
+    changed = DATA.copy()
+    changed[14:21, 4:8] += 1
+    assert sc.from_zarr(zarr.open(tmp_path / "x.zarr"))[1:].max(axis=0).compute().tobytes() == (
+        changed[1:].max(axis=0).tobytes()
+    )
 
 
 @pytest.mark.parametrize("name", CODECS)

@@ -255,7 +255,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], type[Exception], st
     "text": (lambda: sc.concatenate([X, "a"]), errors.DTypeError, TypeError, "neither a number"),
     "negative pad": (
         lambda: sc.pad(X, -1),
-        *(errors.ParameterError, ValueError, "must be 0 or more, not -1: a slice"),
+        *(
+            errors.ParameterError,
+            ValueError,
+            "must be 0 or more, not -1: to remove elements, slice",
+        ),
     ),
     "half a pad": (
         lambda: sc.pad(X, 0.5),
@@ -287,7 +291,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], type[Exception], st
     ),
     "an empty axis": (
         lambda: sc.pad(X[:, :0], 1, "wrap"),
-        *(errors.ShapeError, ValueError, "axis 1, which is empty"),
+        *(errors.ShapeError, ValueError, "axis 1 is empty"),
     ),
     "endless": (lambda: sc.pad(X, 2**62), errors.ShapeError, ValueError, r"2\*\*63 elements"),
     "shifts": (

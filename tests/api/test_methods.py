@@ -39,7 +39,7 @@ def test_values_are_written_as_numpy_writes_them(tmp_path: Path) -> None:
 
 
 def test_no_shape_is_no_shape() -> None:
-    with pytest.raises(TypeError, match="takes a shape"):
+    with pytest.raises(TypeError, match="needs a shape"):
         sc.zeros(1).reshape()
 
 

@@ -146,10 +146,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"numpy\.is_busday .*: compute it first \(x\.compute\(\)\)$",
     ),
     "sum out": (lambda: np.sum(X, axis=0, out=np.ones(4)), r"out= .* takes a speedcube array"),
-    "ufunc": (lambda: np.isnat(X), r"numpy\.isnat has no twin.*" + WAY_OUT),
+    "ufunc": (lambda: np.isnat(X), r"numpy\.isnat does not take speedcube arrays.*" + WAY_OUT),
     "out=": (lambda: np.add(X, 1, out=OUT), r"write out\[\.\.\.\] = result\.compute\(\)"),
     "nparray += x": (lambda: OUT.__iadd__(X), r"a \+= x\.compute\(\)"),
-    "accumulate": (lambda: np.hypot.accumulate(X), r"numpy\.hypot\.accumulate has no twin"),
+    "accumulate": (
+        lambda: np.hypot.accumulate(X),
+        r"numpy\.hypot\.accumulate does not take speedcube arrays",
+    ),
     "format": (lambda: f"{X:.2f}", r"the format '\.2f' is for one number.*\(3, 4\).*x\.item\(\)"),
     "round": (lambda: round(X), r"round\(\) is for one number.*speedcube\.round"),
 }

@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "full of a complex": (
         lambda: sc.full(3, 1j, "float64"),
         DTypeError,
-        "1j is no float64: give it its .real",
+        "1j is complex, and the dtype float64 is not: give its .real",
     ),
     "arange of text": (lambda: sc.arange("a"), ParameterError, "finite numbers, not 'a'"),
     "arange of a complex": (lambda: sc.arange(3j), ParameterError, "finite numbers, not 3j"),

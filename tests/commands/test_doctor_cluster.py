@@ -255,7 +255,7 @@ def test_what_names_no_cluster(on: str) -> None:
 def test_what_is_no_address(on: str) -> None:
     code, _, errors = doctor("--on", on)
     assert code == 2
-    assert f"'{on}' is no address of a scheduler: that is tcp://host:port" in errors
+    assert f"'{on}' is not the address of a scheduler: that is tcp://host:port" in errors
 
 
 def nobody() -> int:
@@ -280,7 +280,7 @@ def test_who_listens_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         threading.Thread(target=lambda: [silent.accept() for _ in range(9)], daemon=True)
         code, _, errors = doctor("--on", f"tcp://127.0.0.1:{port}")
     assert code == 2
-    assert f"who listens at 127.0.0.1:{port} does not answer as a Dask scheduler does" in errors
+    assert f"the program at 127.0.0.1:{port} does not answer as a Dask scheduler does" in errors
 
 
 @pytest.mark.parametrize(
@@ -378,13 +378,11 @@ def test_certificates_that_do_not_match(
 ) -> None:
     address, settings = encrypted
     there = address.removeprefix("tls://")
-    wants = f"who listens at {there} wants TLS: give tls://{there}"
+    wants = f"the program at {there} wants TLS: give tls://{there}"
     assert wants in refused(f"tcp://{there}")
     assert "Dask has been told no ca_file: export DASK_CONFIG" in refused(address)
     with told(certificates(tmp_path / "others")):
-        assert f"the certificate of {there} is none that your CA file vouches for" in (
-            refused(address)
-        )
+        assert f"your CA file does not vouch for the certificate of {there}" in (refused(address))
     comm = settings["distributed"]["comm"]
     other = tmp_path / "others"
     pair = {"cert": str(other / "cert.pem"), "key": str(other / "key.pem")}
@@ -392,12 +390,12 @@ def test_certificates_that_do_not_match(
         assert f"{there} refuses your certificate" in refused(address)
     mixed = {"cert": str(other / "cert.pem"), "key": comm["tls"]["client"]["key"]}
     with told(settings), dask.config.set({"distributed.comm.tls.client": mixed}):
-        assert "are no certificate and its key" in refused(address)
+        assert "are not a certificate and its key" in refused(address)
     gone = {"cert": str(other / "gone.pem"), "key": pair["key"]}
     with told(settings), dask.config.set({"distributed.comm.tls.client": gone}):
         assert "gone.pem', cannot be read" in refused(address)
     plain = cluster.scheduler_address.removeprefix("tcp://")
     with told(settings):
-        assert f"who listens at {plain} does not encrypt: its address is tcp://{plain}" in (
+        assert f"the program at {plain} does not encrypt: its address is tcp://{plain}" in (
             refused(f"tls://{plain}")
         )

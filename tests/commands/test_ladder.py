@@ -279,7 +279,7 @@ BAD_USE = [
     (["--plot", "/no/such/place/x.png"], "there is no directory '/no/such/place'"),
     (["--json", "/no/such/place/x.json"], "there is no directory '/no/such/place'"),
     (["--json", "/"], "that is a directory"),
-    (["--json", ""], "that is no file name"),
+    (["--json", ""], "that is not a file name"),
 ]
 
 

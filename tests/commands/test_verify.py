@@ -239,7 +239,7 @@ def test_without_fused_multiply_add(few: list[str]) -> None:
     [
         (["--on", "plane"], "unknown rung 'plane'"),
         (["--on", ","], "--on ',' names no rung; rungs here: core"),
-        (["--simd", "avx9"], "--simd 'avx9' is no target of this CPU; it has "),
+        (["--simd", "avx9"], "--simd 'avx9' is not a target of this CPU; it has "),
         (["--write", "/nowhere/list"], "there is no directory '/nowhere'"),
     ],
 )
@@ -306,7 +306,9 @@ def test_the_environment_limits_the_instructions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(simd.SIMD, "")
     assert asked() == simd.runnable()
     monkeypatch.setenv(simd.SIMD, "avx9")
-    with pytest.raises(errors.ParameterError, match="SPEEDCUBE_SIMD=avx9 is no target of this CPU"):
+    with pytest.raises(
+        errors.ParameterError, match="SPEEDCUBE_SIMD=avx9 is not a target of this CPU"
+    ):
         asked()
     monkeypatch.undo()
     with simd.limited("plain"):

@@ -11,6 +11,7 @@ import speedcube as sc
 from speedcube.engine.small import again, first, known
 from speedcube.engine.small.again import Made, Met, few_structure, with_arrays
 from speedcube.engine.small.structure import Structure
+from speedcube.errors import ParameterError
 from speedcube.expr.nodes import Expr
 from speedcube.kernel.llvm.simd import limited, targets
 from speedcube.kernel.lower.many import LONG_LINE
@@ -229,3 +230,93 @@ def test_a_constant_and_an_array_do_not_change_places() -> None:
         for _ in range(2):
             assert (np.asarray((2 / x).compute(on="core")) == 2 / np.float32(0.375)).all()
             assert (np.asarray((x / 2).compute(on="core")) == np.float32(0.1875)).all()
+
+
+SUMS: dict[str, Callable[[sc.Array], sc.Array]] = {
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: (x * 2.5).mean(),
+    "var": lambda x: x.var(ddof=1),
+    "std": lambda x: (x * x + x).std(),
+    "dot": lambda x: sc.vecdot(x, x * 3),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("name", SUMS)
+def test_one_sum_of_a_short_line_is_finished_by_one_kernel_of_all_lengths(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(5)
+    lengths = (2, 3, 7, 8, 9, 64, 100, 1000, 8192, 8193, 20_000)
+    for k, n in enumerate(lengths):
+        x = draw.normal(size=n).astype(dtype)
+        wanted = planned_alone(SUMS[name](sc.asarray(x)))
+        if k:  # neither a record, nor another kernel
+            monkeypatch.setattr("speedcube.engine.small.call.OneCall", None)
+            monkeypatch.setattr(known, "slots_of", None)
+        got = SUMS[name](sc.asarray(x)).compute(on="core")
+        monkeypatch.undo()
+        assert got.dtype == wanted.dtype
+        assert got.tobytes() == wanted.tobytes()
+
+
+def test_a_short_sum_that_is_not_certain_is_made_of_its_record() -> None:
+    for x in (
+        np.array([1e300, 1.0, -1e300, 2.0**-1000]),
+        np.array([np.inf, 1.0, -np.inf]),
+        np.array([np.nan, 1.0]),
+        np.array([5e-324, 5e-324, -5e-324]),
+        np.array([-0.0, -0.0]),
+        np.array([1.7e308, 1.7e308, -1.7e308]),
+    ):
+        for name in SUMS:
+            with np.errstate(all="ignore"):
+                wanted = planned_alone(SUMS[name](sc.asarray(x)))
+                got = SUMS[name](sc.asarray(x)).compute(on="core")
+            assert got.tobytes() == wanted.tobytes(), (name, x)
+
+
+def test_no_freedom_is_left_to_records() -> None:
+    x = sc.asarray(np.array([1.0, 2.0, 4.0]))
+    assert x.var(ddof=1).compute(on="core") == 7 / 3
+    with np.errstate(all="ignore"):
+        assert np.isnan(sc.asarray(np.array([2.5])).var(ddof=1).compute(on="core"))
+
+
+def test_several_small_values_are_a_call_each() -> None:
+    x = sc.asarray(X)
+    arrays = [x.sum(), x.max(axis=0), x * 2, x - x.mean(axis=0), x * 2]
+    found = known.few_values([one._expr for one in arrays], "core")
+    assert found is not None
+    for got, array in zip(found, arrays, strict=True):
+        assert np.asarray(got).tobytes() == planned_alone(array).tobytes()
+    assert not np.shares_memory(found[2], found[4])
+    drawn = sc.random.default_rng(1).normal(size=1 << 15)
+    long = sc.asarray(np.ones(1 << 15))
+    for others in ([x.sum()] * 9, [long, x], [drawn.sum()], [x.cumsum(), x.sum()]):
+        assert known.few_values([one._expr for one in others], "core") is None
+
+
+def test_masks_of_any_count_are_one_kernel() -> None:
+    x = np.random.default_rng(6).normal(size=500)
+    for limit in (-1.0, 0.0, 0.5):
+        got = sc.asarray(x)[x > limit].compute(on="core")
+        assert got.tobytes() == x[x > limit].tobytes()
+    assert met() == 1
+
+
+def test_what_is_written_to_a_mask_before_it_is_needed_is_seen() -> None:
+    x, mask = np.arange(6.0), np.zeros(6, bool)
+    chosen = sc.asarray(x)[sc.asarray(mask)]
+    mask[2:4] = True
+    assert chosen.compute(on="core").tolist() == [2.0, 3.0]
+
+
+def test_an_unknown_place_is_refused_the_second_time_too() -> None:
+    x = sc.asarray(X) + 1
+    for _ in range(2):
+        x.compute(on="core")
+        with pytest.raises(ParameterError, match="to='somewhere' is not possible"):
+            x.compute(on="core", to="somewhere")
+        with pytest.raises(ParameterError, match="to='cupy' is not possible"):
+            x.compute(on="core", to="cupy")

@@ -329,7 +329,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut short": lambda raw: raw[: len(raw) // 2],
     "one byte": lambda raw: raw[:-200] + bytes([raw[-200] ^ 1]) + raw[-199:],
     "a pickle": lambda raw: pickle.dumps(Planted()),
-    "no JSON": lambda raw: hashlib.sha256(b"{").hexdigest().encode() + b"\n{",
+    "not JSON": lambda raw: hashlib.sha256(b"{").hexdigest().encode() + b"\n{",
     "format": lambda raw: _resealed(raw, lambda told: told.update(format=2)),
     "key": lambda raw: _resealed(raw, lambda told: told.update(key="0" * 64)),
     "workers": lambda raw: _resealed(raw, lambda told: told.update(workers=-1)),

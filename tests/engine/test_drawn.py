@@ -65,6 +65,29 @@ def test_what_is_kept_goes_with_the_array() -> None:
 
 
 @pytest.mark.parametrize(
+    ("twice", "make"),
+    [
+        (True, lambda x: (x - x.mean()).std()),
+        (True, lambda x: ((x - x.mean()) ** 2).sum() / x.std()),
+        (True, lambda x: (x[:-5].reshape(16, -1) - sc.roll(x[:-5].reshape(16, -1), 1)).std(axis=0)),
+        (False, lambda x: x.mean() + x.std()),
+        (False, lambda x: (x - x.mean())[::2]),
+        (False, lambda x: (x[1:] - x[:-1]).sum()),
+    ],
+)
+def test_what_one_computation_would_draw_twice_is_kept_at_once(twice: bool, make: Any) -> None:
+    """A reduction of what another reduction has read, or along axes of two places of normals."""
+    with dask.config.set({drawn.SETTING: 0}):
+        wanted = make(normals()).compute(on="core")
+    x = normals()
+    y = make(x)
+    assert ("to be kept" in y.plan(on="core").reason) == twice
+    assert np.array_equal(y.compute(on="core"), wanted)
+    assert (drawn.held() > 0) == twice
+    assert np.array_equal(y.compute(on="cores:2"), wanted)
+
+
+@pytest.mark.parametrize(
     "part",
     [
         lambda x: x[: SIZE // 4],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_host import COMPILER, ONE, HostKernels, fake_cupy, source, texts
+from cuda_host import COMPILER, ONE, DeviceArray, HostKernels, fake_cupy, source, texts
 from oracle import assert_same_bits
 
 import speedcube as sc
@@ -22,6 +22,7 @@ from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.known import alone
 from speedcube.engine.prepare import prepare
+from speedcube.engine.small import device, known
 from speedcube.expr.nodes import c_strides
 from speedcube.plan.regions import regions_of
 
@@ -171,3 +172,50 @@ def test_what_is_kept_holds_no_data_and_goes_with_its_plan(cupy: ModuleType) -> 
     del plan
     gc.collect()
     assert kept() is None
+
+
+SMALL: dict[str, Callable[[Any, Any], sc.Array]] = {
+    "store": lambda x, y: x * 2.5 + y,
+    "of bools": lambda x, y: x > y,
+    "sum": lambda x, y: (x * 2.5 + y).sum(),
+    "extreme": lambda x, y: x.max(),
+    "place": lambda x, y: (x * y).argmin(),
+    "columns": lambda x, y: x.mean(axis=0),
+    "rows": lambda x, y: x.std(axis=1),
+    "anomalies": lambda x, y: x - x.mean(axis=0),
+    "standardised": lambda x, y: (x - x.mean(axis=0)) / x.std(axis=0),
+    "running sums": lambda x, y: x.cumsum(axis=1),
+    "drawn": lambda x, y: x + sc.random.default_rng(int(y.shape[0])).normal(size=x.shape),
+}
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_met_again_is_launched_without_a_walk(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str, stays: bool
+) -> None:
+    known._known.clear()
+    known._met.clear()
+    for seed in range(3):
+        arrays = [_numbers(9, 31, seed=seed), _numbers(9, 31, seed=seed + 5)]
+        there = [sc.asarray(one.view(DeviceArray)) for one in arrays]
+        wanted = SMALL[name](*map(sc.asarray, arrays)).compute(on="core")
+        got = device.value_on_gpu(SMALL[name](*there)._expr, 0, stays)
+        assert isinstance(got, DeviceArray) is stays
+        assert_same_bits(np.asarray(got), np.asarray(wanted), f"{name} {seed}")
+        monkeypatch.setattr(device, "structure_of", None)  # of what is met again
+    known._met.clear()
+
+
+def test_lengths_and_numbers_are_arguments_of_a_launch(cupy: ModuleType) -> None:
+    known._known.clear()
+    known._met.clear()
+    for n, number in ((40, 1.5), (41, -0.0), (3000, 2.0), (7, np.inf), (40, 1e-320)):
+        x = _numbers(n, seed=n)
+        there = sc.asarray(x.view(DeviceArray))
+        for text in (lambda u, c=number: u * c, lambda u, c=number: (u * c).max()):
+            got = device.value_on_gpu(text(there)._expr, 0, False)
+            wanted = text(sc.asarray(x)).compute(on="core")
+            assert_same_bits(np.asarray(got), np.asarray(wanted), f"{n} {number}")
+    assert len(known._met._known) == 4  # two on this machine's cores
+    known._met.clear()

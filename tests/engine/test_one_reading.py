@@ -145,6 +145,32 @@ def test_workers_add_up_their_shares_of_few_results(monkeypatch: pytest.MonkeyPa
         assert tiles.count == rows.size
 
 
+ADDED: dict[str, Any] = {
+    "sum": lambda a: a.sum(axis=0),
+    "mean": lambda a: a.mean(axis=0),
+    "std": lambda a: a.std(axis=0),
+    "dot": lambda a: sc.vecdot(a, a, axis=0),
+    "max": lambda a: a.max(axis=0),
+    "count": lambda a: (a > 0).sum(axis=0),
+    "integers that wrap": lambda a: (a.astype("int64") * 2**40).sum(axis=0),
+    "short integers that wrap": lambda a: a.astype("int16").sum(axis=0, dtype="int16"),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_each_worker_adds_up_results_of_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BLOCK", 1 << 14)
+    rows = np.random.default_rng(0).normal(size=(4000, 30)) * 1e4
+    tiles = Counted(rows, (200, 30))
+    y, mine = ADDED[name](sc.asarray(rows)), ADDED[name](tiles.opened())
+    assert "2 parts, merge" in repr(mine.plan(on="cores:2"))
+    for on in ("core", "cores:2"):
+        assert_same(mine.compute(on=on), y.compute(on="core"))
+    assert tiles.count == 2 * rows.size
+    monkeypatch.setattr(streams, "MOST_ADDED", 59)
+    assert "1 part, one" in repr(ADDED[name](tiles.opened()).plan(on="cores:2"))
+
+
 _COLUMNS = """
 import resource, sys
 import dask.array as da, numpy as np

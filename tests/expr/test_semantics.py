@@ -262,7 +262,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "max of no booleans": (
         lambda: sc.zeros((0, 3), bool).max(axis=0).compute(),
         ShapeError,
-        "max of nothing",
+        "max of no elements",
     ),
 }
 

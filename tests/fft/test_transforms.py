@@ -88,16 +88,24 @@ def test_frequencies_have_numpys_bits(n: int, d: float) -> None:
 
 
 BAD: list[tuple[Any, Any, str]] = [
-    (lambda m: m.fft(np.ones(3), 0), ValueError, "fft of 0 points"),
-    (lambda m: m.fft(np.ones(0)), ValueError, "fft of 0 points"),
-    (lambda m: m.irfft(np.ones(1)), ValueError, "irfft of 0 points"),
-    (lambda m: m.fft(np.ones(3), axis=3), IndexError, "axis 3 of an array of 1 axes"),
-    (lambda m: m.fft(np.float64(1)), IndexError, "axis -1 of an array of 0 axes"),
+    (lambda m: m.fft(np.ones(3), 0), ValueError, "fft needs at least one point, not 0"),
+    (lambda m: m.fft(np.ones(0)), ValueError, "fft needs at least one point, not 0"),
+    (lambda m: m.irfft(np.ones(1)), ValueError, "irfft needs at least one point, not 0"),
+    (
+        lambda m: m.fft(np.ones(3), axis=3),
+        IndexError,
+        "axis 3 is out of range for an array of 1 axes",
+    ),
+    (lambda m: m.fft(np.float64(1)), IndexError, "axis -1 is out of range for an array of 0 axes"),
     (lambda m: m.fft(np.ones(3), 2.5), TypeError, "n must be an integer, not 2.5"),
     (lambda m: m.fft(np.ones(3), norm="x"), ValueError, "norm must be one of"),
     (lambda m: m.rfft(np.ones(3, complex)), TypeError, "rfft takes real numbers, not complex128"),
-    (lambda m: m.fft2(np.ones(3)), IndexError, "axis -2 of an array of 1 axes"),
-    (lambda m: m.fftn(np.ones((3, 3)), (2,), (0, 1)), ValueError, "s has 1 sizes for 2 axes"),
+    (lambda m: m.fft2(np.ones(3)), IndexError, "axis -2 is out of range for an array of 1 axes"),
+    (
+        lambda m: m.fftn(np.ones((3, 3)), (2,), (0, 1)),
+        ValueError,
+        "s has 1 sizes, and there are 2 axes",
+    ),
     (lambda m: m.rfftn(np.ones((3, 3)), axes=()), IndexError, "axes is empty"),
     (lambda m: m.fftfreq(2.5), ValueError, "n must be an integer"),
     (lambda m: m.fftfreq(0), ZeroDivisionError, "zero"),
@@ -117,7 +125,10 @@ def test_they_have_no_law() -> None:
     lazy = sc.fft.fft(sc.asarray(REAL))
     assert "no law: pocketfft" in repr(lazy)
     assert "pocketfft, about n eps" in str(lazy.explain())
-    with pytest.raises(errors.LawError, match="fft has no law"), sc.on(strict=True):
+    with (
+        pytest.raises(errors.LawError, match="fft does not promise the same bits everywhere"),
+        sc.on(strict=True),
+    ):
         lazy.compute()
 
 

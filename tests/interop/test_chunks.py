@@ -299,8 +299,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "too few axes": ((2,), "1 entries for 2 axes"),
     "zero": (0, "a chunk cannot hold 0 elements"),
     "negative": ((3, -2), "a chunk cannot hold -2 elements"),
-    "float": (2.5, "2.5 is no size of a chunk"),
-    "bool": (True, "True is no size of a chunk"),
+    "float": (2.5, "2.5 is not the size of a chunk"),
+    "bool": (True, "True is not the size of a chunk"),
     "text": ("big", "'big' is neither 'auto' nor a size in bytes"),
     "no bytes": ("0MiB", "'0MiB' holds nothing"),
     "two sizes in bytes": (("1MiB", "2MiB"), "one size in bytes at most, not ['1MiB', '2MiB']"),
@@ -308,7 +308,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "negative part": (((3, 4), (11, -1)), "(11, -1) are not sizes of chunks"),
     "no part": (((3, 4), ()), "() are not sizes of chunks"),
     "unknown axis": ({2: 5}, "there is no axis 2"),
-    "object": (object, "is no size of a chunk"),
+    "object": (object, "is not the size of a chunk"),
     "nan": (((3, 4), (float("nan"),)), "(nan,) are not sizes of chunks"),
 }
 MAKERS: dict[str, Callable[[Any], Any]] = {
@@ -326,7 +326,7 @@ def test_bad_chunks_are_refused_at_the_call(maker: str, name: str) -> None:
     with pytest.raises(ParameterError) as caught:
         MAKERS[maker](hint)
     message = str(caught.value)
-    assert message.startswith(f"chunks={hint!r} is no grid for shape (7, 10): ")
+    assert message.startswith(f"chunks={hint!r} does not fit shape (7, 10): ")
     assert why in message
     assert "sizes that add up to it" in message
 

@@ -285,7 +285,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "there": (lambda x, p: x.to_zarr(p), FileExistsError, "mode='w' begins anew"),
     "w-": (lambda x, p: x.to_zarr(p, mode="w-"), FileExistsError, "mode='w' begins anew"),
     "not there": (lambda x, p: x.to_zarr(f"{p}2", mode="r+"), FileNotFoundError, "no Zarr array"),
-    "mode": (lambda x, p: x.to_zarr(p, mode="x"), ValueError, "mode='x': one of r"),
+    "mode": (lambda x, p: x.to_zarr(p, mode="x"), ValueError, "mode= takes r"),
     "group": (lambda x, p: x.to_zarr(f"{p}-group"), FileExistsError, "name an array in it"),
     "region outside": (
         lambda x, p: x.to_zarr(p, region=np.s_[1:61, :]),
@@ -295,7 +295,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "region of another shape": (
         lambda x, p: x.to_zarr(p, region=np.s_[1:50, :]),
         ValueError,
-        r"region= has shape \(49, 44\), and the array that is written \(60, 44\)",
+        r"region= has shape \(49, 44\), and the array to write has shape \(60, 44\)",
     ),
     "region with steps": (lambda x, p: x[::2].to_zarr(p, region=np.s_[::2]), ValueError, "step 1"),
     "no region": (lambda x, p: x.to_zarr(p, region=3), ValueError, "a tuple of slices"),
@@ -318,7 +318,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "the codec 'gzip' cannot be set up like this",
     ),
-    "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "whole numbers from 1 on"),
+    "chunks": (lambda x, p: x.to_zarr(f"{p}2", chunks=0), ValueError, "whole number of at least 1"),
     "chunks of an axis": (lambda x, p: x.to_zarr(f"{p}2", chunks=(3,)), ValueError, "each of 2"),
     "shards": (
         lambda x, p: x.to_zarr(f"{p}2", chunks=7, shards=10),
@@ -327,7 +327,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "keyword": (lambda x, p: x.to_zarr(f"{p}2", colour=3), ValueError, "keyword argument 'colour'"),
     "memory": (lambda x, p: x.to_zarr(f"{p}2", memory="much"), ValueError, "a number of bytes"),
-    "progress": (lambda x, p: x.to_zarr(f"{p}2", progress=3), TypeError, "progress= is True"),
+    "progress": (lambda x, p: x.to_zarr(f"{p}2", progress=3), TypeError, "progress= takes True"),
     "folder": (lambda x, p: sc.save(f"{p}2/x.npy", x), FileNotFoundError, "no such folder"),
     "a folder": (lambda x, p: sc.save(f"{p}.npy", x), IsADirectoryError, "directory"),
     "resumed stream": (

@@ -167,8 +167,16 @@ X: Final = sc.asarray(SPD[0])
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no matrix": (lambda: sc.linalg.inv(X[0]), MatrixError, "not one of shape (5,)"),
     "not square": (lambda: sc.linalg.det(X[:3]), MatrixError, "square matrices, not 3 x 5 ones"),
-    "solve": (lambda: sc.linalg.solve(X, X[:3]), ShapeError, "5 equations have 3 right-hand sides"),
-    "lstsq": (lambda: sc.linalg.lstsq(X, X[:3, 0]), MatrixError, "5 equations have 3"),
+    "solve": (
+        lambda: sc.linalg.solve(X, X[:3]),
+        ShapeError,
+        "5 equations need as many right-hand sides, not 3",
+    ),
+    "lstsq": (
+        lambda: sc.linalg.lstsq(X, X[:3, 0]),
+        MatrixError,
+        "5 equations need as many right-hand sides, not 3",
+    ),
     "mode": (lambda: sc.linalg.qr(X, "raw"), ParameterError, "not 'raw'"),
     "triangle": (lambda: sc.linalg.eigh(X, "M"), ParameterError, "'L' or 'U', not 'M'"),
     "float16": (lambda: sc.linalg.inv(X.astype("float16")), DTypeError, "no float16"),

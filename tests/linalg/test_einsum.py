@@ -97,14 +97,14 @@ def test_the_path_is_numpys() -> None:
 X: Final = sc.ones((3, 4))
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no arrays": (lambda: sc.einsum(), ParameterError, "takes subscripts and arrays"),
-    "too few": (lambda: sc.einsum("ij,jk", X), ParameterError, "is of 2 operands, and 1 are given"),
-    "a sign": (lambda: sc.einsum("i$", X), ParameterError, "'$' in 'i$' is no label"),
+    "too few": (lambda: sc.einsum("ij,jk", X), ParameterError, "names 2 operands, and 1 are given"),
+    "a sign": (lambda: sc.einsum("i$", X), ParameterError, "'$' in 'i$' is not a label"),
     "axes": (lambda: sc.einsum("ijk", X), ParameterError, "names 3 axes, and the operand has 2"),
     "unknown": (lambda: sc.einsum("ij->ik", X), ParameterError, "has 'k' only in its result"),
     "twice": (lambda: sc.einsum("ij->ii", X), ParameterError, "has 'i' twice in its result"),
     "arrows": (lambda: sc.einsum("ij->i->j", X), ParameterError, "may have one arrow"),
     "comma": (lambda: sc.einsum("ij->i,j", X), ParameterError, "has a comma in its result"),
-    "dots": (lambda: sc.einsum("i.j", X), ParameterError, "is no label"),
+    "dots": (lambda: sc.einsum("i.j", X), ParameterError, "is not a label"),
     "ellipses": (lambda: sc.einsum("......", X), ParameterError, "more than one ellipsis"),
     "lost": (lambda: sc.einsum("...i->i", X), ParameterError, "no ellipsis in its result"),
     "sizes": (lambda: sc.einsum("ij,ij", X, X.T), ShapeError, "'i' has 3 elements in one operand"),

@@ -169,8 +169,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "dot": (lambda: sc.dot(X, X), "transpose one of them (x.T)"),
     "inner": (lambda: sc.inner(X, sc.ones(3)), "inner of shapes (3, 4) and (3,)"),
     "tensordot": (lambda: sc.tensordot(X, X, 1), "tensordot of shapes"),
-    "tensordot, too many": (lambda: sc.tensordot(X, X, 3), "axes=3 of arrays of 2 and 2 axes"),
-    "tensordot, pairs": (lambda: sc.tensordot(X, X, ((0, 1), (0,))), "give as many of both"),
+    "tensordot, too many": (
+        lambda: sc.tensordot(X, X, 3),
+        "axes=3 does not fit arrays of 2 and 2 axes",
+    ),
+    "tensordot, pairs": (
+        lambda: sc.tensordot(X, X, ((0, 1), (0,))),
+        "must name as many axes of one array as of the other",
+    ),
     "matvec": (lambda: sc.matvec(sc.ones(3), sc.ones(3)), "matvec takes an array of 2 axes"),
     "multi_dot": (lambda: sc.linalg.multi_dot([X]), "two arrays or more, not 1"),
 }

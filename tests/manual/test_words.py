@@ -19,7 +19,6 @@ OTHERS: Final = {
     "accuracy.md": "made by tools/accuracy_page.py",
     "randomness.md": "made by bench/randomness.py",
     "stream-v1.md": "it defines numbers, and never changes",
-    "design.md": "for who changes the code: many sentences are still long",
 }
 PAGES: Final = [
     page

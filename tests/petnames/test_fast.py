@@ -128,7 +128,7 @@ def test_validation_needs_no_activations_of_earlier_layers(network: Any) -> None
 
 
 def test_a_device_that_cannot_is_told_why() -> None:
-    assert fast.why_not(torch.device("cpu")) == "the device is no CUDA GPU"
+    assert fast.why_not(torch.device("cpu")) == "the device is not a CUDA GPU"
 
 
 @pytest.mark.gpu

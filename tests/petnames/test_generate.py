@@ -206,7 +206,7 @@ def resealed(directory: Path, name: str, content: bytes) -> None:
 
 
 def test_no_directory_and_an_empty_one(tmp_path: Path) -> None:
-    assert "is no directory; name one that train wrote" in refused(tmp_path / "none")
+    assert "is not a directory; name one that train wrote" in refused(tmp_path / "none")
     (tmp_path / "swept").mkdir()
     (tmp_path / "swept" / "sweep.json").touch()
     assert "holds a sweep, whose trials keep no model" in refused(tmp_path / "swept")

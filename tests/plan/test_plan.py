@@ -150,10 +150,11 @@ def test_what_does_not_fit_is_refused_with_both_numbers(monkeypatch: pytest.Monk
     with pytest.raises(MemoryLimitError) as caught:
         x.compute(on="cores:2")
     text = str(caught.value)
-    needed, free = (int(n.replace(",", "")) for n in re.findall(r"([\d,]+\d) ", text)[:2])
-    assert needed >= 8 * 10**10
+    numbers = re.findall(r"([\d,]+\d) ", text)[:3]
+    needed, result, free = (int(n.replace(",", "")) for n in numbers)
+    assert needed >= result == 8 * 10**10
     assert free == 10**9
-    for way in ("reduce it or slice it", "write it out in pieces", "a rung with more memory"):
+    for way in ("reduce it or slice it", "write it block after block", "a rung with more memory"):
         assert way in text
     assert isinstance(caught.value, MemoryError)
     assert x.sum().plan(on="cores:2").peak_bytes < 10**9
@@ -365,3 +366,10 @@ def test_a_gpus_scans_promise_what_they_make_beside_results() -> None:
     assert more((x * 2).prod(axis=1)) == least + elements + elements // 64
     large = sc.zeros((1 << 14, 1 << 14)) + sc.arange(1 << 14)  # made block after block
     assert more(large.cumprod(axis=1)) == least + (1 << 31) // 64
+
+
+def test_a_plan_of_several_gpus_says_which_one_sorts() -> None:
+    x = sc.asarray(np.arange(3_000_000.0))
+    for array, count in ((sc.sort(x), 1), (sc.median(x), 1), (x.sum(), 0)):
+        text = repr(make_plan(array._expr, Resources("gpus:2", 2, gpu=True), "", 1024))
+        assert text.count("1 part, one, on the first GPU") == count

@@ -310,7 +310,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Any], type[Exception], str]]] = {
     "ragged": (
         lambda: rng().laplace([1, [2, 3]]),
         ParameterTypeError,
-        "loc must be a number or an array of them: this is no array: ",
+        "loc must be a number or an array of them: this is not an array: ",
     ),
     "negative": (lambda: rng().rayleigh(-2), ParameterError, "scale < 0: scale is -2.0"),
     "negative, of an array": (
@@ -460,7 +460,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Any], type[Exception], str]]] = {
     "no proportions": (
         lambda: rng().dirichlet([0.0, 0.0]),
         ParameterError,
-        "alpha: one at least must be above 0",
+        "alpha: at least one must be above 0",
     ),
     "one proportion": (
         lambda: rng().dirichlet(1.0),

@@ -411,7 +411,7 @@ REFUSED: Final[dict[str, tuple[Callable[[Any], Any], type[Exception], str]]] = {
     ),
     "text": (lambda g: g.weibull("a"), ParameterError, "a must be a number, not 'a'"),
     "complex": (lambda g: g.normal(np.array([1j])), ParameterError, "complex128"),
-    "ragged": (lambda g: g.normal([[1], [1, 2]]), ParameterError, "this is no array"),
+    "ragged": (lambda g: g.normal([[1], [1, 2]]), ParameterError, "this is not an array"),
     "infinite end": (
         lambda g: g.triangular(0, 1, math.inf),
         ParameterError,

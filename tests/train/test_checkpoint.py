@@ -275,7 +275,7 @@ def test_a_damaged_later_one_costs_no_valid_one(tmp_path: Path) -> None:
     assert newest.value == 11
     ((path, reason),) = newest.skipped
     assert path.name == "step-00000012"
-    assert "manifest.json is not what is written here" in reason
+    assert "manifest.json is not what a checkpoint has there" in reason
 
 
 def test_none_that_is_valid_is_an_error_and_not_a_new_start(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_none_that_is_valid_is_an_error_and_not_a_new_start(tmp_path: Path) -> N
     raw[-1] ^= 1
     file.write_bytes(raw)
     with pytest.raises(
-        CheckpointError, match=r"none of the 1 checkpoints .* its SHA-256 is another"
+        CheckpointError, match=r"none of the 1 checkpoints .* its SHA-256 does not match"
     ):
         checkpoint.newest(tmp_path)
     with pytest.raises(CheckpointError, match=r"rank-0.safetensors is damaged"):
@@ -310,7 +310,7 @@ def test_each_rank_finds_its_own_value(tmp_path: Path) -> None:
     assert repr(newest.metrics) == "{'loss': nan, 'epoch': 2}"
     with pytest.raises(CheckpointError, match="has ranks 0 to 2, not 3"):
         newest.of(3)
-    with pytest.raises(CheckpointError, match="a value of each of 3 ranks, this job has 2"):
+    with pytest.raises(CheckpointError, match="a value of each of 3 ranks, and this job has 2"):
         checkpoint.newest(tmp_path, world_size=2)
 
 
@@ -383,6 +383,6 @@ def test_what_is_no_state_is_refused(where: tuple[str, ...], wrong: Any) -> None
     for key in where[:-1]:
         inner = inner[key]
     inner[where[-1]] = wrong
-    with pytest.raises(CheckpointError, match="no state of the random generators"):
+    with pytest.raises(CheckpointError, match="not a state of the random generators"):
         rng.restore(state)
     rng.restore(good)

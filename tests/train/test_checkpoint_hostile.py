@@ -91,7 +91,9 @@ def test_links_and_files_in_the_place_of_a_checkpoint_are_passed_over(tmp_path: 
     reasons = {skip.path.name[-1]: skip.reason for skip in newest.skipped}
     assert reasons.keys() == {"9", "8", "7"}
     assert all("Not a directory" in reason for reason in reasons.values())
-    with pytest.raises(CheckpointError, match="has no name of a checkpoint, such as step-00000012"):
+    with pytest.raises(
+        CheckpointError, match="is not named as a checkpoint is, such as step-00000012"
+    ):
         checkpoint.load(root / ".." / "outside")
 
 
@@ -108,7 +110,7 @@ def test_a_root_that_is_no_directory_is_refused(
 
 def test_a_checkpoint_of_another_step_is_refused(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, 1, "old").path.rename(tmp_path / "step-00000002")
-    with pytest.raises(CheckpointError, match=r"manifest.json is that of step 1"):
+    with pytest.raises(CheckpointError, match=r"manifest.json belongs to step 1"):
         checkpoint.newest(tmp_path)
 
 
@@ -141,16 +143,19 @@ TENSOR = {"tensor": "t", "dtype": "float32"}
         (b'{"a":' * 100_000, "the header nests too deep"),
         (b"[" + b"0," * 5_000_000 + b"0]", "the header holds more than 4000000 values"),
         (b'{"__metadata__":{},"__metadata__":{}}', "an object has a key twice"),
-        (b'{"a": NaN}', "NaN is no JSON"),
+        (b'{"a": NaN}', "NaN is not JSON"),
         (b'{"a": 1e999}', "a number is too large"),
         (b'{"a": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
         (b"\xff", "can't decode byte"),
-        ([], "the header is no object with metadata"),
+        ([], "the header is not an object with metadata"),
         (trees(TENSOR), "names an array that is not there: 't'"),
         (trees(TENSOR, t=entry("F32", [4], 0, 16)), "arrays of 16 bytes in a file of"),
-        (trees(TENSOR, t=entry("F32", [-1], 0, -4)), "a size of a shape is no integer of at least"),
-        (trees(TENSOR, t=entry("F32", [True], 0, 4)), "a size of a shape is no integer"),
-        (trees(TENSOR, t=entry("F32", [1.0], 0, 4)), "a size of a shape is no integer"),
+        (
+            trees(TENSOR, t=entry("F32", [-1], 0, -4)),
+            "a size of a shape is not an integer of at least",
+        ),
+        (trees(TENSOR, t=entry("F32", [True], 0, 4)), "a size of a shape is not an integer"),
+        (trees(TENSOR, t=entry("F32", [1.0], 0, 4)), "a size of a shape is not an integer"),
         (trees(TENSOR, t=entry("F32", [2**62] * 60, 0, 4)), "bytes lies at"),
         (trees(TENSOR, t=entry("F32", [0], 4, 4)), r"an array of 0 bytes lies at \[4, 4\]"),
         (trees(TENSOR, t=entry("O8", [0], 0, 0)), "no dtype of safetensors: 'O8'"),
@@ -161,20 +166,20 @@ TENSOR = {"tensor": "t", "dtype": "float32"}
         ),
         (
             trees({"array": "t", "dtype": "|O"}, t=entry("I64", [0], 0, 0)),
-            "'.O' is no dtype that a value of kind array",
+            "'.O' is not a dtype that a value of kind array",
         ),
         (trees({"pickle": "t", "dtype": "x"}), "a value of an unknown kind"),
         (trees({"dict": [[1, 2], [True, 3]]}), "a dict with a key twice"),
         (trees({"dict": [[[], 2]]}), "a key of type list"),
-        (trees({"dict": 3}), "a dict that is no list of pairs"),
-        (trees({"tuple": "abc"}), "a tuple that is no list of values"),
+        (trees({"dict": 3}), "a dict that is not a list of pairs"),
+        (trees({"tuple": "abc"}), "a tuple that is not a list of values"),
         (trees({"int": "0x" + "f" * 10**6}), "an integer that is not a hexadecimal number"),
         (trees({"float": "inf"}), "a float that is not the bits of one"),
         (trees({"str": 5}), "a text that is not the bytes of one"),
         (trees({"str": "ff"}), "a text that is not the bytes of one"),
         (trees({"counter": [[1, 2], [1, 3]]}), "a dict with a key twice"),
         ({"__metadata__": {"checkpoint": 3}}, "the structure of 'checkpoint' is not what"),
-        ({"__metadata__": {"checkpoint": "1"}}, "is no file of a checkpoint"),
+        ({"__metadata__": {"checkpoint": "1"}}, "is not a file of a checkpoint"),
     ],
 )
 def test_headers_that_lie_are_refused(tmp_path: Path, header: object, message: str) -> None:
@@ -196,7 +201,7 @@ def test_more_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         available = 99
 
     monkeypatch.setattr("psutil.virtual_memory", Little)
-    with pytest.raises(CheckpointError, match=r"needs \d+ bytes of memory, 99 are free"):
+    with pytest.raises(CheckpointError, match=r"needs \d+ bytes of memory, and 99 are free"):
         _ = saved.value
 
 
@@ -204,20 +209,20 @@ def test_more_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     ("change", "message"),
     [
         ({"version": 2}, "has version 2, this speedcube .* reads 1: use the one that wrote it"),
-        ({"format": "x"}, "is no manifest of a checkpoint"),
+        ({"format": "x"}, "is not the manifest of a checkpoint"),
         ({"files": []}, "names neither one file nor 1"),
         ({"files": [{"rank": 0, "bytes": 1, "sha256": "0" * 64, "name": "../x"}]}, "a file is no"),
-        ({"files": [{"rank": "../x", "bytes": 1, "sha256": "0" * 64}]}, "a rank is no integer"),
+        ({"files": [{"rank": "../x", "bytes": 1, "sha256": "0" * 64}]}, "a rank is not an integer"),
         (
             {"files": [{"rank": 0, "bytes": True, "sha256": "0" * 64}]},
-            "a file's size is no integer",
+            "a file's size is not an integer",
         ),
-        ({"files": [{"rank": 0, "bytes": 1, "sha256": "0"}]}, "the SHA-256 of rank 0 is none"),
-        ({"world_size": 0}, "the world size is no integer of at least 1: 0"),
-        ({"step": 1.0}, "the step is no integer of at least 0: 1.0"),
-        ({"time": "now"}, "the time is no number"),
+        ({"files": [{"rank": 0, "bytes": 1, "sha256": "0"}]}, "rank 0 has no valid SHA-256"),
+        ({"world_size": 0}, "the world size is not an integer of at least 1: 0"),
+        ({"step": 1.0}, "the step is not an integer of at least 0: 1.0"),
+        ({"time": "now"}, "the time is not a number"),
         ({"metrics": {"loss": {"tensor": "x", "dtype": "float32"}}}, "an array in the place of"),
-        ({"more": 1}, "is no object with the keys bytes|files, format, metrics"),
+        ({"more": 1}, "is not an object with the keys bytes|files, format, metrics"),
     ],
 )
 def test_manifests_that_lie_are_refused(
@@ -237,5 +242,7 @@ def test_a_flipped_bit_of_a_manifest_is_found(tmp_path: Path) -> None:
     saved = checkpoint.save(tmp_path, 1, 1, metrics={"loss": 0.5})
     text = (saved.path / DATA).read_text()
     (saved.path / DATA).write_text(text.replace('"loss": 0.5', '"loss": 0.7'))
-    with pytest.raises(CheckpointError, match=r"manifest.json is damaged: its SHA-256 is another"):
+    with pytest.raises(
+        CheckpointError, match=r"manifest.json is damaged: its SHA-256 does not match"
+    ):
         checkpoint.newest(tmp_path)

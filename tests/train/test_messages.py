@@ -87,14 +87,14 @@ REPORTED = travelled(to_event(JobEvent(0, 0, 0.0, Reported(ROW))))
 @pytest.mark.parametrize(
     ("event", "what"),
     [
-        (None, "None is none"),
-        ({}, "{} is none"),
-        ({name: value for name, value in FAILED.items() if name != "rank"}, " is none"),
-        (FAILED | {"more": 1}, " is none"),
-        (FAILED | {"rank": "0"}, " is none"),
-        (FAILED | {"attempt": True}, " is none"),
-        (FAILED | {"kind": "Beat"}, "'Beat' is no kind of message"),
-        (FAILED | {"kind": "row"}, "'row' is no kind of message"),
+        (None, "None is not a message"),
+        ({}, "{} is not a message"),
+        ({name: value for name, value in FAILED.items() if name != "rank"}, " is not a message"),
+        (FAILED | {"more": 1}, " is not a message"),
+        (FAILED | {"rank": "0"}, " is not a message"),
+        (FAILED | {"attempt": True}, " is not a message"),
+        (FAILED | {"kind": "Beat"}, "'Beat' is not a kind of message"),
+        (FAILED | {"kind": "row"}, "'row' is not a kind of message"),
         (FAILED | {"kind": "Log"}, "Log has the fields ['text'], not ['cause', 'step',"),
         (FAILED | {"fields": FAILED["fields"] | {"cause": "fate"}}, "Failed has cause='fate'"),
         (FAILED | {"fields": FAILED["fields"] | {"cause": ["hung"]}}, "Failed has cause=['hung']"),
@@ -135,7 +135,7 @@ def test_a_damaged_event_ends_the_attempt_and_is_shown() -> None:
     with pytest.raises(TrainError, match=r"cannot be read: {'kind': 'row', 'rank': 0"):
         attempt.watch()
     attempt.events.put(travelled(to_event(JobEvent(3, 0, 0.0, Alive()))))
-    with pytest.raises(TrainError, match="an event of rank 3, which this job has not"):
+    with pytest.raises(TrainError, match="an event of rank 3, which this job does not have"):
         attempt.watch()
 
 

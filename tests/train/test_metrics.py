@@ -244,6 +244,6 @@ def test_a_broken_line_is_named(tmp_path: Path, line: bytes) -> None:
 def test_a_run_says_which_of_its_places_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file of somebody's")
     nobody: Any = None  # is asked for a progress or a tracker
-    with pytest.raises(DataFileError, match=r"/logs is no directory, .* or give another out="):
+    with pytest.raises(DataFileError, match=r"/logs is not a directory, .* or give another out="):
         Journal(tmp_path, "job", nobody, nobody, print)
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]

@@ -80,7 +80,7 @@ def written(
     [
         ({"space": {}}, "the space of a sweep is a dict"),
         ({"space": [1]}, "the space of a sweep is a dict"),
-        ({"space": {1: [2]}}, "1 is no name of a parameter"),
+        ({"space": {1: [2]}}, "1 cannot be the name of a parameter"),
         ({"space": {"lr": []}}, "'lr' has no choices"),
         ({"space": {"lr": 0.1}}, "'lr' is 0.1: give a list of choices"),
         ({"space": {"lr": "ab"}}, "'lr' is 'ab': give a list of choices"),

@@ -163,7 +163,7 @@ def test_what_is_no_tracker_is_refused(wrong: Any) -> None:
     with pytest.raises(TrainError) as caught:
         open_all(["tensorboard", wrong], "names", {}, 1)
     assert str(caught.value) == (
-        f"{wrong!r} is no tracker; trackers= takes 'mlflow', 'tensorboard', 'trackio', 'wandb', "
+        f"{wrong!r} is not a tracker; trackers= takes 'mlflow', 'tensorboard', 'trackio', 'wandb', "
         "their options such as Wandb(project='names'), or an object with start(name, settings)"
     )
 

@@ -19,7 +19,8 @@ from .shapes import broadcast_to
 
 def made(name: str, order: Any, device: Any, like: Any = None) -> bool:
     """Whether what the function ``name`` makes is to lie on a GPU; its keywords are checked."""
-    checked_order(name, order)
+    if checked_order(name, order) == "A" or order in ("K", "k"):
+        raise ParameterError(f"{name}: order must be 'C' or 'F', not {order!r}")
     checked_like(name, like)
     return checked_device(name, device)
 
@@ -79,7 +80,9 @@ def full(
         dtypes.check(scalar.dtype)
     name = dtypes.check(scalar.dtype if dtype is None else dtype)
     if scalar.dtype.kind == "c" and name not in dtypes.COMPLEX:
-        raise DTypeError(f"full: {fill_value!r} is no {name}: give it its .real")
+        raise DTypeError(
+            f"full: {fill_value!r} is complex, and the dtype {name} is not: give its .real"
+        )
     if dtypes.is_integer(name):
         limits = np.iinfo(name)
         if not limits.min <= fill_value <= limits.max:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.machine import gpu_count
-from ..errors import ParameterError, RungError
+from ..errors import ParameterError, ParameterTypeError, RungError
 
 
 def available() -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def checked_device(name: str, device: Any) -> bool:
     kind, _, number = str(device).partition(":")
     if kind != "cuda" or not (number or "0").isdigit():
         raise ParameterError(
-            f"{name}: {device!r} is no device; there are {', '.join(available())} here"
+            f"{name}: {device!r} is not a device; this machine has {', '.join(available())}"
         )
     known = available()
     if f"cuda:{number or 0}" not in known:
@@ -43,6 +43,8 @@ def checked_order(name: str, order: Any) -> str:
     """``order`` as one of C, F, A and K; arrays have no layout, so it decides no value."""
     if order is None:
         return "K"
-    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
+    if not isinstance(order, str):
+        raise ParameterTypeError(f"{name}: order must be 'C', 'F', 'A' or 'K', not {order!r}")
+    if order.upper() not in ("C", "F", "A", "K"):
         raise ParameterError(f"{name}: order must be 'C', 'F', 'A' or 'K', not {order!r}")
     return order.upper()

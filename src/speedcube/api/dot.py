@@ -117,8 +117,8 @@ def product_with(
     check_casting(name, casting)
     if axis is not None or keepdims:
         raise ParameterTypeError(
-            f"{name} takes no axis= and no keepdims=: its operands have more than one axis of "
-            "their own; say axes="
+            f"{name} takes neither axis= nor keepdims=: each operand has more than one "
+            "core axis; give axes="
         )
     kinds: tuple[Any, ...] = (None, None, dtype)
     if signature is not None:
@@ -130,8 +130,8 @@ def product_with(
     made = rule(x, y)
     if kinds[2] is not None and made.dtype != dtypes.check(kinds[2]):
         raise DTypeError(
-            f"{name} of {x.dtype} and {y.dtype} is {made.dtype}, not {dtypes.check(kinds[2])}: "
-            "convert it with .astype()"
+            f"{name} of {x.dtype} and {y.dtype} gives {made.dtype}, not "
+            f"{dtypes.check(kinds[2])}: convert it with .astype()"
         )
     if at is not None:
         made = _ordered(made, at[2], back=True)
@@ -146,8 +146,8 @@ def _places(name: str, axes: Any, cores: tuple[int, int, int]) -> list[tuple[Any
     found = [one if isinstance(one, tuple) else (one,) for one in given]
     if [len(one) for one in found] != list(cores):
         raise ParameterError(
-            f"{name}: axes= names {cores[0]} and {cores[1]} axes of the operands and {cores[2]} of "
-            f"the result: {axes!r}"
+            f"{name}: axes= must name {cores[0]} and {cores[1]} axes of the operands "
+            f"and {cores[2]} of the result, not {axes!r}"
         )
     return found
 

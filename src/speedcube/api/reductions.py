@@ -187,6 +187,7 @@ def cumulative_prod(
 
 def _cumulative(op: str, x: Any, axis: Any, dtype: Any, initial: bool) -> Array:
     array = array_of(x)
+    array = array if array.ndim else array.reshape(1)
     if axis is None and array.ndim != 1:
         name = {"cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}[op]
         raise AxisError(

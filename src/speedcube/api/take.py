@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ParameterError, ShapeError
+from ..errors import AxisError, ParameterError, ShapeError
 from ..expr import build, gather
 from ..expr.views import broadcast_shapes, broadcast_to
 from .array import Array, array_of
@@ -107,7 +107,10 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
             f"{array.ndim}"
         )
     lines = (tuple(1 if a == k else n for a, n in enumerate(y.shape)) for y in (array, index))
-    others = broadcast_shapes(*lines)
+    try:
+        others = broadcast_shapes(*lines)
+    except ShapeError as err:  # NumPy's is an IndexError here
+        raise AxisError(f"take_along_axis: array and indices but for axis {k}: {err}") from err
 
     def spread(y: Array) -> Any:
         return broadcast_to(y._expr, (*others[:k], y.shape[k], *others[k + 1 :]))

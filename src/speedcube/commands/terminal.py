@@ -69,7 +69,7 @@ def check_output(option: str, path: str | Path) -> None:
 def _problem(path: str) -> str | None:
     file = Path(path)
     if not path:
-        return "that is no file name"
+        return "that is not a file name"
     if file.is_dir():
         return "that is a directory"
     if not file.parent.is_dir():

@@ -38,8 +38,8 @@ class Writer:
             if isinstance(source, (Leaf, Map, Piecewise)):
                 raise UnsupportedError(
                     "a batch is made by one kernel, and this needs a copy in memory first (a "
-                    "reshape across strides, a concatenation, or take() of what was computed): "
-                    ".persist() that array"
+                    "reshape across strides, a concatenation, or take() of what was "
+                    "computed): call .persist() on that array"
                 )
             if not isinstance(source, (*STAGED, Deferred, Tiled)):
                 return node

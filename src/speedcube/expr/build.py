@@ -239,8 +239,9 @@ def bitcast(root: Expr, dtype: str) -> Expr:
 
 def check_axis(axis: Any, ndim: int) -> int:
     """``axis`` as 0 .. ndim-1; `AxisError` otherwise."""
+    number: Any = None if isinstance(axis, bool) else axis
     try:
-        k = operator.index(axis)
+        k = operator.index(number)
     except TypeError as err:
         raise AxisTypeError(f"axis must be an integer, not {axis!r}") from err
     if not -ndim <= k < ndim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from ..ops import SAMPLERS
 from . import views
@@ -76,9 +77,10 @@ def _read(
         moving = [(node.strides[axis], index) for axis, index in indices if node.strides[axis]]
         if isinstance(node.source, Const) or not moving:
             return Leaf(node.source, shape, node.offset, still)
-        at: Expr = Leaf(Position(), shape, node.offset, still)
-        for stride, index in moving:
-            at = elementwise("add", [at, elementwise("multiply", [index, stride])])
+        steps = [i if n == 1 else elementwise("multiply", [i, n]) for n, i in moving]
+        if node.offset or any(still) or steps[0].dtype != "int64":
+            steps.insert(0, Leaf(Position(), shape, node.offset, still))
+        at = reduce(lambda sum, step: elementwise("add", [sum, step]), steps)
         if isinstance(node.source, Position):
             return at
         return gathered(node.source, *_extent(node), at)

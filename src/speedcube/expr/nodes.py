@@ -79,13 +79,14 @@ class Reduced:
         return math.prod(self.arg.shape[k] for k in self.axes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Scanned:
     """Running sums or products (``cumsum``, ``cumprod``) of ``arg``; its elements are in C order.
 
     ``lines`` axes of ``arg`` are one line, in C order; ``inner`` axes follow them. With ``initial``
     each line of results begins with the sum or product of no elements: 0 or 1. ``odd`` sums are
-    float64 rounded to odd; rounded again, to float16, they come out as if rounded once.
+    float64 rounded to odd; rounded again, to float16, they come out as if rounded once. ``axes``
+    are those of a line, and ``count`` are its elements.
     """
 
     op: str
@@ -95,24 +96,18 @@ class Scanned:
     initial: bool = False
     odd: bool = False
     inner: int = 0
+    axes: tuple[int, ...] = field(init=False)
+    count: int = field(init=False)
+    shape: Shape = field(init=False)
 
-    @cached_property
-    def shape(self) -> Shape:
-        shape, axes = self.arg.shape, self.axes
-        return (*shape[: axes[0]], self.count + self.initial, *shape[axes[-1] + 1 :])
+    def __post_init__(self) -> None:
+        shape = self.arg.shape
+        end = len(shape) - self.inner
+        first = end - self.lines
+        self.axes, self.count = tuple(range(first, end)), math.prod(shape[first:end])
+        self.shape = (*shape[:first], self.count + self.initial, *shape[end:])
 
-    @cached_property
-    def axes(self) -> tuple[int, ...]:
-        """The axes of a line."""
-        end = len(self.arg.shape) - self.inner
-        return tuple(range(end - self.lines, end))
-
-    @cached_property
-    def count(self) -> int:
-        """How many elements a line has."""
-        return math.prod(self.arg.shape[k] for k in self.axes)
-
-    @cached_property
+    @property
     def axis(self) -> int:
         """The axis of the results along which they run."""
         return len(self.shape) - 1 - self.inner

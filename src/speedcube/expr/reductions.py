@@ -44,7 +44,7 @@ def reduction(op: str, arg: Expr, axis: Any, keepdims: bool, dtype: str, ddof: f
             return const(of_nothing, source.dtype, source.shape)
         if op in _OF_SOMETHING:
             raise ShapeError(
-                f"{source.op} of nothing: axes {source.axes} of shape {arg.shape} are empty"
+                f"{source.op} of no elements: axes {source.axes} of shape {arg.shape} are empty"
             )
     shape = source.shape
     return Leaf(source, shape, 0, c_strides(shape) if shape else ())
@@ -111,6 +111,8 @@ def product(arg: Expr, axis: Any, keepdims: bool, dtype: str) -> Expr:
     if arg.dtype in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
         return _of_pairs("prod")(arg, axis, keepdims, dtype)
     axes = normalise_axes(axis, len(arg.shape))
+    if not axes:  # of one factor each
+        return cast(_widened(arg, dtype), dtype)
     kept = tuple(k for k in range(len(arg.shape)) if k not in axes)
     lines = views.transpose(_widened(arg, dtype), (*kept, *axes))
     last = tuple(range(len(kept), len(arg.shape)))

@@ -61,6 +61,7 @@ def through(leaf: Leaf, change: Affine) -> Leaf:
     return Leaf(leaf.source, change.shape, offset, tuple(strides))
 
 
+@lru_cache(maxsize=256)
 def _identity(shape: Shape) -> Affine:
     return Affine(shape, tuple(Axis(k, 0, 1) for k in range(len(shape))))
 
@@ -189,17 +190,23 @@ def broadcast_to(root: Expr, shape: Shape) -> Expr:
     """``root`` repeated to ``shape`` by NumPy's rules."""
     if root.shape == shape:
         return root
-    lead = len(shape) - len(root.shape)
-    if lead < 0 or any(n not in (1, shape[lead + k]) for k, n in enumerate(root.shape)):
-        raise ShapeError(f"cannot broadcast shape {root.shape} to {shape}")
     if is_pair(root):
         return of_parts(lambda part: broadcast_to(part, shape), root)
-    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
-    strides = [
+    leaf = root if type(root) is Leaf else whole(root, root.shape)
+    return Leaf(leaf.source, shape, leaf.offset, _repeated(leaf.shape, leaf.strides, shape))
+
+
+@lru_cache(maxsize=1024)
+def _repeated(own: Shape, strides: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
+    """The strides of what has the shape ``own``, repeated to ``shape``."""
+    lead = len(shape) - len(own)
+    if lead < 0 or any(n not in (1, shape[lead + k]) for k, n in enumerate(own)):
+        raise ShapeError(f"cannot broadcast shape {own} to {shape}")
+    steps = [
         0 if n == 1 and shape[lead + k] != 1 else stride
-        for k, (n, stride) in enumerate(zip(leaf.shape, leaf.strides, strict=True))
+        for k, (n, stride) in enumerate(zip(own, strides, strict=True))
     ]
-    return Leaf(leaf.source, shape, leaf.offset, (*(0,) * lead, *strides))
+    return (*(0,) * lead, *steps)
 
 
 @lru_cache(maxsize=1024)

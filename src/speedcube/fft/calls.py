@@ -61,7 +61,7 @@ def checked_axis(name: str, ndim: int, axis: Any) -> int:
     except TypeError as err:
         raise ParameterTypeError(f"{name}: axis must be an integer, not {axis!r}") from err
     if not -ndim <= k < ndim:
-        raise AxisError(f"{name}: axis {k} of an array of {ndim} axes")
+        raise AxisError(f"{name}: axis {k} is out of range for an array of {ndim} axes")
     return k % ndim
 
 
@@ -72,7 +72,7 @@ def checked_points(name: str, n: Any) -> int:
     except TypeError as err:
         raise ParameterTypeError(f"{name}: n must be an integer, not {n!r}") from err
     if count < 1:
-        raise ParameterError(f"{name} of {count} points: there must be one at least")
+        raise ParameterError(f"{name} needs at least one point, not {count}")
     return count
 
 
@@ -91,7 +91,7 @@ def checked_sizes(
     else:
         sizes = list(_sequence(name, s))
     if len(sizes) != len(chosen):
-        raise ParameterError(f"{name}: s has {len(sizes)} sizes for {len(chosen)} axes")
+        raise ParameterError(f"{name}: s has {len(sizes)} sizes, and there are {len(chosen)} axes")
     sizes = [shape[k] if n == -1 else n for n, k in zip(sizes, chosen, strict=True)]
     return tuple(checked_points(name, n) for n in sizes), chosen
 

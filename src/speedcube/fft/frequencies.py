@@ -163,5 +163,5 @@ def _shifted(x: Any, axes: Any, way: int) -> Array:
         axes = (axes,)
     for k in axes:
         if not -array.ndim <= operator.index(k) < array.ndim:
-            raise AxisError(f"axis {k} of an array of {array.ndim} axes")
+            raise AxisError(f"axis {k} is out of range for an array of {array.ndim} axes")
     return roll(array, [way * (array.shape[k] // 2) for k in axes], axis=tuple(axes))

@@ -40,7 +40,7 @@ def _of_numbers(value: Any) -> Any:
     try:
         return np.asarray(value)
     except ValueError as err:
-        raise ShapeError(f"this is no array: {err}") from err
+        raise ShapeError(f"this is not an array: {err}") from err
 
 
 def is_cupy(value: Any) -> bool:

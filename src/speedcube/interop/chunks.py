@@ -94,9 +94,9 @@ def grid_of(hint: Any, shape: Shape, dtype: str) -> Grid:
     wrong = _wrong(hint, shape)
     if wrong is not None:
         raise ParameterError(
-            f"chunks={hint!r} is no grid for shape {shape}: {wrong}. Give one size for all axes, "
-            "or for each axis a size, -1 or None (the whole axis), 'auto', bytes as '128MiB', or "
-            "sizes that add up to it"
+            f"chunks={hint!r} does not fit shape {shape}: {wrong}. Give one size for "
+            "all axes, or for each axis a size, -1 or None (the whole axis), 'auto', "
+            "bytes as '128MiB', or sizes that add up to it"
         )
     return Grid(_normal, (), (hint, shape, dtype))
 
@@ -157,7 +157,7 @@ def _wrong_entry(entry: Any, extent: int) -> str | None:
         total = sum(entry)
         return None if total == extent else f"{total} elements in chunks of an axis of {extent}"
     if not _is_size(entry):
-        return f"{entry!r} is no size of a chunk"
+        return f"{entry!r} is not the size of a chunk"
     if entry > 0 or entry == -1 or extent == entry == 0:
         return None
     return f"a chunk cannot hold {entry} elements"

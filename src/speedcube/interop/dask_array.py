@@ -162,8 +162,8 @@ def compute_over(array: Any, item: tuple[slice, ...], *blocks: Any) -> Any:
         block = known[id(source)]
         if block.shape != change.shape:
             raise ShapeError(
-                f"{source.name} gave a block of shape {block.shape}, and {change.shape} was "
-                "said: tell Dask how the function changes blocks, by chunks="
+                f"{source.name} gave a block of shape {block.shape}, and {change.shape} "
+                "was announced: tell Dask how the function changes blocks, by chunks="
             )
         values = block.astype(one.dtype, order="C", copy=False, casting="same_kind")
         return whole(Stored(values, one.dtype), change.shape)

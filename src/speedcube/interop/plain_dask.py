@@ -125,9 +125,11 @@ def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None
     10.0
     """
     if where is None and strict is None and checkpoint is None:
-        raise ParameterError("on takes a rung, on('cores'), strict=True, checkpoint=, or several")
+        raise ParameterError(
+            "on() takes a rung, such as 'cores', strict=True, checkpoint=, or several of them"
+        )
     if checkpoint is not None and is_name(where) and where.startswith("gpu"):
-        raise ParameterError(f"on({where!r}, checkpoint=): only core, cores and clusters have that")
+        raise ParameterError(f"checkpoint= works on core, cores and clusters, not on {where!r}")
     return Block(where, strict, checkpoint)
 
 

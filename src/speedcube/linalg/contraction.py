@@ -31,8 +31,9 @@ def check_length(name: str, x: Array, y: Array, left: int, right: int) -> None:
     """Refuse axes of two lengths, which are to be multiplied and summed."""
     if left != right:
         raise ShapeError(
-            f"{name} of shapes {x.shape} and {y.shape}: {left} elements along one are multiplied "
-            f"by {right} along the other; transpose one of them (x.T), or slice it"
+            f"{name} of shapes {x.shape} and {y.shape}: {left} elements along one "
+            f"cannot be multiplied by {right} along the other; transpose one of them "
+            "(x.T), or slice it"
         )
 
 
@@ -70,15 +71,20 @@ def _pairs(x: Array, y: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, .
     if hasattr(axes, "__iter__"):
         pair = tuple(axes)
         if len(pair) != 2:
-            raise ShapeError(f"tensordot: axes= takes a number, or two of axes, not {axes!r}")
+            raise ShapeError(f"tensordot: axes= takes a number, or two lists of axes, not {axes!r}")
         left, right = (_listed(one, z.ndim) for one, z in zip(pair, (x, y), strict=True))
     else:
         count = build.check_integer("axes", axes)
         if not 0 <= count <= min(x.ndim, y.ndim):
-            raise AxisError(f"tensordot: axes={count} of arrays of {x.ndim} and {y.ndim} axes")
+            raise AxisError(
+                f"tensordot: axes={count} does not fit arrays of {x.ndim} and {y.ndim} axes"
+            )
         left, right = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
     if len(left) != len(right) or len({*left}) < len(left) or len({*right}) < len(right):
-        raise ShapeError(f"tensordot: axes={axes!r}: give as many of both arrays, each once")
+        raise ShapeError(
+            f"tensordot: axes={axes!r} must name as many axes of one array as of the "
+            "other, each once"
+        )
     return left, right
 
 

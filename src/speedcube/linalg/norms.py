@@ -181,7 +181,7 @@ def of_matrices(array: Array, ord: Any, axes: tuple[int, int], keepdims: bool) -
     """The norms of the matrices along ``axes``."""
     rows, columns = axes
     if rows == columns:
-        raise ParameterError(f"norm: axis={axes}: the two axes of a matrix differ")
+        raise ParameterError(f"norm: axis={axes}: a matrix has two different axes")
     if ord in (None, "fro", "f"):
         return _root_of_squares(array, tuple(sorted(axes)), keepdims)
     if ord in (2, -2, "nuc"):

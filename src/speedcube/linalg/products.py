@@ -6,6 +6,7 @@ from typing import Any
 
 from ..api import dot as vectors
 from ..api.array import Array, array_of, elementwise
+from ..api.complexes.of_parts import conj
 from ..api.dot import product_with
 from ..api.methods.keywords import put
 from ..errors import ShapeError
@@ -224,7 +225,7 @@ def vecmat(
     subok: bool = True,
     signature: Any = None,
 ) -> Array:
-    """Multiply vectors by matrices.
+    """Multiply vectors by matrices; of complex vectors the conjugates, as NumPy does.
 
     Parameters
     ----------
@@ -263,6 +264,7 @@ def vecmat(
 def _vecmat(x1: Array, x2: Array) -> Array:
     x, y = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     check_length("vecmat", x, y, x.shape[-1], y.shape[-2])
+    x = conj(x)
     return matmul(x, y) if x.ndim == 1 else matmul(x[..., None, :], y)[..., 0, :]
 
 

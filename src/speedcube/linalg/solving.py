@@ -53,8 +53,8 @@ def solve(a: Any, b: Any) -> Array:
     rows = y.shape[0] if y.ndim == 1 else y.shape[-2]
     if rows != x.shape[-1]:
         raise ShapeError(
-            f"solve of shapes {x.shape} and {y.shape}: {x.shape[-1]} equations have {rows} "
-            "right-hand sides"
+            f"solve of shapes {x.shape} and {y.shape}: {x.shape[-1]} equations need as "
+            f"many right-hand sides, not {rows}"
         )
     dtype = common(x, y)
     batch = batch_of("solve", x.shape[:-2], () if y.ndim == 1 else y.shape[:-2])
@@ -183,8 +183,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
         )
     if x.shape[0] != y.shape[0]:
         raise MatrixError(
-            f"lstsq of shapes {x.shape} and {y.shape}: {x.shape[0]} equations have {y.shape[0]} "
-            "right-hand sides"
+            f"lstsq of shapes {x.shape} and {y.shape}: {x.shape[0]} equations need as "
+            f"many right-hand sides, not {y.shape[0]}"
         )
     dtype, (rows, columns), others = common(x, y), x.shape, y.shape[1:]
     operands = [as_dtype(x, dtype), as_dtype(y, dtype)]

@@ -33,7 +33,7 @@ def read(arguments: Sequence[Any], ndim: Any) -> tuple[Subscripts, list[Any]]:
         text = "the lists"
     if len(inputs) != len(operands):
         raise ParameterError(
-            f"einsum: {text!r} is of {len(inputs)} operands, and {len(operands)} are given"
+            f"einsum: {text!r} names {len(inputs)} operands, and {len(operands)} are given"
         )
     counts = [ndim(operand) for operand in operands]
     spread = [
@@ -66,8 +66,8 @@ def _labels(part: str, text: str) -> list[str]:
             before = before[1:]
         else:
             raise ParameterError(
-                f"einsum: {before[0]!r} in {text!r} is no label: those are letters, and an "
-                "ellipsis of three dots"
+                f"einsum: {before[0]!r} in {text!r} is not a label: labels are letters, "
+                "and an ellipsis has three dots"
             )
     if found.count(_DOTS) > 1:
         raise ParameterError(f"einsum: {part!r} has more than one ellipsis")
@@ -130,5 +130,7 @@ def _result(given: list[str] | None, operands: Sequence[Labels], dots: Labels, t
             raise ParameterError(f"einsum: {text!r} has {label!r} only in its result")
         found.append(label)
     if dots and _DOTS not in given:
-        raise ParameterError(f"einsum: {text!r} has no ellipsis in its result, and operands do")
+        raise ParameterError(
+            f"einsum: {text!r} has no ellipsis in its result, and its operands have one"
+        )
     return tuple(found)

@@ -89,7 +89,7 @@ def versions() -> dict[str, str]:
 def load(directory: Path) -> Model:
     """The model in ``directory``; `CheckpointError` unless it is whole."""
     if not directory.is_dir():
-        raise CheckpointError(f"{str(directory)!r} is no directory; name one that train wrote")
+        raise CheckpointError(f"{str(directory)!r} is not a directory; name one that train wrote")
     if (directory / SWEEP).is_file():
         raise CheckpointError(
             f"{str(directory)!r} holds a sweep, whose trials keep no model; run speedcube petnames "
@@ -107,7 +107,7 @@ def _card(directory: Path) -> dict[str, Any]:
     except strict_json.NotStrictError as err:
         raise _damaged(directory, CARD, f"it is not JSON ({err})") from err
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
-        raise _damaged(directory, CARD, f"it is no card of schema {SCHEMA}")
+        raise _damaged(directory, CARD, f"it is not a card of schema {SCHEMA}")
     return card
 
 

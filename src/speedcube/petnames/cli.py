@@ -74,8 +74,8 @@ def generate(
 ) -> None:
     """Invent names that are not in the data; one a line where standard output is no terminal.
 
-    Exit code: 0 all --n, 1 fewer new ones were found, 2 bad use, 130 interrupted, 141 whoever read
-    the output left.
+    Exit code: 0 all --n, 1 fewer new ones were found, 2 bad use, 130 interrupted, 141 the
+    reader of the output stopped early.
     """
     try:
         chosen = generate_command.checked(model, n, seed, temperature, start)
@@ -102,7 +102,7 @@ def sweep(
         str, typer.Option(help="ranks of a trial, to choose from: 1,4,8 shows how it scales")
     ] = "1",
     method: Annotated[str, typer.Option(help="grid, random or tpe")] = "grid",
-    trials: Annotated[int | None, typer.Option(help="how many, where it is no grid")] = None,
+    trials: Annotated[int | None, typer.Option(help="how many; a grid has its own number")] = None,
     prune: Annotated[
         str | None,
         typer.Option(help="give up bad trials: median, successive-halving or hyperband"),
@@ -120,13 +120,13 @@ def sweep(
     ] = None,
     retry_failed: Annotated[
         bool,
-        typer.Option("--retry-failed", help="run trials of that sweep again that failed"),
+        typer.Option("--retry-failed", help="run the trials of that sweep again that failed"),
     ] = False,
 ) -> None:
     """Train with many settings, side by side; a page of curves and a table are written to --out.
 
-    Exit code: 0 done, 1 no trial finished, 2 bad use, 130 interrupted, 141 done, but whoever read
-    the output left.
+    Exit code: 0 done, 1 no trial finished, 2 bad use, 130 interrupted, 141 done, but the
+    reader of the output stopped early.
     """
     try:
         chosen = sweep_command.checked(
@@ -172,6 +172,6 @@ def report(
 ) -> None:
     """Write the page of a training, or a sweep's page and table; it may still run, or be killed.
 
-    Exit code: 0 written, 2 bad use, 141 written, but whoever read the output left.
+    Exit code: 0 written, 2 bad use, 141 written, but the reader of the output stopped.
     """
     raise typer.Exit(report_command.run(out, target, curves, target_times))

@@ -152,8 +152,8 @@ class Plan:
         """A stage in words, then what it reads; ``first`` is the first one of its pass."""
         axes = stage.axes if stage.source is None else stage.source.axes
         what = "store" if stage.op is None else f"{stage.op} over axes {axes}"
-        if isinstance(stage.source, Through):
-            what = stage.source.op + _warning(stage.source.op)
+        if takes_all := isinstance(stage.source, Through):
+            what = f"{stage.op}{_warning(str(stage.op))}"
         why = f": {stage.why}" if len(self.stages) > 1 else ""
         visited = one.visited
         boxes = len(regions_of(stage, stage.parts[0]))
@@ -161,6 +161,7 @@ class Plan:
         how = f"{_count(len(visited.parts), 'part')}{each}, {visited.join}"
         if visited.join == "exchange":
             how += f" of {moved(visited):,} bytes between workers"
+        how += ", on the first GPU" * (takes_all and self.rung.startswith("gpus"))
         if number > first:
             common, other = one.shares(number - first)
             how = f"in one {common} with stage {first + other}"
@@ -293,8 +294,7 @@ def check_memory(plan: Plan, free: int) -> None:
     """Raise `MemoryLimitError` where a worker of ``plan`` needs more than ``free`` bytes."""
     if plan.peak_bytes > free:
         raise MemoryLimitError(
-            f"this needs {plan.peak_bytes:,} bytes per worker on {plan.rung}, "
-            f"{plan.result_bytes:,} of them for the result, and {free:,} are free; three ways out: "
-            "reduce it or slice it before computing, write it block after block (.to_zarr(...), "
-            "sc.save), or use a rung with more memory (on=...)"
+            f"this needs {plan.peak_bytes:,} bytes per worker on {plan.rung}, {plan.result_bytes:,}"
+            f" of them for the result, and {free:,} are free; three ways out: reduce or slice it "
+            "before, write it by blocks (.to_zarr(...), sc.save), or take a rung with more (on=...)"
         )

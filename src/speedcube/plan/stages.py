@@ -32,7 +32,7 @@ from ..expr.nodes import (
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 from ..expr.space import memory_order
-from .streams import can_stream, cut_of, tiled, walks
+from .streams import can_stream, cut_for, tiled, walks
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
 WORKER_OVERHEAD = 48 << 20  # measured: 37e6 for three kernels compiled one after another
@@ -165,7 +165,7 @@ def cut_stage(
 ) -> Stage:
     """The stage of ``root`` cut for ``workers``; ``extra`` leaves are cut with it."""
     if tiled(root) and can_stream(root):
-        axis, join = cut_of(root, axes, workers)
+        axis, join = cut_for(source, root, axes, workers)
     else:
         axis, join = _cut(root.shape, axes, workers)
     if axis is None:

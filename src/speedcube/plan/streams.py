@@ -16,7 +16,7 @@ from .. import dtypes
 from ..dataclass import dataclass
 from ..expr import views
 from ..expr.graph import memories
-from ..expr.nodes import Expr, Leaf, Shape, Through, Tiled, leaves, walk
+from ..expr.nodes import Expr, Leaf, Reduced, Shape, Through, Tiled, leaves, walk
 from ..expr.piecewise.regions import pieces_within
 from ..expr.push import push, push_shape
 from ..expr.sources.tiled import BoxReader
@@ -29,6 +29,9 @@ QUICK: Final = 4 << 20  # the same of plain files, of which a small one is read 
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 _WALKED: Final = ("counts", "selection")  # ways to take all elements that hold few of them
 MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
+# Reductions of which a part's results take few bytes each; and how many all parts may have.
+_ADDED: Final = ("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax")
+MOST_ADDED: Final = 1 << 20
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 
@@ -188,6 +191,17 @@ def cut_of(root: Expr, axes: Sequence[int], workers: int) -> tuple[int | None, s
         if k not in running and -(-extent // unit) >= workers and not (many and k in axes):
             return k, "merge" if k in axes else "concatenate"
     return None, "one"
+
+
+def cut_for(
+    source: object, root: Expr, axes: Sequence[int], workers: int
+) -> tuple[int | None, str]:
+    """The same; where results are few, each worker has all, of which it adds its share."""
+    axis, join = cut_of(root, axes, workers)
+    if axis is not None or not isinstance(source, Reduced) or source.op not in _ADDED:
+        return axis, join
+    few = math.prod(source.shape) * workers <= MOST_ADDED
+    return (cut_of(root, (), workers)[0], "merge") if few else (axis, join)
 
 
 def walks(source: Through) -> bool:

@@ -220,7 +220,7 @@ def _added(stage: Stage) -> int:
         return 0
     if tiled(root) and not cuts_results(root, stage.axes, room_for(root, stage.axes)):
         return 0
-    if source.op in EXTREMES:
+    if source.op in EXTREMES or (source.op == "sum" and dtypes.is_integer(source.dtype)):
         return 2 * stage.result_bytes
     if source.op in ("var", "std"):
         return count * 2 * 2 * _SUM

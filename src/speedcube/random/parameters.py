@@ -15,7 +15,7 @@ from ..api.sources import asarray
 from ..dataclass import dataclass
 from ..errors import DTypeError, ParameterError, ParameterTypeError, ShapeError
 from ..expr.build import check_shape
-from ..expr.nodes import Shape
+from ..expr.nodes import Shape, countable
 from ..expr.views import broadcast_shapes
 from ..interop.buffers import readable
 
@@ -50,11 +50,15 @@ class Parameter:
 
     @property
     def shape(self) -> Shape:
-        return self.value.shape if isinstance(self.value, Array) else np.shape(self.value)
+        return self.value.shape if isinstance(self.value, Array) else _shape_of(self.value)
 
     @property
     def is_number(self) -> bool:
         return not isinstance(self.value, Array)
+
+
+def _shape_of(value: Any) -> Shape:
+    return () if type(value) in (float, int) else np.shape(value)
 
 
 def parameter(name: str, value: Any, domain: Domain = REAL, dtype: str = "float64") -> Parameter:
@@ -65,6 +69,8 @@ def parameter(name: str, value: Any, domain: Domain = REAL, dtype: str = "float6
     An array must hold its numbers until the draw is computed. A lazy one is not computed to be
     checked: outside the domain the results mean nothing.
     """
+    if type(value) is float and not (value != value or domain.outside(value)):  # as nearly always
+        return Parameter(name, value, value)
     if isinstance(value, Array):
         return Parameter(name, _real(name, value).astype(dtype), None)
     checked = _array(name, value, dtype) if _is_array(value) else _number(name, value)
@@ -196,7 +202,9 @@ def counts(name: str, value: Any, domain: Domain) -> Parameter:
 
 def drawn_shape(size: Any, *parameters: Parameter) -> Shape:
     """The shape of a draw: ``size``, which the parameters must broadcast to, or their own."""
-    common = broadcast_shapes(*(p.shape for p in parameters))
+    common = broadcast_shapes(*[p.shape for p in parameters])
+    if type(size) is int and size >= 0 and not common:  # as nearly always
+        return countable((size,))
     if size is None:
         return common
     shape = check_shape(size)

@@ -42,7 +42,7 @@ def dirichlet(self: Draws, alpha: Any, size: Any = None, chunks: Any = None) -> 
     if k == 0:
         return shown(zeros(shape), chunks)
     if not np.any(weights.known):
-        raise ParameterError("alpha: one at least must be above 0")
+        raise ParameterError("alpha: at least one must be above 0")
     logs = log_gammas(self, self.bit_generator.keys(2), shape, weights.value)
     parts = sc.exp(logs - logs.max(axis=-1, keepdims=True))
     return shown(parts / parts.sum(axis=-1, keepdims=True), chunks)

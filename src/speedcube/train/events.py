@@ -85,10 +85,10 @@ def from_event(event: Any) -> JobEvent:
         Its kind is unknown, a field is missing or too many, or holds a value of another type.
     """
     if not _has_types(event, _ENVELOPE):
-        raise _unreadable(f"{event!r:.200} is none")
+        raise _unreadable(f"{event!r:.200} is not a message")
     kind, values = _EVENTS.get(event["kind"]), event["fields"]
     if kind is None:
-        raise _unreadable(f"{event['kind']!r:.80} is no kind of message")
+        raise _unreadable(f"{event['kind']!r:.80} is not a kind of message")
     types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
     if values.keys() != types.keys():
         raise _unreadable(f"{kind.__name__} has the fields {[*types]}, not {[*values]!r:.200}")

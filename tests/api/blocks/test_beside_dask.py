@@ -313,7 +313,7 @@ def test_blocks_of_another_shape_are_refused() -> None:
 
 
 def test_blocks_of_another_dtype_are_refused_or_converted() -> None:
-    with pytest.raises(TypeError, match=r"gave float64, and int32 was said.*dtype='float64'"):
+    with pytest.raises(TypeError, match=r"gave float64, and int32 was announced.*dtype='float64'"):
         made(sc).map_blocks(lambda b: b / 2, dtype="int32").compute()
     y = made(sc).map_blocks(lambda b: b.astype("int16"), dtype="float64")
     assert y.compute().dtype == "float64"
@@ -340,7 +340,7 @@ def test_a_dtype_that_cannot_be_found_is_dasks_error() -> None:
         (lambda x: x.blocks[9, 9], IndexError, "index 9"),
         (lambda x: x.blocks[0, 0, 0], IndexError, "too many indices: 3"),
         (lambda x: x.blocks[[0], [1]], ValueError, "one list"),
-        (lambda x: x.blocks[None], ValueError, "no new axes"),
+        (lambda x: x.blocks[None], ValueError, "cannot add an axis"),
         (lambda x: sc.coarsen(np.sum, x, {0: 4}), ValueError, "trim_excess=True"),
         (lambda x: sc.shuffle(x, [1, 2], 0), ValueError, "lists of positions"),
         (lambda x: sc.from_array(x), ValueError, "does not take a lazy array"),

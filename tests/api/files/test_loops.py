@@ -170,7 +170,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "a pickle": lambda path: path.write_bytes(pickle.dumps(Planted())),
     "objects": lambda path: _rewritten(path, _with_objects),
     "packed": lambda path: _rewritten(path, lambda _: None, zipfile.ZIP_DEFLATED),
-    "no record": lambda path: _rewritten(path, lambda all_: all_.pop("record.json")),
+    "not a record": lambda path: _rewritten(path, lambda all_: all_.pop("record.json")),
     "no array": lambda path: _rewritten(path, lambda all_: all_.pop("0.npy")),
     "another step": lambda path: _rewritten(path, lambda all_: _told(all_, step="4")),
     "another loop": lambda path: _rewritten(path, lambda all_: _told(all_, key="0" * 64)),

@@ -148,7 +148,7 @@ def test_netcdf4_variables_are_read_by_one_thread_chunk_by_chunk(tmp_path: Path)
             assert_same(x.sum(axis=1).compute(on="cores:2"), data.sum(axis=1))
         holes = np.where(data[0] == 3, np.nan, data[0]).astype("f8")
         assert_same(sc.from_array(file["h"]).compute(), holes)
-        with pytest.raises(errors.DataFileError, match=r"masked\), which int32 cannot say"):
+        with pytest.raises(errors.DataFileError, match=r"masked\), for which int32 has no number"):
             sc.from_array(file["i"]).sum().compute()
         assert_same(sc.from_array(file["s"]).compute(), data[0].astype("f8"))
 

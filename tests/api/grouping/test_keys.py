@@ -146,7 +146,7 @@ REFUSED: Final[list[tuple[Any, type[Exception], str]]] = [
     (lambda: sc.groupby(X, _NUMBERS / 2, expected_groups=[1, np.nan]), ValueError, "NaN"),
     (lambda: sc.groupby(X, _NUMBERS, expected_groups=([1], [2])), ValueError, "tuple of 1"),
     (lambda: sc.groupby(X, _NUMBERS, axis=3), np.exceptions.AxisError, "3"),
-    (lambda: sc.groupby_reduce(X, _NUMBERS, func="middle"), ValueError, "no function of groups"),
+    (lambda: sc.groupby_reduce(X, _NUMBERS, func="middle"), ValueError, "not a function of groups"),
     (lambda: sc.groupby_reduce(X, _NUMBERS, func="quantile"), ValueError, "finalize_kwargs"),
     (lambda: sc.groupby(X, _NUMBERS).quantile(1.5), ValueError, "range"),
     (lambda: sc.groupby(X, _NUMBERS).var(ddof=-1), ValueError, "ddof"),
@@ -197,5 +197,5 @@ def test_ranks_modes_and_counts_beside_scipy_and_pandas() -> None:
     assert (words.tolist(), counts.tolist()) == (["b", "a"], [2 / 3, 1 / 3])
     with pytest.raises(ValueError, match="methods"):
         sc.rank(ties, "first")
-    with pytest.raises(ValueError, match="mode of nothing"):
+    with pytest.raises(ValueError, match="mode of no elements"):
         sc.mode([])

@@ -1,4 +1,4 @@
-"""What a notebook shows of arrays fits narrow and wide pages, light and dark ones: in Chromium."""
+"""Arrays in a notebook, pages of the manual and of a training fit every screen: in Chromium."""
 
 from __future__ import annotations
 
@@ -52,6 +52,37 @@ def test_nothing_overflows(width: int, scheme: str) -> None:
 
 @pytest.mark.slow
 @needs_chromium
+@pytest.mark.skipif(not tool.MANUAL.is_dir(), reason="the manual is not built (make docs)")
+@pytest.mark.parametrize("scheme", tool.SCHEMES)
+@pytest.mark.parametrize("width", tool.WIDTHS)
+def test_pages_fit_the_screen(width: int, scheme: str, tmp_path: Path) -> None:
+    files = [tool.MANUAL / page for page in tool.MEASURED]
+    files.append(tool.report(tmp_path / "report.html"))
+    for file, found in zip(files, tool.pages_measured(files, width, scheme), strict=True):
+        assert found["client"] == width, file
+        assert found["scroll"] <= width, file
+        assert found["wide"] == [], file
+        brighter = found["text"] > found["ground"]
+        assert brighter == (scheme == "dark"), file
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_page_that_is_too_wide_is_seen(tmp_path: Path) -> None:
+    """Not what scrolls in a box of its own."""
+    wide = "<p style='width:900px'>wide</p>"
+    start = "<!doctype html><body style='background:rgb(255,255,255)'><h1>x</h1>"
+    files = [tmp_path / "bad.html", tmp_path / "good.html"]
+    files[0].write_text(start + wide)
+    files[1].write_text(f"{start}<div style='overflow-x:auto'>{wide}</div>")
+    bad, good = tool.pages_measured(files, 400, "light")
+    assert bad["scroll"] > 400
+    assert bad["wide"] == ["P"]
+    assert (good["scroll"], good["wide"]) == (400, [])
+
+
+@pytest.mark.slow
+@needs_chromium
 def test_what_overflows_is_seen() -> None:
     """A look that sees nothing cannot pass."""
     wide = (
@@ -64,11 +95,16 @@ def test_what_overflows_is_seen() -> None:
 
 
 def test_the_committed_pictures_are_small_and_of_these_widths() -> None:
+    names = ("array", "report", *tool.PAGES)
     pictures = {
-        f"array-{width}-{scheme}.png": width for width in tool.WIDTHS for scheme in tool.SCHEMES
+        f"{name}-{width}-{scheme}.png": width
+        for name in names
+        for width in tool.WIDTHS
+        for scheme in tool.SCHEMES
     }
+    assert {file.name for file in (ROOT / "docs/_static").glob("*.png")} == set(pictures)
     for name, width in pictures.items():
         data = (ROOT / "docs/_static" / name).read_bytes()
         assert data.startswith(b"\x89PNG")
         assert int.from_bytes(data[16:20], "big") == width
-        assert len(data) < 100_000
+        assert len(data) < 200_000

@@ -229,9 +229,9 @@ def test_what_is_refused() -> None:
         sc.zeros(3, dtype="bool").at[[0]].subtract(True)
     with pytest.raises(ValueError, match="broadcast"):
         x.at[[0, 1]].add([1.0, 2.0, 3.0])
-    with pytest.raises(UnsupportedError, match="one after the other"):
+    with pytest.raises(UnsupportedError, match="in a row"):
         np.multiply.at(x, [0] * 100, 2.0)
-    for ids, words in (([0, -1], "-1 is none"), ([0, 7], "7 is none of 3 segments")):
+    for ids, words in (([0, -1], "and one is -1"), ([0, 7], "below 3, and one is 7")):
         with pytest.raises(AxisError, match=words):
             sc.segment_sum([1.0, 2.0], ids, 3)
     with pytest.raises(MemoryLimitError, match="needs a sum for each one below"):

@@ -60,17 +60,20 @@ def apply_along_axis(
     array([[1, 2, 3],
            [7, 8, 9]])
     """
-    import dask.array
-
     array = array_of(arr)
     k = build.check_axis(axis, array.ndim)
     if 0 in (*array.shape[:k], *array.shape[k + 1 :]):
-        raise ParameterError(f"apply_along_axis: an array of shape {array.shape} has no line")
+        raise ParameterError(
+            f"apply_along_axis: an array of shape {array.shape} has no axis to apply "
+            "the function along"
+        )
     if dtype is None or shape is None:
         first = array[tuple(slice(None) if n == k else 0 for n in range(array.ndim))]
         found = np.asanyarray(func1d(np.asarray(first), *args, **kwargs))
         dtype, shape = dtype or found.dtype, found.shape if shape is None else shape
     options = {"dtype": dtype, "shape": shape, **kwargs}
+    import dask.array
+
     along = dask.array.apply_along_axis
     result: Array = called("apply_along_axis", along, func1d, k, array, *args, **options)
     return result

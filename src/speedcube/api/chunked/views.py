@@ -59,14 +59,14 @@ class BlockView:
         if len(lists) > 1:
             raise ParameterError("blocks takes one list of numbers at most")
         if any(one is None for one in key):
-            raise ParameterError("blocks takes no None: chunks have no new axes")
+            raise ParameterError("blocks takes no None: it cannot add an axis")
         if Ellipsis in [one for one in key if not isinstance(one, np.ndarray)]:
             at = [one is Ellipsis for one in key].index(True)
             fill = (slice(None),) * (len(self.shape) - len(key) + 1)
             key = (*key[:at], *fill, *key[at + 1 :])
         if len(key) > len(self.shape):
             raise IndexError(
-                f"too many indices: {len(key)} for chunks along {len(self.shape)} axes"
+                f"too many indices: {len(key)} for the chunks of an array of {len(self.shape)} axes"
             )
         key = (*key, *(slice(None),) * (len(self.shape) - len(key)))
         numbers = [np.arange(n)[one] for n, one in zip(self.shape, key, strict=True)]
@@ -93,7 +93,7 @@ class PointView:
         """The elements at these points; axes with slices come behind."""
         key = key if isinstance(key, tuple) else (key,)
         if any(one is None for one in key):
-            raise ParameterError("vindex takes no None")
+            raise ParameterError("vindex takes no None: it cannot add an axis")
         if any(one is Ellipsis for one in key):
             at = [one is Ellipsis for one in key].index(True)
             key = (*key[:at], *(slice(None),) * (self._array.ndim - len(key) + 1), *key[at + 1 :])

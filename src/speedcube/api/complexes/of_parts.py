@@ -132,6 +132,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     if array.dtype.kind == "c":
         x, y = array.real, array.imag
     else:
-        x, y = array, array.imag
+        x = array.astype("float64") if array.dtype == bool else array
+        y = x.imag
     found = array._elementwise("atan2", y, x)
     return found * (180 / math.pi) if deg else found

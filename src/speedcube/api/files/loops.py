@@ -199,8 +199,8 @@ def _flattened(state: Any, leaves: list[Any]) -> list[Any]:
     if kind in (bool, int, str, type(None)):
         return ["plain", state]
     raise ParameterTypeError(
-        "checkpointed takes states of arrays and numbers, and of tuples, lists and dictionaries "
-        f"with names, not of {kind.__name__}"
+        "checkpointed: a state is made of arrays, numbers, tuples, lists and "
+        f"dictionaries with names, not of {kind.__name__}"
     )
 
 

@@ -79,7 +79,7 @@ def from_parquet(
     paths = _paths(path)
     names = [columns] if isinstance(columns, str) else columns
     if names is not None and not all(isinstance(name, str) for name in names):
-        raise ParameterTypeError(f"columns={columns!r}: a name, or several")
+        raise ParameterTypeError(f"columns= takes a name or several, not {columns!r}")
     found = _found(paths, names)
     values = fill if isinstance(fill, Mapping) else dict.fromkeys(found, fill)
     if unknown := sorted(set(map(str, values)) - set(found)):
@@ -234,7 +234,9 @@ def _filling(name: str, kind: str, value: Any) -> Any:
             raise ValueError
         return made.item()
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"fill={value!r} is no {dtype}, of which column {name!r} is") from None
+        raise ParameterError(
+            f"fill={value!r} does not fit column {name!r}, which is {dtype}"
+        ) from None
 
 
 def _grid(tiles: ParquetColumn, chunks: Any) -> Any:

@@ -123,7 +123,7 @@ def to_zarr(
     """
     array = array_of(arr)
     if mode not in MODES:
-        raise ParameterError(f"mode={mode!r}: one of {', '.join(MODES)}")
+        raise ParameterError(f"mode= takes {', '.join(MODES)}, not {mode!r}")
     options, given_mode = dict(zarr_array_kwargs), mode
     if options.pop("overwrite", False):
         given_mode = "w"
@@ -158,8 +158,8 @@ def _zarr_target(place: ZarrPlace, region: Any) -> ZarrTarget:
         unit = unit_of(there, len(there.shape))
         if len(there.shape) != len(place.shape):
             raise ShapeError(
-                f"{place.label} has shape {tuple(there.shape)}, and the array that is written "
-                f"{place.shape}"
+                f"{place.label} has shape {tuple(there.shape)}, and the array to write has "
+                f"shape {place.shape}"
             )
         if region is not None:
             box = region_of(region, tuple(there.shape), place.label)
@@ -267,13 +267,17 @@ def _lengths(name: str, given: Any, shape: tuple[int, ...]) -> tuple[int, ...] |
         return None
     each = [given] * len(shape) if isinstance(given, (int, np.integer)) else given
     if isinstance(each, (str, bytes)) or not isinstance(each, Sequence) or len(each) != len(shape):
-        raise ParameterError(f"{name}={given!r}: a length, or one for each of {len(shape)} axes")
+        raise ParameterError(
+            f"{name}= takes a length, or one for each of {len(shape)} axes, not {given!r}"
+        )
     lengths = []
     for one, extent in zip(each, shape, strict=True):
         if one is None or one == -1:
             one = extent
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < (extent > 0):
-            raise ParameterError(f"{name}={given!r}: lengths are whole numbers from 1 on, or -1")
+            raise ParameterError(
+                f"{name}={given!r}: a length is a whole number of at least 1, or -1"
+            )
         lengths.append(max(1, int(one)))
     return tuple(lengths)
 

@@ -65,8 +65,8 @@ def _turns(name: str, numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]
     most = int(lengths.max(initial=0))
     if most > _MOST:
         raise UnsupportedError(
-            f"numpy.{name}.at changes one place {most} times, one after the other, here at most "
-            f"{_MOST} times: sort the values by place first, and fold them"
+            f"numpy.{name}.at would change one place {most} times in a row, and at "
+            f"most {_MOST} are possible: sort the values by place, then fold them"
         )
     turn = np.empty(len(numbers), np.int64)
     turn[order] = np.arange(len(ranked)) - np.repeat(begins, lengths)

@@ -45,13 +45,13 @@ def operand(array: Any, dtype: Any) -> Array:
 def one_axis(method: str, axis: Any, ndim: int) -> int:
     """The axis of what has an order."""
     if not ndim:
-        raise AxisTypeError(f"{method} follows an axis, and one number has none")
+        raise AxisTypeError(f"{method} needs an axis, and a 0-d array has none")
     if isinstance(axis, tuple) and len(axis) == 1:
         (axis,) = axis
     if axis is None and ndim == 1:
         return 0
     if axis is None or isinstance(axis, tuple):
-        raise UnsupportedError(f"{method} follows one axis, not {axis}: name it with axis=")
+        raise UnsupportedError(f"{method} runs along one axis, not {axis}: name it with axis=")
     return build.check_axis(axis, ndim)
 
 
@@ -59,8 +59,10 @@ def refused(method: str, ufunc: Any, known: Any) -> NoReturn:
     """`UnsupportedError`, a TypeError: for a ufunc whose results depend on how it is grouped."""
     name = f"numpy.{ufunc.__name__}.{method}"
     if {types[-1] for types in ufunc.types} <= {"?", "O"}:
-        raise UnsupportedError(f"{name}: comparisons do not fold; combine them with logical_and")
+        raise UnsupportedError(
+            f"{name}: comparisons cannot be folded; combine them with logical_and"
+        )
     raise UnsupportedError(
-        f"{name} has no twin for speedcube arrays, there are {', '.join(sorted(known))}: "
-        "compute it first (x.compute())"
+        f"{name} does not take speedcube arrays; {', '.join(sorted(known))} do. "
+        "Compute the array first (x.compute())"
     )

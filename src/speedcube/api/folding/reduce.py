@@ -24,7 +24,7 @@ def _difference(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
         return array
     k = one_axis("subtract.reduce", axis, array.ndim)
     if not array.shape[k]:
-        raise ParameterError(f"subtract.reduce of nothing has no value: axis {k} is empty")
+        raise ParameterError(f"subtract.reduce of no elements has no value: axis {k} is empty")
     total = after_first(array, -array, k).sum(k, keepdims=keepdims)
     return total.astype(array.dtype)
 
@@ -45,7 +45,7 @@ def _of_integers(name: str, array: Array, axis: Any, keepdims: bool) -> Array:
     if length:
         found = of_lines("reduce", name, lines, lines.ndim - 1)[..., 0]
     elif name == "lcm":
-        raise ParameterError(f"{name}.reduce of nothing has no value: axes {axes} are empty")
+        raise ParameterError(f"{name}.reduce of no elements has no value: axes {axes} are empty")
     else:  # nothing changes 0, but for bitwise_and that which has all bits
         found = lines.sum(-1).astype(array.dtype)
         found = ~found if name == "bitwise_and" else found

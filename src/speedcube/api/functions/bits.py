@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Final
 
 import numpy as np
@@ -165,10 +164,12 @@ def unpackbits(
     line: Array = bits.reshape(*shape[:k], shape[k] * 8, *shape[k + 2 :])
     if count is None:
         return line
-    wanted = operator.index(count)
+    wanted = build.check_integer("count", count)
     have = line.shape[k]
     if wanted < -have:
-        raise ParameterError(f"unpackbits: count={count} leaves out more than the {have} bits")
+        raise ParameterError(
+            f"unpackbits: count={count} would leave out more than the {have} bits there are"
+        )
     if wanted > have:
         return pad(line, [(0, wanted - have if j == k else 0) for j in range(line.ndim)])
     return along(line, k, slice(0, wanted if wanted >= 0 else have + wanted))

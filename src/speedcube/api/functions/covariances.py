@@ -95,7 +95,7 @@ def _variables(name: str, m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
     common = dtypes.promote("float64", *(one._expr.dtype for one in given))
     name_of = common if dtype is None else dtypes.check(dtype)
     if not dtypes.is_inexact(name_of):
-        raise DTypeError(f"{name} has no dtype {name_of}: covariances are fractions")
+        raise DTypeError(f"{name} cannot have dtype {name_of}: covariances are fractions")
     rows = []
     for k, one in enumerate(given):
         turned = one.T if one.ndim == 2 and not rowvar and (k or one.shape[0] != 1) else one
@@ -112,10 +112,10 @@ def _observed(count: int, fweights: Any, aweights: Any) -> Array | None:
         one = array_of(given)
         if one.ndim > 1 or one.size != count:
             kind = ParameterError if one.ndim > 1 else ShapeError
-            raise kind(f"cov: {name} of shape {one.shape} for {count} observations")
+            raise kind(f"cov: {name} has shape {one.shape}, and there are {count} observations")
         known = np.empty(0) if isinstance(given, Array) else np.asarray(given)
         if name == "fweights" and (known != np.rint(known)).any():
-            raise DTypeError("cov: fweights are how often an observation counts: integers")
+            raise DTypeError("cov: fweights must be integers: how often each observation counts")
         if (known < 0).any():
             raise ParameterError(f"cov: {name} must not be negative")
         weight = floats(one) if weight is None else weight * floats(one)

@@ -62,7 +62,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if times == 0:
         return array
     if times < 0:
-        raise ParameterError(f"diff: n is how often, 0 or more, not {n}")
+        raise ParameterError(f"diff: n must be 0 or more, not {n}")
     if not array.ndim:
         raise ParameterError("diff takes an array of one axis or more, not a number")
     k = build.check_axis(axis, array.ndim)
@@ -212,16 +212,17 @@ def _slope(array: Array, k: int, space: Any, edge_order: int) -> Array:
     count = array.shape[k]
     if count < edge_order + 1:
         raise ShapeError(
-            f"gradient of order {edge_order} at the ends takes {edge_order + 1} elements or more "
-            f"along an axis; axis {k} has {count}"
+            f"gradient with edge_order={edge_order} needs {edge_order + 1} elements or "
+            f"more along an axis; axis {k} has {count}"
         )
     if array.dtype == bool:
-        raise DTypeError("gradient: bool has no differences; make it numbers, .astype('int64')")
+        raise DTypeError("gradient: bool has no differences; convert it with .astype('int64')")
     array, number = floats(array), isinstance(space, (int, float))
     apart = array_of(space)
     if apart.ndim > 1 or (apart.ndim and len(apart) != count):
         raise ShapeError(
-            f"gradient: coordinates of shape {apart.shape} for axis {k} of {count} elements"
+            f"gradient: the coordinates of axis {k} have shape {apart.shape}, and the "
+            f"axis has {count} elements"
         )
 
     def at(first: int, last: int | None = None) -> Array:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ... import dtypes
+from ...errors import DTypeError
 from ..array import Array, array_of, elementwise
 from ..methods.keywords import put
 from ..methods.moments import spread
@@ -143,7 +145,19 @@ def nanmean(
     array([2., 4.])
     """
     array = array_of(a)
+    _check_inexact("nanmean", array, dtype)
     return array.mean(axis, dtype, out, keepdims, where=_numbers(array, where))
+
+
+def _check_inexact(name: str, array: Array, dtype: Any) -> None:
+    """Refuse, as NumPy does, a mean or a spread of floats as integers."""
+    if dtype is None or not dtypes.is_inexact(array._expr.dtype):
+        return
+    if not dtypes.is_inexact(dtypes.check(dtype)):
+        raise DTypeError(
+            f"{name} of {array.dtype} has no dtype {dtypes.check(dtype)}: its result is a "
+            "fraction; leave dtype= out, and convert that"
+        )
 
 
 def nanvar(
@@ -257,6 +271,7 @@ def _spread(
     correction: float | None,
 ) -> Array:
     array = array_of(a)
+    _check_inexact(f"nan{op}", array, dtype)
     known = _numbers(array, where)
     nothing = math.nan if is_of_floats(array) else 0.0  # what NumPy's nanvar divides by then
     result = spread(op, array, axis, dtype, ddof, keepdims, known, mean, correction, nothing)

@@ -152,7 +152,7 @@ def polyder(p: Any, m: int = 1) -> Array:
     left = line(p)
     times = build.check_integer("m", m)
     if times < 0:
-        raise ParameterError(f"polyder: m is how often, 0 or more, not {m}")
+        raise ParameterError(f"polyder: m must be 0 or more, not {m}")
     for _ in range(times):
         left = left[:-1] * asarray(np.arange(len(left) - 1, 0, -1))
     return left
@@ -183,11 +183,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     """
     grown, times = line(p), build.check_integer("m", m)
     if times < 0:
-        raise ParameterError(f"polyint: m is how often, 0 or more, not {m}")
+        raise ParameterError(f"polyint: m must be 0 or more, not {m}")
     given = np.zeros(max(times, 1)) if k is None else np.atleast_1d(np.asarray(array_of(k) * 1.0))
     constants = np.full(times, given[0]) if len(given) == 1 and times > 1 else given
     if len(constants) < times:
-        raise ParameterError(f"polyint: {times} constants are needed, and k has {len(constants)}")
+        raise ParameterError(f"polyint needs {times} constants, and k has {len(constants)}")
     for place in range(times):
         divided = floats(grown) / asarray(np.arange(len(grown), 0, -1, dtype=float))
         last = asarray(constants[place : place + 1]).astype(divided.dtype)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError
+from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build, gather
 from ...expr.nodes import Leaf
 from ...expr.pairs.node import check_real
@@ -106,7 +106,8 @@ def _slid(long: Array, short: Array, mode: str) -> Array:
     """The sums of products of ``short`` and as many elements of ``long`` as it slides along it."""
     mode = _NUMBERED.get(mode, mode) if isinstance(mode, int) else mode
     if mode not in _NUMBERED.values():
-        raise ParameterError(f"mode is 'full', 'same' or 'valid', not {mode!r}")
+        kind = ParameterError if isinstance(mode, (str, int)) else ParameterTypeError
+        raise kind(f"mode is 'full', 'same' or 'valid', not {mode!r}")
     count = len(short)
     over = {"valid": (0, 0), "full": (count - 1, count - 1), "same": (count // 2, (count - 1) // 2)}
     before, behind = over[mode]
@@ -185,11 +186,17 @@ def interp(
     check_real("interp", at._expr, places._expr)
     at, places, values = (one.astype("float64") for one in (at, places, values))
     if period is not None:
+        _check_period("interp", period)
         if period == 0:
-            raise ParameterError("interp: a period is not 0")
+            raise ParameterError("interp: period must not be 0")
         at, places, values = _periodic(at, xp, fp, abs(period))
         left = right = None
     return _between(at, places, values, left, right)
+
+
+def _check_period(name: str, period: Any) -> None:
+    if not isinstance(period, (int, float, np.number)):
+        raise ParameterTypeError(f"{name}: period= is a number, not {period!r}")
 
 
 def _of_parts(x: Any, xp: Any, values: Array, left: Any, right: Any, period: Any) -> Array:
@@ -285,6 +292,7 @@ def unwrap(
     array([0, 3, 5, 7, 9])
     """
     array = array_of(p)
+    _check_period("unwrap", period)
     k = build.check_axis(axis, array.ndim)
     steps = diff(array, axis=k)
     whole = not is_of_floats(steps) and isinstance(period, int)

@@ -89,6 +89,8 @@ def average(
         mean = array.mean(axis, keepdims=keepdims)
         axes = build.normalise_axes(axis, array.ndim)
         count = float(np.prod([array.shape[k] for k in axes]))
+        if 0 in mean.shape:
+            raise ParameterZeroError(f"average of nothing: the result has the shape {mean.shape}")
         return (mean, broadcast_to(array_of(count).astype(mean.dtype), mean.shape)) if returned \
             else mean  # fmt: skip
     weight = _weights(array, weights, axis)
@@ -122,7 +124,7 @@ def _weights(array: Array, weights: Any, axis: Any) -> Array:
     wanted = tuple(array.shape[k] for k in axes)
     if weight.shape != wanted:
         raise ShapeError(
-            f"weights of shape {weight.shape} along axes {tuple(axes)}, which have {wanted}"
+            f"the weights have shape {weight.shape}, and the axes {tuple(axes)} have shape {wanted}"
         )
     order = sorted(range(len(axes)), key=axes.__getitem__)
     lines = weight.transpose(order).reshape(

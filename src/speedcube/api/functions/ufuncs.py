@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ParameterTypeError
+from ...errors import DTypeError, ParameterError, ParameterTypeError, RangeError
 from ..array import Array, array_of, elementwise
 from ..devices import checked_order
 from ..methods.keywords import converted, put
@@ -214,7 +214,7 @@ def told(
         _check_uncast(name, operands, result, casting)
     if dtype is not None and result.dtype != dtypes.check(dtype):
         raise DTypeError(
-            f"{name} has no result of dtype {dtypes.check(dtype)}: of these operands it is "
+            f"{name} cannot give dtype {dtypes.check(dtype)}: these operands give "
             f"{result.dtype}; leave dtype= out, or convert with .astype()"
         )
     return _chosen(name, result, out, where, casting)
@@ -223,7 +223,9 @@ def told(
 def check_casting(name: str, casting: Any) -> None:
     """Refuse a word that is none of NumPy's rules."""
     if casting not in _CASTINGS:
-        raise ParameterError(f"{name}: casting must be one of {', '.join(_CASTINGS)}: {casting!r}")
+        raise ParameterError(
+            f"{name}: casting must be one of {', '.join(_CASTINGS)}, not {casting!r}"
+        )
 
 
 def dtypes_said(name: str, signature: Any, dtype: Any, takes: int, gives: int) -> tuple[Any, ...]:
@@ -238,8 +240,8 @@ def dtypes_said(name: str, signature: Any, dtype: Any, takes: int, gives: int) -
         raise ParameterTypeError(f"{name}: signature={signature!r} is one dtype: say dtype=")
     if len(said) != takes + gives:
         raise ParameterError(
-            f"{name}: signature= says the dtypes of {takes} operands and {gives} results, as a "
-            f"tuple or as letters with '->': {signature!r}"
+            f"{name}: signature= takes the dtypes of {takes} operands and {gives} "
+            f"results, as a tuple or as letters with '->', not {signature!r}"
         )
     return said
 
@@ -260,11 +262,23 @@ def _cast(name: str, operands: tuple[Any, ...], dtype: Any, casting: str) -> tup
     wanted = None if dtype is None else dtypes.check(dtype)
     if wanted in (None, "bool"):  # bool is the dtype of comparisons, whose operands have theirs
         return operands
-    numbers = (bool, int, float, type(None))  # None: no limit of clip
+    weak: tuple[type, ...] = (bool, int, float, type(None))  # None: no limit of clip
+    if all(isinstance(one, weak) for one in operands):  # then they have dtypes of their own
+        weak = (type(None),)
+        for one in operands:
+            _check_held(one, str(wanted))
     return tuple(
-        one if isinstance(one, numbers) else converted(name, array_of(one), str(wanted), casting)
+        one if isinstance(one, weak) else converted(name, array_of(one), str(wanted), casting)
         for one in operands
     )
+
+
+def _check_held(value: Any, dtype: str) -> None:
+    """Refuse a Python integer that ``dtype`` does not hold."""
+    if type(value) is int and dtypes.is_integer(dtype):
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise RangeError(f"the integer {value} is out of bounds for {dtype}")
 
 
 def _check_uncast(name: str, operands: tuple[Any, ...], result: Array, casting: str) -> None:

@@ -52,8 +52,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
             result = expand_dims(result, k)
         if result.ndim != value.ndim:
             raise ShapeError(
-                f"apply_over_axes: the function gave an array of {result.ndim} axes for one of "
-                f"{value.ndim}; it may fold the axis {k}, or keep all"
+                f"apply_over_axes: the function gave an array of {result.ndim} axes for "
+                f"one of {value.ndim}; it must keep all axes, or remove axis {k} alone"
             )
         value = result
     return value

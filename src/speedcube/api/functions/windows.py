@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...errors import ParameterError, ParameterTypeError
+from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ..array import Array, array_of, elementwise
 from ..creation import ones
 from ..namespace.ranges import arange
@@ -72,6 +72,8 @@ def i0(x: Any) -> Array:
     array([1.        , 1.26606588])
     """
     array = floats(x)
+    if array.dtype.kind == "c":
+        raise DTypeError("i0 takes real numbers, not complex ones: give it .real, .imag or abs(x)")
     size = magnitude(array).astype("float64")
     near = elementwise("exp", size) * _series(size / 2.0 - 2.0, _NEAR)
     held = elementwise("maximum", size, 1.0)

@@ -143,7 +143,7 @@ class _Sorted:
 def _sorted(lie: GroupLayout, wanted: Wanted) -> _Sorted:
     x = lie.x
     if not x.shape[lie.axis]:
-        raise ShapeError("quantiles of groups of nothing: there are no elements")
+        raise ShapeError("quantiles of groups need elements, and there are none")
     values = _node("sort", lie, x, x._expr.dtype, wanted)
     members = counts_of_groups(lie)
     first = members.cumsum(axis=lie.axis) - members
@@ -158,7 +158,7 @@ def _sorted(lie: GroupLayout, wanted: Wanted) -> _Sorted:
 
 def _median(lie: GroupLayout, wanted: Wanted) -> Array:
     if lie.x.dtype == bool:
-        raise DTypeError("bool has no median: .astype('uint8') first")
+        raise DTypeError("bool has no median: convert it with .astype('uint8') first")
     groups = _sorted(lie, wanted)
     low, high = groups.at((groups.count - 1) // 2), groups.at(groups.count // 2)
     return _typed(groups.checked(middle(low, high)), wanted)
@@ -171,7 +171,9 @@ def _quantiles(lie: GroupLayout, wanted: Wanted) -> list[Array]:
     q = probabilities(wanted.q, 1)
     groups, whole = _sorted(lie, wanted), wanted.method in WHOLE
     if lie.x.dtype == bool and not whole:
-        raise DTypeError("bool has no differences to interpolate with: .astype('uint8') first")
+        raise DTypeError(
+            "bool has no differences to interpolate with: convert it with .astype('uint8') first"
+        )
     n = groups.count.astype("float64")
     found = []
     for one in q.reshape(-1).tolist():
@@ -205,7 +207,9 @@ def folded(func: Any, lie: GroupLayout, wanted: Wanted) -> Array:
     name = func.removeprefix("nan") if isinstance(func, str) else ""
     skip = wanted.skip or func != name
     if name not in (*FOLDS, "quantile") or (func != name and name in _NO_NAN):
-        raise ParameterError(f"{func!r} is no function of groups; there are {', '.join(known())}")
+        raise ParameterError(
+            f"{func!r} is not a function of groups; those are {', '.join(known())}"
+        )
     wanted = Wanted(skip, wanted.dtype, wanted.ddof, wanted.q, wanted.method)
     if name != "quantile":
         return lie.spread(FOLDS[name](lie, wanted))

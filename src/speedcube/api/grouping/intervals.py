@@ -50,7 +50,9 @@ def intervals(expected: Any, isbin: bool) -> Intervals | None:
         return None
     edges = np.asarray(expected)
     if edges.ndim != 1 or len(edges) < 2:
-        raise ShapeError(f"bins are two edges or more along one axis, not of shape {edges.shape}")
+        raise ShapeError(
+            f"bins must be two edges or more along one axis, not of shape {edges.shape}"
+        )
     if not (edges[:-1] < edges[1:]).all():
         raise ParameterError("bins must increase monotonically: each edge is above the one before")
     labels = np.empty(len(edges) - 1, object)

@@ -52,8 +52,8 @@ def coded(keys: tuple[Any, ...], expected: Any, sort: bool, isbin: Any = False) 
         wanted = (None,) * len(keys)
     if len(wanted) != len(keys):
         raise ParameterError(
-            f"{len(keys)} arrays of keys take as many expected_groups, a tuple of "
-            f"{len(keys)}, not of {len(wanted)}"
+            f"{len(keys)} arrays of keys need a tuple of {len(keys)} expected_groups, "
+            f"not of {len(wanted)}"
         )
     bins = tuple(isbin) if np.ndim(isbin) else (isbin,) * len(keys)
     if len(bins) != len(keys):

@@ -104,7 +104,7 @@ def _where(x: Array, shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     if axis is not None and fits(tuple(folded)):
         return tuple(folded)
     if axis is not None and len(shape) <= x.ndim and fits(last):
-        raise AxisError(f"axis {axis} is no axis of the keys, which lie along the axes {last}")
+        raise AxisError(f"axis {axis} is not an axis of the keys, which lie along the axes {last}")
     raise ShapeError(
         f"Length mismatch: keys of shape {shape} do not lie beside elements of shape {x.shape}; "
         "they have its last axes, or those that axis= names"

@@ -104,7 +104,7 @@ def mode(a: Any, axis: Any = 0, keepdims: bool = False) -> ModeResult:
     array = array_of(a)
     lines, axes = folded(array, axis)
     if not lines.size:
-        raise ShapeError("mode of nothing: there are no elements to choose from")
+        raise ShapeError("mode of no elements: there is nothing to choose from")
     chosen = _of_lines("mode", lines, 1, lines._expr.dtype, 0)
     same = lines == chosen
     if is_of_floats(lines):

@@ -7,8 +7,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from ... import dtypes
-from ...errors import AxisError, DTypeError, ParameterError
+from ...errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ...expr import build
 from ..array import Array, array_of, elementwise
 from ..creation import ones
@@ -89,7 +91,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([22, 41])
     """
     extents = build.check_shape(dims)
+    if not np.iterable(multi_index):
+        raise ParameterTypeError(f"ravel_multi_index: a sequence of indices, not {multi_index!r}")
     given = list(multi_index)
+    if isinstance(mode, str) and mode not in _MODES:
+        raise ParameterError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
+    if not isinstance(mode, (str, list, tuple)):
+        raise ParameterTypeError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
     if len(given) != len(extents) or len(modes) != len(extents):
         raise ParameterError(
@@ -127,8 +135,11 @@ def _whole(indices: Any) -> Array:
 
 
 def _is_fortran(name: str, order: Any) -> bool:
+    if order is None:
+        return False
     if order not in ("C", "F"):
-        raise ParameterError(f"{name}: order must be 'C' or 'F', not {order!r}")
+        kind = ParameterError if isinstance(order, str) else ParameterTypeError
+        raise kind(f"{name}: order must be 'C' or 'F', not {order!r}")
     return bool(order == "F")
 
 

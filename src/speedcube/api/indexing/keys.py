@@ -157,6 +157,7 @@ def _no_index(one: Any) -> AxisError:
     if isinstance(getattr(one, "shape", None), tuple) and getattr(one, "dtype", None) is not None:
         what = f"an array of {one.dtype}"
     return AxisError(
-        f"{what} is no index: indices are integers, slices, None, '...', and arrays or lists of "
-        "integers or bools, as of take(x, indices, axis); .astype('int64') makes integers of floats"
+        f"{what} is not an index: indices are integers, slices, None, '...', and "
+        "arrays or lists of integers or bools, as of take(x, indices, axis); "
+        ".astype('int64') makes integers of floats"
     )

@@ -19,7 +19,7 @@ from ...errors import AxisError, DTypeError
 from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.bounds import Bounds
-from ...expr.nodes import Expr, Leaf, Stored, whole
+from ...expr.nodes import Expr, Leaf, Stored, is_whole, whole
 from ...expr.pairs.node import is_pair
 from ...expr.push import push_shape
 from ...interop.buffers import readable
@@ -127,9 +127,11 @@ class Mask:
         """The positions, in C order, of the elements that are true: int64, in memory."""
         if self._flat is None:
             mask = self.array
-            values = engine.compute(
-                mask._expr, None, None, mask._gpu, engine.ResultMemory.OF_RUNG, mask._plans
-            )
+            values = _few_in_memory(mask._expr)
+            if values is None:
+                values = engine.compute(
+                    mask._expr, None, None, mask._gpu, engine.ResultMemory.OF_RUNG, mask._plans
+                )
             leaf, gpu = leaf_of(_flat_nonzero(values))
             self._flat = Array(leaf, gpu=gpu)
         return self._flat
@@ -173,6 +175,7 @@ class Mask:
         return gather.take_several(root, indices, range(len(shape)), 0)
 
 
+_FEW: Final = 1 << 16  # elements of a mask in memory that are read where they lie
 _MASKS: Final[weakref.WeakValueDictionary[int, Mask]] = weakref.WeakValueDictionary()
 
 
@@ -183,6 +186,16 @@ def mask_of(array: Array) -> Mask:
         known = Mask(Array(array._expr, gpu=array._gpu))
         _MASKS[id(array._expr)] = known
     return known
+
+
+def _few_in_memory(root: Expr) -> Any:
+    """The array of NumPy's that ``root`` is, where that is of a few elements; else None."""
+    source = root.source if type(root) is Leaf else None
+    if type(source) is not Stored or type(source.buffer) is not np.ndarray:
+        return None
+    array = source.buffer
+    lies = array.size <= _FEW and array.flags.c_contiguous and array.shape == root.shape
+    return array if lies and is_whole(root) else None  # type: ignore[arg-type]
 
 
 def _flat_nonzero(values: Any) -> Any:

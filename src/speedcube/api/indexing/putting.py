@@ -79,9 +79,11 @@ def putmask(a: Array, /, mask: Any, values: Any) -> None:
     _check(a, "putmask")
     condition, several = array_of(mask).astype("bool"), array_of(values)
     if condition.size != a.size:
-        raise ShapeError(f"putmask of shape {a.shape} takes no mask of shape {condition.shape}")
+        raise ShapeError(f"putmask: the array has shape {a.shape}, and the mask {condition.shape}")
     if several.dtype.kind == "c" and a.dtype.kind != "c":
-        raise DTypeError(f"putmask puts no complex values into an array of {a.dtype}: their .real")
+        raise DTypeError(
+            f"putmask cannot put complex values into an array of {a.dtype}: give their .real"
+        )
     if not several.size:
         return
     if several.shape == a.shape:
@@ -118,7 +120,7 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     _check(arr, "place")
     condition = array_of(mask).astype("bool")
     if condition.size != arr.size:
-        raise ShapeError(f"place in shape {arr.shape} takes no mask of shape {condition.shape}")
+        raise ShapeError(f"place: the array has shape {arr.shape}, and the mask {condition.shape}")
     values = array_of(vals).reshape(-1)
     condition = condition.reshape(arr.shape)
     if not values.size:

@@ -34,7 +34,7 @@ class Values:
             return self.compute()
         if any(n != 1 for n in shape):
             raise ParameterTypeError(
-                f"only arrays of one element can become a scalar; shape {shape}"
+                f"only arrays of one element can become a scalar; this one has shape {shape}"
             )
         return np.asarray(self.compute()).reshape(())[()]
 
@@ -67,7 +67,7 @@ class Values:
             return self._item().item()
         if len(place) not in (1, len(self._expr.shape)):
             raise ParameterError(
-                f"item takes an index for each axis of {self._expr.shape}: {place}"
+                f"item takes an index for each axis of shape {self._expr.shape}, not {place}"
             )
         try:
             chosen = [operator.index(one) for one in place]

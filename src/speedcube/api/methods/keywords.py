@@ -30,7 +30,10 @@ def put(out: Any, result: A, name: str, spread: bool = False, casting: Any = "sa
     if spread and expr.shape != shape and views.broadcast_shapes(expr.shape, shape) == shape:
         expr = views.broadcast_to(expr, shape)
     if expr.shape != shape:
-        raise ShapeError(f"{name}: out= has shape {shape}, the result {expr.shape}; give it that")
+        raise ShapeError(
+            f"{name}: out= has shape {shape}, and the result {expr.shape}; give an "
+            "array of that shape"
+        )
     _check_cast(f"{name}: the result", expr.dtype, dtype, "out=", casting)
     grid = result._grid if expr.shape == result._expr.shape else None
     target._rebind(result._view(build.cast(expr, dtype), grid))
@@ -81,7 +84,7 @@ def first_value(initial: Any, dtype: str) -> Any:
         number = np.asarray(initial, dtype).item()
     except (OverflowError, TypeError, ValueError) as err:
         kind = RangeError if isinstance(err, OverflowError) else ParameterError
-        raise kind(f"initial={initial!r} is no {dtype}, which the result is") from err
+        raise kind(f"initial={initial!r} does not fit the result, which is {dtype}") from err
     return number
 
 

@@ -102,8 +102,8 @@ def _whole_spread(
     total = as_dtype(reduced(squares, "sum", axis, keepdims, total_dtype(squares, None)), name)
     if op == "std" and total._expr.shape:
         raise DTypeError(
-            f"std has no dtype {name} along axes: roots are fractions; leave dtype= out, and "
-            f"convert with .astype('{name}')"
+            f"std cannot have dtype {name} along axes: roots are fractions; leave "
+            f"dtype= out, and convert with .astype('{name}')"
         )
     count = reduced(mask_of(array, where), "sum", axis, keepdims, "int64")
     over = count._elementwise("maximum", count._elementwise("subtract", count, ddof), 0)
@@ -156,6 +156,9 @@ def spread(
     if is_whole(dtype):
         name = dtypes.check(dtype)
         return _whole_spread(op, array, axis, name, ddof, keepdims, where, mean)
+    if dtype is not None and (kind := dtypes.check(dtype)) in dtypes.COMPLEX:
+        told = (axis, dtypes.PARTS[kind], ddof, keepdims, where, mean, None, nothing)
+        return as_dtype(spread(op, array, *told), kind)  # spreads are real
     name = float_result(array, op, dtype)
     if where is True and mean is None:
         return reduced(array, op, axis, keepdims, name, ddof)
@@ -166,8 +169,9 @@ def spread(
     apart = array._elementwise("subtract", as_dtype(array, wide), middle)
     if apart._expr.shape != array._expr.shape:
         raise ParameterError(
-            f"mean= gives the array of shape {array._expr.shape} deviations of shape "
-            f"{apart._expr.shape}; make it with keepdims=True"
+            f"mean= does not fit: the array has shape {array._expr.shape}, and its "
+            f"deviations would have {apart._expr.shape}; make the mean with "
+            "keepdims=True"
         )
     squares = _squares(masked(apart, where, 0.0))
     total = reduced(squares, "sum", axis, keepdims, "float64")

@@ -180,7 +180,7 @@ def _no_ufunc(ufunc: Any, method: str, kwargs: dict[str, Any]) -> NoReturn:
 
 def _no_twin(name: str, func: Any) -> str:
     """That NumPy's ``func`` takes no array of ours, and who takes what: Dask only what it has."""
-    text = f"{name} has no twin for speedcube arrays: {_VALUES}"
+    text = f"{name} does not take speedcube arrays: {_VALUES}"
     if func is None or not _dask_has(func):
         return text
     return f"{text}, or, of what does not fit into memory, give it to Dask (x.to_dask_array())"

@@ -32,8 +32,8 @@ def _refusal(dtype: str, exponent: Any) -> ParameterError | RangeError:
             ".astype('float64')"
         )
     return ParameterError(
-        "integers to negative integer powers are not allowed: the results are no integers; "
-        "make the base floats, .astype('float64')"
+        "integers to negative integer powers are not allowed: the results are "
+        "fractions; make the base floats, .astype('float64')"
     )
 
 

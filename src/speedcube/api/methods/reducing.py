@@ -43,7 +43,7 @@ def total_dtype(array: Lazy, dtype: Any) -> str:
 
 def is_whole(dtype: Any) -> bool:
     """Whether ``dtype`` is given, and one of integers or bool."""
-    return dtype is not None and not dtypes.is_float(dtypes.check(dtype))
+    return dtype is not None and not dtypes.is_inexact(dtypes.check(dtype))
 
 
 def float_result(array: Lazy, op: str, dtype: Any) -> str:
@@ -57,8 +57,8 @@ def float_result(array: Lazy, op: str, dtype: Any) -> str:
         name = dtypes.PARTS.get(name, name)
     if not dtypes.is_inexact(name):
         raise DTypeError(
-            f"{op} has no dtype {name}: its result is a fraction; it can be "
-            f"{', '.join(dtypes.FLOATS)}; convert that, "
-            f"for example speedcube.rint(x.{op}()).astype('{name}')"
+            f"{op} cannot have dtype {name}: its result is a fraction; it can be "
+            f"{', '.join(dtypes.FLOATS)}; convert that, for example "
+            f"speedcube.rint(x.{op}()).astype('{name}')"
         )
     return name

@@ -148,7 +148,9 @@ def _extreme(
     name = array._expr.dtype
     if initial is None:
         if where is not True:
-            raise ParameterError(f"{op} of nothing has no value: where= needs initial=")
+            raise ParameterError(
+                f"{op} with where= needs initial=, its value where no element is chosen"
+            )
         return reduced(array, op, axis, keepdims, name)
     first = first_value(initial, name)
     axes = build.normalise_axes(axis, len(array._expr.shape))

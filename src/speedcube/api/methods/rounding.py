@@ -12,7 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...errors import DTypeError, ParameterTypeError
 from ...expr import build
-from ...expr.pairs.node import is_pair, parts
+from ...expr.pairs.node import is_pair, pair, parts
 from .keywords import put
 from .lazy import A
 
@@ -110,6 +110,9 @@ def round(self: A, decimals: int = 0, out: Any = None) -> A:
         return put(out, self._view(self._expr, self._grid), "round")
     if places == 0:
         return put(out, self._elementwise("rint", self), "round")
+    if is_pair(self._expr):
+        each = (round(self._view(part, self._grid), places)._expr for part in parts(self._expr))
+        return put(out, self._view(pair(*each), self._grid), "round")
     to, back = ("multiply", "divide") if places > 0 else ("divide", "multiply")
     scale = 10.0 ** abs(places) if abs(places) < 309 else math.inf
     whole = self._elementwise("rint", self._elementwise(to, self, scale))

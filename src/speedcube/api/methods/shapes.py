@@ -76,10 +76,12 @@ def reshape(self: A, *shape: Any, order: str = "C", copy: bool | None = None) ->
            [1, 3, 5]])
     """
     if not shape:
-        raise ParameterTypeError("reshape takes a shape; that of no axes is ()")
+        raise ParameterTypeError("reshape needs a shape; that of a 0-d array is ()")
     wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
     listed = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
     new = build.infer_shape(listed, math.prod(self._expr.shape))
+    if checked_order("reshape", order) == "K" and order is not None:
+        raise ParameterError("reshape: order 'K' says no order to read the elements in")
     backwards = runs_backwards("reshape", self._expr, order)
     source = views.transpose(self._expr, _reversed(self._expr)) if backwards else self._expr
     if copy is False and not _in_place(source, new[::-1] if backwards else new):
@@ -132,7 +134,7 @@ def ravel(self: A, order: str = "C") -> A:
     >>> sc.asarray([[1, 2], [3, 4]]).ravel("F").compute()
     array([1, 3, 2, 4])
     """
-    return reshape(self, -1, order=order)
+    return reshape(self, -1, order="C" if order is None else order)
 
 
 def squeeze(self: A, axis: Any = None) -> A:

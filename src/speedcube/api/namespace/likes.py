@@ -6,6 +6,7 @@ from typing import Any
 
 from ..array import Array, array_of
 from ..creation import full
+from ..devices import checked_order
 
 
 def full_like(
@@ -44,11 +45,12 @@ def full_like(
     >>> sc.full_like(sc.arange(2), 7).compute()
     array([7, 7])
     """
+    checked_order("full_like", order)
     x = array_of(a)
     grid = x._grid if chunks is None and shape is None else chunks
     size = x.shape if shape is None else shape
     kind = x.dtype if dtype is None else dtype
-    return full(size, fill_value, kind, order, device=device, chunks=grid)
+    return full(size, fill_value, kind, device=device, chunks=grid)
 
 
 def zeros_like(

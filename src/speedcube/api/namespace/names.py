@@ -79,7 +79,9 @@ class NamespaceInfo:
         kinds = kind if isinstance(kind, tuple) else (kind,)
         for one in kinds:
             if one not in _KINDS:
-                raise ParameterError(f"{one!r} is no kind of dtypes; there are {', '.join(_KINDS)}")
+                raise ParameterError(
+                    f"{one!r} is not a kind of dtypes; those are {', '.join(_KINDS)}"
+                )
         return {name: np.dtype(name) for one in kinds for name in _KINDS[one]}
 
 

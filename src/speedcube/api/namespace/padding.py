@@ -124,7 +124,9 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if widths.dtype.kind not in "iu" and (widths.size or not ndim):
         raise ParameterTypeError(f"pad_width must be integers, not {pad_width!r}")
     if (widths < 0).any():
-        raise ParameterError(f"pad_width must be 0 or more, not {pad_width!r}: a slice takes away")
+        raise ParameterError(
+            f"pad_width must be 0 or more, not {pad_width!r}: to remove elements, slice"
+        )
     return [(int(a), int(b)) for a, b in _pairs("pad_width", widths, ndim)]
 
 

@@ -30,8 +30,8 @@ def by_axes(x: Array, pads: Sequence[tuple[int, int]], values: Any, sides: _Side
             continue
         if not x.shape[axis]:
             raise ShapeError(
-                f"pad has nothing to take for axis {axis}, which is empty; mode='constant' needs "
-                "nothing"
+                f"pad: axis {axis} is empty, so it has no elements to repeat; "
+                "mode='constant' needs none"
             )
         before, behind = sides(x, axis, widths, pair)
         x = concatenate([before, x, behind], axis, dtype=x.dtype, casting="unsafe")

@@ -99,8 +99,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     k = build.check_axis(axis, x.ndim)
     if isinstance(cuts, int) and cuts > 0 and x.shape[k] % cuts:
         raise ShapeError(
-            f"{x.shape[k]} indices of axis {k} cannot be {cuts} equal pieces: array_split makes "
-            "them as equal as they can be"
+            f"axis {k} has {x.shape[k]} elements, which cannot be cut into {cuts} "
+            "equal pieces: array_split takes unequal ones"
         )
     return array_split(x, cuts, k)
 
@@ -224,6 +224,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """
     array = array_of(x)
     if not array.ndim:
-        raise ShapeError("unstack takes an array of one axis or more, not of none")
+        raise ShapeError("unstack takes an array of one axis or more, not a 0-d one")
     before = (slice(None),) * build.check_axis(axis, array.ndim)
     return tuple(array[(*before, k)] for k in range(array.shape[len(before)]))

@@ -121,7 +121,7 @@ def _with_axes(name: str, m: Any) -> tuple[Array, tuple[int, ...]]:
     """``m``, and how large its matrices are: a vector is every row of a square one, as in NumPy."""
     x = array_of(m)
     if not x.ndim:
-        raise ShapeTypeError(f"{name} takes an array of one axis or more, not of none")
+        raise ShapeTypeError(f"{name} takes an array of one axis or more, not a 0-d one")
     return x, (x.shape[-2:] if x.ndim > 1 else x.shape * 2)
 
 

@@ -39,7 +39,8 @@ def ends_of(a: Array, range: Any) -> tuple[Any, Any]:
     if range is not None:
         try:
             first, last = values(range)
-        except TypeError as err:
+            first > last  # noqa: B015 - text is no number
+        except (TypeError, ValueError) as err:
             raise ParameterTypeError(f"range is two numbers, not {range!r}") from err
         if first > last:
             raise ParameterError("max must be larger than min in range parameter.")
@@ -233,7 +234,10 @@ def _automatic(a: Array, rule: str, range: Any, first: Any, last: Any) -> int:
         return 1
     if line.dtype.kind in "iu" and width < 1:
         width = 1
-    return int(np.ceil(_difference(first, last) / width))
+    count = np.ceil(_difference(first, last) / width)
+    if not np.isfinite(count):
+        raise ParameterError(f"bins={rule!r}: of {first} to {last} it cannot say how many")
+    return int(count)
 
 
 def check_weights(a: Array, weights: Any) -> Array | None:

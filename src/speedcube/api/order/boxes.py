@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, ShapeError
+from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build
 from ..array import Array, array_of
 from ..functions.floats import either
@@ -42,11 +42,13 @@ def histogramdd(
     Examples
     --------
     >>> import speedcube as sc
-    >>> counts, edges = sc.histogramdd([[0, 0], [1, 1], [1, 1]], bins=2)
+    >>> counts, edges = sc.histogramdd(sc.asarray([[0, 0], [1, 1], [1, 1]]), bins=2)
     >>> counts.tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
     lines = _axes_of(sample)
+    if not lines:
+        raise ParameterError("histogramdd takes points of one axis or more, not of none")
     bins, range = values(bins), values(range)
     each = [bins] * len(lines) if _length(bins) is None else list(bins)
     if len(each) != len(lines):
@@ -75,17 +77,18 @@ def _axes_of(sample: Any) -> list[Array]:
         return [numbers(sample)]
     if isinstance(sample, (Array, np.ndarray)) and sample.ndim > 2:
         raise ParameterError(f"histogramdd takes a table of points, not {sample.ndim} axes")
-    first = list(sample) if np.iterable(sample) else [array_of(sample)]
-    if (
-        first
-        and np.ndim(first[0])
-        and not any(isinstance(one, (Array, np.ndarray)) for one in first)
-    ):
-        points = numbers(array_of(sample))
-        if points.ndim != 2:
-            raise ParameterError(f"histogramdd takes a table of points, not {points.ndim} axes")
-        return [points[:, k] for k in builtin_range(points.shape[1])]
-    return [numbers(one) for one in first]
+    if isinstance(sample, (Array, np.ndarray, np.generic)):
+        return [numbers(sample).reshape(1)]
+    if not np.iterable(sample):
+        raise ParameterTypeError(f"histogramdd takes points, not {sample!r}")
+    lines = [array_of(one) for one in sample]
+    if all(line.ndim == 0 for line in lines):  # the points of one axis
+        return [numbers(array_of(sample))]
+    if any(line.ndim != 1 for line in lines):
+        raise ParameterError("histogramdd takes a line for each axis, or a table of points")
+    if len({line.size for line in lines}) > 1:
+        raise ShapeError(f"histogramdd: lines of {[line.size for line in lines]} points")
+    return [numbers(line) for line in lines]
 
 
 builtin_range = range
@@ -107,6 +110,8 @@ def _of_axis(line: Array, bins: Any, range: Any, axis: int) -> Binning:
         if np.any(edges[:-1] > edges[1:]):
             raise ParameterError(f"`bins[{axis}]` must be monotonically increasing, when an array")
         return Binning(edges, None)
+    if isinstance(bins, str):
+        raise ParameterTypeError(f"`bins[{axis}]` must be a number or edges, not {bins!r}")
     if bins < 1:
         raise ParameterError(f"`bins[{axis}]` must be positive, when an integer")
     first, last = ends_of(line, range)
@@ -174,6 +179,8 @@ def histogram2d(
     first, second = numbers(x), numbers(y)
     if first.shape != second.shape or first.ndim != 1:
         raise ShapeError("x and y must have the same length.")
+    if isinstance(bins, str):
+        raise ParameterTypeError(f"bins are numbers or edges, not {bins!r}")
     bins = values(bins)
     count = _length(bins)
     if count == 1:

@@ -57,7 +57,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ShapeError(f"bincount takes one axis, not {index.ndim}: .ravel() makes one")
     if not index.size and not isinstance(x, (Array, np.ndarray)):
         index = index.astype("int64")  # a list of nothing
-    if dtypes.is_float(index._expr.dtype):
+    if dtypes.is_inexact(index._expr.dtype):
         raise DTypeError(f"bincount counts integers, not {index.dtype}")
     least = build.check_integer("minlength", minlength)
     if least < 0:
@@ -76,7 +76,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         if high >= 2**60:
             raise ParameterError(f"'list' argument must have elements below 2**60: there is {high}")
         if high >= 2**48:
-            raise MemoryLimitError(f"bincount up to {high:,} needs a count for each number below")
+            raise MemoryLimitError(
+                f"bincount up to {high:,} would need a count for each number below it"
+            )
         length = max(least, high + 1)
     if heavy is None:
         return counts_of(index.astype("uint8") if index.dtype == bool else index, length)

@@ -40,7 +40,7 @@ def quantiles_of(
     if weights is not None:
         heavy, _ = folded(check_weights(array, axis, weights, method), axis)
     if not lines.shape[-1] and not skips_nan and (chances.size or is_of_floats(lines)):
-        raise AxisError(f"{name} of nothing: axes {axes} of shape {array.shape} are empty")
+        raise AxisError(f"{name} of no elements: axes {axes} of shape {array.shape} are empty")
     if not chances.size:
         result = none_of(lines, chances, method)
     elif heavy is not None and (array.size or not skips_nan):

@@ -108,8 +108,12 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     >>> sc.setdiff1d([3, 1, 2, 1], [2]).tolist()
     [1, 3]
     """
-    dtype = array_of(ar1).dtype
-    return asarray(np.setdiff1d(*_both(ar1, ar2, assume_unique), assume_unique=True).astype(dtype))
+    array = array_of(ar1).reshape(-1)
+    x, y = _both(array, ar2, assume_unique)
+    if x.dtype == array.dtype:
+        return asarray(np.setdiff1d(x, y, assume_unique=True))
+    own = array.compute() if assume_unique else values_of(array)
+    return asarray(own[np.isin(own, y, invert=True)])  # cast back, a wide integer is another one
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:

@@ -137,8 +137,8 @@ def checked_ids(ids: Array, count: int | None) -> int:
     low, high = ends(ids, 0, _MOST if count is None else count)
     if low < 0 or (count is not None and high >= count):
         wrong = low if low < 0 else high
-        most = "" if count is None else f" of {count} segments"
-        raise AxisError(f"segment_ids must number segments from 0 on: {wrong} is none{most}")
+        most = "" if count is None else f" and below {count}"
+        raise AxisError(f"segment_ids must be at least 0{most}, and one is {wrong}")
     if high >= _MOST:
         raise MemoryLimitError(f"segment {high:,} needs a sum for each one below")
     return high + 1 if count is None else count

@@ -32,8 +32,9 @@ class Symbol:
     def compute(self, **_: Any) -> NoReturn:
         """Refuse: nobody knows the value."""
         raise UnsupportedError(
-            f"{self.who} needs the value of a number while it becomes part of a kernel, as "
-            f"branches (if, and, or, while), max, int and functions of math do: {_WAYS}"
+            f"{self.who} cannot become part of a kernel: a branch (if, and, or, "
+            "while), max, int or a function of math needs the value of a number; "
+            f"{_WAYS}"
         )
 
 
@@ -64,8 +65,9 @@ class _Replaced:
     def of(self, root: Expr) -> Expr:
         if root.shape:
             raise UnsupportedError(
-                f"{self.who} gives an array of shape {root.shape}, and is to give a number for "
-                "each element; functions of arrays are called as they are, or by map_blocks"
+                f"{self.who} gives an array of shape {root.shape}, and has to give a "
+                "number for each element; call functions of arrays as they are, or by "
+                "map_blocks"
             )
         done: dict[int, Expr] = {}
         for node in below(root):

@@ -40,7 +40,7 @@ def checked(on: str | None, simd: str | None, as_json: bool, write: str | None) 
         terminal.check_output("--write", write)
     if simd is not None and simd not in runnable():
         raise ParameterError(
-            f"--simd {simd!r} is no target of this CPU; it has {', '.join(runnable())}"
+            f"--simd {simd!r} is not a target of this CPU; it has {', '.join(runnable())}"
         )
     names = _names(simd) if on is None else options.rung_names(on)
     chosen = options.rungs_of(names, "speedcube verify")

@@ -114,12 +114,13 @@ def checked(name: str, value: Any, shape: tuple[int, ...], dtype: Any, what: str
     """``value``, if it has what was said of it."""
     if value.shape != shape:
         raise ShapeError(
-            f"{name} gave {what} of shape {value.shape}, and {shape} was said: tell Dask how the "
-            "function changes blocks, by chunks=, drop_axis= or new_axis="
+            f"{name} gave {what} of shape {value.shape}, and {shape} was announced: "
+            "tell Dask how the function changes blocks, by chunks=, drop_axis= or "
+            "new_axis="
         )
     if value.dtype != dtype and not np.can_cast(value.dtype, dtype, "same_kind"):
         raise DTypeError(
-            f"{name} gave {value.dtype}, and {dtype} was said, or found by a call with an empty "
-            f"block: give dtype={value.dtype.name!r}"
+            f"{name} gave {value.dtype}, and {dtype} was announced, or found by a call "
+            f"with an empty block: give dtype={value.dtype.name!r}"
         )
     return value

@@ -58,11 +58,11 @@ class KeptFile(Claim):
             raise DamagedError(err.strerror or str(err)) from err
         first, _, body = content.partition(b"\n")
         if first != _hash(body) or len(content) > _MOST:
-            raise DamagedError("it is not as it was written")
+            raise DamagedError("it was changed after it was written")
         try:
             return _understood(parse(body), self.key)
         except (NotStrictError, LookupError, TypeError, ValueError) as err:
-            raise DamagedError(f"it is no record of this computation: {err}") from err
+            raise DamagedError(f"it is not a record of this computation: {err}") from err
 
     def write(self, kept: KeptParts) -> None:
         """Replace the file; `OSError` where that cannot be, and the older one stays."""
@@ -97,7 +97,7 @@ def _unpacked(packed: Any) -> Array:
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value
 
 

@@ -3,8 +3,9 @@
 Random numbers need no memory, so each computation draws its own. Where ``x`` is drawn before a loop
 that computes with it, that is several times the work of reading them. Up to as many bytes as
 Dask's setting ``speedcube.keep-drawn`` says, the values of a source are kept from the second
-computation that reads most of it until the source dies, or until memory is scarce. They are the
-same bits. A plan counts them: `foreseen` is what the next computation will do.
+computation that reads most of it until the source dies, or until memory is scarce. The first one
+keeps what it would draw twice (`spans.drawn_twice`). They are the same bits. A plan counts them:
+`foreseen` is what the next computation will do.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
 from ...late import dask
 from .. import machine
-from .spans import Drawing, Span, reading, spans_of
+from .spans import Drawing, Span, drawn_twice, reading, spans_of
 
 SETTING: Final = "speedcube.keep-drawn"
 DEFAULT: Final = "1 GiB"
@@ -108,21 +109,23 @@ def drop() -> None:
 
 def foreseen(roots: Sequence[Expr]) -> Reading:
     """``roots`` as `keeping_drawn` would make them now; what it would draw is not there yet."""
-    nodes = below_up_to(roots, _MOST_NODES) if _known else None
-    if nodes is None:
+    nodes = below_up_to(roots, _MOST_NODES)
+    spans = [] if nodes is None else spans_of(nodes)
+    if nodes is None or not spans:
         return Reading(roots)
-    spans, room = spans_of(nodes), limit()
+    room, twice = limit(), drawn_twice(nodes, spans)
     if held() > room:
         return Reading(roots)
     kept, new, old = {}, 0, 0
     for span in spans:
-        one = _known.get(id(span.source))
+        again = id(span.source) in twice
+        one = _known.get(id(span.source)) or (Drawn(weakref.ref(span.source)) if again else None)
         if one is None:
             continue
         if one.stored is not None and one.has(span):
             kept[id(span.source)] = one.stored, one.first
             old += one.nbytes
-        elif one.uses and _fits(one, span, room - new):
+        elif (one.uses or again) and _fits(one, span, room - new):
             # Pages that nobody writes to are not there.
             kept[id(span.source)] = _empty(span), span.low
             new += span.nbytes
@@ -142,10 +145,10 @@ def keeping_drawn(
         drop()  # memory is scarce, or less is allowed now
     if not room:
         return roots
-    kept = {}
+    kept, twice = {}, drawn_twice(nodes, spans)
     for span in spans:
         one = _seen(span.source)
-        if _is_ours_to_draw(one, span, room):
+        if _is_ours_to_draw(one, span, room, id(span.source) in twice):
             _draw(one, span, draw)
         if one.stored is not None and one.has(span):
             kept[id(span.source)] = one.stored, one.first
@@ -164,11 +167,11 @@ def _fits(one: Drawn, span: Span, room: int) -> bool:
     return not one.nbytes and span.size >= LEAST and held() + span.nbytes <= room
 
 
-def _is_ours_to_draw(one: Drawn, span: Span, room: int) -> bool:
+def _is_ours_to_draw(one: Drawn, span: Span, room: int, again: bool) -> bool:
     """Whether this computation is to keep ``span``; then no other does so at the same time."""
     with _lock:
         one.uses += 1
-        ours = one.uses > 1 and _fits(one, span, room)
+        ours = (again or one.uses > 1) and _fits(one, span, room)
         if ours:
             one.coming = span.nbytes
     return ours

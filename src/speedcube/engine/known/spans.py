@@ -19,6 +19,7 @@ from ...expr.nodes import (
     Piecewise,
     Position,
     Random,
+    Reduced,
     Stored,
     Tiled,
     c_strides,
@@ -29,6 +30,7 @@ from ...ops import SAMPLERS
 Drawing: TypeAlias = Random | Map
 # Those that take at least three times as long to draw as to read; others are words for samplers.
 _DEAR: Final = frozenset(("normal", "exponential", "uniform", "integers"))
+_DEAREST: Final = frozenset(("normal", "exponential"))
 _COUNTED_FROM: Final = (Const, Position, Random, Map, Leaf)
 
 
@@ -78,6 +80,54 @@ def spans_of(nodes: Sequence[Node]) -> list[Span]:
         span.low, span.high = min(span.low, low), max(span.high, high)
         span.reads += size
     return [span for span in found.values() if 2 * span.reads >= span.size]
+
+
+def drawn_twice(nodes: Sequence[Node], spans: Sequence[Span]) -> frozenset[int]:
+    """Of ``spans`` the sources, by id, that one computation would draw twice: then it keeps them.
+
+    So it is where a reduction reads them after another one that it reads (``x - x.mean()``), and
+    where one along axes reads two places of what is very dear (``x - roll(x)``).
+    """
+    staged = [node for node in nodes if isinstance(node, Reduced)]
+    if not spans or not staged:
+        return frozenset()
+    drawings = {id(span.source) for span in spans}
+    direct = {id(one): _read_by(one.arg, drawings) for one in staged}
+    reached: dict[int, set[int]] = {}
+    again: set[int] = set()
+    for one in staged:  # each stands after what it reads
+        reads = direct[id(one)]
+        before = {name for other in reads for name in reached.get(other, ())}
+        again |= before & reads
+        reached[id(one)] = before | (reads & drawings)
+    if any(math.prod(one.shape) > 1 for one in staged):
+        again |= {
+            id(span.source)
+            for span in spans
+            if isinstance(span.source, Random)
+            and span.source.distribution in _DEAREST
+            and 2 * span.reads >= 3 * span.size
+        }
+    return frozenset(again)
+
+
+def _read_by(root: Node, drawings: set[int]) -> set[int]:
+    """The ids of what the elements of ``root`` are made of, down to ``drawings`` and reductions."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if id(node) in drawings or isinstance(node, Reduced):
+            found.add(id(node))
+        elif isinstance(node, Leaf):
+            stack.append(node.source)
+        elif isinstance(node, Node):
+            stack += children(node)
+    return found
 
 
 def _reads_a_part(leaves: Sequence[Leaf]) -> bool:

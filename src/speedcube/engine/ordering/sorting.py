@@ -22,6 +22,8 @@ _SAMPLE: Final = 1 << 12  # elements by which the values of one line are dealt o
 _LONG: Final = 1 << 19  # elements of a line that is sorted by several threads
 _TURNED: Final = 1 << 15  # elements of lines side by side that are turned and sorted together
 _SHORT: Final = 1 << 13  # elements of such a line
+_SIDE_BY_SIDE: Final = 1 << 17  # elements of such lines that are sorted as they lie
+_AS_THEY_LIE: Final = 1 << 9  # elements of a line that NumPy turns by itself
 _FEW: Final = 8  # one in so many may have an equal neighbour
 
 
@@ -62,15 +64,31 @@ def _columns_sorted(elements: AllElements, columns: Array) -> Array:
     """Lines that lie side by side, sorted: some at a time, so that the cache holds them."""
     lines, line = columns.shape
     out = np.empty((line, lines), columns.dtype)
-    step = max(1, _TURNED // line)
+    step = max(1, (_TURNED if line > _AS_THEY_LIE else _SIDE_BY_SIDE) // line)
 
     def run(first: int) -> None:
-        block = np.array(columns[first : first + step], order="C")
+        some = columns[first : first + step]
+        if line <= _AS_THEY_LIE and _sorted_as_it_lies(some.T, out[:, first : first + step]):
+            return
+        block = np.array(some, order="C")
         in_order(block)
         out[:, first : first + step] = block.T
 
     elements.each(run, range(0, lines, step))
     return out.T
+
+
+def _sorted_as_it_lies(lines: Array, out: Array) -> bool:
+    """Put ``lines``, which lie side by side, into ``out`` and sort them there; False: not so."""
+    if lines.dtype == np.float16:
+        return False
+    out[...] = lines
+    if has_negative_zero(out):
+        return False
+    out.sort(axis=0)  # NumPy turns a line at a time, in a quarter less than all at once
+    if lines.dtype.kind == "f" and np.isnan(out[-1]).any():
+        one_nan(out)
+    return True
 
 
 def _runs(elements: AllElements, lines: int, line: int) -> list[tuple[int, int]]:

@@ -20,11 +20,13 @@ def check_laws(roots: Sequence[Expr]) -> None:
     for node in below(*roots):
         if isinstance(node, Through) and node.op in ROUTINES and ROUTINES[node.op].library:
             raise LawError(
-                f"{node.op} has no law ({ROUTINES[node.op].warning}), and this block is strict: "
-                "compute it outside of on(strict=True); vecdot is exact, and has one"
+                f"{node.op} does not promise the same bits everywhere "
+                f"({ROUTINES[node.op].warning}), and this block is strict: compute it "
+                "outside of on(strict=True), or use vecdot, which is exact"
             )
         if isinstance(node, Leaf) and type(node.source) is Deferred:
             raise LawError(
-                "a Dask array has no law: Dask computes it. This block is strict: persist it "
-                "outside of on(strict=True), and hand over its values"
+                "Dask computes a Dask array, so its bits are not promised, and this block "
+                "is strict: persist it outside of on(strict=True), and hand over its "
+                "values"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -42,7 +43,11 @@ def running_on_device(
                 out = cupy.empty(share.shape, share.dtype)
                 lie = _lie(out, source)
             assert lie is not None
-            _Running(stage, part, inputs, device, stop, out).into(out, lie)
+            last = source.axes[-1] + 1
+            order = ordered(part, source.axes, tuple(range(last, len(part.root.shape))))
+            # Each element is read before its result takes its place, and by nobody else after.
+            elements = device_elements(stage, order, inputs, device, stop, out)
+            _Running(source, elements, device).into(out, lie)
             cupy.cuda.get_current_stream().synchronize()
             if out is not share:
                 share[...] = out if there else out.get()
@@ -64,16 +69,24 @@ def _lie(out: Any, source: Scanned) -> Lie | None:
     return Lie(matrix, row, column)
 
 
+def sums_in_memory(source: Scanned, array: Any, address: int, device: int, out: Any) -> None:
+    """The running sums of what lies in C order from ``address`` on, in ``array``, into ``out``.
+
+    Both are on the current device, where the sums may still be made.
+    """
+    shape, axes = source.arg.shape, source.axes
+    outer, inner = math.prod(shape[: axes[0]]), math.prod(shape[axes[-1] + 1 :])
+    lie = Lie(source.count * inner, inner, 1)
+    extents = Shape(outer, source.count, inner)
+    elements = DeviceElements(extents, lie, source.arg.dtype, address, array)
+    _Running(source, elements, device).sums(int(out.data.ptr), lie)
+
+
 class _Running:
-    def __init__(
-        self, stage: Stage, part: Part, inputs: Inputs, device: int, stop: Stop, out: Any
-    ) -> None:
-        assert isinstance(stage.source, Scanned)
-        self.source, self.device = stage.source, device
-        last = self.source.axes[-1] + 1
-        order = ordered(part, self.source.axes, tuple(range(last, len(part.root.shape))))
-        # Each element is read before its result takes its place, and by nobody else after.
-        self.elements = device_elements(stage, order, inputs, device, stop, out)
+    """The running sums or products of ``elements``, which lie on GPU ``device``."""
+
+    def __init__(self, source: Scanned, elements: DeviceElements, device: int) -> None:
+        self.source, self.elements, self.device = source, elements, device
 
     def into(self, out: Any, lie: Lie) -> None:
         """The results into ``out``."""

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides, whole
+from ...expr.nodes import Const, Expr, Leaf, Map, Random, Reduced, Stored, c_strides
 from ...kernel.lower.many import LONG_LINE
 from ...kernel.math.positions import SEGMENT
 from .first import flat
@@ -100,7 +100,7 @@ def few_structure(root: Expr) -> Structure | None:
                 found.reads = max(found.reads, size, math.prod(source.arg.shape))
             else:
                 return None
-            straight = straight and strides == steps
+            straight = straight and (strides == steps or (kind is not Random and not any(strides)))
     line = straight and 1 < size < LONG_LINE
     if reduced is not None:
         axes = reduced.axes
@@ -122,7 +122,8 @@ def with_arrays(found: Structure, made: Made) -> bool:
         if type(source) is Reduced:
             array = results.get(id(source))
             if array is None:
-                value = made(whole(source, source.shape))
+                shape = source.shape
+                value = made(Leaf(source, shape, 0, c_strides(shape)))
                 if value is None:
                     return False
                 array = results[id(source)] = Stored(flat(value), source.dtype)

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Expr, Reduced
+from ...expr.nodes import Expr, Leaf, Reduced, Scanned
 from ..results import values
 from ..staging.late import launch
 from .again import few_structure, with_arrays
 from .call import Reusable
 from .first import FEW, with_results
 from .known import met, note, reusable
+from .running import sums_on_gpu
 from .structure import SMALL, NotSmallError, Structure, structure_of
 
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
@@ -27,6 +28,9 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
     What is ``large`` stays there. The value is on the host, unless it ``stays`` and may still be
     made.
     """
+    if type(root) is Leaf and type(root.source) is Scanned:
+        with launch.on_device(device):
+            return sums_on_gpu(root, device, stays)
     few = few_structure(root)
     value = None if few is None else value_again(few, root, device, stays, large)
     if value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -43,6 +44,17 @@ class Finishing:
     boxes: tuple[tuple[int, ...], ...]
     idle: list[Any] = field(default_factory=list)  # appending and popping are atomic
 
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """That of the results as the kernel gives them."""
+        sink = self.prepared.program.sink
+        return np.dtype(self.slots.stage.dtype if sink.many is None else sink.dtype)
+
+    @cached_property
+    def rounds(self) -> bool:
+        """Whether NumPy rounds them, to float16."""
+        return self.dtype != self.slots.stage.dtype
+
 
 def finishing(slots: Slots) -> Finishing | None:
     """The kernel that finishes the results of ``slots``; None where there is none."""
@@ -74,9 +86,12 @@ class FinishedCall(Arguments):
     def run(self, found: Structure, out: int) -> int:
         """Make the results of ``found`` at the address ``out``; how many are left to others."""
         self.take(found)
-        failures = 0
+        failures, several = 0, len(self.boxes) > 1
         for box in self.boxes:
-            self.geometry[:6] = box
+            if several:
+                self.geometry[:6] = box
+            else:  # that of all
+                self.geometry[0] = 0
             self.call(out)
             failures += 0 if self.finishes_all else self.failures()
         return failures
@@ -84,18 +99,17 @@ class FinishedCall(Arguments):
 
 def results_of(ready: Finishing, found: Structure, shape: tuple[int, ...]) -> Array:
     """The results of ``found``; those that the kernel could not finish made by records."""
-    sink, stage = ready.prepared.program.sink, ready.slots.stage
-    results = np.empty(shape, stage.dtype if sink.many is None else sink.dtype)
+    results = np.empty(shape, ready.dtype)
     try:
         call = ready.idle.pop()
     except IndexError:
         call = FinishedCall(ready)
     failures = call.run(found, address_of(results))
     ready.idle.append(call)
-    if not failures and results.dtype == stage.dtype:
+    if not failures and not ready.rounds:
         return results
-    flat = results.reshape(-1)
-    failed = finished.failed_places(flat, sink.dtype, failures)
+    stage, flat = ready.slots.stage, results.reshape(-1)
+    failed = finished.failed_places(flat, ready.prepared.program.sink.dtype, failures)
     inputs = inputs_of(ready.slots, found)
     return finished.repaired(stage, stage.parts[0], inputs, Stop(), flat, failed).reshape(shape)
 
@@ -135,6 +149,12 @@ _SCALARS: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
+def _half(value: float) -> Any:
+    """The float16 of ``value``: beyond it, an infinity."""
+    with np.errstate(over="ignore"):
+        return np.float16(value)
+
+
 class LineCall(Arguments):
     """The arguments of such a kernel, the length and what follows from it among them."""
 
@@ -147,7 +167,7 @@ class LineCall(Arguments):
         self.numbers, self.size = 8 * sink.many.parameter, 0
         kind, self.scalar = _SCALARS[sink.dtype]
         if source.dtype == "float16":  # of a float64 that is rounded to odd
-            self.scalar = np.float16
+            self.scalar = _half
         self.result = kind()
         self.out = ctypes.addressof(self.result)
 

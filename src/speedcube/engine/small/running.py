@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...expr.nodes import Leaf, Scanned, Stored, c_strides
 from ..cpu import address_of
 from ..scans.call import sums_in_memory
+from ..staging.late import running
 from .lengths import MOST_LENGTH
 
 _TAKEN: Final = frozenset(("float64", "float32", "int64"))  # as they are stored
@@ -16,18 +18,44 @@ _TAKEN: Final = frozenset(("float64", "float32", "int64"))  # as they are stored
 
 def sums_of(root: Leaf) -> Any:
     """The value of ``root``, a scan; None where it is not made of lines in memory at once."""
+    read = _read(root)
+    if read is None or read[0].inner:
+        return None
+    source, arg, array = read
+    results = np.empty(root.shape, source.dtype)
+    if type(array) is not np.ndarray or not 0 < results.size <= MOST_LENGTH:
+        return None
+    sums_in_memory(source, address_of(array) + arg.offset * array.itemsize, results)
+    return results
+
+
+def sums_on_gpu(root: Leaf, device: int, stays: bool) -> Any:
+    """The same of what lies on GPU ``device``, which is the current one, of any length."""
+    read = _read(root)
+    if read is None or not read[1].source.on_device or not math.prod(root.shape):  # type: ignore[union-attr]
+        return None
+    import cupy
+
+    source, arg, array = read
+    try:
+        out = cupy.empty(root.shape, source.dtype)
+        address = int(array.data.ptr) + arg.offset * array.itemsize
+        running.sums_in_memory(source, array, address, device, out)
+    except MemoryError:  # block after block, it needs less
+        return None
+    return out if stays else out.get()
+
+
+def _read(root: Leaf) -> tuple[Scanned, Leaf, Any] | None:
+    """The sums that ``root`` is, whole and in order; the leaf so read, too, and its array."""
     source = root.source
     assert isinstance(source, Scanned)
     arg, shape = source.arg, source.shape
     if type(arg) is not Leaf or type(arg.source) is not Stored or arg.dtype not in _TAKEN:
         return None
-    if source.op != "cumsum" or source.inner or source.initial or source.odd:
+    if source.op != "cumsum" or source.initial or source.odd:
         return None
-    steps, array = c_strides(shape), arg.source.buffer
+    steps = c_strides(shape)
     if root.offset or root.shape != shape or root.strides != steps or arg.strides != steps:
         return None
-    results = np.empty(shape, source.dtype)
-    if type(array) is not np.ndarray or not 0 < results.size <= MOST_LENGTH:
-        return None
-    sums_in_memory(source, address_of(array) + arg.offset * array.itemsize, results)
-    return results
+    return source, arg, arg.source.buffer

@@ -1,4 +1,7 @@
-"""Extremes of blocks as those of all elements: NaN before all numbers, -0 below +0."""
+"""Results of blocks as those of all elements.
+
+Of extremes NaN comes before all numbers, and -0 below +0. Sums of integers wrap around.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ... import dtypes
+from ...plan.stages import Stage
 
 Array: TypeAlias = NDArray[Any]
 
@@ -44,4 +50,10 @@ FOLDS: Final[dict[str, Fold]] = {
     "max": greatest,
     "nanmin": _of_known(least),
     "nanmax": _of_known(greatest),
+    "sum": np.add,  # of integers
 }
+
+
+def folds(stage: Stage) -> bool:
+    """Whether results of ``stage`` are folded: sums of floats have exact ones."""
+    return stage.op in FOLDS and (stage.op != "sum" or dtypes.is_integer(stage.dtype))

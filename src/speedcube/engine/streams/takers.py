@@ -65,12 +65,12 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Extremes(Joint):
-    """Extremes of the elements of a part, of which others have more."""
+    """Extremes, or sums of integers, of a part, of whose results others have elements, too."""
 
     found: Array
 
     def joined(self, stage: Stage, parts: Sequence[Any]) -> Array:
-        """The extremes of all ``parts``."""
+        """Those of all ``parts``."""
         whole = parts[0].found
         for one in parts[1:]:
             whole = FOLDS[str(stage.op)](whole, one.found)
@@ -79,7 +79,7 @@ class Extremes(Joint):
 
 @dataclass(eq=False)
 class FoldedBlocks:
-    """Extremes of many results, of which blocks have some of the elements: each block's, folded."""
+    """Folds of many results, of which blocks have some of the elements: each block's, folded."""
 
     own: Own
     kept: tuple[int, ...]

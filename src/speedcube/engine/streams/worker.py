@@ -37,7 +37,7 @@ from ..staging.boxes import read_there, room_there
 from ..tasks import Inputs, Worker
 from .along import Added, records_of
 from .elements import walked_elements
-from .folds import FOLDS
+from .folds import folds
 from .own import Joined, Own
 from .reading import read_blocks
 from .takers import FoldedBlocks, Fused, Placed, Records, Spread, Taker
@@ -184,7 +184,7 @@ class StreamWorker(Worker):
     def _alone(self, own: Own, part: Part, inputs: Inputs) -> Taker:
         """What takes the elements of a reduction, of which blocks have some each."""
         stage, kept = own.stage, _kept(own.stage, part)
-        if stage.op in FOLDS and math.prod(kept) > 1:
+        if folds(stage) and math.prod(kept) > 1:
             return FoldedBlocks(own, kept, self._plain)
         if stage.op in SPREADS and not stage.shape and self.device is None:
             again = partial(self.partial, stage, own.part(part), inputs)

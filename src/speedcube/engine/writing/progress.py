@@ -105,5 +105,5 @@ def check_show(show: Any) -> None:
     """`ParameterTypeError` for what is no way to show progress."""
     if not (show is None or isinstance(show, bool) or callable(show)):
         raise ParameterTypeError(
-            f"progress= is True, False, None (on terminals alone) or a function, not {show!r}"
+            f"progress= takes True, False, None (on terminals alone) or a function, not {show!r}"
         )

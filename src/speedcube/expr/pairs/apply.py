@@ -77,7 +77,8 @@ def cast(root: Expr, dtype: str) -> Expr:
         return pair(re.expr, im.expr)
     if dtype != "bool":
         raise DTypeError(
-            f"{root.dtype} cannot become {dtype} without its imaginary parts: give .real, or abs(x)"
+            f"{root.dtype} cannot become {dtype}: the imaginary parts would be lost; "
+            "use .real or abs(x)"
         )
     re, im = map(Real, parts(root))
     return arithmetic.truth((re, im)).expr

@@ -43,7 +43,7 @@ def _in_lines(op: str, arg: Expr, axes: tuple[int, ...]) -> Expr:
     count = math.prod(arg.shape[k] for k in axes)
     shape = tuple(arg.shape[k] for k in kept)
     if not count:
-        raise ShapeError(f"{op} of nothing: axes {axes} of shape {arg.shape} are empty")
+        raise ShapeError(f"{op} of no elements: axes {axes} of shape {arg.shape} are empty")
     return views.reshape(views.transpose(arg, (*kept, *axes)), (*shape, count))
 
 

@@ -63,8 +63,8 @@ def _fits(first: Shape, shape: Shape, number: int, axis: int) -> None:
     """Refuse the shape of array ``number`` where it does not go on after the ``first``."""
     if len(shape) != len(first):
         raise ShapeError(
-            f"concatenate wants arrays of as many dimensions: array 0 has {len(first)}, array "
-            f"{number} has {len(shape)}"
+            "concatenate wants arrays with the same number of dimensions: array 0 has "
+            f"{len(first)}, array {number} has {len(shape)}"
         )
     for k, (a, b) in enumerate(zip(first, shape, strict=True)):
         if k != axis and a != b:
@@ -101,8 +101,8 @@ def padded(root: Expr, mode: str, pads: Pairs, options: str) -> Expr:
     for k, (n, pair) in enumerate(zip(root.shape, pads, strict=True)):
         if any(pair) and not n:
             raise ShapeError(
-                f"pad has nothing to take for axis {k}, which is empty: mode={mode!r} repeats "
-                "elements; mode='constant' needs none"
+                f"pad: axis {k} is empty, so mode={mode!r} has no elements to repeat; "
+                "mode='constant' needs none"
             )
         axes.append(tuple(_around(mode, n, *pair)) if any(pair) else (Stretch(n, 0, 1),))
     return _stretched(root, tuple(axes), ("pad", (root,), options))

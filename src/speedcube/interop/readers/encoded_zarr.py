@@ -7,8 +7,7 @@ so are errors: it is asked for a box that cannot be read.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -17,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
+from ...engine.machine import cores
 from ...expr.sources.tiled import Box, page_memory
 from ...files import read_regular
+from ...late import futures
+from . import recent
 from .raw_zarr import RawZarr, plain_files, within
 from .sliceable import Sliceable
 
 _OVERHEAD: Final = 1 << 16  # bytes that a chunk may have more than its elements
-_KEPT: Final = 32 << 20  # bytes of a decoded chunk that a thread keeps for the next one
-_MEMORY: Final = threading.local()
+_LEAST: Final = 1 << 17  # bytes of a chunk that are worth a thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,38 +66,71 @@ class EncodedZarr:
         return self.zarr.working_bytes
 
     def read(self, box: Box, out: NDArray[Any]) -> None:
-        """Put the elements of ``box`` into ``out``."""
+        """Put the elements of ``box`` into ``out``; several threads decode its chunks."""
         files = self.files
         each = [list(within(one, n)) for one, n in zip(box, files.chunks, strict=True)]
-        for some in product(*each):
-            number = tuple(k for k, _, _ in some)
-            places: tuple[Any, ...] = tuple(place for _, place, _ in some)
-            here = out[(*places, ...)]
-            try:
-                encoded = read_regular(files.folder / files.name(number), self._bytes + _OVERHEAD)
-            except FileNotFoundError:
-                here[...] = files.fill
-                continue
-            except OSError:
-                encoded = b""
-            if not self._decoded(encoded, tuple(inside for _, _, inside in some), here):
-                self.zarr.read(box, out)
-                return
+        every = list(product(*each))
 
-    def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any]) -> bool:
+        wanted = [len(range(s.start, s.stop, s.step)) for one in each for *_, s in one]
+        lengths = [self._length(axis, k) for axis, one in enumerate(each) for k, *_ in one]
+        keeps = wanted != lengths  # the rest of a chunk is what the next box needs
+
+        def one(some: Sequence[tuple[int, slice, slice]]) -> bool:
+            places: tuple[Any, ...] = tuple(place for _, place, _ in some)
+            number = tuple(k for k, _, _ in some)
+            inside = tuple(inside for _, _, inside in some)
+            return self._placed(number, inside, out[(*places, ...)], keeps)
+
+        if len(every) == 1 or self._bytes < _LEAST:
+            done = all(map(one, every))
+        else:
+            with futures.ThreadPoolExecutor(min(len(every), cores())) as pool:
+                done = all(pool.map(one, every))
+        if not done:
+            self.zarr.read(box, out)
+
+    def _length(self, axis: int, number: int) -> int:
+        """How many indices of ``axis`` are in chunks of the ``number``: the last has fewer."""
+        length = self.files.chunks[axis]
+        return min(length, self.files.shape[axis] - number * length)
+
+    def _placed(
+        self, number: tuple[int, ...], inside: Box, here: NDArray[Any], keeps: bool
+    ) -> bool:
         """Put the elements ``inside`` of a chunk where they belong; whether that could be done."""
+        place = self.files.folder / self.files.name(number)
+        key = recent.key_of(place) if keeps else None
+        if key is not None and (known := recent.found(key)) is not None:
+            here[...] = self._chunk(known)[inside]
+            return True
+        try:
+            encoded = read_regular(place, self._bytes + _OVERHEAD)
+        except FileNotFoundError:
+            here[...] = self.files.fill
+            return True
+        except OSError:
+            return False
+        return self._decoded(encoded, inside, here, key)
+
+    def _decoded(self, encoded: bytes, inside: Box, here: NDArray[Any], key: Any) -> bool:
+        """The same of a chunk that was read; it is kept if there is a ``key``."""
         if self.size_of(encoded) != self._bytes:
             return False
         whole = here.shape == self.files.chunks and here.flags.c_contiguous
-        straight = whole and here.dtype == np.dtype(self.files.kind)
-        chunk = here if straight else _memory(self._bytes)
+        straight = whole and here.dtype == np.dtype(self.files.kind) and key is None
+        memory = here.reshape(-1).view(np.uint8) if straight else page_memory(self._bytes)
         try:
-            self.codec.decode(encoded, out=chunk.reshape(-1).view(np.uint8))
+            self.codec.decode(encoded, out=memory)
         except (ValueError, RuntimeError):
             return False
         if not straight:
-            here[...] = chunk.view(self.files.kind).reshape(self.files.chunks)[inside]
+            here[...] = self._chunk(memory)[inside]
+        if key is not None:
+            recent.keep(key, memory)
         return True
+
+    def _chunk(self, memory: NDArray[np.uint8]) -> NDArray[Any]:
+        return memory.view(self.files.kind).reshape(self.files.chunks)
 
     @property
     def _bytes(self) -> int:
@@ -124,16 +158,6 @@ def _codec_of(encoder: Any) -> Any:
     kinds = {"ZstdCodec": Zstd, "BloscCodec": Blosc}  # their bytes say how they were written
     kind = kinds.get(type(encoder).__name__)
     return None if kind is None else kind()
-
-
-def _memory(size: int) -> NDArray[np.uint8]:
-    """Memory of ``size`` bytes, of this thread, with whatever was in it."""
-    kept = getattr(_MEMORY, "kept", None)
-    if kept is None or kept.size < size:
-        kept = page_memory(size)
-        if size <= _KEPT:
-            _MEMORY.kept = kept
-    return np.asarray(kept[:size])
 
 
 def _zstd_size(encoded: bytes) -> int | None:

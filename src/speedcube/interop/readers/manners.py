@@ -52,8 +52,9 @@ def unmasked(found: Any, label: str) -> NDArray[Any]:
         return np.asarray(found)
     if found.dtype.kind != "f":
         raise DataFileError(
-            f"{label} has elements without a value (masked), which {found.dtype} cannot say; of "
-            "netCDF4 set_auto_mask(False) gives the numbers as they are stored"
+            f"{label} has elements without a value (masked), for which {found.dtype} "
+            "has no number; with netCDF4, set_auto_mask(False) gives the numbers as "
+            "they are stored"
         )
     filled: NDArray[Any] = found.filled(np.nan)
     return filled

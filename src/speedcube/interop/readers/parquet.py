@@ -205,8 +205,8 @@ def _numbers(column: ParquetColumn, batch: Any) -> NDArray[Any]:
 def no_values(place: str, name: str, kind: str) -> DataFileError:
     """What is said of integers and truths that are missing."""
     return DataFileError(
-        f"column {name!r} of {place} has rows without a value, which {np.dtype(kind)} cannot say: "
-        f"fill={{{name!r}: 0}} puts one there"
+        f"column {name!r} of {place} has rows without a value, for which "
+        f"{np.dtype(kind)} has no number: fill={{{name!r}: 0}} puts one there"
     )
 
 

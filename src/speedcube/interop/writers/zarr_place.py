@@ -117,7 +117,7 @@ class ZarrPlace:
         if shape != self.shape:
             what = "has" if region is None else "region= has"
             raise ShapeError(
-                f"{self.label}: {what} shape {shape}, and the array that is written {self.shape}"
+                f"{self.label}: {what} shape {shape}, and the array to write has shape {self.shape}"
             )
         if np.dtype(there.dtype).newbyteorder("=") != self.dtype:
             raise DTypeError(
@@ -165,8 +165,8 @@ def region_of(region: Any, shape: tuple[int, ...], label: str) -> tuple[slice, .
         outside = any(type(n) is int and not -extent <= n <= extent for n in asked)
         if step != 1 or outside:
             raise ShapeError(
-                f"region={region!r} does not fit into {label}, whose shape is {shape}: slices of "
-                "step 1 within it"
+                f"region={region!r} does not fit into {label}, whose shape is {shape}: "
+                "give slices of step 1 within it"
             )
         boxes.append(slice(start, max(start, stop)))
     return tuple(boxes)
@@ -186,7 +186,7 @@ def codec_options(codecs: Any, zarr_format: int) -> dict[str, Any]:
     into_bytes = [one for one in found if isinstance(one, ArrayBytesCodec)]
     rest = [one for one in found if not isinstance(one, (ArrayArrayCodec, ArrayBytesCodec))]
     if len(into_bytes) > 1:
-        raise ParameterError(f"codecs={codecs!r}: only one of them makes bytes of an array")
+        raise ParameterError(f"codecs={codecs!r}: only one codec can make bytes of an array")
     own = {"serializer": into_bytes[0]} if into_bytes else {}
     return {"filters": filters or None, "compressors": rest or None, **own}
 
@@ -205,7 +205,9 @@ def _codec(one: Any) -> Any:
     found = {"name": one} if isinstance(one, str) else one
     name = found.get("name") if isinstance(found, Mapping) else None
     if not isinstance(name, str):
-        raise ParameterError(f"codecs= takes names, dictionaries with a name, or codecs: {one!r}")
+        raise ParameterError(
+            f"codecs= takes names, dictionaries with a name, or codecs, not {one!r}"
+        )
     try:
         kind = get_codec_class(name)
     except KeyError:

@@ -76,6 +76,7 @@ class Elements:
         self.ahead: dict[int, str] = {}  # bytes from what is read of a leaf to what is asked for
         self.multiples = [self.text.multiples(stride) for stride in self.strides]
         self.data: dict[int, str] = {}  # where leaves lie, as far as it is read once, too
+        self.usual = str(AHEAD)  # the same of other leaves
         self.nearness = NEAREST  # the cache that this comes to
         self.near = ""  # whether to look ahead; no name: always
         self.far = ""  # whether stores go past the cache; no name: never
@@ -214,7 +215,7 @@ class Elements:
         elif leaf.mode == "unit" and mask is None:
             pointer = t.at(data, t.i64("add", start, j), memory)
             if self.looks and (self.style.asks or k in self.ahead):
-                ahead = self.ahead.get(k, str(AHEAD))
+                ahead = self.ahead.get(k, self.usual)
                 prefetch(t, pointer, t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = t.load(v, pointer, ALIGN[memory])
         elif leaf.mode == "unit":
@@ -223,7 +224,7 @@ class Elements:
         elif leaf.every_other and mask is None:
             pointer = t.at(data, t.i64("add", start, t.i64("shl", j, 1)), memory)
             if self.looks:
-                ahead = self.ahead.get(k, str(AHEAD))
+                ahead = self.ahead.get(k, self.usual)
                 prefetch(t, pointer, 2 * t.lanes * ALIGN[memory], ahead, self.nearness)
             raw = every_other(t, memory, pointer)
         else:

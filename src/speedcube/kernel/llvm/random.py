@@ -40,6 +40,7 @@ def _whole_segments(elements: Elements, k: int, leaf: LeafCode, stream: Stream, 
     segments = t.i64("add", t.i64("sub", last, segment0), 1)
     scalar = SCALAR[leaf.dtype]
     with t.loop(0, segments) as segment:
+        begin, end = _needed(t, segment, segments, tile, k, lg, blocks)
         base = t.i64("mul", t.i64("add", segment0, segment), width)
         base = t.i64("add", base, first)
         values = t.at(elements.buffer(k), t.i64("mul", segment, SEGMENT >> lg), scalar)
@@ -54,10 +55,33 @@ def _whole_segments(elements: Elements, k: int, leaf: LeafCode, stream: Stream, 
                 t.store(t.vector(scalar), outputs[f"v{q}"], address, 8)
 
         for s in range(len(stream.phases)):
-            with t.loop(0, str(blocks), t.lanes) as i:
+            with t.loop(begin, end, t.lanes) as i:
                 outputs = _phase(elements, stream, s, i, block)
                 if s == len(stream.phases) - 1:
                     store(i, outputs)
+
+
+def _needed(
+    t: Text, segment: str, segments: str, tile: Tile, k: int, lg: int, blocks: int
+) -> tuple[str, str]:
+    """From which block of a segment on, and up to which, the tile takes values.
+
+    All of them where it takes at least as many elements; what it takes may begin behind what the
+    last block gives first, and go on before.
+    """
+    first = t.op(f"icmp eq i64 {segment}, 0")
+    low = t.op(f"select i1 {first}, i64 {tile.shifts[k]}, i64 0", "i")
+    last = t.op(f"icmp eq i64 {segment}, {t.i64('sub', segments, 1)}")
+    behind = t.i64("add", tile.shifts[k], tile.count)
+    behind = t.i64("sub", behind, t.i64("mul", segment, SEGMENT >> lg))
+    high = t.op(f"select i1 {last}, i64 {behind}, i64 {SEGMENT >> lg}", "i")
+    few = t.op(f"icmp slt i64 {t.i64('sub', high, low)}, {blocks}")
+    begin = t.i64("and", low, blocks - 1)
+    end = t.i64("add", t.i64("and", t.i64("sub", high, 1), blocks - 1), 1)
+    ordered = t.op(f"icmp slt i64 {begin}, {end}")
+    some = t.op(f"and i1 {few}, {ordered}")
+    begin = t.op(f"select i1 {some}, i64 {t.i64('and', begin, -t.lanes)}, i64 0", "i")
+    return begin, t.op(f"select i1 {some}, i64 {end}, i64 {blocks}", "i")
 
 
 def _phase(elements: Elements, stream: Stream, s: int, i: str, block: Block) -> dict[str, str]:

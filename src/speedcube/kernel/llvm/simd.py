@@ -75,7 +75,7 @@ def targets() -> tuple[str, ...]:
         return able
     if best not in able:
         raise ParameterError(
-            f"{SIMD}={best} is no target of this CPU; it has {', '.join(able)}: "
+            f"{SIMD}={best} is not a target of this CPU; it has {', '.join(able)}: "
             f"name one of them, or unset {SIMD}"
         )
     return able[able.index(best) :]

@@ -103,8 +103,10 @@ def column_layout(
 ) -> Layout | None:
     """Lanes along ``count`` elements, or ``across`` results; 0: as many as ``sources`` ask for."""
     drawn = any(isinstance(leaf.source, Random) for leaf in space.leaves)
-    wide = drawn or all(one.arg.dtype in ("float16", "float32") for one in sources)
-    return lanes_over(space, count, TILE, across or (SINGLE_COLUMNS if wide else COLUMNS), _ROW_END)
+    single = all(one.arg.dtype in ("float16", "float32") for one in sources)
+    # What is drawn for a tile is whole segments, of which a short tile leaves most aside.
+    columns = TILE if drawn else SINGLE_COLUMNS if single else COLUMNS
+    return lanes_over(space, count, TILE, across or columns, _ROW_END)
 
 
 def _line(space: Space, source: Reduced) -> Layout | None:

@@ -21,7 +21,7 @@ def why_not(device: torch.device) -> str:
     import torch
 
     if device.type != "cuda":
-        return "the device is no CUDA GPU"
+        return "the device is not a CUDA GPU"
     if importlib.util.find_spec("triton") is None:
         return "Triton is not installed"
     if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):

@@ -118,7 +118,7 @@ def of_array(array: np.ndarray[Any, Any], kind: str = "array") -> SavedLeaf:
         raise Refusal(f"an array of the subclass {type(array).__name__}: pass np.asarray()")
     dtype = array.dtype.str
     if dtype not in _NUMPY:
-        raise Refusal(f"an array of the dtype {array.dtype}: numbers and bool can be saved")
+        raise Refusal(f"an array of the dtype {array.dtype}: only numbers and bool can be saved")
     code, tail = _NUMPY[dtype]
     place = (array.__array_interface__["data"][0], array.shape, array.strides, dtype)
     key = place if array.size and kind == "array" else id(array)
@@ -142,7 +142,7 @@ def check(kind: str, dtype: Any, code: str, shape: tuple[int, ...]) -> None:
     known = _KINDS[kind].dtypes
     stored = known.get(dtype) if type(dtype) is str else None
     if stored is None:
-        raise CheckpointError(f"{dtype!r:.80} is no dtype that a value of kind {kind} can have")
+        raise CheckpointError(f"{dtype!r:.80} is not a dtype that a value of kind {kind} can have")
     if code != stored.code or shape[len(shape) - len(stored.tail) :] != stored.tail:
         raise CheckpointError(f"a {kind} of {dtype} cannot be stored as {code} {list(shape)}")
     if (kind == "scalar" and shape != stored.tail) or (kind == "bytes" and len(shape) != 1):

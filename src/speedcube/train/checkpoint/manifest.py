@@ -85,7 +85,7 @@ class Manifest:
         """Return the manifest of a file; ``CheckpointError`` says what is wrong with it."""
         body = strict.parse(raw, NAME)
         if type(body) is not dict or body.get("format") != _FORMAT:
-            raise CheckpointError(f"{NAME} is no manifest of a checkpoint")
+            raise CheckpointError(f"{NAME} is not the manifest of a checkpoint")
         if body.get("version") != _VERSION:
             raise CheckpointError(
                 f"{NAME} has version {body.get('version')!r:.40}, this speedcube ({__version__}) "
@@ -93,7 +93,7 @@ class Manifest:
             )
         strict.fields(body, _FIELDS, NAME)
         if body.pop("sha256") != _digest(body):
-            raise CheckpointError(f"{NAME} is damaged: its SHA-256 is another")
+            raise CheckpointError(f"{NAME} is damaged: its SHA-256 does not match")
         step = strict.count(body["step"], "the step")
         world_size = strict.count(body["world_size"], "the world size", least=1)
         return cls(
@@ -118,7 +118,7 @@ def _encoded(metrics: dict[str, Any]) -> dict[str, Any]:
     encoder = tree.Encoder()
     nodes = {str(name): encoder.node(value, ("metrics", name)) for name, value in metrics.items()}
     if encoder.leaves:
-        raise CheckpointError(f"{next(iter(encoder.leaves))} is an array: give a number")
+        raise CheckpointError(f"{next(iter(encoder.leaves))} is an array: give a number instead")
     return nodes
 
 
@@ -139,17 +139,17 @@ def _file(value: Any, rank: int) -> RankFile:
         raise CheckpointError(f"the file of rank {fields['rank']} is in the place of {rank}")
     digest = fields["sha256"]
     if type(digest) is not str or not _SHA256.fullmatch(digest):
-        raise CheckpointError(f"the SHA-256 of rank {rank} is none")
+        raise CheckpointError(f"rank {rank} has no valid SHA-256")
     return RankFile(rank, strict.count(fields["bytes"], "a file's size"), digest)
 
 
 def _mapping(value: Any, types: tuple[type, ...], what: str) -> dict[str, Any]:
     if type(value) is not dict or any(type(item) not in types for item in value.values()):
-        raise CheckpointError(f"{what} are not of their types")
+        raise CheckpointError(f"{what} have wrong types")
     return value
 
 
 def _time(value: Any) -> float:
     if type(value) not in (int, float):
-        raise CheckpointError("the time is no number")
+        raise CheckpointError("the time is not a number")
     return float(value)

@@ -134,11 +134,13 @@ class Checkpoint:
     def _load(self) -> dict[str, Any]:
         needed, free = self._file.bytes, psutil.virtual_memory().available
         if needed > free:
-            raise CheckpointError(f"{self.path} needs {needed} bytes of memory, {free} are free")
+            raise CheckpointError(
+                f"{self.path} needs {needed} bytes of memory, and {free} are free"
+            )
         with _reading(self.path, self._file) as source:
             contents = tensorfile.load(source, needed, self.map_location)
         if contents.keys() != {"checkpoint", "rng"} or type(contents["rng"]) is not dict:
-            raise CheckpointError(f"{self.path / self._file.name} is no file of a checkpoint")
+            raise CheckpointError(f"{self.path / self._file.name} is not a file of a checkpoint")
         return contents
 
 
@@ -153,7 +155,7 @@ def load(path: str | Path) -> Checkpoint:
     path = Path(path).absolute()
     name = Name.parse(path.name)
     if name is None:
-        raise CheckpointError(f"{path} has no name of a checkpoint, such as {Name(12)}")
+        raise CheckpointError(f"{path} is not named as a checkpoint is, such as {Name(12)}")
     with _explaining(path), _opened(path, manifest.NAME) as (handle, size):
         if size > manifest.LIMIT:
             raise CheckpointError(f"{manifest.NAME} has {size} bytes")
@@ -162,7 +164,7 @@ def load(path: str | Path) -> Checkpoint:
             tensorfile.fill(stream, memoryview(text))
         about = Manifest.loads(bytes(text))
         if about.step != name.step:
-            raise CheckpointError(f"{manifest.NAME} is that of step {about.step}")
+            raise CheckpointError(f"{manifest.NAME} belongs to step {about.step}")
     return Checkpoint(path, about)
 
 
@@ -234,7 +236,8 @@ def _require_ranks(checkpoint: Checkpoint, world_size: int | None) -> None:
     wrote = checkpoint.world_size
     if world_size not in (None, wrote) and len(checkpoint.manifest.files) > 1:
         raise CheckpointError(
-            f"{checkpoint.path} holds a value of each of {wrote} ranks, this job has {world_size}"
+            f"{checkpoint.path} holds a value of each of {wrote} ranks, and this job "
+            f"has {world_size}"
         )
 
 
@@ -262,7 +265,7 @@ def _reading(path: Path, file: RankFile) -> Iterator[_Hashed]:
             source = _Hashed(stream)
             yield source
         if source.digest.hexdigest() != file.sha256:
-            raise CheckpointError(f"{file.name} is damaged: its SHA-256 is another")
+            raise CheckpointError(f"{file.name} is damaged: its SHA-256 does not match")
 
 
 @contextlib.contextmanager

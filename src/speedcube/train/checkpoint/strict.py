@@ -36,7 +36,7 @@ def parse(text: bytes | str, what: str) -> Any:
     except RecursionError:
         raise CheckpointError(f"{what} nests too deep") from None
     except ValueError as error:  # of the decoder, of UTF-8, of huge integers
-        raise CheckpointError(f"{what} is not what is written here: {error}") from None
+        raise CheckpointError(f"{what} is not what a checkpoint has there: {error}") from None
 
 
 def most_values(text: str) -> int:
@@ -47,14 +47,14 @@ def most_values(text: str) -> int:
 def fields(value: Any, names: frozenset[str], what: str) -> dict[str, Any]:
     """Return ``value`` if it is an object with exactly these keys."""
     if type(value) is not dict or value.keys() != names:
-        raise CheckpointError(f"{what} is no object with the keys {', '.join(sorted(names))}")
+        raise CheckpointError(f"{what} is not an object with the keys {', '.join(sorted(names))}")
     return value
 
 
 def count(value: Any, what: str, least: int = 0) -> int:
     """Return ``value`` if it is an integer that can be a size: at least ``least``, below 2**63."""
     if type(value) is not int or not least <= value < 2**63:
-        raise CheckpointError(f"{what} is no integer of at least {least}: {value!r:.80}")
+        raise CheckpointError(f"{what} is not an integer of at least {least}: {value!r:.80}")
     return value
 
 

@@ -188,7 +188,7 @@ class _Header:
         """Read and check the header: its arrays must fill the file without a gap."""
         start = bytearray(8)
         if size < len(start):
-            raise CheckpointError(f"a file of {size} bytes is no safetensors file")
+            raise CheckpointError(f"a file of {size} bytes is not a safetensors file")
         fill(source, memoryview(start))
         length = int.from_bytes(start, "little")
         if length > min(HEADER_LIMIT, size - len(start)):
@@ -197,7 +197,7 @@ class _Header:
         fill(source, memoryview(text))
         header = strict.parse(bytes(text), "the header")
         if type(header) is not dict or type(header.get(_METADATA)) is not dict:
-            raise CheckpointError("the header is no object with metadata")
+            raise CheckpointError("the header is not an object with metadata")
         metadata = header.pop(_METADATA)
         trees = {
             name: strict.parse(text if type(text) is str else "", f"the structure of {name!r:.40}")
@@ -233,7 +233,7 @@ def _entry(value: Any, start: int) -> _Entry:
     if type(code) is not str or code not in WIDTHS:
         raise CheckpointError(f"no dtype of safetensors: {code!r:.40}")
     if type(shape) is not list or len(shape) > _MOST_AXES:
-        raise CheckpointError(f"a shape that is no short list: {shape!r:.80}")
+        raise CheckpointError(f"a shape that is not a short list: {shape!r:.80}")
     entry = _Entry(code, tuple(strict.count(size, "a size of a shape") for size in shape))
     if offsets != [start, start + entry.nbytes] or any(type(end) is not int for end in offsets):
         raise CheckpointError(f"an array of {entry.nbytes} bytes lies at {offsets!r:.80}")

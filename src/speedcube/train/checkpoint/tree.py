@@ -203,13 +203,13 @@ def decode(node: Any, resolve: Callable[[str, str, Any], Any], depth: int = 0) -
 
 def _items(content: Any, resolve: Any, depth: int) -> tuple[Any, ...]:
     if type(content) is not list:
-        raise CheckpointError("a tuple that is no list of values")
+        raise CheckpointError("a tuple that is not a list of values")
     return tuple(decode(content, resolve, depth))
 
 
 def _pairs(content: Any, resolve: Any, depth: int) -> dict[Any, Any]:
     if type(content) is not list or any(type(p) is not list or len(p) != 2 for p in content):
-        raise CheckpointError("a dict that is no list of pairs")
+        raise CheckpointError("a dict that is not a list of pairs")
     pairs = {_key(key): decode(item, resolve, depth + 1) for key, item in content}
     if len(pairs) != len(content):
         raise CheckpointError("a dict with a key twice")

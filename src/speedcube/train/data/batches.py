@@ -135,7 +135,7 @@ class Batches:
     ) -> None:
         if not 0 <= start <= shares.count:
             raise ParameterError(
-                f"start={start} is no batch of this epoch: it has {shares.count}, from 0 on"
+                f"start={start} is not a batch of this epoch, which has {shares.count}, from 0 on"
             )
         self._arrays, self._rebuilt, self._key = arrays, rebuilt, key
         self._shares, self._start, self._device = shares, start, device
@@ -213,7 +213,7 @@ def _device(device: Any, arrays: list[Any]) -> Any:
     try:
         place = torch.device(device)
     except (RuntimeError, TypeError) as err:
-        raise ParameterTypeError(f"device={device!r} is no device of torch: {err}") from err
+        raise ParameterTypeError(f"device={device!r} is not a device of torch: {err}") from err
     if place.type not in ("cpu", "cuda"):
         raise ParameterError(f"batches are made on 'cpu' and 'cuda' devices, not on {place}")
     if place.type == "cpu":

@@ -34,7 +34,9 @@ class Shares:
             raise ParameterError("the arrays have no rows; batches need at least one")
         if self.last not in tuple(LAST):
             ways = ", ".join(f"{name!r} ({what})" for name, what in LAST.items())
-            raise ParameterError(f"last={self.last!r} is no rule for the last batch; rules: {ways}")
+            raise ParameterError(
+                f"last={self.last!r} is not a rule for the last batch; the rules are {ways}"
+            )
         if self.world_size < 1 or not 0 <= self.rank < self.world_size:
             raise ParameterError(
                 f"rank {self.rank} of world_size {self.world_size}: a rank is between 0 and "

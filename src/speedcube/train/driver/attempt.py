@@ -164,7 +164,9 @@ class Attempt:
         if read.attempt != self.number:
             return None
         if read.rank not in self.ranks:
-            raise TrainError(f"a worker sent an event of rank {read.rank}, which this job has not")
+            raise TrainError(
+                f"a worker sent an event of rank {read.rank}, which this job does not have"
+            )
         return read
 
     def _handle(self, event: JobEvent) -> None:

@@ -137,8 +137,8 @@ def _make(folder: Path) -> None:
         folder.mkdir(OWN_FOLDER, exist_ok=True)
     except FileExistsError as err:
         raise DataFileError(
-            f"{shown(folder)} is no directory, and a run keeps what its ranks print in one: move "
-            "it away, or give another out="
+            f"{shown(folder)} is not a directory, and a run needs one there for what "
+            "its ranks print: move it away, or give another out="
         ) from err
     except OSError as err:
         raise DataFileError(f"{shown(folder)} cannot be used: {err.strerror or err}") from err

@@ -63,7 +63,9 @@ def scalars(row: Row, name: str) -> Mapping[str, Any]:
     for key, value in values.items():
         kind = type(value)
         if kind not in _SCALARS or (kind is int and value not in _INTEGERS):
-            raise ValueError(f"{shown(key, 40)} of its {name} is {_brief(values, key)}, no scalar")
+            raise ValueError(
+                f"{shown(key, 40)} of its {name} is {_brief(values, key)}, which is not a scalar"
+            )
     return values
 
 

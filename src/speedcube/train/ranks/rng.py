@@ -60,4 +60,4 @@ def restore(state: RngState) -> None:
         ValueError,
         OverflowError,
     ) as error:
-        raise CheckpointError(f"no state of the random generators: {error}") from error
+        raise CheckpointError(f"not a state of the random generators: {error}") from error

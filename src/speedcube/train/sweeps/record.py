@@ -128,7 +128,7 @@ def _settings(fields: Any) -> SweepSettings:
     if fields["target"] is not None:
         checked.number(fields, "target")
     if type(fields["fixed"]) is not dict or type(fields["space"]) is not dict:
-        raise ValueError("its space or its fixed arguments are no object")
+        raise ValueError("its space or its fixed arguments are not objects")
     return SweepSettings(**fields | {"space": spaces.from_json(fields["space"])})
 
 
@@ -182,7 +182,7 @@ def _take(by_number: dict[int, State], line: Row, settings: SweepSettings) -> No
     elif kind == "end":
         number, status = checked.count(line, "trial"), checked.text(line, "status", STATUSES)
         if number not in by_number:
-            raise ValueError(f"trial {number} ends, and never began")
+            raise ValueError(f"trial {number} ended and never began")
         error = line.get("error")
         if error is not None:
             checked.text(line, "error")

@@ -79,7 +79,7 @@ def parse(space: Mapping[str, Any]) -> Space:
         )
     for name in space:
         if not isinstance(name, str) or not name.isidentifier():
-            raise ParameterError(f"{name!r} is no name of a parameter of the function")
+            raise ParameterError(f"{name!r} cannot be the name of a parameter")
     return {name: _axis(name, values) for name, values in space.items()}
 
 
@@ -194,7 +194,7 @@ def check_params(space: Space, params: Params) -> None:
         else:
             holds = any(type(value) is type(one) and value == one for one in axis)
         if not holds:
-            raise ValueError(f"its {name} is {shown(repr(value), 40)}, which the sweep has not")
+            raise ValueError(f"its {name} is {shown(repr(value), 40)}, which is not in the sweep")
 
 
 def from_json(space: Mapping[str, Any]) -> Space:

@@ -59,9 +59,9 @@ def _tracker(one: Any) -> Tracker:
     tracker = NAMES[one]() if isinstance(one, str) and one in NAMES else one
     if isinstance(tracker, type) or not callable(getattr(tracker, "start", None)):
         raise TrainError(
-            f"{one!r} is no tracker; trackers= takes {', '.join(map(repr, NAMES))}, "
-            "their options such as Wandb(project='names'), "
-            "or an object with start(name, settings)"
+            f"{one!r} is not a tracker; trackers= takes {', '.join(map(repr, NAMES))}, "
+            "their options such as Wandb(project='names'), or an object with "
+            "start(name, settings)"
         )
     if isinstance(tracker, _KNOWN):
         require(tracker.package)

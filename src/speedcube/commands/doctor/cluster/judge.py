@@ -72,8 +72,10 @@ def _present(facts: ClusterFacts, _: Ours) -> Iterator[Finding]:
         yield Finding(
             BROKEN,
             "silent-worker",
-            f"worker {line(address)} does not answer ({why}): it is stopped, cut off or at its "
-            "memory's end. See its log, and end it if it stays silent",
+            (
+                f"worker {line(address)} does not answer ({why}): it is stopped, cut off "
+                "or out of memory. See its log, and end it if it stays silent"
+            ),
         )
 
 
@@ -188,9 +190,11 @@ def _network(facts: ClusterFacts, _: Ours) -> Iterator[Finding]:
         yield Finding(
             WARNING,
             "no-tls",
-            f"{line(plain[0])} is not encrypted and asks nobody who they are: whoever reaches that "
-            "port runs code there. Give the cluster certificates (docs/deploy), or keep it in a "
-            "network in which you trust everybody",
+            (
+                f"{line(plain[0])} neither encrypts nor checks who connects: whoever "
+                "reaches that port can run code there. Give the cluster certificates "
+                "(docs/deploy), or keep it in a network in which you trust everybody"
+            ),
         )
 
 

@@ -113,8 +113,8 @@ def _why_not(address: str) -> str:
         scheme, host, port = "", None, None
     if scheme not in ("tcp", "tls") or not host or not port:
         return (
-            f"{quoted(address)} is no address of a scheduler: that is tcp://host:port or "
-            "tls://host:port"
+            f"{quoted(address)} is not the address of a scheduler: that is "
+            "tcp://host:port or tls://host:port"
         )
     if scheme == "tls":
         problem, context = _own_certificates()
@@ -123,16 +123,16 @@ def _why_not(address: str) -> str:
     kind = _kind(host, port)
     there = f"{line(host)}:{port}"
     if kind == "plain" and scheme == "tls":
-        return f"who listens at {there} does not encrypt: its address is tcp://{there}"
+        return f"the program at {there} does not encrypt: its address is tcp://{there}"
     if kind == "tls" and scheme == "tcp":
         return (
-            f"who listens at {there} wants TLS: give tls://{there} and the cluster's certificates "
-            f"({_SETTINGS})"
+            f"the program at {there} wants TLS: give tls://{there} and the cluster's "
+            f"certificates ({_SETTINGS})"
         )
     if kind == "tls":
         return _refused(host, port, there, context)
     if kind == "mute":
-        return f"who listens at {there} does not answer as a Dask scheduler does"
+        return f"the program at {there} does not answer as a Dask scheduler does"
     return ""
 
 
@@ -178,8 +178,10 @@ def _own_certificates() -> tuple[str, Any]:
         return "", Security().get_connection_args("client")["ssl_context"]
     except (OSError, ValueError) as err:
         return (
-            f"{quoted(files['cert'])} and {quoted(files['key'])} are no certificate and its key: "
-            f"{line(err)}",
+            (
+                f"{quoted(files['cert'])} and {quoted(files['key'])} are not a certificate "
+                f"and its key: {line(err)}"
+            ),
             None,
         )
 
@@ -194,14 +196,14 @@ def _refused(host: str, port: int, there: str, context: ssl.SSLContext) -> str:
             both.recv(1)  # who shows a certificate learns here whether it was taken
     except ssl.SSLCertVerificationError as err:
         return (
-            f"the certificate of {there} is none that your CA file vouches for "
-            f"({line(err.verify_message)}): it is another cluster's, or an old one; get this "
-            f"cluster's files and {_SETTINGS}"
+            f"your CA file does not vouch for the certificate of {there} "
+            f"({line(err.verify_message)}): it is another cluster's, or an old one; "
+            f"get this cluster's files and {_SETTINGS}"
         )
     except ssl.SSLError as err:
         return (
-            f"{there} refuses your certificate ({line(err.reason)}): it is another cluster's, or "
-            f"its time is over; get this cluster's files and {_SETTINGS}"
+            f"{there} refuses your certificate ({line(err.reason)}): it is another "
+            f"cluster's, or it has expired; get this cluster's files and {_SETTINGS}"
         )
     except OSError:
         pass

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from ..elements import Tile
 from ..loops import Nest
+from ..memory import AHEAD
 
 # Takes the elements of some rows, where these lie, the number of a vector's first element, and the
 # lanes that count.
@@ -25,6 +26,7 @@ class ColumnNest(Nest):
 
     def boxes(self) -> None:
         t, program, word = self.text, self.program, self.elements.word
+        self.elements.usual = str(AHEAD // 4)  # a tile of a row is 8 kB at most
         with t.loop(word(0), word(1)) as o:
             bases = [self.elements.leaf_word(k, 0) for k in range(len(program.leaves) + 1)]
             bases = self.decompose(o, bases, 0, program.kept)
