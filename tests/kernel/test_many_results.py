@@ -16,6 +16,7 @@ from oracle import assert_same_bits, bits, dot_row, reduce_row
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
 from speedcube.engine.prepare import prepare_many
+from speedcube.engine.small import call
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many
 from speedcube.plan.stages import make_stage
@@ -28,7 +29,7 @@ class Counted:
 
     def __init__(self) -> None:
         self.results = self.failed = 0
-        self.places = finished.failed_places
+        self.places, self.made = finished.failed_places, call.results_of
 
     def __call__(self, results: Any, *arguments: Any) -> Any:
         failed = self.places(results, *arguments)
@@ -36,11 +37,19 @@ class Counted:
         self.failed += len(failed)
         return failed
 
+    def small(self, *arguments: Any) -> Any:
+        """Results of a small computation, which looks for places only where some failed."""
+        before = self.results
+        results = self.made(*arguments)
+        self.results = before + results.size
+        return results
+
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     counter = Counted()
     monkeypatch.setattr(finished, "failed_places", counter)
+    monkeypatch.setattr(call, "results_of", counter.small)
     return counter
 
 
