@@ -197,10 +197,10 @@ def test_each_reduction_is_made_once_however_often_it_is_read(
     calls = 0
     one_call = known._one_call
 
-    def counted(root: Expr, rung: str, made: Made | None = None) -> object:
+    def counted(root: Expr, rung: str, *given: Made | None) -> object:
         nonlocal calls
         calls += 1
-        return one_call(root, rung, made)
+        return one_call(root, rung, *given)
 
     monkeypatch.setattr(known, "_one_call", counted)
     x = sc.asarray(X)

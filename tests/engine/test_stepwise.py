@@ -165,13 +165,13 @@ def test_results_have_memory_of_their_own() -> None:
 
 def test_what_is_large_or_lies_elsewhere_is_left_to_kernels(monkeypatch: Any) -> None:
     taken: list[int] = []
-    once = walk._Steps
+    once = walk._NodeValues
 
     def walked(*args: Any) -> Any:
         taken.append(1)
         return once(*args)
 
-    monkeypatch.setattr(walk, "_Steps", walked)
+    monkeypatch.setattr(walk, "_NodeValues", walked)
     (sc.roll(sc.ones(choice.MOST + 1), 1) * 2).compute(on="core")
     assert not taken
     deferred = sc.asarray(dask.array.ones(10)) if hasattr(dask, "array") else None

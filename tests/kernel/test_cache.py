@@ -392,6 +392,7 @@ with warnings.catch_warnings(record=True) as caught:
 print(kernel_cache().hits, kernel_cache().misses, len(caught))
 """
 _ANSWER = "9000000.0 2992.0"
+_KERNELS = 3  # of the maximum, and of the sum, which the first kernel leaves to another's record
 
 
 def _run(directory: Path, count: int = 0) -> subprocess.Popen[str]:
@@ -413,8 +414,8 @@ def _finish(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
 
 
 def test_processes_find_what_others_compiled(tmp_path: Path) -> None:
-    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [0, 2, 0])
-    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [2, 0, 0])
+    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [0, _KERNELS, 0])
+    assert _finish(_run(tmp_path / "k")) == (_ANSWER, [_KERNELS, 0, 0])
 
 
 def test_processes_survive_damaged_kernels(tmp_path: Path) -> None:
@@ -431,7 +432,7 @@ def test_processes_survive_damaged_kernels(tmp_path: Path) -> None:
     for way in ways:
         for path, raw in entries.items():
             path.write_bytes(way(raw))
-        assert _finish(_run(where)) == (_ANSWER, [0, 2, 0])
+        assert _finish(_run(where)) == (_ANSWER, [0, _KERNELS, 0])
         assert {p: p.read_bytes() for p in where.glob("*.kernel")} == entries
 
 

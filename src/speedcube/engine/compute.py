@@ -43,7 +43,7 @@ from .small.known import few_values, folds, value_again
 from .small.known import value as small_value
 from .small.pairs import small_pair
 from .small.structure import SMALL, Structure
-from .stepwise.run import Steps
+from .stepwise.run import StepByStep
 from .streams.boxwise import goes_on
 
 _KEEPS: Final = frozenset(("core", "cores"))  # rungs where drawn numbers are kept
@@ -145,11 +145,11 @@ def compute(
     return _read_again([root], rung, to, known)[0]
 
 
-def _steps(rung: Rung) -> Steps | None:
+def _steps(rung: Rung) -> StepByStep | None:
     """What makes few elements node by node, where a rung lets it."""
     if not _runs_lines(rung):
         return None
-    return Steps(rung, lambda root: _read_again([root], rung, "numpy")[0])
+    return StepByStep(rung, lambda root: _read_again([root], rung, "numpy")[0])
 
 
 def _value_again(few: Structure, root: Expr, rung: Rung, to: str | ResultMemory) -> Any:
@@ -237,7 +237,7 @@ def compute_all(
         if value is not None:
             return [value]
     if steps is not None:
-        few = few_values(roots, rung.kind) or folds(roots, rung.kind)
+        few = few_values(roots, rung.kind, steps.new) or folds(roots, rung.kind)
         if few is None and to in PLACES:
             few = steps.several(roots)
         if few is not None:

@@ -18,7 +18,7 @@ from .walk import made_of
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepByStep:
     """What makes programs on ``rung``; ``rest`` makes what is neither one kernel nor a routine."""
 
     rung: Rung

@@ -57,7 +57,7 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
     for node in nodes:
         if not _is_few(node, most, held):
             return None
-    steps = _Steps(nodes, roots, held, made)
+    steps = _NodeValues(nodes, roots, held, made)
     try:
         with np.errstate(all="ignore"):
             return [own.copy() if k else own for k, own in steps.results(roots)]
@@ -84,7 +84,7 @@ def _takes_arguments(node: Node) -> bool:
     return type(node) is Through and type(node.arg) is Map and node.arg.op == "several"
 
 
-class _Steps:
+class _NodeValues:
     """What the nodes gave, for as long as others need it."""
 
     def __init__(
@@ -211,13 +211,13 @@ class _Steps:
         return np.asarray(self.made(whole(source, shape))).reshape(shape)
 
 
-_MADE: Final[dict[type, Callable[[_Steps, Any], Array]]] = {
-    Leaf: _Steps.of_leaf,
-    Map: _Steps.of_map,
-    Piecewise: _Steps.of_pieces,
-    Reduced: _Steps.of_reduction,
-    Scanned: _Steps.of_scan,
-    Through: _Steps.of_through,
+_MADE: Final[dict[type, Callable[[_NodeValues, Any], Array]]] = {
+    Leaf: _NodeValues.of_leaf,
+    Map: _NodeValues.of_map,
+    Piecewise: _NodeValues.of_pieces,
+    Reduced: _NodeValues.of_reduction,
+    Scanned: _NodeValues.of_scan,
+    Through: _NodeValues.of_through,
 }
 
 
