@@ -193,7 +193,12 @@ def packages(**versions: str) -> dict[str, str]:
         ({"memory_limit": None}, "no-memory-limit", "warning", "1 workers on one have no memory"),
         ({"memory": 10**9}, "memory-limits", "warning", "may use 10.0 GB together, and it has 1.0"),
         ({"threads": 16}, "threads", "note", "16 threads for 8 cores: give each --nthreads 8"),
-        ({"address": "tcp://10.0.0.1:1"}, "no-tls", "warning", "whoever reaches that port runs"),
+        (
+            {"address": "tcp://10.0.0.1:1"},
+            "no-tls",
+            "warning",
+            "whoever reaches that port can run code",
+        ),
     ],
 )
 def test_a_worker_that_differs(changes: dict[str, Any], code: str, level: str, words: str) -> None:

@@ -16,7 +16,7 @@ from oracle import assert_same_bits, dot_row, reduce_row
 import speedcube as sc
 from speedcube.engine.finished import cpu as finished
 from speedcube.engine.prepare import prepare_many
-from speedcube.engine.small import structure
+from speedcube.engine.small import call, structure
 from speedcube.kernel.llvm import simd
 from speedcube.kernel.lower import many as lower_many
 from speedcube.plan.stages import make_stage
@@ -50,7 +50,16 @@ def failures(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(failed))
         return failed
 
+    def small(*arguments: Any) -> Any:
+        """A small computation looks for places only where some failed."""
+        before = len(counts)
+        results = made(*arguments)
+        counts.extend([0] * (len(counts) == before))
+        return results
+
+    made = call.results_of
     monkeypatch.setattr(finished, "failed_places", counted)
+    monkeypatch.setattr(call, "results_of", small)
     return counts
 
 

@@ -154,7 +154,7 @@ def test_what_does_not_fit_is_refused_with_both_numbers(monkeypatch: pytest.Monk
     needed, result, free = (int(n.replace(",", "")) for n in numbers)
     assert needed >= result == 8 * 10**10
     assert free == 10**9
-    for way in ("reduce it or slice it", "write it block after block", "a rung with more memory"):
+    for way in ("reduce or slice it before", "write it by blocks", "a rung with more"):
         assert way in text
     assert isinstance(caught.value, MemoryError)
     assert x.sum().plan(on="cores:2").peak_bytes < 10**9

@@ -155,8 +155,19 @@ def names() -> list[str]:
     )
 
 
+# What NumPy would raise as Python's integers to a large power, for as long as there is memory.
+POWERS: Final = frozenset(("left_shift", "pow", "power"))
+
+
 def calls_of(name: str) -> Iterator[Call]:
-    """Every call of the function ``name``: each odd array by itself, then beside each choice."""
+    """Every call of the function ``name`` that ends."""
+    for call in _calls_of(name):
+        if name not in POWERS or (call.array != "big integer" and call.choice is not object):
+            yield call
+
+
+def _calls_of(name: str) -> Iterator[Call]:
+    """Each odd array by itself, then beside each choice."""
     parameters = list(inspect.signature(getattr(sc, name)).parameters.values())
     needed = [p for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
     beside = NO_ARRAY.get(name) or BESIDE.get(name, ())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -142,13 +141,6 @@ def line_sum(ready: Finishing, found: Structure) -> Any:
     return value
 
 
-# What a result lies in, and what makes NumPy's scalar of it.
-_SCALARS: Final[dict[str, tuple[Any, Any]]] = {
-    "float64": (ctypes.c_double, np.float64),
-    "float32": (ctypes.c_float, np.float32),
-}
-
-
 def _half(value: float) -> Any:
     """The float16 of ``value``: beyond it, an infinity."""
     with np.errstate(over="ignore"):
@@ -165,11 +157,9 @@ class LineCall(Arguments):
         assert source is not None
         self.ddof: float = source.ddof  # type: ignore[union-attr]
         self.numbers, self.size = 8 * sink.many.parameter, 0
-        kind, self.scalar = _SCALARS[sink.dtype]
-        if source.dtype == "float16":  # of a float64 that is rounded to odd
-            self.scalar = _half
-        self.result = kind()
-        self.out = ctypes.addressof(self.result)
+        self.is_half = source.dtype == "float16"  # of a float64 that is rounded to odd
+        self.result = np.zeros((), sink.dtype)
+        self.out = self.result.ctypes.data
 
     def value(self, found: Structure) -> Any:
         """The sum of ``found``; None where it is not certain."""
@@ -182,7 +172,10 @@ class LineCall(Arguments):
         self.geometry[0] = 0
         self.take(found)
         self.call(self.out)
-        return None if self.geometry[0] else self.scalar(self.result.value)
+        if self.geometry[0]:
+            return None
+        result = self.result[()]  # its bits: the caller's thread may not know subnormal numbers
+        return _half(result) if self.is_half else result
 
 
 def by_worker(slots: Slots, found: Structure, shape: tuple[int, ...]) -> Array:

@@ -24,6 +24,17 @@ _MOST_SEEN: Final = 1024
 _lock = threading.Lock()
 
 
+# NumPy computes in the caller's floating-point environment, which some libraries change. Kernels
+# have their own. These are names, for the compiler would compute with literals.
+_LEAST, _ONE, _HALF_ULP = 5e-324, 1.0, 2.0**-53
+
+
+def is_ordinary() -> bool:
+    """Whether this thread rounds to nearest and keeps subnormal numbers."""
+    ends = _ONE + _HALF_ULP == _ONE and -_ONE - _HALF_ULP == -_ONE
+    return ends and _LEAST * _ONE > 0.0
+
+
 class Limits:
     """Elements up to which programs are made step by step now."""
 

@@ -31,6 +31,7 @@ from ...expr.nodes import (
 )
 from ...expr.scans import one_nan
 from ...expr.sources.values import positions, stored
+from .choice import is_ordinary
 from .meaning import folded, is_computed, mapped
 
 Array: TypeAlias = NDArray[Any]
@@ -50,7 +51,7 @@ def made_of(roots: Sequence[Expr], most: int, made: Made) -> list[Array] | None:
     """
     if any(prod(root.shape) > most for root in roots):
         return None
-    nodes = below_up_to(roots, MOST_NODES)
+    nodes = below_up_to(roots, MOST_NODES) if is_ordinary() else None
     if nodes is None:
         return None
     held = memories(nodes)
