@@ -102,17 +102,7 @@ MODULES: Final = 16  # in a folder, besides its __init__
 LINES: Final = 300  # of a module
 
 # Modules that are longer, each with its reason.
-LONG: Final[dict[str, str]] = {
-    "speedcube/__init__.py": "a line for each public name",
-    **dict.fromkeys(
-        (
-            "speedcube/api/functions/signals.py",
-            "speedcube/api/functions/ufuncs.py",
-            "speedcube/api/namespace/ranges.py",
-        ),
-        "docstrings of parameters, which are half of it, and a check of each",
-    ),
-}
+LONG: Final[dict[str, str]] = {"speedcube/__init__.py": "a line for each public name"}
 # Names that several classes bear. This list only shrinks.
 REPEATED: Final[frozenset[str]] = frozenset()
 # Programs that are built on training as its users are.

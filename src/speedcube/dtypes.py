@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .errors import DTypeError, ParameterError
+from .errors import DTypeError, ParameterError, RangeError
 
 FLOATS: Final = ("float16", "float32", "float64")
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -130,3 +130,11 @@ def castable(source: Any, target: Any, casting: Any) -> bool:
 def itemsize(dtype: str) -> int:
     """Bytes per element."""
     return np.dtype(dtype).itemsize
+
+
+def check_holds(dtype: str, value: object) -> None:
+    """Refuse a Python integer that ``dtype`` does not hold."""
+    if type(value) is int and is_integer(dtype):
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise RangeError(f"the integer {value} is out of bounds for {dtype}")

@@ -273,3 +273,9 @@ def _uneven(array: Array, k: int, steps: Array, edge_order: int) -> Array:
         + at(-1, None) * ((two * 2.0 + one) / (two * (one + two)))
     )
     return concatenate([first, inside, last], k)
+
+
+def check_period(name: str, period: Any) -> None:
+    """Refuse a period that is no number."""
+    if not isinstance(period, (int, float, np.number)):
+        raise ParameterTypeError(f"{name}: period= is a number, not {period!r}")

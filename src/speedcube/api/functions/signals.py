@@ -17,7 +17,7 @@ from ..dot import inner_products
 from ..joining import concatenate
 from ..namespace.ranges import arange
 from ..sources import asarray
-from .differences import along, diff
+from .differences import along, check_period, diff
 from .floats import either, is_of_floats, together
 
 _NUMBERED: Final = {0: "valid", 1: "same", 2: "full"}  # as NumPy has them from long ago
@@ -35,8 +35,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     a, v : array_like
         One axis of at least one element.
     mode : str
-        "full": wherever they overlap; "same": as long as the longer; "valid": where they overlap
-        whole.
+        "full": wherever they overlap; "same": as long as the longer; "valid": where all do.
 
     Returns
     -------
@@ -70,8 +69,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     a, v : array_like
         One axis of at least one element.
     mode : str
-        "valid": where they overlap whole; "same": as long as the longer; "full": wherever they
-        overlap.
+        "valid": where all overlap; "same": as long as the longer; "full": wherever any do.
 
     Returns
     -------
@@ -88,8 +86,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
         raise ShapeError("correlate takes lines of one axis, not numbers")
     x, y = _lines("correlate", a, v)
     y = y.conj()
-    forwards = len(x) >= len(y)
-    return _slid(x, y, mode) if forwards else _slid(y, x, mode)[::-1]
+    return _slid(x, y, mode) if len(x) >= len(y) else _slid(y, x, mode)[::-1]
 
 
 def _lines(name: str, a: Any, v: Any) -> tuple[Array, Array]:
@@ -186,17 +183,12 @@ def interp(
     check_real("interp", at._expr, places._expr)
     at, places, values = (one.astype("float64") for one in (at, places, values))
     if period is not None:
-        _check_period("interp", period)
+        check_period("interp", period)
         if period == 0:
             raise ParameterError("interp: period must not be 0")
         at, places, values = _periodic(at, xp, fp, abs(period))
         left = right = None
     return _between(at, places, values, left, right)
-
-
-def _check_period(name: str, period: Any) -> None:
-    if not isinstance(period, (int, float, np.number)):
-        raise ParameterTypeError(f"{name}: period= is a number, not {period!r}")
 
 
 def _of_parts(x: Any, xp: Any, values: Array, left: Any, right: Any, period: Any) -> Array:
@@ -292,7 +284,7 @@ def unwrap(
     array([0, 3, 5, 7, 9])
     """
     array = array_of(p)
-    _check_period("unwrap", period)
+    check_period("unwrap", period)
     k = build.check_axis(axis, array.ndim)
     steps = diff(array, axis=k)
     whole = not is_of_floats(steps) and isinstance(period, int)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ... import dtypes
-from ...errors import DTypeError, ParameterError, ParameterTypeError, RangeError
+from ...errors import DTypeError, ParameterError, ParameterTypeError
 from ..array import Array, array_of, elementwise
 from ..devices import checked_order
 from ..methods.keywords import converted, put
@@ -266,19 +266,11 @@ def _cast(name: str, operands: tuple[Any, ...], dtype: Any, casting: str) -> tup
     if all(isinstance(one, weak) for one in operands):  # then they have dtypes of their own
         weak = (type(None),)
         for one in operands:
-            _check_held(one, str(wanted))
+            dtypes.check_holds(str(wanted), one)
     return tuple(
         one if isinstance(one, weak) else converted(name, array_of(one), str(wanted), casting)
         for one in operands
     )
-
-
-def _check_held(value: Any, dtype: str) -> None:
-    """Refuse a Python integer that ``dtype`` does not hold."""
-    if type(value) is int and dtypes.is_integer(dtype):
-        limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise RangeError(f"the integer {value} is out of bounds for {dtype}")
 
 
 def _check_uncast(name: str, operands: tuple[Any, ...], result: Array, casting: str) -> None:

@@ -161,8 +161,7 @@ def linspace(
     name = dtypes.check(kind if dtype is None else dtype)
     values = floor(values) if dtypes.is_integer(name) else values
     grid = Array(values.astype(name)._expr, gpu=gpu or values._gpu, hint=chunks)
-    place = build.check_axis(axis, grid.ndim)
-    grid = moveaxis(grid, 0, place) if place else grid
+    grid = moveaxis(grid, 0, place) if (place := build.check_axis(axis, grid.ndim)) else grid
     return (grid, step) if retstep else grid
 
 
@@ -283,11 +282,10 @@ def geomspace(
     >>> sc.geomspace(1, 1000, num=4).compute()
     array([   1.,   10.,  100., 1000.])
     """
-    ends_of = [array_of(limit) for limit in (start, stop)]  # which refuses text
+    first, last = (array_of(limit) * 1.0 for limit in (start, stop))  # which refuses text
     for limit in (start, stop):
         if not isinstance(limit, Array) and np.any(np.equal(limit, 0)):
             raise ParameterError(f"geomspace cannot begin or end at 0: {start} to {stop}")
-    first, last = (limit * 1.0 for limit in ends_of)
     sign = elementwise("sign", first)
     ends = (elementwise("divide", first, sign), elementwise("divide", last, sign))
     (count,) = build.check_shape(num)

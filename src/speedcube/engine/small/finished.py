@@ -174,7 +174,7 @@ class LineCall(Arguments):
         self.call(self.out)
         if self.geometry[0]:
             return None
-        result = self.result[()]  # its bits: the caller's thread may not know subnormal numbers
+        result: Any = self.result[()]  # its bits, of a subnormal number too
         return _half(result) if self.is_half else result
 
 
