@@ -150,6 +150,11 @@ def test_a_new_program_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         y.compute(on="core")
 
 
+def test_an_element_of_nothing_is_not_read() -> None:
+    none = sc.nanquantile(np.empty((3, 0), "float32"), 0.5, 1, method="lower")
+    np.testing.assert_array_equal(none.compute(on="core"), np.full(3, np.nan, "float32"))
+
+
 def test_results_have_memory_of_their_own() -> None:
     x = np.arange(6.0)
     y = sc.asarray(x) * 1.0

@@ -205,6 +205,8 @@ class _NodeValues:
         index, flat, first, last = (self.done[id(arg)] for arg in node.args)
         if not index.size:
             return np.empty(node.shape, node.dtype)
+        if not flat.size:  # an index of nothing, whose element is not used
+            raise NotStepwiseError
         index = np.minimum(np.maximum(index, first), last)
         return np.asarray(np.broadcast_to(flat.reshape(-1)[index], node.shape))
 
