@@ -19,13 +19,13 @@ def _dask_config() -> Any:
 
 
 class Plain:
-    """Settings that are texts, at the top or in sections, taken apart once."""
+    """Settings at the top or in sections, none of them a section itself, taken apart once."""
 
     __slots__ = ("paths", "settings")
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
-        self.paths: list[tuple[str | None, str, str]] = []
+        self.paths: list[tuple[str | None, str, Any]] = []
         for key, value in settings.items():
             inner = value if type(value) is dict else None
             self.paths += [(None, key, value)] if inner is None else [

@@ -25,7 +25,7 @@ from ..errors import ParameterError
 from . import cupy_backend
 from .also import Also
 from .dask_settings import Changed, Plain, setting
-from .schedulers import LazyClient, OneGpu, gpu_device
+from .schedulers import CurrentGpu, LazyClient, OneGpu
 
 Settings: TypeAlias = dict[str, Any]  # by section
 Path: TypeAlias = str | os.PathLike[str]
@@ -172,7 +172,7 @@ def _entered_rung(where: str) -> Entered:
     if not rung.devices and rung.cluster is None:
         return Entered(where, settings)
     if rung.kind == "gpu":
-        device = gpu_device(rung.devices[0])
+        device = CurrentGpu(rung.devices[0])
         device.__enter__()
         try:
             return Entered(where, settings, device)
@@ -196,13 +196,21 @@ def _cores(rung: Rung) -> tuple[Settings, ...]:
     return threads, _NUMPY, _plugins(), _by_tasks()
 
 
-def _gpu(rung: Rung) -> tuple[Settings, ...]:
+def _gpu(rung: Rung) -> tuple[Settings, ...] | Plain:
+    if not setting("array_plugins") and _by_tasks() is _UNCHANGED:  # as nearly always
+        return _only_gpu(rung)
     return _one_gpu(rung), _cupy(), _plugins(cupy_backend.plugin), _by_tasks()
 
 
 @lru_cache(maxsize=64)
 def _one_gpu(rung: Rung) -> Settings:
     return {"scheduler": OneGpu(rung.name, rung.devices[0])}
+
+
+@lru_cache(maxsize=64)
+def _only_gpu(rung: Rung) -> Plain:
+    """All that a block on a GPU changes where nobody has plugins, taken apart once."""
+    return Plain({**_one_gpu(rung), **_cupy(), "array_plugins": (cupy_backend.plugin,)})
 
 
 def _gpus(rung: Rung) -> tuple[Settings, ...]:

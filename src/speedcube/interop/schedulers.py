@@ -9,11 +9,28 @@ from ..engine.clusters import named
 from ..late import dask
 
 
-def gpu_device(number: int) -> Any:
-    """The CuPy device, for a with statement."""
-    import cupy
+class CurrentGpu:
+    """GPU ``number`` is the current one inside, for CuPy and for this thread; then what was before.
 
-    return cupy.cuda.Device(number)
+    Nothing is asked of the runtime where that is so already: CuPy's own block sets the device when
+    it ends, after which the next launch takes 9 us more.
+    """
+
+    __slots__ = ("_before", "_number", "_runtime")
+
+    def __init__(self, number: int) -> None:
+        import cupy
+
+        self._number, self._runtime = number, cupy.cuda.runtime
+
+    def __enter__(self) -> None:
+        self._before = self._runtime.getDevice()
+        if self._before != self._number:
+            self._runtime.setDevice(self._number)
+
+    def __exit__(self, *error: Any) -> None:
+        if self._runtime.getDevice() != self._before:
+            self._runtime.setDevice(self._before)
 
 
 @dataclass(frozen=True)
@@ -25,7 +42,7 @@ class OneGpu:
 
     def __call__(self, graph: Any, keys: Any, **options: Any) -> Any:
         """Run ``graph``: Dask's interface of schedulers."""
-        with gpu_device(self.device):
+        with CurrentGpu(self.device):
             return dask.local.get_sync(graph, keys, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -21,7 +20,7 @@ from .trees import running_products
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
 
-_BLOCKS: Final = 2048  # that look at elements; each takes many
+LOOKING: Final = 2048  # that look at elements; each takes many
 
 
 def running_on_device(
@@ -67,19 +66,6 @@ def _lie(out: Any, source: Scanned) -> Lie | None:
     if matrix is None or row is None or column is None:
         return None
     return Lie(matrix, row, column)
-
-
-def sums_in_memory(source: Scanned, array: Any, address: int, device: int, out: Any) -> None:
-    """The running sums of what lies in C order from ``address`` on, in ``array``, into ``out``.
-
-    Both are on the current device, where the sums may still be made.
-    """
-    shape, axes = source.arg.shape, source.axes
-    outer, inner = math.prod(shape[: axes[0]]), math.prod(shape[axes[-1] + 1 :])
-    lie = Lie(source.count * inner, inner, 1)
-    extents = Shape(outer, source.count, inner)
-    elements = DeviceElements(extents, lie, source.arg.dtype, address, array)
-    _Running(source, elements, device).sums(int(out.data.ptr), lie)
 
 
 class _Running:
@@ -139,16 +125,27 @@ def _look(elements: DeviceElements, device: int, told: Any) -> None:
     if elements.step is not None:  # of which matrix elements are does not matter
         shape, lie = Shape(1, elements.shape.size, 1), Lie(0, elements.step, 0)
         elements = DeviceElements(shape, lie, elements.dtype, elements.address, elements.owner)
-    blocks = min(_BLOCKS, -(-elements.shape.size // 1024))
+    blocks = min(LOOKING, -(-elements.shape.size // 1024))
     program = DeviceScan("range", elements.dtype, "float64", "float64")
     Walk(elements, device, told).launch(program, blocks, 0, Lie(0, 0, 0))
 
 
 def unit_of(found: list[int], length: int) -> tuple[int, int, bool]:
     """Words and unit (2**unit) of sums of ``length`` elements, and whether some are special."""
-    exponent, least, special = found
+    return (*needed(span_of_bits(found, length)), bool(found[2]))
+
+
+def span_of_bits(found: list[int], length: int) -> tuple[int, int] | None:
+    """The bits of sums of ``length`` elements, the sign among them, in steps of 2**-1074.
+
+    The first one, and the one after the last; None where all elements are zeros.
+    """
+    exponent, least, _ = found
     if not exponent:
-        return 1, 0, bool(special)
-    bit = LEAST - least  # in steps of 2**-1074
-    bits = exponent - 1 + 53 - bit + (length - 1).bit_length() + 1
-    return words_of(bits), bit - 1074, bool(special)
+        return None
+    return LEAST - least, exponent - 1 + 53 + (length - 1).bit_length() + 1
+
+
+def needed(bits: tuple[int, int] | None) -> tuple[int, int]:
+    """Words and unit of sums with these bits."""
+    return (1, 0) if bits is None else (words_of(bits[1] - bits[0]), bits[0] - 1074)

@@ -50,7 +50,7 @@ def products_on_device(
             there = hasattr(type(out), "__cuda_array_interface__") and int(out.device.id) == device
             direct = there and axes == kept
             results = out if direct else cupy.empty(out.shape, out.dtype)
-            _multiply(elements, device, stage.dtype, int(results.data.ptr))
+            multiply(elements, device, stage.dtype, int(results.data.ptr))
             cupy.cuda.get_current_stream().synchronize()
             if not direct:
                 shaped = results.reshape([part.root.shape[k] for k in axes])
@@ -62,7 +62,7 @@ def products_on_device(
     return True
 
 
-def _multiply(elements: DeviceElements, device: int, dtype: str, out: int) -> None:
+def multiply(elements: DeviceElements, device: int, dtype: str, out: int) -> None:
     """The products of lines to address ``out``, matrix by matrix."""
     import cupy
 

@@ -15,7 +15,7 @@ from .again import few_structure, with_arrays
 from .call import Reusable
 from .first import FEW, with_results
 from .known import met, note, reusable
-from .running import sums_on_gpu
+from .running import products_on_gpu, sums_on_gpu
 from .structure import SMALL, NotSmallError, Structure, structure_of
 
 # Elements up to which a GPU is given one launch, so that Ctrl-C is answered.
@@ -31,6 +31,9 @@ def value_on_gpu(root: Expr, device: int, stays: bool, large: bool = False) -> A
     if type(root) is Leaf and type(root.source) is Scanned:
         with launch.on_device(device):
             return sums_on_gpu(root, device, stays)
+    if type(root) is Leaf and type(root.source) is Reduced and root.source.op == "prod":
+        with launch.on_device(device):
+            return products_on_gpu(root, device, stays)
     few = few_structure(root)
     value = None if few is None else value_again(few, root, device, stays, large)
     if value is not None:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...expr.nodes import Leaf, Scanned, Stored, c_strides
+from ...expr.nodes import Leaf, Reduced, Scanned, Stored, c_strides
 from ..cpu import address_of
 from ..scans.call import sums_in_memory
-from ..staging.late import running
+from ..staging.late import scanned
 from .lengths import MOST_LENGTH
 
 _TAKEN: Final = frozenset(("float64", "float32", "int64"))  # as they are stored
@@ -40,10 +40,35 @@ def sums_on_gpu(root: Leaf, device: int, stays: bool) -> Any:
     try:
         out = cupy.empty(root.shape, source.dtype)
         address = int(array.data.ptr) + arg.offset * array.itemsize
-        running.sums_in_memory(source, array, address, device, out)
+        scanned.running_sums(source, address, device, out)
     except MemoryError:  # block after block, it needs less
         return None
     return out if stays else out.get()
+
+
+def products_on_gpu(root: Leaf, device: int, stays: bool) -> Any:
+    """The products of what lies on GPU ``device``, the current one; None where they are others'."""
+    source, arg = root.source, root.source.arg  # type: ignore[union-attr]
+    assert isinstance(source, Reduced)
+    if type(arg) is not Leaf or type(arg.source) is not Stored or not arg.source.on_device:
+        return None
+    last = tuple(range(len(arg.shape) - len(source.axes), len(arg.shape)))
+    if source.axes != last or arg.dtype != source.dtype or not math.prod(arg.shape):
+        return None
+    if not _whole(root, source.shape) or arg.strides != c_strides(arg.shape):
+        return None
+    import cupy
+
+    array: Any = arg.source.buffer
+    out = cupy.empty(root.shape, source.dtype)
+    address = int(array.data.ptr) + arg.offset * array.itemsize
+    scanned.products(source, address, array, device, out)
+    return out if stays else out.get()[()]
+
+
+def _whole(root: Leaf, shape: tuple[int, ...]) -> bool:
+    """Whether ``root`` is all of its source, of ``shape``, in order."""
+    return not root.offset and root.shape == shape and root.strides == c_strides(shape)
 
 
 def _read(root: Leaf) -> tuple[Scanned, Leaf, Any] | None:
@@ -55,7 +80,6 @@ def _read(root: Leaf) -> tuple[Scanned, Leaf, Any] | None:
         return None
     if source.op != "cumsum" or source.initial or source.odd:
         return None
-    steps = c_strides(shape)
-    if root.offset or root.shape != shape or root.strides != steps or arg.strides != steps:
+    if not _whole(root, shape) or arg.strides != c_strides(shape):
         return None
     return source, arg, arg.source.buffer

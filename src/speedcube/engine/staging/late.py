@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..ordering.on_gpu import distinct as distinct
     from ..ordering.on_gpu import run as ordering
     from ..ordering.on_gpu import sweeps as sweeps
+    from ..scans import launched as scanned
     from ..scans import running as running
     from ..scans import trees as trees
     from ..small import launch as launch
@@ -31,6 +32,7 @@ else:
     launches = Late("speedcube.engine.known.launches")
     ordering = Late("speedcube.engine.ordering.on_gpu.run")
     running = Late("speedcube.engine.scans.running")
+    scanned = Late("speedcube.engine.scans.launched")
     sweeps = Late("speedcube.engine.ordering.on_gpu.sweeps")
     teams = Late("speedcube.kernel.cuda.many.teams")
     text = Late("speedcube.kernel.cuda.text")
@@ -47,6 +49,7 @@ __all__ = [
     "launches",
     "ordering",
     "running",
+    "scanned",
     "sweeps",
     "teams",
     "text",

@@ -13,6 +13,8 @@ from .folds import Taking
 from .near import AT_ONCE
 
 SHORT: Final = 32  # instructions of a body that may as well stand there twice
+# Bytes, and elements, of a row that a thread loads at once, where their instructions are no more.
+AHEAD, MOST, UNROLLED = 64, 32, 768
 
 
 class Adding(Taking):
@@ -27,7 +29,7 @@ class Adding(Taking):
         self.fine = all(map(many.is_fine, range(many.sums)))
         self.counts = not self.fine  # elements, for what is coarse
         self.singles = many.whole and many.sums == 1  # which are added some at once
-        self.some, self.at_once = f"some{name}", False
+        self.some, self.at_once, self.batches = f"some{name}", False, False
         self.third = f"third{name}" if third and many.fine else None
 
     def start(self) -> None:
@@ -35,11 +37,13 @@ class Adding(Taking):
             self.put(f"double {self.third} = 0.0;")
 
     def begin(self) -> None:
+        self.batches = True
         if self.singles:
             self.put(f"double {self.some} = 0.0;")
             self.at_once = True
 
     def end(self) -> None:
+        self.batches = False
         if self.singles:
             self.put(f"add_coarse(sums.of[0], {self.some});")
             self.at_once = False
@@ -65,6 +69,8 @@ class Adding(Taking):
     def add(self) -> None:
         """Add ``x`` to the first sum."""
         if self.third:
+            if self.batches:  # nothing is added to the first of a row
+                self.put("if (a == 0 && v == 0 && m == 0) sums.of[0].value = x + 0.0; else")
             self.put(f"add_finest(sums.of[0], {self.third}, x);")
         else:
             self.put(f"add_{'fine' if self.many.fine else 'coarse'}(sums.of[0], x);")
@@ -179,13 +185,26 @@ class ThreadBatches:
             self.sink.consume(text.element("j", "0", {}), "j", "0", "0")
             text.close()
             return
-        put(f"int m = 0, batch = {AT_ONCE} * {step};")
-        text.open("for (; m + batch <= count; m += batch)")
-        self.batch(self.near(), step, mine, False)
-        text.close()
+        put("int m = 0;")
+        for size in dict.fromkeys((self.most(), AT_ONCE)):
+            text.open(f"for (int batch = {size} * {step}; m + batch <= count; m += batch)")
+            self.batch(size, self.near(), step, mine, False)
+            text.close()
         text.open("if (m < count)")
-        self.batch(1, step, mine, True)
+        self.batch(AT_ONCE, 1, step, mine, True)
         text.close()
+
+    def most(self) -> int:
+        """Elements that a thread loads at once, of few bytes more than `AT_ONCE` of them.
+
+        What is under way has to cover the time that memory takes: 8 float16 are 16 bytes, and a
+        multiprocessor then waits half of the time.
+        """
+        if self.near() == 1 or self.many.short:
+            return AT_ONCE
+        size = sum(dtypes.itemsize(self.program.leaves[k].dtype) for k in self.loaded)
+        fits = UNROLLED // max(1, len(self.program.element.instrs))
+        return max(AT_ONCE, min(AHEAD // size, MOST, 1 << max(0, fits.bit_length() - 1)))
 
     def near(self) -> int:
         """Neighbours that a thread loads at once, along a row."""
@@ -194,17 +213,16 @@ class ThreadBatches:
             return 1
         return min(AT_ONCE, WIDE // max(dtypes.itemsize(leaf.dtype) for leaf in leaves))
 
-    def batch(self, near: int, step: str, mine: str, some: bool) -> None:
-        """``AT_ONCE`` elements of a thread, or as many as there are."""
+    def batch(self, size: int, near: int, step: str, mine: str, some: bool) -> None:
+        """``size`` elements of a thread, or as many as there are; ``AT_ONCE`` are added at once."""
         put, text, nothing = self.put, self.text, " = {}" * some
         for k in self.loaded:
             kind = wide(self.program.leaves[k].dtype, near)
-            put(f"{kind} ahead{k}[{AT_ONCE // near}]{nothing};")
-        each = f"for (int a = 0; a < {AT_ONCE // near}; a++)"
+            put(f"{kind} ahead{k}[{size // near}]{nothing};")
         first = f"m + {near} * ((int){mine} + a * (int){step})"
         there = f"if (m + a * (int){step} < count)" * some
         put("#pragma unroll")
-        text.open(each)
+        text.open(f"for (int a = 0; a < {size // near}; a++)")
         text.open(there)
         put(f"int n = {first};")
         if some:
@@ -214,9 +232,13 @@ class ThreadBatches:
             self.load(k, near)
         text.close()
         text.close()
+        if size > AT_ONCE:
+            put("#pragma unroll")
+            text.open(f"for (int s = 0; s < {size // near}; s += {AT_ONCE // near})")
         self.sink.begin()
         put("#pragma unroll")
-        text.open(each)
+        low, high = ("s", f"s + {AT_ONCE // near}") if size > AT_ONCE else (0, size // near)
+        text.open(f"for (int a = {low}; a < {high}; a++)")
         text.open(there)
         put("#pragma unroll")
         text.open(f"for (int v = 0; v < {near}; v++)")
@@ -227,6 +249,8 @@ class ThreadBatches:
         for _ in range(3):
             text.close()
         self.sink.end()
+        if size > AT_ONCE:
+            text.close()
 
     def load(self, k: int, near: int) -> None:
         """Leaf ``k`` of the elements from ``n`` on."""

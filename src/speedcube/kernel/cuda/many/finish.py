@@ -47,6 +47,10 @@ __device__ __forceinline__ bool untied(double x) {{
    more: to float32 in the kernel (where both of its ends may be the same), else later. */
 template <bool ODD, bool SINGLE>
 __device__ __forceinline__ double rounded(const Near &a, bool &certain) {{
+  if (a.tail == 0.0 && a.bound == 0.0) {{  /* as nearly always of few float32: it is a double */
+    certain = true;
+    return a.value;
+  }}
   double tail, value = two_sum(a.value, a.tail, tail);
   bool exact = a.bound == 0.0;
   double more = exact ? 0.0 : a.bound + fabs(tail) * 0x1p-51;
