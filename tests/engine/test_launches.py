@@ -22,6 +22,7 @@ from speedcube.engine import gpu
 from speedcube.engine.compute import plan_for
 from speedcube.engine.known import alone
 from speedcube.engine.prepare import prepare
+from speedcube.engine.scans import launched
 from speedcube.engine.small import device, known
 from speedcube.expr.nodes import c_strides
 from speedcube.plan.regions import regions_of
@@ -219,3 +220,59 @@ def test_lengths_and_numbers_are_arguments_of_a_launch(cupy: ModuleType) -> None
             assert_same_bits(np.asarray(got), np.asarray(wanted), f"{n} {number}")
     assert len(known._met._known) == 4  # two on this machine's cores
     known._met.clear()
+
+
+NARROW, FEW = np.array([1.0, 3.0, -2.0]), 700
+# Running sums one after the other: whether those of the second are made in the unit of the first.
+AFTER: dict[str, tuple[np.ndarray, np.ndarray, int]] = {
+    "the same numbers": (_numbers(FEW), _numbers(FEW), 2),
+    "like numbers": (_numbers(FEW), _numbers(FEW, seed=3), 2),
+    "wider ones": (np.resize(NARROW, FEW), np.resize([1e300, 1e-300, -5e-324], FEW), 3),
+    "less wide ones": (np.resize([1e300, 1e-300], FEW), np.resize(NARROW, FEW), 2),
+    "smaller ones": (np.resize(NARROW, FEW), np.resize(NARROW, FEW) * 2.0**-200, 3),
+    "special ones": (np.resize(NARROW, FEW), np.resize([1.0, np.inf, np.nan], FEW), 3),
+    "zeros": (np.resize(NARROW, FEW), np.zeros(FEW), 2),
+    "after zeros": (np.zeros(FEW), np.resize(NARROW, FEW) * 2.0**80, 3),
+}
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_running_sums_are_made_in_the_last_unit_if_it_holds_them(
+    library: HostKernels, cupy: ModuleType, name: str
+) -> None:
+    """One launch looks at the elements, one adds; another one where the unit was wrong."""
+    launched._known.clear()
+    first, second, launches = AFTER[name]
+    for x, expected in ((first, 2), (second, launches), (second, 2)):
+        library.launches = 0
+        there = sc.asarray(x.view(DeviceArray)).cumsum()
+        got = device.value_on_gpu(there._expr, 0, True)
+        assert_same_bits(np.asarray(got), sc.asarray(x).cumsum().compute(on="core"), name)
+        assert library.launches == expected
+    assert [len(idle) for idle in launched._known.values()] == [1]
+
+
+def test_shapes_of_running_sums_that_are_forgotten(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched._known.clear()
+    monkeypatch.setattr(launched, "MOST", 3)
+    for n in range(1, 8):
+        x = _numbers(n, 3, seed=n)
+        for axis in (0, 1):
+            got = device.value_on_gpu(sc.asarray(x.view(DeviceArray)).cumsum(axis)._expr, 0, False)
+            assert_same_bits(np.asarray(got), sc.asarray(x).cumsum(axis).compute(on="core"))
+    assert len(launched._known) == 3
+
+
+@pytest.mark.parametrize("axis", [None, 1, (1, 2), -1])
+def test_products_of_what_lies_in_order_need_no_plan(cupy: ModuleType, axis: Any) -> None:
+    x = np.random.default_rng(4).uniform(0.9, 1.1, size=(3, 5, 40))
+    for data in (x, (x * 10).astype("int64")):
+        there = sc.asarray(data.view(DeviceArray)).prod(axis=axis)
+        got = device.value_on_gpu(there._expr, 0, True)
+        whole = axis != 1  # whose lines lie apart: the planner's
+        assert (got is not None) is whole
+        if whole:
+            wanted = sc.asarray(data).prod(axis=axis).compute(on="core")
+            assert_same_bits(np.asarray(got), np.asarray(wanted))

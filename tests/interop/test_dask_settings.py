@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
+from types import SimpleNamespace
 
 import dask
 import pytest
 
 import speedcube as sc
 from speedcube import late
+from speedcube.engine.rungs import Rung
+from speedcube.interop import cupy_backend, plain_dask
 from speedcube.interop.dask_settings import Changed, Plain, setting
+from speedcube.interop.schedulers import CurrentGpu
 
 
 def test_settings_are_changed_and_put_back() -> None:
@@ -85,3 +90,45 @@ def test_a_block_asks_for_dask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with sc.on("core"):
         pass
     assert asked == []
+
+
+def test_a_gpus_settings_are_the_same_in_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With plugins of the user's, or without: those of `on`, and all as before at the end."""
+    monkeypatch.setattr(plain_dask, "_cupy", lambda: {"array": {"backend": "speedcube-cupy"}})
+    plain_dask._only_gpu.cache_clear()
+    rung, before = Rung("gpu", "gpu", 1, "", (0,)), deepcopy(dask.config.config)
+    for theirs in ([], [print]):
+        with dask.config.set(array_plugins=theirs):
+            settings = plain_dask._gpu(rung)
+            assert isinstance(settings, Plain) is (not theirs)
+            changed = Changed(settings)
+            assert dask.config.get("scheduler").speedcube_rung == "gpu"
+            assert dask.config.get("array.backend") == "speedcube-cupy"
+            assert dask.config.get("array_plugins") == (*theirs, cupy_backend.plugin)
+            changed.undo()
+            assert dask.config.get("array_plugins") == theirs
+    plain_dask._only_gpu.cache_clear()
+    assert dask.config.config == before
+
+
+def test_the_gpu_before_a_block_is_current_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime is asked for nothing where that is so already."""
+    current, asked = [1], []
+
+    def set_device(number: int) -> None:
+        current[0] = number
+        asked.append(number)
+
+    runtime = SimpleNamespace(getDevice=lambda: current[0], setDevice=set_device)
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)  # type: ignore[arg-type]
+    with CurrentGpu(1), CurrentGpu(1):
+        assert asked == []
+    assert asked == []
+    with pytest.raises(ZeroDivisionError), CurrentGpu(0):
+        assert current == [0]
+        raise ZeroDivisionError
+    assert asked == [0, 1]
+    with CurrentGpu(1):
+        set_device(2)
+    assert current == [1]

@@ -49,6 +49,8 @@ class Rung:
 
 MOST_PROCESSES: Final = 256  # of a cluster that a name starts: each imports all of Dask
 
+INNERMOST: Final = "the innermost sc.on"  # why a rung is one: the block that computes
+
 _current: ContextVar[Any] = ContextVar("speedcube_rung", default=None)
 
 
@@ -186,7 +188,7 @@ def resolve(
     if scheduler is not None:
         return _from_scheduler(scheduler, prefers_gpu, f"scheduler={scheduler!r}")
     if (inside := _current.get()) is not None:
-        return _named(inside, "the innermost sc.on")
+        return _named(inside, INNERMOST)
     client = active_client()
     if client is not None:
         return _client_rung(client, "the active Dask client")
@@ -240,8 +242,9 @@ def with_threads(rung: Rung, count: Any) -> Rung:
 def active_client() -> Any:
     """The default Dask client of this process, if distributed is in use."""
     distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
+    clients = getattr(getattr(distributed, "Client", None), "_instances", True)
+    if distributed is None or not clients:
+        return None  # to be told so by an exception takes as long as the rest of a block of `on`
     try:
         return distributed.default_client()
     except ValueError:

@@ -167,7 +167,7 @@ def _entered_client(where: Any) -> Entered:
 
 
 def _entered_rung(where: str) -> Entered:
-    rung = rungs.described(where, "sc.on")
+    rung = rungs.described(where, rungs.INNERMOST)
     settings = _SETTINGS[rung.kind](rung)
     if not rung.devices and rung.cluster is None:
         return Entered(where, settings)
@@ -175,7 +175,7 @@ def _entered_rung(where: str) -> Entered:
         device = CurrentGpu(rung.devices[0])
         device.__enter__()
         try:
-            return Entered(where, settings, device)
+            return Entered(rung, settings, device)  # not its name, which each computation looks up
         except BaseException:
             device.__exit__()
             raise

@@ -29,7 +29,7 @@ class Adding(Taking):
         self.fine = all(map(many.is_fine, range(many.sums)))
         self.counts = not self.fine  # elements, for what is coarse
         self.singles = many.whole and many.sums == 1  # which are added some at once
-        self.some, self.at_once, self.batches = f"some{name}", False, False
+        self.some, self.at_once = f"some{name}", False
         self.third = f"third{name}" if third and many.fine else None
 
     def start(self) -> None:
@@ -37,13 +37,11 @@ class Adding(Taking):
             self.put(f"double {self.third} = 0.0;")
 
     def begin(self) -> None:
-        self.batches = True
         if self.singles:
             self.put(f"double {self.some} = 0.0;")
             self.at_once = True
 
     def end(self) -> None:
-        self.batches = False
         if self.singles:
             self.put(f"add_coarse(sums.of[0], {self.some});")
             self.at_once = False
@@ -69,8 +67,6 @@ class Adding(Taking):
     def add(self) -> None:
         """Add ``x`` to the first sum."""
         if self.third:
-            if self.batches:  # nothing is added to the first of a row
-                self.put("if (a == 0 && v == 0 && m == 0) sums.of[0].value = x + 0.0; else")
             self.put(f"add_finest(sums.of[0], {self.third}, x);")
         else:
             self.put(f"add_{'fine' if self.many.fine else 'coarse'}(sums.of[0], x);")
