@@ -6,6 +6,7 @@ fractions in `test_many_results.py`.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -168,6 +169,11 @@ CASES: dict[str, Callable[[], list[sc.Array]]] = {
         getattr(sc.asarray(hard(8)[:3].T.repeat(9, axis=0)), op)(axis=1) for op in OPS
     ],
     "wide rows of three": lambda: [sc.asarray(wide(5000, 3)).sum(axis=1)],
+    "rows of few bytes": lambda: [
+        getattr(sc.asarray(normals(3, n).astype(dtype)), op)(axis=1)
+        for n in (4000, 4099)
+        for dtype, op in (("float32", "mean"), ("float16", "sum"), ("float32", "max"))
+    ],
     "short wide rows": lambda: [
         sc.asarray(wide(5000, 7)).sum(axis=1),
         *(sc.asarray(wide(5000, n)).mean(axis=1) for n in (3, 4)),
@@ -273,6 +279,27 @@ def test_the_cpus_bits(name: str, arrays: dict[str, list[sc.Array]], host: Count
     if "hard" not in name:  # a record costs thousands of elements
         few = name.startswith(("var", "std", "short"))  # of two or three numbers ties are usual
         assert host.failed <= (3 * 37 if few else 0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "ahead"),
+    [
+        ("float64", (40, 5000), (8,)),
+        ("float32", (40, 5000), (16, 8)),
+        ("float16", (40, 5000), (16, 8)),  # whose widening takes instructions
+        ("float32", (5000, 3), (8,)),  # a thread takes a row: there is no more of it
+    ],
+)
+def test_rows_of_few_bytes_are_read_further_ahead(
+    dtype: str, shape: tuple[int, ...], ahead: tuple[int, ...]
+) -> None:
+    """64 bytes of a thread are under way where instructions are few; fewer elements at the end."""
+    text = texts(sc.asarray(np.zeros(shape, dtype)).sum(axis=1), ONE)[-1]
+    found = re.findall(r"for \(int batch = (\d+) \* side; m \+ batch <= count", text)
+    assert found == [str(n) for n in ahead]
+    for n in ahead:
+        wide = 16 // np.dtype(dtype).itemsize
+        assert f"ahead0[{n // wide}];" in text
 
 
 _SLOW = [

@@ -12,8 +12,7 @@ from ..late import dask
 class CurrentGpu:
     """GPU ``number`` is the current one inside, for CuPy and for this thread; then what was before.
 
-    Nothing is asked of the runtime where that is so already: CuPy's own block sets the device when
-    it ends, after which the next launch takes 9 us more.
+    Nothing is asked of the runtime where that is so already, as in nearly every block.
     """
 
     __slots__ = ("_before", "_number", "_runtime")
