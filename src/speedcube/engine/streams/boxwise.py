@@ -9,7 +9,7 @@ from typing import Final
 from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.graph import below_up_to
-from ...expr.nodes import Expr, Leaf, Scanned, Stored, Through, Tiled
+from ...expr.nodes import Expr, Leaf, Piecewise, Scanned, Stored, Through, Tiled
 from ...expr.through.table import OPERATIONS
 from ...plan.streams import tiled, walks
 from ...plan.working import working_bytes
@@ -18,6 +18,7 @@ from .cells import plain
 from .later import Make, Weigh, read_later
 from .ordered.lines import LineBlocks
 from .ordered.long import SortedBlocks, can_be_walked
+from .pieced import PiecedBlocks, pieced_blocks
 from .scanned import ScanBlocks, scan_blocks
 
 _MOST_NODES: Final = 1 << 12  # of a program
@@ -57,7 +58,7 @@ def made_boxwise(
         found: dict[int, tuple[Stored | Tiled, int]] = {}
         each = None if room is None else room.shared([*sources.values()])
         for name, source in sources.items():
-            if isinstance(source, (Scanned, Through)):
+            if isinstance(source, (Piecewise, Scanned, Through)):
                 made = _made(source, make, weigh, each)
                 if made is not None:
                     found[name] = Tiled(made, source.dtype), 0
@@ -72,9 +73,11 @@ def goes_on(source: object) -> bool:
 
 
 def _made(
-    source: Scanned | Through, make: Make, weigh: Weigh, room: SortRoom | None
-) -> ScanBlocks | SortedBlocks | LineBlocks | None:
+    source: Piecewise | Scanned | Through, make: Make, weigh: Weigh, room: SortRoom | None
+) -> PiecedBlocks | ScanBlocks | SortedBlocks | LineBlocks | None:
     """``source`` box by box; None where it is made in memory."""
+    if isinstance(source, Piecewise):
+        return pieced_blocks(source, make, weigh)
     if isinstance(source, Scanned):
         return scan_blocks(source, make, weigh)
     return None if room is None else _ordered(source, make, weigh, room)

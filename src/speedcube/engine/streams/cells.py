@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
@@ -38,6 +39,7 @@ class Cells:
         self._root = first if len(self.roots) == 1 else every
         self._finder = BlockFinder(self._root, axes)
         self._buffers = Buffers()
+        self._lock = threading.Lock()
         self._stages: dict[object, tuple[StreamBlock, list[Stage]]] = {}
 
     def make(self, item: Item, out: Sequence[Array]) -> None:
@@ -69,13 +71,14 @@ class Cells:
             for x in walk(block.root)
             if isinstance(x, Leaf)
         )
-        if key not in self._stages:
-            if len(self._stages) >= _KERNELS:
-                self._stages.clear()
-            roots = (block.root,) if len(self.roots) == 1 else _args(block.root)
-            parts = (Part(root, (), None, 0, 0) for root in roots)
-            self._stages[key] = block, [Stage(p.root, None, (), (p,), "one") for p in parts]
-        return self._stages[key]
+        with self._lock:  # several threads ask for boxes
+            if key not in self._stages:
+                if len(self._stages) >= _KERNELS:
+                    self._stages.clear()
+                roots = (block.root,) if len(self.roots) == 1 else _args(block.root)
+                parts = (Part(root, (), None, 0, 0) for root in roots)
+                self._stages[key] = block, [Stage(p.root, None, (), (p,), "one") for p in parts]
+            return self._stages[key]
 
 
 def _args(root: Expr) -> tuple[Expr, ...]:
