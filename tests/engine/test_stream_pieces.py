@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.streams import pieced, scanned
+from speedcube.engine.streams.made import pieced, scanned
 from speedcube.engine.streams.reading import Buffers
 from speedcube.interop.readers import recent
 from speedcube.interop.readers.encoded_zarr import EncodedZarr

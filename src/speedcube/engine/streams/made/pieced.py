@@ -14,14 +14,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import dtypes
-from ...expr import views
-from ...expr.nodes import Const, Expr, Leaf, Piecewise, Shape, Tiled
-from ...expr.push import push
-from ...expr.sources.tiled import Box
-from ...plan.reads import bytes_of, in_order, places_in, units_of
-from ...plan.streams import BLOCK, readers_in, tiled
-from ...plan.touched import of_leaves
+from .... import dtypes
+from ....expr import views
+from ....expr.nodes import Const, Expr, Leaf, Piecewise, Shape, Tiled
+from ....expr.push import push
+from ....expr.sources.tiled import Box
+from ....plan.reads import bytes_of, in_order, places_in, units_of
+from ....plan.streams import BLOCK, readers_in, tiled
+from ....plan.touched import of_leaves
 from .cells import Cells, plain, read_bytes
 from .later import Later, Make, Weigh, read_later
 
@@ -45,6 +45,10 @@ class PiecedBlocks:
         self.in_order = tuple({k for root in roots for leaf in tiled(root) for k in in_order(leaf)})
         self._cells: dict[int, Cells] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        """As it was made: what threads make boxes by stays with them."""
+        return PiecedBlocks, (self.source, self.made_of)
 
     def _grid(self) -> tuple[Shape, Shape]:
         """How long blocks are along each axis, and where the first that is whole begins.
