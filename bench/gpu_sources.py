@@ -30,6 +30,7 @@ from device_order import machine
 import speedcube as sc
 
 REPEATS: Final = 7
+ZARR: Final = {"raw Zarr": 32 << 20, "zstd Zarr": 8 << 20, "zstd Zarr of large chunks": 32 << 20}
 PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     "sum": lambda x: x.sum(),
     "mean(axis=0)": lambda x: x.mean(axis=0),
@@ -95,22 +96,24 @@ def sources(folder: Path, data: Any) -> dict[str, tuple[Callable[[], Any], Calla
             lambda: cupy.asarray(np.load(folder / "x.npy")),
         ),
     }
-    for name, compressors in (("raw Zarr", None), ("zstd Zarr", "auto")):
-        path = folder / f"{name.split()[0]}.zarr"
-        # Two decimals, as measured data have them: of random bits Zstandard only copies.
-        write_zarr(path, data if compressors is None else np.round(data, 2), compressors)
+    rounded = np.round(data, 2)  # as measured data are: of random bits Zstandard only copies
+    for name, chunk in ZARR.items():
+        path = folder / f"{name}.zarr"
+        write_zarr(path, rounded if "zstd" in name else data, chunk, name)
         found[name] = (partial(sc.open, path), partial(as_cupy, path))
     return found
 
 
-def write_zarr(path: Path, data: Any, compressors: Any) -> None:
-    """Rows of 32 MB as one chunk each; "auto" is Zarr's own choice, which is Zstandard."""
+def write_zarr(path: Path, data: Any, chunk: int, name: str) -> None:
+    """Rows of ``chunk`` bytes are a chunk; Zarr's own choice of a codec is Zstandard."""
     import zarr
 
-    rows = max(1, (32 << 20) // data[0].nbytes)
-    chunks = (rows, *data.shape[1:])
     zarr.create_array(
-        str(path), shape=data.shape, dtype=data.dtype, chunks=chunks, compressors=compressors
+        str(path),
+        shape=data.shape,
+        dtype=data.dtype,
+        chunks=(max(1, chunk // data[0].nbytes), *data.shape[1:]),
+        compressors="auto" if "zstd" in name else None,
     )[...] = data
 
 
@@ -121,22 +124,22 @@ def as_cupy(path: Path) -> Any:
     return cupy.asarray(zarr.open(str(path), mode="r")[...])
 
 
-def decoding(path: Path, size: int) -> dict[str, Any]:
+def decoding(path: Path, data: Any, chunk: int) -> dict[str, Any]:
     """Gigabytes a second of decoding all chunks of a Zarr array by as many threads as cores."""
     from numcodecs.zstd import Zstd
 
     chunks = sorted(p for p in (path / "c").rglob("*") if p.is_file())
     threads, own = len(os.sched_getaffinity(0)), threading.local()
-    rows = max(1, (32 << 20) // 32_000)
+    rows = max(1, chunk // data[0].nbytes)
 
-    def decode(chunk: Path) -> None:
+    def decode(file: Path) -> None:
         if not hasattr(own, "buffer"):
-            own.buffer = np.empty((rows, 4000))
-        Zstd().decode(chunk.read_bytes(), out=own.buffer)
+            own.buffer = np.empty((rows, *data.shape[1:]))
+        Zstd().decode(file.read_bytes(), out=own.buffer)
 
     with ThreadPoolExecutor(threads) as pool:
         times = [seconds(lambda: list(pool.map(decode, chunks)))[0] for _ in range(REPEATS)]
-    return {"threads": threads, "GB/s": round(size / min(times) / 1e9, 1), "seconds": times}
+    return {"threads": threads, "GB/s": round(data.nbytes / min(times) / 1e9, 1), "seconds": times}
 
 
 def main() -> None:
@@ -158,8 +161,10 @@ def main() -> None:
                 one = row(mine, its, data.nbytes, REPEATS)
                 found["rows"][f"{text} of {name}"] = one
                 print(name, text, {k: v for k, v in one.items() if "GB" in k}, flush=True)
-        found["decoding zstd alone"] = decoding(folder / "zstd.zarr", data.nbytes)
-        print("decoding alone", found["decoding zstd alone"]["GB/s"], "GB/s", flush=True)
+        for name in filter(lambda name: "zstd" in name, ZARR):
+            alone = decoding(folder / f"{name}.zarr", data, ZARR[name])
+            found[f"decoding of {name} alone"] = alone
+            print(f"decoding of {name} alone", alone["GB/s"], "GB/s", flush=True)
         if options.json:
             options.json.write_text(json.dumps(found, indent=1) + "\n")
     finally:

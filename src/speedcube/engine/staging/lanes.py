@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...late import futures
-from ...plan.streams import STAGED
+from ...plan.reads import STAGED
 from .. import machine
 
 Bytes: TypeAlias = NDArray[np.uint8]
 
-PIECE: Final = 8 << 20  # bytes of a buffer
+PIECE: Final = 4 << 20  # bytes of a buffer
 _SLOTS: Final = 2  # buffers of a lane: one that is filled while another is copied
 MOST: Final = STAGED // (PIECE * _SLOTS)  # lanes of a computation; more are no faster
 _TO_DEVICE: Final = 1  # cudaMemcpyHostToDevice
