@@ -17,8 +17,8 @@ from ..expr.sources.tiled import Box
 
 AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
-# Bytes of the host's memory for chunks that are larger than a pinned buffer: to decode keeps as
-# many cores busy as hold a chunk each.
+# Bytes of the host's memory for what is decoded, and for chunks larger than a pinned buffer: to
+# decode keeps as many cores busy as have a chunk each.
 LARGE: Final = 256 << 20
 _MOST_THERE: Final = 16  # blocks at once
 

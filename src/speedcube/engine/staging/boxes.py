@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from ... import dtypes
@@ -16,7 +17,7 @@ from ...late import futures
 from ...plan.reads import BoxRead, blocks_there
 from ...plan.streams import StreamBlock
 from ..boxes import Stop
-from .lanes import PIECE, Crew, Lane, crew, now
+from .lanes import PIECE, Crew, Taken, crew, now
 from .room import LARGE_CHUNKS
 
 Read: TypeAlias = dict[int, Any]
@@ -47,8 +48,13 @@ def read_there(
     import cupy
 
     waiting: deque[Coming] = deque()
-    with crew(device) as threads, LARGE_CHUNKS.kept():
-        for block in blocks:
+    rest = iter(blocks)
+    first = next(rest, None)
+    if first is None:
+        return
+    decoding = any(_decodes(one.source) for one in first.reads)
+    with crew(device, decoding) as threads, LARGE_CHUNKS.kept():
+        for block in chain((first,), rest):
             with cupy.cuda.Device(device):
                 waiting.append(_begin(block, threads, stop))
             if len(waiting) < blocks_there(sum(map(_bytes, block.reads))):
@@ -95,20 +101,25 @@ def _begin(block: StreamBlock, threads: Crew, stop: Stop) -> Coming:
     return Coming(block, arrays, pieces)
 
 
-def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Lane) -> None:
-    """Read ``box`` and send it to ``address``."""
+def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Taken) -> None:
+    """Read ``box`` and send it to ``address``: a lane is not kept by what is decoded."""
     if stop.is_set():
         return
     shape = _counts(box)
     size = math.prod(shape) * dtypes.itemsize(source.dtype)
-    if size <= PIECE:
-        memory = lane.room(size).view(source.dtype).reshape(shape)
-        source.tiles.read(box, memory)
-        lane.send(size, address)
+    if size <= PIECE and not _decodes(source):
+        with lane() as taken:
+            source.tiles.read(box, taken.room(size).view(source.dtype).reshape(shape))
+            taken.send(size, address)
         return
     with LARGE_CHUNKS.buffer(size) as memory:
         source.tiles.read(box, memory.view(source.dtype).reshape(shape))
-        lane.copy(memory, address)
+        with lane() as taken:
+            taken.copy(memory, address)
+
+
+def _decodes(source: Tiled) -> bool:
+    return getattr(source.tiles, "decodes", True)
 
 
 def pieces_of(read: BoxRead) -> Iterator[tuple[Box, int]]:

@@ -1,4 +1,4 @@
-"""Memory of the host for chunks larger than a buffer: as many at once as there is room for."""
+"""Memory of the host for chunks that are decoded: as many at once as there is room for."""
 
 from __future__ import annotations
 
