@@ -70,6 +70,11 @@ def matmul(
     return product_with("matmul", _matmul, (x, y), cores, out, places, keywords)
 
 
+def of_two(x: Array, y: Array) -> Array:
+    """``x @ y``: `matmul` without keywords, of arrays that are ours."""
+    return _matmul(x, y)
+
+
 def _matmul(x: Array, y: Array) -> Array:
     a, b = x._expr.shape, y._expr.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:  # as nearly always
