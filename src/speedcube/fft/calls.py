@@ -27,8 +27,7 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     """What routine ``name`` makes of ``a``: an array of ``shape``."""
     x = array_of(a)
     dtype = x._expr.dtype
-    if name in REAL_INPUT and dtype in dtypes.COMPLEX:
-        raise DTypeError(f"{name} takes real numbers, not {dtype}: give it x.real, or use fft")
+    check_input(name, x)
     pair = is_pair(x._expr)
     exprs = parts(x._expr) if pair else (x._expr,)
     axes = given[1] if isinstance(given[1], tuple) else (given[1],)
@@ -38,6 +37,14 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     (leaf,) = called(ROUTINES[name], exprs, [room], part, given, (pair,))
     result = Array(leaf if is_real else of_pairs_in(leaf), gpu=x._gpu)
     return result if out is None else put(out, result, name)
+
+
+def check_input(name: str, x: Array) -> None:
+    """Refuse complex numbers for a transform of real ones."""
+    if name in REAL_INPUT and x._expr.dtype in dtypes.COMPLEX:
+        raise DTypeError(
+            f"{name} takes real numbers, not {x._expr.dtype}: give it x.real, or use fft"
+        )
 
 
 @cache

@@ -269,7 +269,7 @@ def vecmat(
 def _vecmat(x1: Array, x2: Array) -> Array:
     x, y = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     check_length("vecmat", x, y, x.shape[-1], y.shape[-2])
-    x = conj(x)
+    x = conj(x) if x.dtype.kind == "c" else x  # NumPy's of bools would be int8
     return matmul(x, y) if x.ndim == 1 else matmul(x[..., None, :], y)[..., 0, :]
 
 
