@@ -7,7 +7,7 @@ from typing import Any
 from ..api.array import Array, array_of
 from ..api.methods.keywords import put
 from ..errors import AxisError
-from .calls import check_input, checked_norm, checked_sizes, transformed
+from .calls import check_input, checked_norm, checked_sizes, of_nothing, transformed
 from .documents import document
 
 _ONES = "sc.ones((2, 2))"
@@ -31,7 +31,10 @@ def _called(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
         shape[k] = n
     if not chosen:
         return x if out is None else put(out, x, name)
-    return transformed(name, x, tuple(shape), out, sizes, chosen, checked_norm(name, norm))
+    norm = checked_norm(name, norm)
+    if any(not x.shape[k] for k in chosen):
+        return of_nothing(name, x, tuple(shape), out, len(chosen))
+    return transformed(name, x, tuple(shape), out, sizes, chosen, norm)
 
 
 @document(

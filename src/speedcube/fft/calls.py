@@ -14,7 +14,7 @@ from ..api.array import Array, array_of
 from ..api.methods.keywords import put
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Shape
-from ..expr.pairs.node import is_pair, of_pairs_in, parts
+from ..expr.pairs.node import filled, is_pair, of_pairs_in, parts
 from ..expr.routines.row import called
 from ..expr.routines.table import ROUTINES
 
@@ -37,6 +37,15 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     (leaf,) = called(ROUTINES[name], exprs, [room], part, given, (pair,))
     result = Array(leaf if is_real else of_pairs_in(leaf), gpu=x._gpu)
     return result if out is None else put(out, result, name)
+
+
+def of_nothing(name: str, x: Array, shape: Shape, out: Any, axes: int) -> Array:
+    """The transform of an axis without elements: zeros, of ``shape``."""
+    check_input(name, x)
+    part = _part_of(name, x._expr.dtype, axes)
+    dtype = part if name in REAL_OUTPUT else dtypes.OF_PARTS[part]
+    made = Array(filled(0, dtype, shape), gpu=x._gpu)
+    return made if out is None else put(out, made, name)
 
 
 def check_input(name: str, x: Array) -> None:
