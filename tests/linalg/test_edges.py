@@ -27,7 +27,7 @@ def test_the_norm_of_nothing_is_zero(dtype: str, order: Any) -> None:
 
 @pytest.mark.parametrize("order", [-1, -2, -INF])
 def test_the_least_of_nothing_is_refused(order: Any) -> None:
-    with pytest.raises(ValueError, match="zero-size|no elements"):
+    with pytest.raises(ValueError, match="zero-size"):
         np.linalg.norm(np.empty((0, 0)), order)
     with pytest.raises(ValueError, match="no elements"):
         sc.linalg.norm(np.empty((0, 0)), order)
