@@ -1,16 +1,26 @@
-"""What some leaves read of a source: a box of it, in whose memory they are leaves again."""
+"""What some leaves read of a source: a box of it, in whose memory they are leaves again.
+
+And how many of them are there at once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
 from ..expr.nodes import Leaf, Shape, StageResult, Tiled, c_strides
 from ..expr.push import places
 from ..expr.sources.tiled import Box
+
+AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
+STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
+# Bytes of the host's memory for what is decoded, and for chunks larger than a pinned buffer: to
+# decode keeps as many cores busy as have a chunk each.
+LARGE: Final = 256 << 20
+_MOST_THERE: Final = 16  # blocks at once
 
 # Of each axis of a source, where a leaf begins, and how far each of its own steps goes there.
 Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
@@ -146,3 +156,8 @@ def _moved(leaf: Leaf, where: Places, box: Box, memory: StageResult) -> Leaf:
         for k, step in enumerate(row):
             strides[k] += step // one.step * stride
     return Leaf(memory, leaf.shape, offset, tuple(strides))
+
+
+def blocks_there(size: int) -> int:
+    """How many blocks of ``size`` bytes are on their way to a GPU at once."""
+    return max(AHEAD, min(LARGE // max(size, 1), _MOST_THERE))

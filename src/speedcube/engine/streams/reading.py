@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.sources.tiled import from_page, page_memory
-from ...plan.reads import BoxRead
-from ...plan.streams import AHEAD, BLOCK, StreamBlock
+from ...plan.reads import AHEAD, BoxRead
+from ...plan.streams import BLOCK, StreamBlock
 from ..boxes import Stop
 
 Array: TypeAlias = NDArray[Any]

@@ -20,7 +20,8 @@ from ....expr.sources.tiled import Box
 from ....expr.through.ordering import one_nan
 from ....numbers import bytes_text
 from ....plan import streams
-from ....plan.streams import readers_in, stream_bytes, tiled, walked
+from ....plan.streams import readers_in, tiled, walked
+from ....plan.working import stream_bytes
 from ...boxes import Stop
 from ...ordering.elements import AllElements
 from ...ordering.keys import value_of
