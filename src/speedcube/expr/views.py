@@ -186,6 +186,17 @@ def diagonal(root: Expr, offset: int, first: int, second: int) -> Expr:
     return apply(root, Affine(shape, tuple(places[k] for k in range(len(root.shape)))))
 
 
+def windows(root: Expr, shape: Shape, axes: tuple[int, ...]) -> Expr:
+    """All windows of ``root``: the last axes of ``shape`` are steps along ``axes`` once more."""
+    if 0 in shape:
+        return filled(0, root.dtype, shape)
+    if is_pair(root):
+        return of_parts(lambda part: windows(part, shape, axes), root)
+    leaf = root if type(root) is Leaf else whole(root, root.shape)
+    strides = (*leaf.strides, *(leaf.strides[k] for k in axes))
+    return Leaf(leaf.source, shape, leaf.offset, strides)
+
+
 def broadcast_to(root: Expr, shape: Shape) -> Expr:
     """``root`` repeated to ``shape`` by NumPy's rules."""
     if root.shape == shape:
