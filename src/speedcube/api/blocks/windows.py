@@ -6,8 +6,10 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from ...errors import ParameterError, ParameterTypeError
+from ...errors import ParameterError, ParameterTypeError, ShapeError
 from ...expr import build, views
+from ...expr.nodes import Expr, Shape
+from ...expr.pairs.node import filled
 from ...interop.chunks import Chunks, derived
 from ..array import Array, array_of
 
@@ -56,12 +58,11 @@ def sliding_window_view(
     left = list(array.shape)
     for k, size in zip(axes, sizes, strict=True):
         if left[k] < size:
-            raise ParameterError(
-                f"a window of {size} along axis {k} is larger than the {left[k]} elements that "
-                f"are there; the array has shape {array.shape}"
+            raise ShapeError(
+                f"a window of {size} does not fit into axis {k} of {array.shape[k]} elements"
             )
         left[k] -= size - 1
-    expr = views.windows(array._expr, build.check_shape((*left, *sizes)), axes)
+    expr = _seen(array._expr, build.check_shape((*left, *sizes)), sizes, axes)
     grid = derived(_grid, [array._grid], sizes, axes, bool(automatic_rechunk))
     return Array(expr, gpu=array._gpu, hint=grid)
 
@@ -71,6 +72,10 @@ def numpys_sliding_window_view(
 ) -> Array:
     """The same with NumPy's arguments; ``writeable`` and ``subok`` change nothing."""
     return sliding_window_view(x, window_shape, axis)
+
+
+def _seen(root: Expr, shape: Shape, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Expr:
+    return filled(0, root.dtype, shape) if 0 in shape else views.windows(root, sizes, axes)
 
 
 def _sizes(window_shape: Any) -> tuple[int, ...]:
