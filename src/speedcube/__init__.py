@@ -122,7 +122,7 @@ from .api.functions.comparing import (
 )
 from .api.functions.covariances import corrcoef, cov
 from .api.functions.differences import diff, ediff1d, gradient, trapezoid
-from .api.functions.extremes import nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmin
+from .api.functions.extremes import nanargmax, nanargmin, nanmax, nanmin
 from .api.functions.fitting import poly, polydiv, polyfit, roots, trim_zeros
 from .api.functions.floats import (
     copysign,
@@ -149,7 +149,7 @@ from .api.functions.floats import (
 from .api.functions.nans import nanmean, nanprod, nanstd, nansum, nanvar
 from .api.functions.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from .api.functions.signals import convolve, correlate, interp, unwrap
-from .api.functions.statistics import average, moment, ptp
+from .api.functions.statistics import average, moment, nancumprod, nancumsum, ptp
 from .api.functions.walks import (
     apply_over_axes,
     fromiter,

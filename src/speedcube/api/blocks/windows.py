@@ -1,14 +1,17 @@
-"""All windows of an array."""
+"""All windows of an array: views, of which none is made."""
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import Any
 
-from ..array import Array
-from .through import by_dask
+from ...errors import ParameterError, ShapeError
+from ...expr import views
+from ...expr.build import check_axis, check_integer
+from ...expr.pairs.node import filled
+from ..array import Array, array_of
 
 
-@by_dask("dask.array.overlap")
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, automatic_rechunk: bool = True
 ) -> Array:
@@ -23,17 +26,17 @@ def sliding_window_view(
     axis : int or tuple of int, optional
         Along which axes; all by default.
     automatic_rechunk : bool
-        Whether chunks are cut smaller where the result's would be too large.
+        Changes nothing: a window is no copy of what it shows.
 
     Returns
     -------
     Array
-        Lazy.
+        Lazy, on the grid of `x`, of which the last chunks are shorter.
 
     Raises
     ------
     ValueError
-        For windows larger than the array.
+        For windows larger than the array, negative ones, and another number of axes than of sizes.
 
     Examples
     --------
@@ -43,7 +46,30 @@ def sliding_window_view(
            [1, 2],
            [2, 3]])
     """
-    raise NotImplementedError
+    array = array_of(x)
+    sizes = tuple(check_integer("window_shape", one) for one in _each(window_shape))
+    if axis is None:
+        axes = tuple(range(array.ndim))
+    else:
+        axes = tuple(check_axis(one, array.ndim) for one in _each(axis))
+    if len(sizes) != len(axes):
+        raise ParameterError(
+            f"sliding_window_view takes a size for each axis: {len(sizes)} for {len(axes)} axes"
+        )
+    if any(size < 0 for size in sizes):
+        raise ParameterError(f"windows of shape {sizes}: no size is negative")
+    begins = list(array.shape)
+    for size, one in zip(sizes, axes, strict=True):
+        begins[one] -= size - 1
+        if begins[one] < 1:
+            raise ShapeError(
+                f"a window of {size} does not fit into axis {one} of {array.shape[one]} elements"
+            )
+    if 0 in sizes:
+        return Array(filled(0, array._expr.dtype, (*begins, *sizes)), gpu=array._gpu)
+    root = views.windows(array._expr, sizes, axes)
+    grid = tuple(_cut(chunks, n) for chunks, n in zip(array.chunks, begins, strict=True))
+    return Array(root, gpu=array._gpu, hint=(*grid, *((size,) for size in sizes)))
 
 
 def numpys_sliding_window_view(
@@ -51,3 +77,13 @@ def numpys_sliding_window_view(
 ) -> Array:
     """The same with NumPy's arguments; ``writeable`` and ``subok`` change nothing."""
     return sliding_window_view(x, window_shape, axis)
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _cut(chunks: tuple[int, ...], extent: int) -> tuple[int, ...]:
+    """``chunks`` as far as ``extent``."""
+    ends = [min(end, extent) for end in accumulate(chunks, initial=0)]
+    return tuple(stop - start for start, stop in pairwise(ends) if stop > start) or (extent,)
