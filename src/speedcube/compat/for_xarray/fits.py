@@ -6,7 +6,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from xarray.core.nputils import warn_on_deficient_rank
 
 from ...api.array import Array, elementwise
 from ...api.joining import stack
@@ -31,6 +30,8 @@ def fitted(lhs: Any, rhs: Array, rcond: float | None) -> tuple[Array, Array]:
     residuals : Array
         Sums of squares, of the shape behind; NaN where ``lhs`` leaves some unknowns open.
     """
+    from xarray.core.nputils import warn_on_deficient_rank
+
     a = np.asarray(lhs, "float64")
     rows, columns = a.shape
     left, values, right = np.linalg.svd(a, full_matrices=False)
