@@ -75,8 +75,9 @@ def units_of(leaf: Leaf) -> list[tuple[int, int]]:
     units = [(max(1, n), 0) for n in leaf.shape]
     tiles = leaf.source.tiles
     chunks: Shape = getattr(tiles, "cuts", tiles.chunks)
-    for (start, row), chunk in zip(places_in(leaf), chunks, strict=True):
-        inside = start % chunk
+    begins: Shape = getattr(tiles, "begins", (0,) * len(chunks))
+    for (start, row), chunk, begin in zip(places_in(leaf), chunks, begins, strict=True):
+        inside = (start - begin) % chunk
         for k, step in enumerate(row):
             if step:
                 room = chunk - inside if step > 0 else inside + 1

@@ -26,8 +26,8 @@ from ...boxes import Stop
 from ...ordering.elements import AllElements
 from ...ordering.keys import value_of
 from ...ordering.sorting import line_sorted, places_of
-from ..cells import read_bytes
 from ..elements import WalkedElements
+from ..made.cells import read_bytes
 from ..worker import StreamWorker
 from .cuts import COUNTERS, COUNTING, OrderCell, cells_of, most_passes
 from .gathered import LeftAt, gathered, gathered_of_one
