@@ -16,7 +16,7 @@ from ...late import futures
 Item = TypeVar("Item")
 
 
-class _Threads:
+class _Decoders:
     """The pool; a process that was forked has none of its threads, and makes its own."""
 
     def __init__(self) -> None:
@@ -35,15 +35,15 @@ class _Threads:
             return self._pool
 
 
-_THREADS: Final = _Threads()
-os.register_at_fork(after_in_child=_THREADS.forget)
+_DECODERS: Final = _Decoders()
+os.register_at_fork(after_in_child=_DECODERS.forget)
 
 
 def all_done(work: Callable[[Item], bool], items: Sequence[Item]) -> bool:
     """Whether ``work`` could be done of all ``items``; none goes on when this returns or raises."""
     if len(items) == 1:
         return work(items[0])
-    pool = _THREADS.pool()
+    pool = _DECODERS.pool()
     given = [pool.submit(work, one) for one in items]
     try:
         return all([one.result() for one in given])
