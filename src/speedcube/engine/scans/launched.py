@@ -106,7 +106,7 @@ class RunningSums:
         )
         self.exact = dtypes.is_float(read)
         self.last = None if self.exact else Unit(1, 0, False)
-        self.sums: dict[Unit, Launch] = {}
+        self.sums: dict[Unit, ScanLaunch] = {}
         if self.exact:
             self.told = cupy.empty(3, np.uint64)
             self.host = np.frombuffer(cupy.cuda.alloc_pinned_memory(24), np.uint64, 3)
@@ -114,7 +114,7 @@ class RunningSums:
             blocks = min(LOOKING, -(-flat.size // 1024))
             program = DeviceScan("range", read, "float64", "float64")
             words = [flat.lines, flat.length, 1, flat.flat(step), 0, 0, 0, 1, 0, 0, 0, 0]
-            self.look = Launch(program, device, words, blocks)
+            self.look = ScanLaunch(program, device, words, blocks)
 
     def __call__(self, address: int, out: int) -> None:
         """The sums of what lies from ``address`` on, to address ``out``."""
@@ -139,7 +139,7 @@ class RunningSums:
         del kept
 
     def make(self, unit: Unit, address: int, out: int, stream: int) -> Any:
-        """Launch the sums in ``unit``; the memory that they need until they are made."""
+        """ScanLaunch the sums in ``unit``; the memory that they need until they are made."""
         launch = self.sums.get(unit)
         if launch is None:
             launch = self.sums[unit] = self.launch_of(unit)
@@ -154,7 +154,7 @@ class RunningSums:
         launch(address, out, (told, begun + 8, begun), stream)
         return words
 
-    def launch_of(self, unit: Unit) -> Launch:
+    def launch_of(self, unit: Unit) -> ScanLaunch:
         """The launch of sums in ``unit``."""
         source, shape, lie, read = self.source, self.shape, self.lie, self.source.arg.dtype
         # What is rounded to float32 afterwards is rounded to odd before.
@@ -166,7 +166,7 @@ class RunningSums:
         places = [lie.matrix, lie.row, lie.column]
         flat = 3 * shape.flat(lie)
         words = [shape.lines, shape.length, shape.inner, flat, unit.unit, tiles.side]
-        launch = Launch(program, self.device, [*words, *places, *places], tiles.blocks)
+        launch = ScanLaunch(program, self.device, [*words, *places, *places], tiles.blocks)
         rows = 0 if tiles.side and tiles.along == 1 else tiles.along  # such tell nobody anything
         width = tiles.across * max(1, tiles.side)
         launch.words = tiles.blocks + 1 + 2 * rows * program.size * width
@@ -175,7 +175,7 @@ class RunningSums:
         return launch
 
 
-class Launch:
+class ScanLaunch:
     """A kernel of a scan with its ``geometry`` in place, and the ``words`` of memory it needs."""
 
     words = 0
@@ -187,7 +187,7 @@ class Launch:
         self.packed, self.blocks = Packed(kernel, len(arguments), arguments), blocks
 
     def __call__(self, address: int, out: int, memory: tuple[int, int, int], stream: int) -> None:
-        """Launch it, with what blocks tell each other in ``memory``."""
+        """ScanLaunch it, with what blocks tell each other in ``memory``."""
         words = self.packed.words
         words[0], words[1] = address, out
         words[-3:] = memory
