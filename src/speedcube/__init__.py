@@ -162,9 +162,11 @@ from .api.grouping import *  # noqa: F403  (its own list of names)
 from .api.grouping import __all__ as _grouping
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
+from .api.indexing.joined import c_, r_
 from .api.indexing.own_memory import may_share_memory, shares_memory
 from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
+from .api.indexing.walked import ndenumerate
 from .api.joining import (
     append,
     column_stack,
@@ -266,6 +268,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "broadcast_to",
+    "c_",
     "cache",
     "cbrt",
     "ceil",
@@ -401,6 +404,7 @@ __all__ = [
     "nanstd",
     "nansum",
     "nanvar",
+    "ndenumerate",
     "negative",
     "nextafter",
     "nonzero",
@@ -430,6 +434,7 @@ __all__ = [
     "put",
     "put_along_axis",
     "putmask",
+    "r_",
     "rad2deg",
     "radians",
     "random",
