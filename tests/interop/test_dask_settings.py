@@ -13,7 +13,7 @@ import speedcube as sc
 from speedcube import late
 from speedcube.engine.rungs import Rung
 from speedcube.interop import cupy_backend, plain_dask
-from speedcube.interop.dask_settings import Changed, Plain, setting
+from speedcube.interop.dask_settings import Changed, Plain, is_usual, setting
 from speedcube.interop.schedulers import CurrentGpu
 
 
@@ -131,3 +131,10 @@ def test_the_gpu_before_a_block_is_current_after_it(monkeypatch: pytest.MonkeyPa
     with CurrentGpu(1):
         set_device(2)
     assert current == [1]
+
+
+@pytest.mark.parametrize("name", ["array_plugins", "array-plugins"])
+def test_plugins_are_no_usual_settings(name: str) -> None:
+    assert is_usual() == ("distributed" not in sys.modules)
+    with dask.config.set({name: ["mine"]}):
+        assert not is_usual()
