@@ -51,8 +51,12 @@ def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:
     if not all(_follow(root, needed, reaches) for root in roots) or not _fits(needed.values()):
         return None
     with blas_threads(rung.workers), _QUIET():
+        last = _last_readers(needed)
         for name, source in needed.items():
             done[name] = _results(source, reaches[name], done)
+            for read in last.get(name, ()):
+                if not any(root.source is needed[read] for root in roots):  # type: ignore[union-attr]
+                    del done[read]  # as the plan promises
     found = [_read(root, done) for root in roots]  # type: ignore[arg-type]
     own = [
         value.copy() if any(np.may_share_memory(value, one) for one in found[:k]) else value
@@ -103,6 +107,18 @@ def _follow(root: Expr, needed: dict[int, Through], reaches: dict[int, tuple[int
     old = reaches.get(id(source), (first, last + 1))
     reaches[id(source)] = min(first, old[0]), max(last + 1, old[1])
     return True
+
+
+def _last_readers(needed: dict[int, Through]) -> dict[int, list[int]]:
+    """By each routine that is the last to read others': those."""
+    reader: dict[int, int] = {}
+    for name, source in needed.items():
+        reader |= {id(arg.source): name for arg in source.args if isinstance(arg, Leaf)}
+    last: dict[int, list[int]] = {}
+    for read, name in reader.items():
+        if read in needed:
+            last.setdefault(name, []).append(read)
+    return last
 
 
 def _results(
