@@ -37,6 +37,7 @@ import numpy as np
 import psutil
 
 import speedcube as sc
+from speedcube.engine.clusters import own
 
 TIMEOUT: Final = 3.0  # seconds that a silent worker is waited for
 HANG: Final = 120.0  # seconds after which a program hangs
@@ -150,7 +151,7 @@ class Pool:
         return getattr(nanny, "pid", None)
 
     def heal(self) -> None:
-        """All workers there again: Dask's own cluster gives some up for good."""
+        """All workers there again."""
         for pid in self.stopped:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
@@ -190,17 +191,12 @@ FAULTS: Final[dict[str, Callable[[Pool], Any]]] = {
 
 @contextmanager
 def pool_of(workers: int, seed: int) -> Iterator[Pool]:
-    """Processes of one thread each, and a client."""
+    """Processes of one thread each, as a name like ``cores:3x1`` starts them, and a client."""
     import distributed
 
+    shape = {"n_workers": workers, "threads_per_worker": 1, "silence_logs": 50}
     with (
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
+        own.start(distributed.LocalCluster, **shape) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield Pool(cluster, client, workers, random.Random(seed))
