@@ -1,6 +1,7 @@
-"""Programs on a cluster that loses or gains a worker every three seconds, for as long as it is let.
+"""Programs on a cluster that loses or gains a worker every three seconds, for an hour, say.
 
-    python bench/churn.py [--minutes 60] [--every 3] [--workers 3] [--seed 0] [--json FILE]
+    python bench/churn.py [--minutes 60] [--every 3] [--workers 3] [--seed 0] [--forked]
+                           [--json FILE]
 
 The twelve programs of ``bench/faults.py`` take turns. A result is compared by its SHA-256 with the
 undisturbed one. Every half minute it is noted what this process (client and scheduler) holds, and
@@ -27,7 +28,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import dask
 import faults
 import psutil
 
@@ -127,8 +127,7 @@ def run(
 ) -> tuple[Found, Counter[str]]:
     """Compute for so many seconds while workers come and go; what was found, and what was done."""
     found, wanted = Found(), dict[str, str]()
-    patience = dask.config.set({"speedcube.worker-timeout": faults.TIMEOUT})
-    with patience, faults.pool_of(workers, seed) as pool:
+    with faults.pool_of(workers, seed) as pool:
         for name in faults.PROGRAMS:
             _, wanted[name], problem = faults.timed(pool, name, folder)
             if problem:
@@ -178,9 +177,12 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--forked", action="store_true", help="workers come back sooner")
     given = parser.parse_args()
+    if given.forked:
+        faults.fork_workers()
     about = {"cpus": os.cpu_count(), "workers": given.workers, "every_s": given.every}
-    about |= {"minutes_asked": given.minutes, "seed": given.seed}
+    about |= {"minutes_asked": given.minutes, "seed": given.seed, "forked": given.forked}
 
     def write(found: Found, done: Counter[str], more: dict[str, Any]) -> None:
         if given.json:
