@@ -114,10 +114,15 @@ class PrivateNanny(Nanny):
         worker = self.process
         if worker is None or worker.status is Status.init:  # there is none yet, or no more
             return
-        while worker.status is Status.starting and worker.process.pid is None:
+        # One whose start has failed gets no process any more.
+        while worker.status is Status.starting and not worker.running.is_set():
+            if worker.process.pid is not None:
+                break
             await asyncio.sleep(_POLL_SECONDS)
         if worker.is_alive():
             await worker.process.kill()
+        elif worker.status is Status.starting and worker.process.pid is None:
+            return
         await super().kill(timeout, reason)
 
 
