@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -234,6 +235,24 @@ def test_a_checkpoint_is_not_for_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path:
     gpus(monkeypatch, 1)
     with pytest.raises(ParameterError, match="checkpoint= works on core, cores and clusters"):
         sc.on(["cores", "gpus"], checkpoint=tmp_path)
+
+
+def test_what_is_short_is_left_to_the_fastest() -> None:
+    dealt = Deal(1_000_000, [1e6, 1e9])  # a millisecond of the GPU
+    assert dealt.take(0) is None
+    assert dealt.take(1) == (0, 1_000_000)
+
+
+@pytest.mark.parametrize("names", ["7", "MIG-11111111-2222-3333-4444-555555555555"])
+def test_names_of_no_gpu_are_told(monkeypatch: pytest.MonkeyPatch, names: str) -> None:
+    """A MIG instance is used by its UUID, as the driver does; one that is not there is refused."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", names)
+    monkeypatch.setattr(machine.ctypes, "CDLL", lambda _: SimpleNamespace(cuInit=lambda _: 100))
+    count, why = machine.gpu_probe.__wrapped__()
+    assert (count, why) == (
+        0,
+        f"CUDA_VISIBLE_DEVICES={names!r} names no GPU and no MIG instance of this machine",
+    )
 
 
 @pytest.mark.gpu

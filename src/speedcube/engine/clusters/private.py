@@ -181,6 +181,13 @@ class PrivateCluster(SpecCluster):
             with suppress(Exception):  # the next one may come up
                 await self._correct_state()
 
+    def end_worker(self, address: str) -> None:
+        """Kill the process of the worker at ``address``; its nanny starts another."""
+        for nanny in list(self.workers.values()):
+            if nanny.worker_address == address and nanny.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+
     def close(self, timeout: float | None = None) -> Any:
         """Dask's; connections that break meanwhile are no news."""
         with silence_logging_cmgr(CRITICAL):

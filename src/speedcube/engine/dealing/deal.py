@@ -64,6 +64,9 @@ class Deal:
         if others and 1 / own.rate > max(1 / max(others), left / sum(others)):
             own.has_left = True  # one slice would take it longer than the others all that are left
             return 0
+        if others and own.rate < max(others) and left / together < LEAST:
+            own.has_left = True  # what is left is one piece of a faster one
+            return 0
         seconds = LEAST if own.pieces < TRIED else min(MOST, max(LEAST, left / together / 2))
         return min(left, max(1, int(own.rate * seconds)))
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from ...dataclass import dataclass
+from ...dtypes import itemsize
 from ...expr.nodes import Stored, Through
 from ...expr.piecewise.regions import leaves_within
 from ...late import task_spec
@@ -27,6 +28,7 @@ from .predicted import seconds_each
 Given: TypeAlias = list[tuple[int, Any]]
 
 _NANO: Final = 1e-9
+_MOVING: Final = 1e-10  # seconds of a byte between the host and a GPU
 _LEAST: Final = 0.03  # nanoseconds of an element
 
 
@@ -90,10 +92,14 @@ def held_on_device(worker: Worker, stage: Stage) -> dict[Any, Any]:
     """The arrays of the user's that the stage reads, once each, in the memory of a GPU."""
     if worker.device is None:
         return {}
-    sources = {id(leaf.source): leaf.source for leaf in leaves_within(stage.root)}
-    stored = [one for one in sources.values() if isinstance(one, Stored)]
-    host = [one for one in stored if not one.on_device and one.buffer.flags.c_contiguous]
+    host = [one for one in _of_host(stage) if one.buffer.flags.c_contiguous]
     return dict(zip(host, on_device(worker, [one.buffer for one in host]), strict=True))
+
+
+def _of_host(stage: Stage) -> list[Stored]:
+    """The arrays in the host's memory that the stage reads, once each."""
+    sources = {id(leaf.source): leaf.source for leaf in leaves_within(stage.root)}
+    return [one for one in sources.values() if isinstance(one, Stored) and not one.on_device]
 
 
 def is_on_gpu(array: Any) -> bool:
@@ -114,7 +120,7 @@ def deal_tasks(
     One for each worker: Dask's scheduler gives each a thread, where it takes pieces.
     """
     stage = one.visited
-    dealing = Dealing(one, workers, out, slices_of(stage), Deal(*_expected(stage, workers)))
+    dealing = Dealing(one, workers, out, slices_of(stage), Deal(*_expected(one, workers)))
     arrays = [ready[id(need)] for need in stage.needs]
     shares = []
     for number in range(len(workers)):
@@ -148,10 +154,21 @@ def slices_of(stage: Stage) -> Slices:
     return Slices(Part(stage.root, extra, None, 0, 0), axis, 1)
 
 
-def _expected(stage: Stage, workers: Sequence[Worker]) -> tuple[int, list[float]]:
-    """The slices of ``stage``, and how many of them each worker is expected to do a second."""
-    extent = slices_of(stage).extent
-    elements = math.prod(stage.root.shape) / extent
-    core = max(_LEAST, of_element(stage.root)) * _NANO * elements
-    times = seconds_each("core", stage.root.dtype) / seconds_each("gpu", stage.root.dtype)
-    return extent, [(1 if one.device is None else times) / core for one in workers]
+def _expected(one: Pass, workers: Sequence[Worker]) -> tuple[int, list[float]]:
+    """The slices of a pass, and how many of them each worker is expected to do a second."""
+    stage, extent = one.visited, slices_of(one.visited).extent
+    elements, dtype = math.prod(stage.root.shape) / extent, stage.root.dtype
+    core = max(_LEAST, of_element(stage.root)) * _NANO
+    times = seconds_each("core", dtype) / seconds_each("gpu", dtype)
+    gpu = core / times + _bytes_moved(one) * _MOVING
+    return extent, [1 / elements / (core if w.device is None else gpu) for w in workers]
+
+
+def _bytes_moved(one: Pass) -> Any:
+    """Bytes that go between the host and a GPU for an element."""
+    size = math.prod(one.visited.root.shape)
+    stored = [s for s in one.stages if s.source is None]
+    given = sum(
+        min(source.buffer.size, size) * itemsize(source.dtype) for source in _of_host(one.visited)
+    )
+    return given / size + sum(itemsize(stage.dtype) for stage in stored)
