@@ -23,7 +23,7 @@ import numpy as np
 
 import speedcube as sc
 from speedcube.engine.dealing import tasks
-from speedcube.engine.dealing.deal import Deal
+from speedcube.engine.dealing.deal import Dealer
 
 TIMES: Final = 5
 
@@ -41,10 +41,10 @@ PROGRAMS: Final[dict[str, tuple[bool, Callable[[], Any]]]] = {
     "mean of 1e11": (False, lambda: drawn(100_000_000_000).mean()),
 }
 
-_deals: list[Deal] = []
+_deals: list[Dealer] = []
 
 
-class Noted(Deal):
+class Noted(Dealer):
     """A deal that is looked at afterwards."""
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ def main() -> int:
     parser.add_argument("--cores", default="cores")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    tasks.Deal = Noted  # type: ignore[misc]
+    tasks.Dealer = Noted  # type: ignore[misc]
     asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     about = {
         "gpu": subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip(),

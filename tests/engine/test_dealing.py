@@ -23,14 +23,14 @@ from speedcube.engine import graph, machine, rungs
 from speedcube.engine.boxes import Stop
 from speedcube.engine.compute import planned_on
 from speedcube.engine.dealing import deal, tasks
-from speedcube.engine.dealing.deal import Deal
+from speedcube.engine.dealing.deal import Dealer
 from speedcube.engine.results import shaped_values
 from speedcube.engine.rungs import Rung
 from speedcube.engine.tasks import Worker
 from speedcube.errors import ParameterError, RungError
 
 
-def played(dealt: Deal, speeds: list[float]) -> list[float]:
+def played(dealt: Dealer, speeds: list[float]) -> list[float]:
     """Seconds of each worker until it is done, in simulated time; every slice is dealt once."""
     clocks, pieces = [0.0] * len(speeds), []
     there = set(range(len(speeds)))
@@ -61,7 +61,7 @@ def played(dealt: Deal, speeds: list[float]) -> list[float]:
     ],
 )
 def test_workers_end_together(expected: list[float], speeds: list[float]) -> None:
-    dealt = Deal(1_000_000_000, expected)
+    dealt = Dealer(1_000_000_000, expected)
     clocks = played(dealt, speeds)
     best = dealt.extent / sum(speeds)
     assert max(clocks) <= 1.05 * best + 1
@@ -72,7 +72,7 @@ def test_workers_end_together(expected: list[float], speeds: list[float]) -> Non
 
 
 def test_a_worker_that_would_be_last_gets_nothing() -> None:
-    dealt = Deal(8, [1.0, 1000.0])
+    dealt = Dealer(8, [1.0, 1000.0])
     played(dealt, [1.0, 1000.0])
     assert [worker.slices for worker in dealt.workers] == [0, 8]
 
@@ -82,7 +82,7 @@ def test_a_worker_that_would_be_last_gets_nothing() -> None:
     st.lists(st.tuples(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9)), min_size=1, max_size=6),
 )
 def test_every_slice_is_dealt_once(extent: int, speeds: list[tuple[float, float]]) -> None:
-    played(Deal(extent, [one for one, _ in speeds]), [other for _, other in speeds])
+    played(Dealer(extent, [one for one, _ in speeds]), [other for _, other in speeds])
 
 
 class Mock(Worker):
@@ -116,11 +116,11 @@ def drawn(*shape: int) -> Any:
     return sc.random.default_rng(3).normal(10, 7, size=shape)
 
 
-def mocked(monkeypatch: pytest.MonkeyPatch) -> list[Deal]:
+def mocked(monkeypatch: pytest.MonkeyPatch) -> list[Dealer]:
     """Let GPU 0 be a mock; the deals that are made from now on."""
-    deals: list[Deal] = []
+    deals: list[Dealer] = []
 
-    class Kept(Deal):
+    class Kept(Dealer):
         def __post_init__(self) -> None:
             super().__post_init__()
             deals.append(self)
@@ -130,7 +130,7 @@ def mocked(monkeypatch: pytest.MonkeyPatch) -> list[Deal]:
 
     monkeypatch.setattr(deal, "LEAST", 1e-5)  # so that there are many pieces
     monkeypatch.setattr(graph, "Worker", worker)
-    monkeypatch.setattr(tasks, "Deal", Kept)
+    monkeypatch.setattr(tasks, "Dealer", Kept)
     return deals
 
 
@@ -238,7 +238,7 @@ def test_a_checkpoint_is_not_for_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_what_is_short_is_left_to_the_fastest() -> None:
-    dealt = Deal(1_000_000, [1e6, 1e9])  # a millisecond of the GPU
+    dealt = Dealer(1_000_000, [1e6, 1e9])  # a millisecond of the GPU
     assert dealt.take(0) is None
     assert dealt.take(1) == (0, 1_000_000)
 

@@ -33,7 +33,7 @@ class Dealt:
 
 
 @dataclass(eq=False)
-class Deal:
+class Dealer:
     """``extent`` slices for workers that are expected to do ``rates`` of them a second."""
 
     extent: int

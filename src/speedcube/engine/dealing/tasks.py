@@ -21,7 +21,7 @@ from ..clusters.handing import Slices
 from ..results import Destination
 from ..several import from_records, merged
 from ..tasks import Worker, joined, run_joined, run_partial, run_pass
-from .deal import Deal
+from .deal import Dealer
 from .predicted import seconds_each
 
 # What a worker gives: where each of its pieces begins, and what that piece gave.
@@ -50,7 +50,7 @@ class Dealing:
     workers: Sequence[Worker]
     out: Sequence[Destination]
     slices: Slices
-    deal: Deal
+    deal: Dealer
 
     def run(self, number: int, *arrays: Any) -> Given:
         """Task: what worker ``number`` makes of the pieces that it gets."""
@@ -120,7 +120,7 @@ def deal_tasks(
     One for each worker: Dask's scheduler gives each a thread, where it takes pieces.
     """
     stage = one.visited
-    dealing = Dealing(one, workers, out, slices_of(stage), Deal(*_expected(one, workers)))
+    dealing = Dealing(one, workers, out, slices_of(stage), Dealer(*_expected(one, workers)))
     arrays = [ready[id(need)] for need in stage.needs]
     shares = []
     for number in range(len(workers)):

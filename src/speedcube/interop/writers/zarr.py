@@ -146,7 +146,8 @@ async def _without(place: Any) -> None:
             return
         # A worker that was done without may note its last block meanwhile.
         with contextlib.suppress(OSError):
-            return await place.delete_dir()
+            await place.delete_dir()
+            return
         await asyncio.sleep(_AGAIN)
     await place.delete_dir()
 
