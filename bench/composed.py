@@ -31,6 +31,11 @@ ROWS: Final = (
     "np.average(y, axis=0, weights=w)", "np.ptp(y, axis=1)", "np.unwrap(z)", "np.packbits(y > 0)",
     "np.polyval(p[:6], z)", "np.add(y, y, where=y > 0)", "np.frexp(z)[0]", "np.nextafter(z, 0.0)",
     "np.gcd(k, k[::-1])", "np.lcm(k, 60)", "np.piecewise(z, [z < 0, z > 1], [lambda v: -v, 1, 0])",
+    "np.corrcoef(wide)", "np.convolve(z, long)", "np.packbits(b)", "np.packbits(b, axis=0)",
+    "np.unpackbits(bytes)", "np.unpackbits(bytes, axis=0)", "z[::3].max()", "z[::3].sum()",
+    "windows(z, 24).mean(axis=-1)", "windows(z, 24).max(axis=-1)",
+    "windows(y, (3, 3)).mean(axis=(2, 3))", "windows(y, 7, axis=0).std(axis=-1)",
+    "windows(z, 24) @ p[:24]", "t - t.mean()", "t - t.mean(axis=0)",
 )  # fmt: skip
 
 
@@ -43,6 +48,8 @@ def data() -> dict[str, Any]:
         "q": rng.normal(size=100), "long": np.sort(rng.normal(size=1000)),
         "wide": rng.normal(size=(40, 20_000)), "few": rng.normal(size=(3, 500_000)),
         "w": rng.random(1000), "k": rng.integers(-(2**40), 2**40, 200_000),
+        "b": y > 0, "bytes": rng.integers(0, 256, (1000, 500), "uint8"),
+        "t": rng.normal(size=(1_000_000, 3)),
     }  # fmt: skip
 
 
@@ -67,12 +74,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     path = parser.parse_args().json
     arrays = data()
-    ours = {"np": np, **{name: sc.asarray(value) for name, value in arrays.items()}}
+    numpys = {"np": np, "windows": np.lib.stride_tricks.sliding_window_view}
+    ours = {**numpys, **{name: sc.asarray(value) for name, value in arrays.items()}}
     found = {}
     warnings.simplefilter("ignore")
     before = os.getloadavg()[0]
     for text in ROWS:
-        found[text] = measured(text, ours, {"np": np, **arrays})
+        found[text] = measured(text, ours, {**numpys, **arrays})
         print(
             f"{found[text]['ratio']:7.2f}  {1e3 * found[text]['ours']:8.2f} ms  {text}", flush=True
         )

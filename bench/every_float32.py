@@ -1,7 +1,9 @@
 """Every elementary function of one float32, at all 2**32 of them: how far off, and a hash.
 
 python bench/every_float32.py [--on core] [--only exp,log] [--first 0 --last 4294967296] [--json
-FILE]. ``--on gpu`` computes the same on a GPU: seconds a function instead of minutes.
+FILE]. ``--on gpu`` computes the same on a GPU: seconds a function instead of minutes. ``--rounded``
+compares with the float64 function's results, rounded, bit for bit: half a minute a function of
+`kernel/math/elementary/near` on one core.
 
 The reference is our own function of the same argument in float64, at most one of its ulps off
 (bench/accuracy.py), which is 2**-29 of a float32's; where that cannot decide which float32 is
@@ -114,6 +116,21 @@ class Slice:
             so_far.unsure += list(zip(self.bits[where].tolist(), results, strict=True))
 
 
+def differing(op: str, first: int, last: int) -> int:
+    """Arguments at which ``op`` is not the float64 function's result, rounded, bit for bit."""
+    count = min(CHUNK["core"], last - first)
+    bits = np.empty(count, "uint32")
+    x = sc.asarray(bits.view("float32"))
+    function = getattr(sc, op)
+    narrow, wide = function(x), function(x.astype("float64")).astype("float32")
+    found = 0
+    for begin in range(first, last, count):
+        bits[...] = np.arange(begin, begin + count, dtype="uint32")
+        a, b = (y.compute(on="core").view("uint32") for y in (narrow, wide))
+        found += int(np.count_nonzero(a != b))
+    return found
+
+
 def as_float(bits: int) -> float:
     return float(np.array(bits, np.uint32).view(np.float32))
 
@@ -146,9 +163,14 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(UNARY))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--last", type=int, default=ALL)
+    parser.add_argument("--rounded", action="store_true", help="only count where `near` differs")
     parser.add_argument("--json", type=Path, help="results are added to those of other functions")
     options = parser.parse_args()
     for op in options.only.split(","):
+        if options.rounded:
+            different = differing(op, options.first, options.last)
+            print(f"{op:8} differs from the float64 function's, rounded: {different}", flush=True)
+            continue
         figures = measure(op, options.first, options.last, options.on)
         print(f"{op:8} {figures}", flush=True)
         if options.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import types
@@ -58,7 +59,7 @@ def paths() -> list[tuple[str, str]]:
                 known |= {one.asname: f"{above}.{one.name}" for one in node.names if one.asname}
         known |= {"task_spec": "dask._task_spec"}
         ones = {name: one for name, one in vars(module).items() if isinstance(one, late.Late)}
-        assert set(ones) == set(module.__all__) - {"Late", "watched"}
+        assert set(ones) == set(module.__all__) - {"Late", "setting", "watched"}
         found += [(known[name], one.__name__) for name, one in ones.items()]
     return found
 
@@ -102,3 +103,46 @@ def test_callbacks_see_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not late.watched()
     monkeypatch.setitem(sys.modules, "dask.callbacks", types.ModuleType("dask.callbacks"))
     assert not late.watched()  # it is being loaded by another thread
+
+
+# Loops, small programs and reductions of what lies in memory need no scheduler.
+NO_DASK = """
+import sys, numpy as np, speedcube as sc
+x = sc.asarray(np.arange(3000.0).reshape(30, 100))
+for one in (x + 1, (x * 2 + 1).sum(), x.mean(0), x.std(1), x @ x.T, x.max(1)):
+    one.compute()
+print(*{"dask", "psutil", "yaml"}.intersection(sys.modules), x.plan().reason)
+"""
+
+
+def alone(code: str, home: Path, **variables: str) -> str:
+    """What ``code`` prints where no setting of the caller's is seen."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("DASK_")}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=kept | {"HOME": str(home)} | variables,
+    )
+    return run.stdout.strip()
+
+
+def test_what_needs_no_scheduler_loads_no_dask(tmp_path: Path) -> None:
+    assert alone(NO_DASK, tmp_path).startswith("least predicted time")
+
+
+RUNG = "import speedcube as sc; print(sc.arange(9.0).sum().plan().reason)"
+
+
+def test_dasks_settings_count_before_it_is_loaded(tmp_path: Path) -> None:
+    asked = "Dask's scheduler is 'synchronous'"
+    assert alone(RUNG, tmp_path, DASK_SCHEDULER="synchronous") == asked
+    folder = tmp_path / ".config" / "dask"
+    folder.mkdir(parents=True)
+    (folder / "dask.yaml").write_text("# scheduler: synchronous\n\n")
+    assert alone(RUNG, tmp_path).startswith("least predicted time")
+    (folder / "mine.yaml").write_text("scheduler: synchronous\n")
+    assert alone(RUNG, tmp_path) == asked
+    loaded = f"import dask; dask.config.set(scheduler='threads'); {RUNG}"
+    assert alone(loaded, tmp_path) == "Dask's scheduler is 'threads'"

@@ -48,7 +48,7 @@ unique_values unstack var vecdot where zeros zeros_like
 SCANS: Final = "cumsum cumprod cumulative_sum cumulative_prod prod"
 AT_ONCE: Final = """
 argwhere asarray_chkfinite compute flatnonzero fromiter histogram_bin_edges
-intersect1d ladder mask_indices nonzero persist polydiv polyfit roots setdiff1d setxor1d
+intersect1d ladder mask_indices ndenumerate nonzero persist polydiv polyfit roots setdiff1d setxor1d
 tril_indices
 tril_indices_from trim_zeros triu_indices triu_indices_from union1d unique unique_all unique_counts
 unique_inverse unique_values
@@ -91,14 +91,16 @@ from_parquet hsplit matrix_transpose meshgrid moveaxis permute_dims ravel real r
 rollaxis rot90 split squeeze swapaxes tile transpose unstack vsplit array rechunk unify_chunks
 """
 PIECES: Final = """
-append block column_stack concat concatenate delete dstack hstack insert pad resize roll row_stack
+append block c_ column_stack concat concatenate delete dstack hstack insert pad r_ resize roll
+row_stack
 stack vstack
 """
 WRITES: Final = """
 save store to_zarr
 """
 TELLS: Final = """
-broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
+broadcast_shapes can_cast common_type errstate finfo geterr index_exp ndindex s_ seterr iinfo
+iscomplexobj isdtype isrealobj isscalar issubdtype
 iterable may_share_memory min_scalar_type ndim promote_types result_type shape shares_memory size
 einsum_path cache on errors random Array newaxis
 """

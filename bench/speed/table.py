@@ -22,7 +22,8 @@ GROUPS: Final = {
         signedinteger single ubyte uint uint16 uint32 uint64 uint8 uintc uintp unsignedinteger
         ushort""",
     "tells of an array or a dtype": """
-        broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar
+        broadcast_shapes can_cast common_type errstate finfo geterr index_exp ndindex s_ seterr
+        iinfo iscomplexobj isdtype isrealobj isscalar
         issubdtype iterable may_share_memory min_scalar_type ndim promote_types result_type shape
         shares_memory size""",
     "a view, as others that are rows": """
@@ -33,7 +34,7 @@ GROUPS: Final = {
         argwhere choose compress copyto extract fill_diagonal flatnonzero nonzero place put
         put_along_axis putmask select""",
     "computed by NumPy, or by a Python function, at once": """
-        apply_over_axes fromiter polydiv polyfit roots""",
+        apply_over_axes fromiter ndenumerate polydiv polyfit roots""",
     "computed by Dask over our blocks (bench/workloads.py has some)": """
         apply_along_axis apply_gufunc as_gufunc atop blockwise coarsen from_array from_delayed
         from_npy_stack from_tiledb from_zarr gufunc map_blocks map_overlap overlap push rechunk
@@ -42,9 +43,10 @@ GROUPS: Final = {
     "written to files: bench/files.py": """
         save store to_zarr""",
     "made of others that are rows": """
-        asarray_chkfinite concat diag_indices diag_indices_from diagflat empty empty_like
+        asarray_chkfinite c_ concat diag_indices diag_indices_from diagflat empty empty_like
         fromfunction frompyfunc geomspace identity indices ix_ kron logspace mask_indices mgrid
-        ogrid ravel_multi_index resize row_stack trace tri tril_indices tril_indices_from trim_zeros
+        ogrid ravel_multi_index resize r_ row_stack trace tri tril_indices tril_indices_from
+        trim_zeros
         triu_indices triu_indices_from unravel_index vectorize""",
 }
 # Public names that compute nothing, each with what it is.

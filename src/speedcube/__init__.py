@@ -122,7 +122,7 @@ from .api.functions.comparing import (
 )
 from .api.functions.covariances import corrcoef, cov
 from .api.functions.differences import diff, ediff1d, gradient, trapezoid
-from .api.functions.extremes import nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmin
+from .api.functions.extremes import nanargmax, nanargmin, nanmax, nanmin
 from .api.functions.fitting import poly, polydiv, polyfit, roots, trim_zeros
 from .api.functions.floats import (
     copysign,
@@ -149,7 +149,7 @@ from .api.functions.floats import (
 from .api.functions.nans import nanmean, nanprod, nanstd, nansum, nanvar
 from .api.functions.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from .api.functions.signals import convolve, correlate, interp, unwrap
-from .api.functions.statistics import average, moment, ptp
+from .api.functions.statistics import average, moment, nancumprod, nancumsum, ptp
 from .api.functions.walks import (
     apply_over_axes,
     fromiter,
@@ -162,9 +162,11 @@ from .api.grouping import *  # noqa: F403  (its own list of names)
 from .api.grouping import __all__ as _grouping
 from .api.indexing.choosing import choose, select, where
 from .api.indexing.flat import mask_indices, ravel_multi_index, unravel_index
+from .api.indexing.joined import c_, r_
 from .api.indexing.own_memory import may_share_memory, shares_memory
 from .api.indexing.putting import copyto, fill_diagonal, place, put, put_along_axis, putmask
 from .api.indexing.searching import argwhere, compress, extract, flatnonzero, nonzero
+from .api.indexing.walked import ndenumerate
 from .api.joining import (
     append,
     column_stack,
@@ -266,6 +268,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "broadcast_to",
+    "c_",
     "cache",
     "cbrt",
     "ceil",
@@ -401,6 +404,7 @@ __all__ = [
     "nanstd",
     "nansum",
     "nanvar",
+    "ndenumerate",
     "negative",
     "nextafter",
     "nonzero",
@@ -430,6 +434,7 @@ __all__ = [
     "put",
     "put_along_axis",
     "putmask",
+    "r_",
     "rad2deg",
     "radians",
     "random",

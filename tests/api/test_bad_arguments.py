@@ -44,7 +44,7 @@ ELSEWHERE: Final = frozenset(
         *("isscalar", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"),
         *("random", "empty", "empty_like", "select", "choose", "compress"),
         *("apply_over_axes", "fromiter", "mask_indices", "piecewise"),  # which take functions
-        *("may_share_memory", "shares_memory"),
+        *("may_share_memory", "shares_memory", "errstate", "seterr", "geterr"),
         *("einsum", "einsum_path", "frompyfunc"),  # which take text or a function first
     )
 )

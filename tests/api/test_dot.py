@@ -17,7 +17,7 @@ import speedcube as sc
 from speedcube import dtypes
 from speedcube.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from speedcube.expr.interpret import interpret
-from speedcube.plan import stages
+from speedcube.plan import costs
 
 INF, NAN, LEAST, MOST = math.inf, math.nan, 5e-324, 1.7976931348623157e308
 
@@ -95,7 +95,7 @@ def _wild(rng: np.random.Generator, count: int, dtype: str = "float64") -> np.nd
 @pytest.mark.parametrize("dtype", dtypes.FLOATS)
 @pytest.mark.parametrize("rung", ["core", "cores:3"])
 def test_every_exponent(dtype: str, rung: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_SMALL", 1)
+    monkeypatch.setattr(costs, "FEW", 1)
     rng = np.random.default_rng(5)
     x, y = _wild(rng, 5000, dtype), _wild(rng, 5000, dtype)
     lazy = sc.asarray(x) @ y

@@ -168,7 +168,7 @@ def test_step_by_step_as_by_kernels(graph: Graph) -> None:
 def test_on_two_threads_and_from_values_that_are_kept(graph: Graph) -> None:
     wanted = sc.compute(*graph.results, on="core")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("speedcube.plan.stages._SMALL", 1025)  # so that parts are many
+        patch.setattr("speedcube.plan.costs.FEW", 1025)  # so that parts are many
         roots = [array._expr for array in graph.results]
         with sc.cache("100MB"):
             for _ in range(2):

@@ -42,9 +42,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     def counting(module: Any, name: str, kind: str) -> None:
         original = getattr(module, name)
 
-        def counted(*arguments: Any) -> Any:
+        def counted(*arguments: Any, **others: Any) -> Any:
             counts[kind] += 1
-            return original(*arguments)
+            return original(*arguments, **others)
 
         monkeypatch.setattr(module, name, counted)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent import futures
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -18,11 +19,12 @@ from speedcube.engine import compute as engine
 from speedcube.engine import gpu
 from speedcube.engine.boxes import Stop
 from speedcube.engine.staging import boxes, copies, lanes
+from speedcube.engine.staging.room import Room
 from speedcube.engine.streams import worker
 from speedcube.expr.nodes import StageResult, Tiled
 from speedcube.expr.sources.tiled import Box
 from speedcube.interop.readers.npy import NpyFile
-from speedcube.plan import streams
+from speedcube.plan import reads, streams
 from speedcube.plan.plan import Resources, make_plan
 from speedcube.plan.reads import BoxRead
 
@@ -162,7 +164,8 @@ def test_the_plan_counts_the_buffers(tmp_path: Path) -> None:
         make_plan(array._expr, Resources("one", 1, gpu=gpu), "", 4096).peak_bytes
         for gpu in (True, False)
     )
-    assert there - here == lanes.MOST * 2 * lanes.PIECE
+    ahead = (reads.blocks_there(96_000) - reads.AHEAD) * 96_000
+    assert there - here == lanes.MOST * 2 * lanes.PIECE + ahead
 
 
 def test_what_is_larger_than_a_buffer_goes_through_it(
@@ -173,6 +176,37 @@ def test_what_is_larger_than_a_buffer_goes_through_it(
     reader = Counting((50, 6, 40))
     assert on_gpu(read_by_tiles(reader, np.dtype("float64")).sum()) == 12_000 * 11_999 / 2
     assert len(reader.asked) == 1
+
+
+def test_blocks_on_their_way_fill_the_room_and_are_two_where_each_is_larger() -> None:
+    sizes = 1, 8 << 20, 32 << 20, 100 << 20, 1 << 30
+    assert [reads.blocks_there(size) for size in sizes] == [16, 16, 8, 2, 2]
+
+
+def test_large_chunks_wait_for_room_and_their_memory_is_used_again() -> None:
+    room, turns = Room(3000), list[str]()
+    with room.kept(), futures.ThreadPoolExecutor(1) as other:
+
+        def third() -> None:
+            with room.buffer(1500):
+                turns.append("third")
+
+        with room.buffer(1500) as first, room.buffer(1500) as second:
+            assert first is not second
+            waiting = other.submit(third)
+            with pytest.raises(futures.TimeoutError):
+                waiting.result(0.1)
+            turns.append("two")
+        waiting.result(10)
+        with room.buffer(1500) as again:
+            assert again is first or again is second
+        with room.buffer(2900) as large:  # two of them have room, however large
+            assert large.size == 2900
+            assert room.taken == 2900
+            assert sum(one.size for one in room._idle) <= 100
+    assert turns == ["two", "third"]
+    assert not room._idle
+    assert not room.taken
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8", "bool", "float16"])

@@ -11,7 +11,7 @@ import pytest
 
 import speedcube as sc
 from speedcube.api.indexing.places import mask_of
-from speedcube.engine.streams import cells, chosen, scanned
+from speedcube.engine.streams.made import cells, chosen, scanned
 from speedcube.errors import DataFileError
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.engine.streams import scanned
+from speedcube.engine.streams.made import scanned
 from speedcube.interop.readers.npy import NpyFile
 from speedcube.plan import streams
 

@@ -18,7 +18,7 @@ from oracle import assert_same_bits, elements, numpy_elements, reduce_row, round
 
 import speedcube as sc
 from speedcube import dtypes
-from speedcube.plan import stages
+from speedcube.plan import costs
 
 # Building blocks that cancel, tie, overflow on the way, and lie at the ends of the range.
 _ODD = [0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1.0, -1.0, 2.0**-53, -(2.0**-53), 1 + 2.0**-52]
@@ -78,7 +78,7 @@ def answer(data: np.ndarray, axis: Any, op: str, dtype: str) -> np.ndarray:
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small arrays too are shared by the workers."""
-    monkeypatch.setattr(stages, "_SMALL", 1)
+    monkeypatch.setattr(costs, "FEW", 1)
 
 
 @pytest.mark.usefixtures("cut")

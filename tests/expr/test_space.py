@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import speedcube as sc
-from speedcube.expr.space import build
+from speedcube.expr.space import build, tile
 
 
 def _extents(array: sc.Array) -> tuple[int, ...]:
@@ -43,3 +43,51 @@ def test_blocks_give_the_same_bits(name: str, dtype: str) -> None:
     ours = getattr(sc, name)(mixed).compute(on="core")
     flat = getattr(sc, name)(sc.asarray(mixed.compute())).compute(on="core")
     assert np.asarray(ours).tobytes() == np.asarray(flat).tobytes()
+
+
+def _rows(array: sc.Array, reduced: bool, gpu: bool = False) -> tuple[int, int]:
+    """Steps of a tile, and the elements of each."""
+    axes = tuple(range(array.ndim)) if reduced else ()
+    tiling = tile(build(array._expr, axes), gpu)
+    return tiling.rows, tiling.inner
+
+
+@pytest.mark.parametrize(
+    ("width", "reduced", "rows"),
+    [
+        (16, True, (64, 16)),  # several rows, each element from an offset
+        (17, True, (1024, 1)),  # a row
+        (300, True, (1024, 1)),
+        (16, False, (64, 16)),
+        (300, False, (1024, 1)),
+    ],
+)
+def test_a_tile_of_what_is_stored_is_a_row_on_a_cpu(
+    width: int, reduced: bool, rows: tuple[int, int]
+) -> None:
+    x = sc.asarray(np.zeros((40, 512)))[:, 3 : 3 + width]
+    assert _rows(x, reduced) == rows
+    assert _rows(x, reduced, gpu=True) == (1024 // width, width)
+    drawn = sc.random.default_rng(1).normal(size=(40, 512))[:, 3 : 3 + width]
+    assert _rows(drawn, reduced) == (1024 // width, width)
+
+
+def test_rows_beside_an_array_in_order_are_taken_together_up_to_64() -> None:
+    for width, rows in ((64, (16, 64)), (65, (1024, 1))):
+        x = sc.asarray(np.zeros((40, width)))
+        assert _rows(x - x[0], False) == rows
+        assert _rows(x - x[0], True) == (1024, 1)
+
+
+@pytest.mark.parametrize("width", [5, 16, 17, 31, 33, 64, 65, 130, 511])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_parts_of_rows_have_the_bits_of_a_copy(width: int, dtype: str) -> None:
+    values = (np.random.default_rng(4).normal(size=(70, 700)) * 100).astype(dtype)
+    part = np.ascontiguousarray(values[:, 9 : 9 + width])
+    x, whole = sc.asarray(values)[:, 9 : 9 + width], sc.asarray(part)
+    assert (x + 1).compute(on="core").tobytes() == (part + np.array(1, dtype)).tobytes()
+    for name in ("sum", "std"):
+        ours = getattr(x, name)().compute(on="core")
+        assert ours.tobytes() == getattr(whole, name)().compute(on="core").tobytes()
+    spread = (x - x[0]).sum().compute(on="core")
+    assert spread.tobytes() == (whole - part[0]).sum().compute(on="core").tobytes()

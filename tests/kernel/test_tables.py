@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-FOLDERS = ("elementary", "samplers")
+FOLDERS = ("elementary", "elementary.near", "samplers")
 MODULES = [
     f"{folder}.{module.name}"
     for folder in FOLDERS

@@ -373,3 +373,11 @@ def test_a_plan_of_several_gpus_says_which_one_sorts() -> None:
     for array, count in ((sc.sort(x), 1), (sc.median(x), 1), (x.sum(), 0)):
         text = repr(make_plan(array._expr, Resources("gpus:2", 2, gpu=True), "", 1024))
         assert text.count("1 part, one, on the first GPU") == count
+
+
+def test_numbers_are_cut_along_the_first_axis_that_is_long_enough() -> None:
+    """Along the last axis every row would be cut: the sum took eight times as long."""
+    for shape, axis in (((488, 256, 512), 0), ((31, 256, 512), 1), ((31, 20, 512), 2)):
+        x = sc.asarray(np.broadcast_to(1.0, shape))
+        stage = make_plan(x.sum()._expr, Resources("cores", 2), "", TILE).stages[0]
+        assert [part.axis for part in stage.parts] == [axis, axis]

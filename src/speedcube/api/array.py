@@ -22,7 +22,7 @@ from ..expr.pairs import reductions as _sums  # noqa: F401
 from ..interop import chunks as grids
 from ..interop.dask_array import to_dask_array
 from .chunked import Chunked
-from .indexing import items
+from .indexing import items, walked
 from .methods import (
     evaluation,
     moments,
@@ -148,7 +148,7 @@ class Array(Operators, Values, Places, Namesakes, Chunked, Collection):
 
     __getitem__ = items.getitem
     __setitem__ = items.setitem
-    at = property(items.at)
+    at, flat = property(items.at), property(walked.flat, walked.set_flat)
 
     @property
     def T(self) -> Array:

@@ -20,6 +20,8 @@ _KEYWORDS: Final = {
     "where": "where : array_like of bool, optional\n    The elements that count.",
     "ddof": "ddof : float\n    What is taken off the count, which is then the divisor.",
     "mean": "mean : array_like, optional\n    Known means, with the folded axes kept.",
+    "split_every": "split_every : optional\n    Dask's; it decides nothing.",
+    "method": "method : optional\n    Dask's; it decides nothing.",
     "correction": "correction : float, optional\n    The Array API's word for `ddof`.",
 }
 _EXAMPLES: Final = {

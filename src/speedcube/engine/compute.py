@@ -108,21 +108,22 @@ def compute(
 
     ``to="cupy"`` leaves it on the (first) GPU, `ResultMemory.OF_RUNG` wherever the rung computes.
     """
-    if SMALL > 0 and active() is None and folder.get() is None and (few := few_structure(root)):
+    free = active() is None and folder.get() is None
+    found = quick.called(root, on, scheduler, prefers_gpu) if free and to != "cupy" else None
+    if found is not None:
+        return found
+    if SMALL > 0 and free and (few := few_structure(root)):
         # What was met before is small, and a law covers it.
         rung = resolve(on, scheduler, few.size, prefers_gpu, few.root.dtype)
         value = _value_again(few, root, rung, to)
         if value is not None:
             return value
     check_laws((root,))
-    if active() is not None or is_pair(root) or folder.get() is not None:
+    if not free or is_pair(root):
         reals = interleaved(root) if is_pair(root) and active() is None else None
         if reals is not None:
             return as_complex(compute(reals, on, scheduler, prefers_gpu, to))
         return compute_all([root], on, scheduler, prefers_gpu, to)[0]
-    found = None if to == "cupy" else quick.called(root, on, scheduler, prefers_gpu)
-    if found is not None:
-        return found
     visited, size = direct.visited(root), direct.elements(root)
     rung = resolve(on, scheduler, size, prefers_gpu, visited.dtype, client_of((root,)))
     if direct.is_routine(root):

@@ -84,22 +84,19 @@ def remembered(part: Part, key: Any, make: Callable[[], Prepared]) -> Prepared:
     return prepared
 
 
-def prepare(stage: Stage, part: Part, out_strides: tuple[int, ...] | None) -> Prepared:
-    """``part`` of ``stage`` ready to run; remembered as long as the part lives."""
+def prepare(
+    stage: Stage, part: Part, out_strides: tuple[int, ...] | None, gpu: bool = False
+) -> Prepared:
+    """``part`` of ``stage`` in tiles for a CPU or ``gpu``; remembered as long as the part lives."""
     # A scan's elements are stored, in C order, before they are taken.
     axes, op = ((), None) if stage.is_scan else (stage.axes, stage.op)
-    key = (axes, op, out_strides)
-    return remembered(part, key, lambda: _prepare(part, axes, op, out_strides))
 
+    def make() -> Prepared:
+        space = build(part.root, axes, part.extra, out_strides, reduction=op is not None)
+        tiling, reduction = tile(space, gpu), None if op is None else KERNEL_REDUCTION[op]
+        return prepared_of(space, tiling, lower(part.root, space, tiling, reduction))
 
-def _prepare(
-    part: Part, axes: tuple[int, ...], op: str | None, out_strides: tuple[int, ...] | None
-) -> Prepared:
-    space = build(part.root, axes, part.extra, out_strides, reduction=op is not None)
-    tiling = tile(space)
-    reduction = None if op is None else KERNEL_REDUCTION[op]
-    lowered = lower(part.root, space, tiling, reduction)
-    return prepared_of(space, tiling, lowered)
+    return remembered(part, (axes, op, out_strides, gpu), make)
 
 
 def prepared_of(space: Space, tiling: Tiling, lowered: Lowered) -> Prepared:

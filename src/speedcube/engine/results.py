@@ -180,7 +180,10 @@ def strides_of(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...
 
 def shaped(array: Array, shape: tuple[int, ...]) -> Any:
     """What the user gets: ``array`` in the expression's shape, a NumPy scalar for 0-d."""
-    array = array.reshape(shape)
+    if array.shape != shape:
+        array = array.reshape(shape)
+    elif shape:
+        return array  # as nearly always
     return array if hasattr(type(array), "__cuda_array_interface__") else array[()]
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..dataclass import dataclass
 from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
-from ..late import dask
+from ..late import setting
 from . import machine
 from .clusters.client import client_for
 from .clusters.named import Processes, client_of
@@ -212,7 +212,7 @@ def resolve(
     client = active_client()
     if client is not None:
         return _client_rung(client, "the active Dask client")
-    configured = dask.config.get("scheduler", None)
+    configured = setting("scheduler", None)
     if configured is not None:
         return _from_scheduler(configured, prefers_gpu, f"Dask's scheduler is {configured!r}")
     if of is not None:

@@ -88,7 +88,8 @@ def run_part(
     for share, number in zip(shares, sinks.of, strict=True):
         places[number] = share
     strides = _strides(part, [place for place in places if place is not None], device)
-    prepared = _prepare(one, part, sinks.kinds, strides, _woven(places, device))
+    woven, gpu = _woven(places, device), device is not None
+    prepared = _prepare(one, part, sinks.kinds, strides, woven, gpu)
     if device is None:
         outputs = _on_cpu(prepared, inputs, places, stop)
     else:
@@ -127,15 +128,16 @@ def _prepare(
     kinds: tuple[_Kind, ...],
     strides: tuple[int, ...],
     woven: tuple[int, ...],
+    gpu: bool,
 ) -> Prepared:
     def make() -> Prepared:
         assert isinstance(part.root, Map)
         axes, folds = one.visited.axes, any(reduction is not None for _, reduction in kinds)
         space = build(part.root, axes, (), strides, reduction=folds, everywhere=True)
-        tiling = tile(space)
+        tiling = tile(space, gpu)
         return prepared_of(space, tiling, lower_several(part.root, space, tiling, kinds, woven))
 
-    return remembered(part, ("several", kinds, strides, woven), make)
+    return remembered(part, ("several", kinds, strides, woven, gpu), make)
 
 
 def _record(stage: Stage, records: Array) -> Array:

@@ -26,12 +26,13 @@ from .pieces.records import merged_regions
 from .pieces.regions import joined as joined_regions
 from .prepare import Prepared, prepare, prepare_folded, prepare_many
 from .results import Destination, Needs, inputs_of, values
-from .scans.parts import ScanPart, carried_share
+from .scans.parts import ScanPart, share_of
 from .several import Outcome, from_several, run_part
 from .staging.late import finished, gpu, gpu_records
 
 Array: TypeAlias = NDArray[Any]
 Inputs: TypeAlias = Mapping[int, Array]
+Strides: TypeAlias = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Worker:
 
     def store(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's elements into its slice of ``out``."""
-        share = _share(stage, part, out.array())
+        share = share_of(stage, part, out.array())
         regions = regions_of(stage, part)
         if not regions:
             self.store_into(stage, part, share, inputs, part.axis is None)
@@ -75,7 +76,7 @@ class Worker:
         if self.device is None:
             packed = whole and share.flags.c_contiguous
             strides = None if packed else tuple(s // share.itemsize for s in share.strides)
-            cpu.run_store(prepare(stage, part, strides), inputs, share, self.stop)
+            cpu.run_store(self.prepared(stage, part, strides), inputs, share, self.stop)
         else:
             self._gpu_store(stage, part, share, inputs, whole)
 
@@ -88,10 +89,14 @@ class Worker:
             here = on_gpu and share.device.id == self.device
             out = share if here else cupy.empty(share.shape, stage.dtype)
             strides = tuple(s // share.itemsize for s in share.strides)
-            prepared = prepare(stage, part, strides if here and not whole else None)
+            prepared = self.prepared(stage, part, strides if here and not whole else None)
             gpu.run_store(prepared, inputs, out, self.device, self.stop, not (self.alone and here))
             if not here:
                 share[...] = out if on_gpu else out.get()
+
+    def prepared(self, stage: Stage, part: Part, strides: Strides = None) -> Prepared:
+        """The part ready to run where it runs."""
+        return prepare(stage, part, strides, gpu=self.device is not None)
 
     def records(
         self, prepared: Prepared, inputs: Inputs, consume: cpu.Consume, block: int = cpu.RECORDS
@@ -107,7 +112,7 @@ class Worker:
 
     def reduce(self, stage: Stage, part: Part, out: Destination, inputs: Inputs) -> None:
         """The part's finished results into its slice of ``out``."""
-        self.reduce_into(stage, part, _share(stage, part, out.array()), inputs)
+        self.reduce_into(stage, part, share_of(stage, part, out.array()), inputs)
 
     def reduce_into(self, stage: Stage, part: Part, share: Any, inputs: Inputs) -> None:
         """The part's finished results into ``share``."""
@@ -147,7 +152,7 @@ class Worker:
         if stage.op == "prod":
             self.ordered(stage, part, inputs).products(flat)
             return flat.reshape(shape)
-        source, prepared = stage.source, prepare(stage, part, None)
+        source, prepared = stage.source, self.prepared(stage, part)
 
         def finish(first: int, records: Array) -> None:
             flat[first : first + len(records)] = values(source, records)
@@ -163,7 +168,7 @@ class Worker:
         assert isinstance(stage.source, Reduced)
         if self.device is not None:
             share = finished.FinishedPart(many, inputs, self.device, out)
-            return share.run(stage.source, prepare(stage, part, None), self.stop)
+            return share.run(stage.source, self.prepared(stage, part), self.stop)
         return finished_cpu.run_repaired(stage, part, many, inputs, self.stop, out)
 
     def along(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:
@@ -206,7 +211,7 @@ class Worker:
         if regions := regions_of(stage, part):
             each = [self.partial(region.stage, region.part, inputs) for region in regions]
             return merged_regions(stage, part, regions, each)
-        prepared, collected = prepare(stage, part, None), list[Array]()
+        prepared, collected = self.prepared(stage, part), list[Array]()
 
         def keep(_: int, records: Array) -> None:
             collected.append(records)
@@ -224,22 +229,10 @@ class Worker:
     ) -> None:
         """The results of a scan's part into its slice of ``out``."""
         if isinstance(stage.source, Scanned):
-            share = _share(stage, part, out.array())
+            share = share_of(stage, part, out.array())
             self.ordered(stage, part, inputs).running(share, before.get(part.start))
         else:
             self.reduce(stage, part, out, inputs)
-
-
-def _share(stage: Stage, part: Part, whole: Any) -> Any:
-    """The elements of a stage's result that ``part`` produces."""
-    if stage.join == "carry":
-        return carried_share(stage, part, whole)
-    if part.axis is None:
-        return whole
-    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
-    item = [slice(None)] * whole.ndim
-    item[kept.index(part.axis)] = slice(part.start, part.stop)
-    return whole[tuple(item)]
 
 
 def run_joined(
@@ -289,7 +282,7 @@ def run_pass(
 ) -> Outcome:
     """Task: a part of several stages that are made together; the records of the reductions."""
     shares = [
-        None if one.gives_records(stage) else _share(stage, part, place.array())
+        None if one.gives_records(stage) else share_of(stage, part, place.array())
         for stage, place in zip(one.stages, out, strict=True)
     ]
     return worker.several(one, part, shares, inputs_of(needs, arrays))

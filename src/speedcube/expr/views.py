@@ -186,6 +186,21 @@ def diagonal(root: Expr, offset: int, first: int, second: int) -> Expr:
     return apply(root, Affine(shape, tuple(places[k] for k in range(len(root.shape)))))
 
 
+def windows(root: Expr, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Expr:
+    """All windows of ``root``: along ``axes`` where one begins, and its ``sizes`` as axes behind.
+
+    The sizes fit; an axis may have several windows.
+    """
+    if is_pair(root):
+        return of_parts(lambda part: windows(part, sizes, axes), root)
+    leaf = root if isinstance(root, Leaf) else whole(root, root.shape)
+    begins = list(leaf.shape)
+    for size, axis in zip(sizes, axes, strict=True):
+        begins[axis] -= size - 1
+    strides = (*leaf.strides, *(leaf.strides[axis] for axis in axes))
+    return Leaf(leaf.source, countable((*begins, *sizes)), leaf.offset, strides)
+
+
 def broadcast_to(root: Expr, shape: Shape) -> Expr:
     """``root`` repeated to ``shape`` by NumPy's rules."""
     if root.shape == shape:

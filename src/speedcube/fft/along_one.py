@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.array import Array, array_of
-from .calls import checked_axis, checked_norm, checked_points, transformed
+from .calls import checked_axis, checked_norm, checked_points, of_nothing, transformed
 from .documents import document
 
 
@@ -16,7 +16,10 @@ def _called(name: str, a: Any, n: Any, axis: Any, norm: Any, out: Any, ends: Any
     points = checked_points(name, ends(x.shape[k]) if n is None else n)
     length = points // 2 + 1 if name in ("rfft", "ihfft") else points
     shape = (*x.shape[:k], length, *x.shape[k + 1 :])
-    return transformed(name, x, shape, out, points, k, checked_norm(name, norm))
+    norm = checked_norm(name, norm)
+    if not x.shape[k]:  # zeros are added, which the library does not for irfft
+        return of_nothing(name, x, shape, out, 1)
+    return transformed(name, x, shape, out, points, k, norm)
 
 
 def _same(length: int) -> int:

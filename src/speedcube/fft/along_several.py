@@ -7,7 +7,7 @@ from typing import Any
 from ..api.array import Array, array_of
 from ..api.methods.keywords import put
 from ..errors import AxisError
-from .calls import checked_norm, checked_sizes, transformed
+from .calls import check_input, checked_norm, checked_sizes, of_nothing, transformed
 from .documents import document
 
 _ONES = "sc.ones((2, 2))"
@@ -16,17 +16,25 @@ _ONES = "sc.ones((2, 2))"
 def _called(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform ``name`` of several axes, one after the other."""
     x = array_of(a)
+    check_input(name, x)
     sizes, chosen = checked_sizes(name, x.shape, s, axes, name == "irfftn")
     shape = list(x.shape)
-    for n, k in zip(sizes, chosen, strict=True):
-        shape[k] = n
-    if name == "rfftn":
+    made = [*zip(chosen, sizes, strict=True)]
+    if name in ("rfftn", "irfftn"):
         if not chosen:
-            raise AxisError("rfftn needs an axis: axes is empty")
-        shape[chosen[-1]] = sizes[-1] // 2 + 1
+            raise AxisError(f"{name} needs an axis: axes is empty")
+        if name == "rfftn":
+            made[-1] = chosen[-1], sizes[-1] // 2 + 1
+    # An axis that is named twice has the points of the transform that comes last: of these the
+    # last axis comes first, but for irfftn.
+    for k, n in made if name == "irfftn" else made[::-1]:
+        shape[k] = n
     if not chosen:
         return x if out is None else put(out, x, name)
-    return transformed(name, x, tuple(shape), out, sizes, chosen, checked_norm(name, norm))
+    norm = checked_norm(name, norm)
+    if any(not x.shape[k] for k in chosen):
+        return of_nothing(name, x, tuple(shape), out, len(chosen))
+    return transformed(name, x, tuple(shape), out, sizes, chosen, norm)
 
 
 @document(

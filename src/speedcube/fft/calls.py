@@ -14,7 +14,7 @@ from ..api.array import Array, array_of
 from ..api.methods.keywords import put
 from ..errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ..expr.nodes import Shape
-from ..expr.pairs.node import is_pair, of_pairs_in, parts
+from ..expr.pairs.node import filled, is_pair, of_pairs_in, parts
 from ..expr.routines.row import called
 from ..expr.routines.table import ROUTINES
 
@@ -27,8 +27,7 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     """What routine ``name`` makes of ``a``: an array of ``shape``."""
     x = array_of(a)
     dtype = x._expr.dtype
-    if name in REAL_INPUT and dtype in dtypes.COMPLEX:
-        raise DTypeError(f"{name} takes real numbers, not {dtype}: give it x.real, or use fft")
+    check_input(name, x)
     pair = is_pair(x._expr)
     exprs = parts(x._expr) if pair else (x._expr,)
     axes = given[1] if isinstance(given[1], tuple) else (given[1],)
@@ -38,6 +37,23 @@ def transformed(name: str, a: Any, shape: Shape, out: Any, *given: Any) -> Array
     (leaf,) = called(ROUTINES[name], exprs, [room], part, given, (pair,))
     result = Array(leaf if is_real else of_pairs_in(leaf), gpu=x._gpu)
     return result if out is None else put(out, result, name)
+
+
+def of_nothing(name: str, x: Array, shape: Shape, out: Any, axes: int) -> Array:
+    """The transform of an axis without elements: zeros, of ``shape``."""
+    check_input(name, x)
+    part = _part_of(name, x._expr.dtype, axes)
+    dtype = part if name in REAL_OUTPUT else dtypes.OF_PARTS[part]
+    made = Array(filled(0, dtype, shape), gpu=x._gpu)
+    return made if out is None else put(out, made, name)
+
+
+def check_input(name: str, x: Array) -> None:
+    """Refuse complex numbers for a transform of real ones."""
+    if name in REAL_INPUT and x._expr.dtype in dtypes.COMPLEX:
+        raise DTypeError(
+            f"{name} takes real numbers, not {x._expr.dtype}: give it x.real, or use fft"
+        )
 
 
 @cache

@@ -10,7 +10,7 @@ from ..api.devices import checked_device
 from ..api.elementwise import where
 from ..api.namespace.ranges import arange
 from ..api.namespace.repeats import roll
-from ..errors import AxisError, ParameterZeroError, ShapeTypeError
+from ..errors import AxisError, ParameterError, ParameterZeroError, ShapeTypeError
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
@@ -33,7 +33,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     Raises
     ------
     ValueError
-        If ``n`` is no integer.
+        If ``n`` is no integer, or negative.
     ZeroDivisionError
         If ``n`` or ``d`` is 0.
 
@@ -94,9 +94,12 @@ def _step(name: str, count: int, d: Any) -> Any:
 def _count(name: str, n: Any, device: Any) -> int:
     checked_device(name, device)
     try:
-        return operator.index(n)
+        count = operator.index(n)
     except TypeError as err:
         raise ShapeTypeError(f"{name}: n must be an integer, not {n!r}") from err
+    if count < 0 and name == "fftfreq":
+        raise ParameterError(f"fftfreq: n must not be negative, and is {count}")
+    return count
 
 
 def fftshift(x: Any, axes: Any = None) -> Array:

@@ -66,7 +66,8 @@ def _unknown(grid: Grid) -> list[Grid]:
     return list(found.values())
 
 
-def _derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
+def derived(rule: Callable[..., Chunks], sources: Iterable[Grid], *arguments: Any) -> Grid:
+    """The grid that ``rule`` makes of the chunks of ``sources`` and of ``arguments``."""
     known = tuple(sources)
     depth = 1 + (known[0].depth if len(known) == 1 else max([source.depth for source in known]))
     grid = Grid(rule, known, arguments, depth)
@@ -105,7 +106,7 @@ def eye_grid(hint: Any, shape: Shape, dtype: str) -> Grid:
     """Dask's ``eye`` cuts squares, whose side ``hint`` or ``auto`` gives."""
     if hint is not None and not isinstance(hint, (int, str)):
         raise ParameterError(f"eye takes chunks= as one size or a text, not {hint!r}")
-    return _derived(_squares, [grid_of(hint, shape, dtype)], shape, dtype)
+    return derived(_squares, [grid_of(hint, shape, dtype)], shape, dtype)
 
 
 def _normal(hint: Any, shape: Shape, dtype: str) -> Chunks:
@@ -172,7 +173,7 @@ def _is_size(entry: Any) -> bool:
 
 def sliced(grid: Grid, item: Any, shape: Shape) -> Grid:
     """The grid of ``array[item]``, which has ``shape``."""
-    return _derived(_sliced, [grid], item, shape)
+    return derived(_sliced, [grid], item, shape)
 
 
 def _sliced(chunks: Chunks, item: Any, shape: Shape) -> Chunks:
@@ -193,7 +194,7 @@ def _sliced(chunks: Chunks, item: Any, shape: Shape) -> Chunks:
 
 def transposed(grid: Grid, order: tuple[int, ...]) -> Grid:
     """The grid of an array whose axis k is axis ``order[k]``."""
-    return _derived(_transposed, [grid], order)
+    return derived(_transposed, [grid], order)
 
 
 def _transposed(chunks: Chunks, order: tuple[int, ...]) -> Chunks:
@@ -202,7 +203,7 @@ def _transposed(chunks: Chunks, order: tuple[int, ...]) -> Chunks:
 
 def reshaped(grid: Grid, shape: Shape, dtype: str) -> Grid:
     """The grid of the same elements in ``shape``; ``auto`` where Dask cannot reshape."""
-    return _derived(_reshaped, [grid], shape, dtype)
+    return derived(_reshaped, [grid], shape, dtype)
 
 
 def _reshaped(chunks: Chunks, shape: Shape, dtype: str) -> Chunks:
@@ -221,7 +222,7 @@ def _reshaped(chunks: Chunks, shape: Shape, dtype: str) -> Chunks:
 
 def broadcast(grid: Grid, shape: Shape) -> Grid:
     """The grid of an array repeated to ``shape``: repeated axes are one chunk."""
-    return _derived(_broadcast, [grid], shape)
+    return derived(_broadcast, [grid], shape)
 
 
 def _broadcast(chunks: Chunks, shape: Shape) -> Chunks:
@@ -240,7 +241,7 @@ def joined(grids: Sequence[Grid]) -> Grid:
             break
     else:  # the same, most often Dask's own for arrays of one shape
         return first
-    return _derived(_joined, grids)
+    return derived(_joined, grids)
 
 
 def _joined(*grids: Chunks) -> Chunks:
@@ -256,7 +257,7 @@ def _joined(*grids: Chunks) -> Chunks:
 
 def concatenated(grids: Sequence[Grid], axis: int) -> Grid:
     """The grid of arrays one after the other along ``axis``."""
-    return _derived(_concatenated, grids, axis)
+    return derived(_concatenated, grids, axis)
 
 
 def _concatenated(*given: Any) -> Chunks:
@@ -275,7 +276,7 @@ def reduced(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
     """The grid of a reduction along ``axes``."""
     depth = grid.depth + 1
     if depth > _LONGEST:
-        return _derived(_reduced, [grid], axes, keepdims)
+        return derived(_reduced, [grid], axes, keepdims)
     return Grid(_reduced, (grid,), (axes, keepdims), depth)
 
 

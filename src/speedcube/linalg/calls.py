@@ -27,7 +27,7 @@ def routine(
 
     Of complex arrays some results are real.
     """
-    gpu = any(array._gpu for array in arrays)
+    gpu = True in [array._gpu for array in arrays]
     if dtype in dtypes.COMPLEX:
         return _of_complex(name, arrays, results, dtype, gpu, *given)
     exprs = [array._expr for array in arrays]

@@ -18,7 +18,9 @@ from .calls import as_dtype, routine, turned
 
 def product(name: str, x: Array, y: Array, shape: Shape, *given: Any) -> Array:
     """The routine ``name``, or that for integers, of ``x`` and ``y`` in their common dtype."""
-    dtype = dtypes.promote(x._expr.dtype, y._expr.dtype)
+    dtype, other = x._expr.dtype, y._expr.dtype
+    if dtype != other:
+        dtype = dtypes.promote(dtype, other)
     if not dtypes.is_float(dtype) and dtype not in dtypes.COMPLEX:
         name += "_integers"
     x, y = as_dtype(x, dtype), as_dtype(y, dtype)

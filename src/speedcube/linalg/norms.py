@@ -12,7 +12,7 @@ from ..api.array import Array, array_of, elementwise
 from ..api.elementwise import abs as absolute
 from ..api.elementwise import sqrt
 from ..api.joining import stack
-from ..errors import MatrixError, ParameterError, ShapeError
+from ..errors import AxisError, ParameterError, ShapeError
 from ..expr import build
 from .calls import turned
 from .decompositions import svdvals
@@ -116,7 +116,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
     Raises
     ------
-    numpy.linalg.LinAlgError
+    numpy.exceptions.AxisError
         If it has fewer than two axes.
     ValueError
         If there is no such norm.
@@ -128,7 +128,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     """
     array = _as_floats(array_of(x))
     if array.ndim < 2:
-        raise MatrixError(f"matrix_norm takes matrices, not an array of shape {array.shape}")
+        raise AxisError(f"matrix_norm takes matrices, not an array of shape {array.shape}")
     return of_matrices(array, ord, (array.ndim - 2, array.ndim - 1), keepdims)
 
 
@@ -155,8 +155,12 @@ def _kept(result: Array, array: Array, axes: tuple[int, ...], keepdims: bool) ->
 
 
 def _extreme(array: Array, greatest: bool, axis: Any, keepdims: bool) -> Array:
-    found: Array = (array.max if greatest else array.min)(axis=axis, keepdims=keepdims)
-    return found
+    if not greatest:
+        least: Array = array.min(axis=axis, keepdims=keepdims)
+        return least
+    initial = None if array.size else 0  # the norm of nothing is 0
+    most: Array = array.max(axis=axis, keepdims=keepdims, initial=initial)
+    return most
 
 
 def _of_vectors(array: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:

@@ -14,7 +14,6 @@ from ..errors import MatrixError, ParameterError
 from .calls import matrices, routine
 from .decompositions import svd, svdvals
 from .norms import of_matrices
-from .solving import inv
 
 
 class SlogdetResult(NamedTuple):
@@ -104,15 +103,16 @@ def cond(x: Any, p: Any = None) -> Array:
     np.float64(2.0)
     """
     array = matrices("cond", x)
-    if not array.size:
-        raise MatrixError(f"cond of an array without elements (shape {array.shape}) is not defined")
+    if 0 in array.shape[-2:]:
+        raise MatrixError(f"cond of matrices without elements (shape {array.shape}) is not defined")
     if p in _BY_VALUES:
         values = svdvals(array)
         ends = (values[..., 0], values[..., -1])
         numbers = elementwise("divide", *(ends[::-1] if p == -2 else ends))
     else:
         array = matrices("cond", x, square=True)
-        numbers = _norms(array, p) * _norms(inv(array), p)
+        (inverse,) = routine("inv_or_nan", [array], [array.shape], array._expr.dtype)
+        numbers = _norms(array, p) * _norms(inverse, p)
     has_nan = elementwise("isnan", array).any(axis=(-2, -1))
     undefined = elementwise("logical_and", elementwise("isnan", numbers), ~has_nan)
     return where(undefined, math.inf, numbers)

@@ -70,6 +70,11 @@ def matmul(
     return product_with("matmul", _matmul, (x, y), cores, out, places, keywords)
 
 
+def of_two(x: Array, y: Array) -> Array:
+    """``x @ y``: `matmul` without keywords, of arrays that are ours."""
+    return _matmul(x, y)
+
+
 def _matmul(x: Array, y: Array) -> Array:
     a, b = x._expr.shape, y._expr.shape
     if len(a) == len(b) == 2 and a[1] == b[0]:  # as nearly always
@@ -264,7 +269,7 @@ def vecmat(
 def _vecmat(x1: Array, x2: Array) -> Array:
     x, y = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     check_length("vecmat", x, y, x.shape[-1], y.shape[-2])
-    x = conj(x)
+    x = conj(x) if x.dtype.kind == "c" else x  # NumPy's of bools would be int8
     return matmul(x, y) if x.ndim == 1 else matmul(x[..., None, :], y)[..., 0, :]
 
 

@@ -50,6 +50,7 @@ def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Array:
 
 register(
     {
+        "@": products.of_two,
         **{
             getattr(np.linalg, name): getattr(module, name)
             for module, names in _SAME.items()

@@ -93,3 +93,38 @@ def is_drawn(root: Expr) -> bool:
     drawn = any(isinstance(source, Random) for source in sources)
     kept = any(isinstance(s, StageResult) and math.prod(s.shape) > 1 for s in sources)
     return drawn and not kept
+
+
+# Where work is cut -------------------------------------------------------------------------------
+
+_EVEN: Final = 16  # steps of a part from which on parts are alike, whatever the length
+
+
+def cut_along(shape: tuple[int, ...], axes: tuple[int, ...], workers: int) -> int:
+    """The one of ``axes`` to cut: the first that is long enough, so that rows stay whole."""
+    enough = (k for k in axes if shape[k] >= _EVEN * workers)
+    return next(enough, max(axes, key=lambda k: shape[k]))
+
+
+FEW: Final = 1 << 15  # elements below which a second worker costs more than it brings
+
+
+def is_for_one(shape: tuple[int, ...], workers: int) -> bool:
+    """Whether one worker does all."""
+    return workers == 1 or math.prod(shape) < FEW
+
+
+def axis_to_cut(
+    shape: tuple[int, ...], axes: tuple[int, ...], workers: int
+) -> tuple[int | None, str]:
+    """The axis to cut and how its parts join: a kept axis if one is long enough, else any."""
+    if is_for_one(shape, workers):
+        return None, "one"
+    kept = [k for k in range(len(shape)) if k not in axes]
+    for k in kept:
+        if shape[k] >= workers:
+            return k, "concatenate"
+    if axes:
+        return cut_along(shape, axes, workers), "merge"
+    longest = max(kept, key=lambda k: shape[k], default=None)
+    return longest, "concatenate" if longest is not None else "one"

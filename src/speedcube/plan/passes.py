@@ -25,7 +25,7 @@ from . import costs
 from .requests import ALONE, Request
 from .shares import shared_out
 from .stages import Part, Stage, cut_stage, element_places, make_stage, sliced
-from .streams import cut_of, tiled
+from .streams import MOST_ADDED, cut_of, tiled
 
 SINKS: Final = 12  # of a kernel: each takes registers
 EARLIER: Final = 4  # passes
@@ -216,7 +216,13 @@ def together(stages: Sequence[Stage], workers: int) -> Pass:
     roots: dict[int, Expr] = {id(stage.root): stage.root for stage in stages}
     root = Map("several", tuple(roots.values()), shape, stages[0].root.dtype)
     axes = stages[0].axes if several else tuple(range(len(shape))) if folds else ()
-    return Pass(tuple(stages), cut_stage(root, None, axes, (), workers))
+    visited = cut_stage(root, None, axes, (), workers)
+    few = max(math.prod(stage.shape) for stage in stages) * workers <= MOST_ADDED
+    if several and few and visited.join == "one" and visited.streams:
+        axis, _ = cut_of(root, (), workers)  # each worker reads its share of what all results need
+        if axis is not None:
+            visited = sliced(root, None, axes, (), workers, axis, "merge")
+    return Pass(tuple(stages), visited)
 
 
 def _stage(one: Request, workers: int, apart: bool) -> Stage:

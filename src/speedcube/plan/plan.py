@@ -22,9 +22,8 @@ from .passes import Pass, make_pass, passes_of, reading_once
 from .regions import regions_of
 from .shares import moved, tasks
 from .stages import WORKER_OVERHEAD, Stage
-from .streams import STAGED, stream_bytes
 from .touched import making_bytes, readings
-from .working import adding_bytes, scan_on_gpu, working_bytes
+from .working import adding_bytes, scan_on_gpu, stream_bytes, working_bytes
 
 
 @dataclass(frozen=True)
@@ -253,11 +252,10 @@ def _pass_bytes(one: Pass, resources: Resources) -> int:
     parts = len(one.visited.parts)
     visited, streams = one.visited, 0
     if visited.streams:
-        streams = stream_bytes(visited.parts[0].root, visited.source) + making_bytes(one)
+        streams = stream_bytes(visited.parts[0].root, visited.source, resources.gpu)
+        streams += making_bytes(one)
     if resources.shared:  # threads, each with blocks of its own
         streams *= min(max(parts, visited.threads), resources.workers)
-    if streams and resources.gpu:
-        streams += STAGED
     streams += adding_bytes(one)
     return WORKER_OVERHEAD + inputs + streams + sum(_held(s, parts, resources) for s in one.stages)
 

@@ -1,16 +1,26 @@
-"""What some leaves read of a source: a box of it, in whose memory they are leaves again."""
+"""What some leaves read of a source: a box of it, in whose memory they are leaves again.
+
+And how many of them are there at once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .. import dtypes
 from ..dataclass import dataclass
 from ..expr.nodes import Leaf, Shape, StageResult, Tiled, c_strides
 from ..expr.push import places
 from ..expr.sources.tiled import Box
+
+AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
+STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
+# Bytes of the host's memory for what is decoded, and for chunks larger than a pinned buffer: to
+# decode keeps as many cores busy as have a chunk each.
+LARGE: Final = 256 << 20
+_MOST_THERE: Final = 16  # blocks at once
 
 # Of each axis of a source, where a leaf begins, and how far each of its own steps goes there.
 Places: TypeAlias = list[tuple[int, tuple[int, ...]]]
@@ -65,8 +75,9 @@ def units_of(leaf: Leaf) -> list[tuple[int, int]]:
     units = [(max(1, n), 0) for n in leaf.shape]
     tiles = leaf.source.tiles
     chunks: Shape = getattr(tiles, "cuts", tiles.chunks)
-    for (start, row), chunk in zip(places_in(leaf), chunks, strict=True):
-        inside = start % chunk
+    begins: Shape = getattr(tiles, "begins", (0,) * len(chunks))
+    for (start, row), chunk, begin in zip(places_in(leaf), chunks, begins, strict=True):
+        inside = (start - begin) % chunk
         for k, step in enumerate(row):
             if step:
                 room = chunk - inside if step > 0 else inside + 1
@@ -146,3 +157,8 @@ def _moved(leaf: Leaf, where: Places, box: Box, memory: StageResult) -> Leaf:
         for k, step in enumerate(row):
             strides[k] += step // one.step * stride
     return Leaf(memory, leaf.shape, offset, tuple(strides))
+
+
+def blocks_there(size: int) -> int:
+    """How many blocks of ``size`` bytes are on their way to a GPU at once."""
+    return max(AHEAD, min(LARGE // max(size, 1), _MOST_THERE))

@@ -32,6 +32,7 @@ from ..expr.nodes import (
 from ..expr.piecewise.regions import leaves_within
 from ..expr.push import push, push_shape
 from ..expr.space import memory_order
+from .costs import axis_to_cut, cut_along, is_for_one
 from .streams import can_stream, cut_for, tiled, walks
 
 # Bytes a worker needs besides its inputs and results: scratch tiles, records, code.
@@ -167,7 +168,7 @@ def cut_stage(
     if tiled(root) and can_stream(root):
         axis, join = cut_for(source, root, axes, workers)
     else:
-        axis, join = _cut(root.shape, axes, workers)
+        axis, join = axis_to_cut(root.shape, axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "one")
     return sliced(root, source, axes, extra, workers, axis, join)
@@ -181,9 +182,9 @@ def cut_reduced(
     workers: int,
 ) -> Stage:
     """The same, cut along what is reduced, so that the records of all parts are of all results."""
-    if workers == 1 or math.prod(root.shape) < _SMALL:
+    if is_for_one(root.shape, workers):
         return Stage(root, source, axes, (Part(root, extra, None, 0, 0),), "merge")
-    axis = max(axes, key=lambda k: root.shape[k])
+    axis = cut_along(root.shape, axes, workers)
     return sliced(root, source, axes, extra, workers, axis, "merge")
 
 
@@ -227,7 +228,7 @@ def cut_scan(root: Expr, source: Staged, workers: int) -> Stage:
     """
     axes = source.axes if isinstance(source, Reduced) else ()
     size, length = math.prod(root.shape), source.count
-    axis, join = _cut(root.shape, source.axes, workers)
+    axis, join = axis_to_cut(root.shape, source.axes, workers)
     if axis is None:
         return Stage(root, source, axes, (Part(root, (), None, 0, size),), "one")
     lines = size // length
@@ -281,20 +282,3 @@ def element_places(root: Expr, axes: tuple[int, ...]) -> Leaf:
     place = dict(zip(axes, inner, strict=True))
     strides = tuple(place.get(k, 0) for k in range(len(root.shape)))
     return Leaf(Position(), root.shape, 0, strides)
-
-
-_SMALL = 1 << 15  # elements below which a second worker costs more than it brings
-
-
-def _cut(shape: tuple[int, ...], axes: tuple[int, ...], workers: int) -> tuple[int | None, str]:
-    """The axis to cut and how its parts join: a kept axis if one is long enough, else any."""
-    if workers == 1 or math.prod(shape) < _SMALL:
-        return None, "one"
-    kept = [k for k in range(len(shape)) if k not in axes]
-    for k in kept:
-        if shape[k] >= workers:
-            return k, "concatenate"
-    if axes:
-        return max(axes, key=lambda k: shape[k]), "merge"
-    longest = max(kept, key=lambda k: shape[k], default=None)
-    return longest, "concatenate" if longest is not None else "one"

@@ -26,13 +26,11 @@ from .reads import BoxRead, bytes_of, in_order, places_in, readings, reads_boxes
 
 BLOCK: Final = 8 << 20  # bytes of sources in a block: caches hold it
 QUICK: Final = 4 << 20  # the same of plain files, of which a small one is read as fast
-STAGED: Final = 128 << 20  # bytes of pinned memory through which a GPU is given what it reads
 _WALKED: Final = ("counts", "selection")  # ways to take all elements that hold few of them
 MOST_WALKED: Final = 64 << 20  # bytes of rows that are put together of blocks
 # Reductions of which a part's results take few bytes each; and how many all parts may have.
 _ADDED: Final = ("sum", "mean", "var", "std", "dot", "min", "max", "nanmin", "nanmax")
 MOST_ADDED: Final = 1 << 20
-AHEAD: Final = 2  # blocks in memory: one that is read while another is computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +231,6 @@ def read_roots(root: Expr, source: object) -> list[Expr]:
     if not isinstance(source, Through):
         return [root]
     return [walked(arg) or arg for arg in source.args if tiled(arg)]
-
-
-def stream_bytes(root: Expr, source: object) -> int:
-    """Bytes of a thread that reads blocks of ``root``, and computes others meanwhile."""
-    roots = read_roots(root, source)
-    whole = sum(map(walked_bytes, roots)) if isinstance(source, Through) else 0
-    return AHEAD * sum(map(block_bytes, roots)) + 2 * whole
 
 
 def _roots(root: Expr) -> list[Expr]:

@@ -24,7 +24,7 @@ def readings(passes: Sequence[Pass], held: Iterable[Deferred | Tiled]) -> Iterat
     totals = {id(one): (one, *_all_of(one)) for one in whole}
     for one in passes:
         for leaves in _by_source(one, {id(source) for source in whole}):
-            source, size, count = leaves[0].source, *_of_leaves(leaves)
+            source, size, count = leaves[0].source, *of_leaves(leaves)
             assert isinstance(source, Tiled)
             _, before, chunks = totals.get(id(source), (source, 0, 0))
             totals[id(source)] = source, before + size, chunks + count
@@ -64,7 +64,7 @@ def _all_of(source: Tiled) -> tuple[int, int]:
     return math.prod(source.shape) * dtypes.itemsize(source.dtype), math.prod(counts)
 
 
-def _of_leaves(leaves: Sequence[Leaf]) -> tuple[int, int]:
+def of_leaves(leaves: Sequence[Leaf]) -> tuple[int, int]:
     """Bytes and number of the chunks that ``leaves``, of one source, have elements of."""
     if not all(math.prod(leaf.shape) for leaf in leaves):
         return 0, 0

@@ -1,4 +1,4 @@
-"""What a worker needs to sort, select, count or scan, besides what it reads and its result."""
+"""What a worker needs to read, sort, select, count or scan, besides its result."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import dtypes
-from ..expr.nodes import Leaf, Map, Reduced
+from ..expr.nodes import Expr, Leaf, Map, Reduced
 from ..expr.piecewise.regions import pieced
 from ..expr.routines.row import bytes_of
 from ..expr.routines.table import ROUTINES
 from ..expr.through.node import Through
 from ..expr.through.table import OPERATIONS
 from .passes import EXTREMES, Pass
+from .reads import AHEAD, STAGED, blocks_there
 from .stages import Stage
-from .streams import cuts_results, room_for, tiled
+from .streams import block_bytes, cuts_results, read_roots, room_for, tiled, walked_bytes
 
 COLLECTED: Final = 1 << 22  # elements of a bracket that are kept of one array, for each thread
 BY_DIGITS: Final = 1 << 27  # elements of a line that a thread sorts by digits
@@ -227,3 +228,11 @@ def _added(stage: Stage) -> int:
     if source.op in ("sum", "mean", "dot") and dtypes.is_float(root.dtype):
         return count * 2 * _SUM
     return count * 6 * _RECORD  # merging takes some of each
+
+
+def stream_bytes(root: Expr, source: object, gpu: bool = False) -> int:
+    """Bytes of a thread that reads blocks of ``root``, and computes others meanwhile."""
+    roots = read_roots(root, source)
+    whole = sum(map(walked_bytes, roots)) if isinstance(source, Through) else 0
+    blocks = sum(map(block_bytes, roots))
+    return (blocks_there(blocks) * blocks + STAGED if gpu else AHEAD * blocks) + 2 * whole

@@ -104,3 +104,37 @@ def test_complex64_is_rounded_once() -> None:
         wanted = getattr(np, name)(a.astype(complex)).astype(np.complex64)
         assert got.dtype == np.complex64
         assert (np.abs(got - wanted) <= np.spacing(np.abs(wanted))).all()
+
+
+@pytest.mark.parametrize("name", ["log", "log2", "log10"])
+def test_logarithms_of_the_smallest_and_largest_moduli(name: str) -> None:
+    """A modulus that is subnormal, or beyond the largest number, has its logarithm all the same."""
+    small, large = 5e-324, 1.7e308
+    z = np.array([small + small * 1j, 1e-310 - 3e-320j, large + large * 1j, 3e-308 + 1e-308j])
+    known = getattr(np, name)(z.astype("complex256")).astype("complex128")
+    found = getattr(sc, name)(sc.asarray(z)).compute(on="core")
+    np.testing.assert_allclose(found.real, known.real, rtol=4e-16)
+    np.testing.assert_allclose(found.imag, known.imag, rtol=4e-16)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sinh", "cosh"])
+def test_the_smallest_part_times_infinity_is_infinite(name: str) -> None:
+    tiny = [complex(5e-324, y) for y in (np.inf, -np.inf, 1e300)]
+    z = np.array([*tiny, *(1j * one for one in tiny)])
+    with np.errstate(all="ignore"):
+        known = getattr(np, name)(z)
+    found = getattr(sc, name)(sc.asarray(z)).compute(on="core")
+    assert np.array_equal(found.real, known.real, equal_nan=True)
+    assert np.array_equal(found.imag, known.imag, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_all_nan_are_one_in_unique(dtype: str) -> None:
+    nan, inf = np.nan, np.inf
+    numbers = [1j, complex(nan, 1), complex(-inf, nan), complex(nan, -1), 2, complex(nan, nan), 1j]
+    z = np.array(numbers, dtype)
+    found = sc.unique(z, return_counts=True)
+    known = np.unique(z, return_counts=True)
+    assert np.array_equal(sc.unique(z).compute(), known[0], equal_nan=True)
+    assert np.array_equal(np.asarray(found[1]), known[1])
+    assert len(sc.unique(z, equal_nan=False).compute()) == len(np.unique(z, equal_nan=False))

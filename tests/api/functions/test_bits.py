@@ -39,7 +39,24 @@ def test_bytes_of_bools_that_are_neither_0_nor_1() -> None:
     assert sc.packbits(odd).compute().tolist() == np.packbits(odd).tolist() == [178, 128]
 
 
-def test_bytes_in_memory_are_read_as_words() -> None:
-    packed = sc.packbits(np.ones(8000, "uint8"))
-    assert "1,000 elements" in str(packed.plan("core"))
-    assert str(packed.plan("core")).count("reads ") == 1  # where eight would be read one by one
+@pytest.mark.parametrize("name", ["packbits", "unpackbits"])
+def test_what_lies_in_memory_is_given_to_numpy_and_the_law_holds(name: str) -> None:
+    x = sc.asarray(np.arange(8000) % 256, dtype="uint8")
+    for array in (x, x ^ 1):
+        moved = getattr(sc, name)(array)
+        assert f": {name} of (8000,)" in str(moved.plan("core"))
+        assert moved.explain().covered
+        wanted = getattr(np, name)(array.compute())
+        for rung in ("core", "cores:2"):
+            np.testing.assert_array_equal((moved + 0).compute(on=rung), wanted)
+
+
+@pytest.mark.parametrize("name", ["packbits", "unpackbits"])
+def test_what_is_drawn_or_long_is_part_of_a_kernel(name: str) -> None:
+    drawn = sc.random.default_rng(0).integers(0, 256, 8000, dtype="uint8")
+    long = sc.asarray(np.zeros(1 << 24 | 1, "uint8"))
+    for array in (drawn, long):
+        assert f": {name} of" not in str(getattr(sc, name)(array).plan("core"))
+    np.testing.assert_array_equal(
+        getattr(sc, name)(drawn).compute(), getattr(np, name)(drawn.compute())
+    )

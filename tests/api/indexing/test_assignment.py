@@ -331,3 +331,33 @@ def test_thirty_slices_are_one_pass() -> None:
     assert len(x._expr.source.pieces) == 30
     assert len(x.plan(on="core").stages) == 1
     np.testing.assert_array_equal(x, np.repeat(np.arange(30.0), 20).reshape(60, 10))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
+def test_a_loop_of_powers_through_a_mask_is_one_computation(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counted what each mask selects, and made all steps before for that."""
+    c = np.linspace(-2, 1, 60).astype(dtype)
+    z, x = np.zeros_like(c), sc.zeros(60, dtype=dtype)
+    known, made = sc.asarray(c), []
+    ask = sc.api.indexing.places.engine.compute
+    monkeypatch.setattr(
+        sc.api.indexing.places.engine, "compute", lambda *a, **k: made.append(1) or ask(*a, **k)
+    )
+    for _ in range(6):
+        near, mask = abs(z) < 2, abs(x) < 2
+        z[near] = z[near] ** 2 + c[near]
+        x[mask] = x[mask] ** 2 + known[mask]
+    assert not made
+    np.testing.assert_allclose(x, z, rtol=1e-12)
+
+
+def test_powers_of_what_a_mask_selects_are_checked() -> None:
+    x = sc.asarray([1, 2, 3])
+    with pytest.raises(ValueError, match="integers to negative integer powers"):
+        x[x > 1] ** -1
+    chosen = x[x > 1]
+    chosen[0] = 7  # no selection any more
+    assert (chosen**2).tolist() == [49, 9]
+    assert (sc.asarray([1.0, 4.0])[np.array([False, True])] ** 0.5).tolist() == [2.0]

@@ -1,4 +1,4 @@
-"""`vectorize` and `frompyfunc`: functions of numbers beside NumPy's, and what they cannot do."""
+"""`vectorize` and `frompyfunc`: functions of numbers beside NumPy's, and who asks for values."""
 
 from __future__ import annotations
 
@@ -116,11 +116,21 @@ BRANCHES: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.parametrize("name", sorted(BRANCHES.keys() - {"item"}))  # NumPy gives Python's numbers
+def test_who_asks_for_a_value_is_called_for_each_element(name: str) -> None:
+    x = N - N.min() if name == "range" else X
+    mine = sc.vectorize(BRANCHES[name])(sc.asarray(x))
+    theirs = np.vectorize(BRANCHES[name])(x)
+    assert isinstance(mine, sc.Array)
+    assert mine.dtype == theirs.dtype
+    np.testing.assert_array_equal(mine.compute(), theirs)
+
+
 @pytest.mark.parametrize("name", BRANCHES)
-def test_who_asks_for_a_value_is_told_of_where(name: str) -> None:
+def test_what_makes_objects_in_numpy_is_told_of_where(name: str) -> None:
     x = N if name == "range" else X
-    with pytest.raises(TypeError, match=r"vectorize: .*lambda.* needs the value.*numpy\.where"):
-        sc.vectorize(BRANCHES[name])(sc.asarray(x))
+    with pytest.raises(TypeError, match=r"frompyfunc: .*lambda.* needs the value.*numpy\.where"):
+        sc.frompyfunc(BRANCHES[name], 1, 1)(sc.asarray(x))
 
 
 def test_the_users_line_is_in_the_traceback() -> None:
@@ -128,7 +138,7 @@ def test_the_users_line_is_in_the_traceback() -> None:
         return 1 if a > 0 else 0
 
     with pytest.raises(TypeError) as found:
-        sc.vectorize(steps)(X)
+        sc.frompyfunc(steps, 1, 1)(X)
     assert any("return 1 if a > 0 else 0" in str(entry.statement) for entry in found.traceback)
 
 

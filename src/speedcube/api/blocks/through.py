@@ -27,7 +27,6 @@ _ONLY_LOOK: Final = frozenset(
         "map_overlap",
         "overlap",
         "push",
-        "sliding_window_view",
         "store",
         "to_hdf5",
         "to_npy_stack",

@@ -154,15 +154,20 @@ def from_zarr(
             f"{label} was not written to the end: speedcube.to_zarr(..., resume=True) writes the "
             "rest"
         )
-    raw = raw_zarr(found, label) if missing == "fill" else None
+    return of_zarr(found, chunks, label, missing)
+
+
+def of_zarr(array: Any, chunks: Any, label: str, missing: str = "fill") -> Array:
+    """Zarr's ``array``, by the reader that is fastest for how its chunks lie."""
+    raw = raw_zarr(array, label) if missing == "fill" else None
     if raw is not None:
         return read_by_tiles(raw, np.dtype(raw.kind), chunks)
-    if missing == "fill" and chunks_of(found) is not None:
-        by_zarr = Sliceable(found, tuple(found.shape), chunks_of(found), label)
-        encoded = encoded_zarr(found, label, by_zarr)
+    if missing == "fill" and chunks_of(array) is not None:
+        by_zarr = Sliceable(array, tuple(array.shape), chunks_of(array), label)
+        encoded = encoded_zarr(array, label, by_zarr)
         if encoded is not None:
             return read_by_tiles(encoded, np.dtype(encoded.files.kind), chunks)
-    return of_sliceable(found, chunks, label, complete=missing == "raise")
+    return of_sliceable(array, chunks, label, complete=missing == "raise")
 
 
 def _member(group: Any, component: str | None) -> Any:

@@ -9,9 +9,11 @@ import numpy as np
 from ... import dtypes
 from ...errors import DTypeError, ParameterError
 from ...expr import build
-from ...expr.nodes import Leaf, Stored, is_whole
+from ...expr.graph import below_up_to
+from ...expr.nodes import Const, Leaf, Map, Stored
+from ...expr.routines.row import called
+from ...expr.routines.table import ROUTINES
 from ..array import Array, array_of, elementwise
-from ..joining import concatenate
 from ..methods.keywords import axis_of
 from ..namespace.padding import pad
 from ..sources import asarray
@@ -81,13 +83,8 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     array, k = _line(a, axis, bitorder)
     if array.dtype != bool and not dtypes.is_integer(array._expr.dtype):
         raise DTypeError(f"packbits takes integers or bool; got {array.dtype}")
-    whole = 8 * (array.shape[k] // 8)
-    words = _words(array, whole) if k == array.ndim - 1 else None
-    if words is not None:
-        packed_words = _gathered(words, bitorder)
-        if whole == array.shape[k]:
-            return packed_words
-        return concatenate([packed_words, packbits(array[whole:], bitorder=bitorder)])
+    if _by_numpy(array, k):
+        return _moved("packbits", array, -(-array.shape[k] // 8), bitorder)
     rest = -array.shape[k] % 8
     bits = array.astype(bool)
     if rest:
@@ -101,29 +98,30 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     return packed
 
 
-def _words(array: Array, whole: int) -> Array | None:
-    """Bytes in memory as words of eight: those of each line, or the first ``whole`` of the only."""
-    leaf = array._expr
-    if not isinstance(leaf, Leaf) or not isinstance(leaf.source, Stored) or array.itemsize != 1:
-        return None
-    buffer = leaf.source.buffer
-    at_hand = is_whole(leaf) and buffer.shape == leaf.shape and buffer.flags.c_contiguous
-    if not at_hand or not whole or (whole < leaf.shape[-1] and array.ndim > 1):
-        return None
-    return asarray(buffer[..., :whole].view("uint64"))
+_MOST: Final = 1 << 24  # elements that are put into memory for it
+_FEW: Final = 32  # nodes that are looked at
 
 
-# Bit k of a byte is that of the k-th byte of a word after one multiplication, in its highest byte;
-# or bit 7 - k. No two products of single bits meet, so that nothing is carried.
-_TOGETHER: Final = {"little": 0x0102040810204080, "big": 0x8040201008040201}
+def _by_numpy(array: Array, k: int) -> bool:
+    """Whether NumPy's function makes it in less time than a kernel: of few bytes at hand."""
+    if k < array.ndim - 1 or not 0 < array.size <= _MOST or array._gpu:
+        return False
+    return all(map(_at_hand, below_up_to((array._expr,), _FEW) or (None,)))
 
 
-def _gathered(words: Array, bitorder: str) -> Array:
-    """A byte of each word: of each of its bytes, whether it is not 0."""
-    low, high = 0x7F7F7F7F7F7F7F7F, 0x8080808080808080
-    ones = ((((words & low) + low) | words) & high) >> 7
-    gathered: Array = (ones * _TOGETHER[bitorder]) >> 56
-    return gathered.astype("uint8")
+def _at_hand(node: Any) -> bool:
+    """Whether ``node`` is element by element of what lies in host memory."""
+    if isinstance(node, Map):
+        return True
+    source = node.source if isinstance(node, Leaf) else None
+    at_hand = isinstance(source, Stored) and not source.on_device
+    return at_hand or isinstance(source, (Const, Map, Leaf))
+
+
+def _moved(name: str, array: Array, length: int, bitorder: str) -> Array:
+    """What NumPy's function ``name`` makes of the last axis, which is ``length`` long then."""
+    shape = (*array.shape[:-1], length)
+    return Array(called(ROUTINES[name], [array._expr], [shape], "uint8", (bitorder,))[0])
 
 
 def unpackbits(
@@ -156,12 +154,10 @@ def unpackbits(
     array, k = _line(a, axis, bitorder)
     if array.dtype != np.uint8:
         raise DTypeError(f"unpackbits takes uint8; got {array.dtype}")
-    places = asarray(np.arange(8, dtype="uint8"))
-    shifts = places if bitorder == "little" else 7 - places
-    shape = (*array.shape[: k + 1], 8, *array.shape[k + 1 :])
-    apart = array.reshape(*shape[: k + 1], 1, *shape[k + 2 :])
-    bits = (apart >> shifts.reshape(8, *(1 for _ in shape[k + 2 :]))) & 1
-    line: Array = bits.reshape(*shape[:k], shape[k] * 8, *shape[k + 2 :])
+    if _by_numpy(array, k):
+        line = _moved("unpackbits", array, 8 * array.shape[k], bitorder)
+    else:
+        line = _apart(array, k, bitorder)
     if count is None:
         return line
     wanted = build.check_integer("count", count)
@@ -173,6 +169,17 @@ def unpackbits(
     if wanted > have:
         return pad(line, [(0, wanted - have if j == k else 0) for j in range(line.ndim)])
     return along(line, k, slice(0, wanted if wanted >= 0 else have + wanted))
+
+
+def _apart(array: Array, k: int, bitorder: str) -> Array:
+    """The bits of the bytes along axis ``k``, by shifts."""
+    places = asarray(np.arange(8, dtype="uint8"))
+    shifts = places if bitorder == "little" else 7 - places
+    shape = (*array.shape[: k + 1], 8, *array.shape[k + 1 :])
+    byte = array.reshape(*shape[: k + 1], 1, *shape[k + 2 :])
+    bits = (byte >> shifts.reshape(8, *(1 for _ in shape[k + 2 :]))) & 1
+    line: Array = bits.reshape(*shape[:k], shape[k] * 8, *shape[k + 2 :])
+    return line
 
 
 def _line(a: Any, axis: int | None, bitorder: str) -> tuple[Array, int]:

@@ -1,4 +1,4 @@
-"""The extremes of what is no NaN, their places, and running sums that pass over NaN."""
+"""The extremes of what is no NaN, and their places."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ def nanmin(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> Array:
     """The least of what is no NaN; NaN where nothing else is there.
 
@@ -78,6 +80,8 @@ def nanmin(
         The result where nothing is less.
     where : array_like of bool, optional
         The elements that count; needs `initial`.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -100,6 +104,8 @@ def nanmax(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> Array:
     """The greatest of what is no NaN; NaN where nothing else is there.
 
@@ -117,6 +123,8 @@ def nanmax(
         The result where nothing is greater.
     where : array_like of bool, optional
         The elements that count; needs `initial`.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -132,7 +140,14 @@ def nanmax(
     return put(out, _extreme("max", a, -math.inf, axis, keepdims, initial, where), "nanmax")
 
 
-def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def nanargmin(
+    a: Any,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    keepdims: bool = False,
+    split_every: Any = None,
+) -> Array:
     """The place of the first least element that is no NaN.
 
     A line of nothing but NaN has none: a ValueError where the places are computed. In a larger
@@ -148,6 +163,8 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
         Takes the result.
     keepdims : bool
         Whether the axis stays, with size one.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -163,7 +180,14 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     return put(out, _place("argmin", a, math.inf, axis, keepdims), "nanargmin")
 
 
-def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def nanargmax(
+    a: Any,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    keepdims: bool = False,
+    split_every: Any = None,
+) -> Array:
     """The place of the first greatest element that is no NaN.
 
     A line of nothing but NaN has none: a ValueError where the places are computed. In a larger
@@ -179,6 +203,8 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
         Takes the result.
     keepdims : bool
         Whether the axis stays, with size one.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -192,62 +218,6 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     np.int64(1)
     """
     return put(out, _place("argmax", a, -math.inf, axis, keepdims), "nanargmax")
-
-
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
-    """Running sums with 0 for NaN; each is exact, rounded once.
-
-    Parameters
-    ----------
-    a : array_like
-        Any shape.
-    axis : int, optional
-        Along which; all elements in C order by default.
-    dtype : dtype, optional
-        Of the result.
-    out : Array, optional
-        Takes the result.
-
-    Returns
-    -------
-    Array
-        Of the shape of `a`, or one axis of all elements.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.nancumsum([1.0, float("nan"), 3.0]).compute()
-    array([1., 1., 4.])
-    """
-    return without_nan(array_of(a), 0.0).cumsum(axis, dtype, out)
-
-
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
-    """Running products with 1 for NaN.
-
-    Parameters
-    ----------
-    a : array_like
-        Any shape.
-    axis : int, optional
-        Along which; all elements in C order by default.
-    dtype : dtype, optional
-        Of the result.
-    out : Array, optional
-        Takes the result.
-
-    Returns
-    -------
-    Array
-        Of the shape of `a`, or one axis of all elements.
-
-    Examples
-    --------
-    >>> import speedcube as sc
-    >>> sc.nancumprod([2.0, float("nan"), 3.0]).compute()
-    array([2., 2., 6.])
-    """
-    return without_nan(array_of(a), 1.0).cumprod(axis, dtype, out)
 
 
 def _extreme(

@@ -29,6 +29,8 @@ def nansum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> Array:
     """The exact sum of what is no NaN, rounded once; of nothing, 0.
 
@@ -48,6 +50,8 @@ def nansum(
         Is added to the sum.
     where : array_like of bool, optional
         The elements that count.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -72,6 +76,8 @@ def nanprod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> Array:
     """The product of what is no NaN, by `prod`'s tree; of nothing, 1.
 
@@ -91,6 +97,8 @@ def nanprod(
         A last factor.
     where : array_like of bool, optional
         The elements that count.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -115,6 +123,7 @@ def nanmean(
     keepdims: bool = False,
     *,
     where: Any = True,
+    split_every: Any = None,
 ) -> Array:
     """The mean of what is no NaN: the exact sum, rounded to float64, over the count.
 
@@ -132,6 +141,8 @@ def nanmean(
         Whether folded axes stay, with size one.
     where : array_like of bool, optional
         The elements that count.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -171,6 +182,7 @@ def nanvar(
     where: Any = True,
     mean: Any = None,
     correction: float | None = None,
+    split_every: Any = None,
 ) -> Array:
     """The variance of what is no NaN: the exact sum of squared deviations over the count.
 
@@ -194,6 +206,8 @@ def nanvar(
         Known means, with the folded axes kept.
     correction : float, optional
         The Array API's word for `ddof`.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -220,6 +234,7 @@ def nanstd(
     where: Any = True,
     mean: Any = None,
     correction: float | None = None,
+    split_every: Any = None,
 ) -> Array:
     """The square root of `nanvar`, with its arguments.
 
@@ -243,6 +258,8 @@ def nanstd(
         Known means, with the folded axes kept.
     correction : float, optional
         The Array API's word for `ddof`.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------

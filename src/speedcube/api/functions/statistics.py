@@ -1,4 +1,4 @@
-"""Spans, weighted means and moments."""
+"""Spans, weighted means and moments, and running sums that pass over NaN."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...expr.nodes import Stored
 from ..array import Array, array_of, elementwise
 from ..methods.keywords import axis_of, put
 from ..shapes import broadcast_to
+from .extremes import without_nan
 from .floats import floats
 
 
@@ -141,6 +142,8 @@ def moment(
     keepdims: bool = False,
     ddof: float = 0,
     out: Any = None,
+    *,
+    split_every: Any = None,
 ) -> Array:
     """The mean of a power of the deviations from the mean: Dask's name.
 
@@ -160,6 +163,8 @@ def moment(
         What is taken off the count.
     out : Array, optional
         Takes the result.
+    split_every : optional
+        Dask's; it decides nothing.
 
     Returns
     -------
@@ -188,3 +193,77 @@ def moment(
         elementwise("divide", powers.sum(axis, keepdims=keepdims), float(count - ddof)),
         "moment",
     )
+
+
+def nancumsum(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    method: Any = None,
+) -> Array:
+    """Running sums with 0 for NaN; each is exact, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    dtype : dtype, optional
+        Of the result.
+    out : Array, optional
+        Takes the result.
+    method : optional
+        Dask's; it decides nothing.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a`, or one axis of all elements.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nancumsum([1.0, float("nan"), 3.0]).compute()
+    array([1., 1., 4.])
+    """
+    return without_nan(array_of(a), 0.0).cumsum(axis, dtype, out)
+
+
+def nancumprod(
+    a: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    method: Any = None,
+) -> Array:
+    """Running products with 1 for NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        Any shape.
+    axis : int, optional
+        Along which; all elements in C order by default.
+    dtype : dtype, optional
+        Of the result.
+    out : Array, optional
+        Takes the result.
+    method : optional
+        Dask's; it decides nothing.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a`, or one axis of all elements.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> sc.nancumprod([2.0, float("nan"), 3.0]).compute()
+    array([2., 2., 6.])
+    """
+    return without_nan(array_of(a), 1.0).cumprod(axis, dtype, out)

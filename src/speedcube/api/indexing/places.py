@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ... import dtypes
 from ...engine import compute as engine
 from ...engine.machine import free_memory
-from ...engine.streams.cells import reads_files
-from ...engine.streams.chosen import chosen_blocks, is_chosen_by_blocks
+from ...engine.streams.made.cells import reads_files
+from ...engine.streams.made.chosen import chosen_blocks, is_chosen_by_blocks
 from ...engine.writing.settling import settled_here
 from ...errors import AxisError, DTypeError
 from ...expr import gather, reductions

@@ -9,6 +9,7 @@ from typing import Any
 from ...expr.written import written
 from ...interop import chunks as grids
 from ..array import Array, elementwise
+from ..methods.operators import NUMBERS
 from .places import Mask
 
 
@@ -101,6 +102,12 @@ class Selection(Array):
             same: Array = super().astype(dtype, order, casting, subok, copy)  # type: ignore[misc]
             return same
         return Selection(self._values.astype(dtype, order, casting, subok, copy), self._mask)
+
+    def __pow__(self, exponent: Any) -> Array:
+        """Powers to a number are a selection, too."""
+        if self.selecting and type(exponent) in NUMBERS:
+            return Selection(self._values**exponent, self._mask)
+        return super().__pow__(exponent)
 
     sum, any, all = map(_of_what_is_chosen, ("sum", "any", "all"))
 

@@ -21,6 +21,7 @@ def mean(
     keepdims: bool = False,
     *,
     where: Any = True,
+    split_every: Any = None,
 ) -> A:
     """The exact sum over the count, rounded once; float64 of integers.
 
@@ -47,6 +48,7 @@ def var(
     where: Any = True,
     mean: Any = None,
     correction: float | None = None,
+    split_every: Any = None,
 ) -> A:
     """The variance from the exact sums of x and x*x, rounded once.
 
@@ -69,6 +71,7 @@ def std(
     where: Any = True,
     mean: Any = None,
     correction: float | None = None,
+    split_every: Any = None,
 ) -> A:
     """The square root of `var`."""
     return put(

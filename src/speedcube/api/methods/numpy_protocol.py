@@ -90,19 +90,41 @@ def _signature(func: Any) -> inspect.Signature:
 
 def _arguments(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments of a call by NumPy's names; what is given as the default is as if left out."""
+    names = _names(func)
+    if not kwargs and len(args) <= len(names):  # as nearly always: as `bind` would have it
+        bound = dict(zip(names, args, strict=False))
+        if len(bound) < _least(func):
+            _signature(func).bind(*args)  # which says what is missing
+    else:
+        bound = _signature(func).bind(*args, **kwargs).arguments
+        bound |= bound.pop("kwargs", {})
     parameters = _signature(func).parameters
-    bound = _signature(func).bind(*args, **kwargs).arguments
-    bound |= bound.pop("kwargs", {})
-    plain = (bool, int, str, type(None))
     return [
         (name, value)
         for k, (name, value) in enumerate(bound.items())
         if k == 0
         or name not in parameters
-        or not isinstance(value, plain)
-        or not isinstance(parameters[name].default, plain)
+        or not isinstance(value, _PLAIN)
+        or not isinstance(parameters[name].default, _PLAIN)
         or value != parameters[name].default
     ]
+
+
+_PLAIN: Final = (bool, int, str, type(None))
+
+
+@cache
+def _names(func: Any) -> tuple[str, ...]:
+    """What may be given by position, each by its own name."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(one.name for one in _signature(func).parameters.values() if one.kind in kinds)
+
+
+@cache
+def _least(func: Any) -> int:
+    """How many of these have to be given."""
+    parameters = _signature(func).parameters
+    return sum(parameters[name].default is inspect.Parameter.empty for name in _names(func))
 
 
 # Ufuncs ------------------------------------------------------------------------------------------
@@ -125,6 +147,10 @@ SCANS: Final = {"add": np.cumsum, "multiply": np.cumprod}
 
 def array_ufunc(self: Operators, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What a ufunc's call or method gives: the method ``__array_ufunc__``."""
+    if ufunc is np.matmul and method == "__call__" and not kwargs:
+        first, other = inputs
+        if type(first) is type(other):  # as nearly always
+            return _TWINS["@"](first, other)
     if any(map(is_pandas, inputs)):  # theirs have labels, which the result keeps
         values = [np.asarray(one) if isinstance(one, Collection) else one for one in inputs]
         return getattr(ufunc, method)(*values, **kwargs)

@@ -39,7 +39,8 @@ def _refusal(dtype: str, exponent: Any) -> ParameterError | RangeError:
 
 def _is_of_integers(value: Any) -> bool:
     if isinstance(value, Collection):
-        return np.dtype(value._expr.dtype).kind in "iu"
+        # An expression would be asked of what a mask selects: that counts.
+        return value.dtype.kind in "iu"  # type: ignore[attr-defined]
     with suppress(ValueError):  # a ragged list, which is refused later
         return np.asarray(value).dtype.kind in "iu"
     return False

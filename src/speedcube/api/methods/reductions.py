@@ -21,6 +21,8 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> A:
     """The exact sum, rounded once to the result's dtype; integers and bool wrap in 64 bits.
 
@@ -43,6 +45,8 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> A:
     """The product, by a balanced tree: neighbours 2k and 2k + 1, then their products, ...
 
@@ -57,7 +61,14 @@ def prod(
     return put(out, _begun(product, "multiply", initial), "prod")
 
 
-def cumsum(self: A, axis: Any = None, dtype: Any = None, out: Any = None) -> A:
+def cumsum(
+    self: A,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    method: Any = None,
+) -> A:
     """Running sums along ``axis`` (None: of all elements in C order).
 
     Each is the exact sum of the elements so far, rounded once to the result's dtype, as `sum`
@@ -66,7 +77,14 @@ def cumsum(self: A, axis: Any = None, dtype: Any = None, out: Any = None) -> A:
     return put(out, running(self, "cumsum", axis, dtype), "cumsum")
 
 
-def cumprod(self: A, axis: Any = None, dtype: Any = None, out: Any = None) -> A:
+def cumprod(
+    self: A,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    method: Any = None,
+) -> A:
     """Running products along ``axis`` (None: of all elements in C order).
 
     With t the greatest multiple of 1024 that is not above i, element i is ``x[:t].prod()``
@@ -83,6 +101,8 @@ def min(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> A:
     """The least element; NaN if there is one; -0.0 is below 0.0.
 
@@ -98,6 +118,8 @@ def max(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    *,
+    split_every: Any = None,
 ) -> A:
     """The greatest element; NaN if there is one.
 
@@ -107,7 +129,13 @@ def max(
 
 
 def any(
-    self: A, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    self: A,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    split_every: Any = None,
 ) -> A:
     """Whether any element is true; of nothing, False."""
     elements = masked(_truth(self), where, False)
@@ -115,19 +143,39 @@ def any(
 
 
 def all(
-    self: A, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    self: A,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    split_every: Any = None,
 ) -> A:
     """Whether every element is true; of nothing, True."""
     elements = masked(_truth(self), where, True)
     return put(out, reduced(elements, "all", axis_of(self, axis), keepdims, "bool"), "all")
 
 
-def argmin(self: A, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> A:
+def argmin(
+    self: A,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    keepdims: bool = False,
+    split_every: Any = None,
+) -> A:
     """The place of the first least element (of the first NaN, if there is one)."""
     return put(out, reduced(self, "argmin", axis_of(self, axis), keepdims, "int64"), "argmin")
 
 
-def argmax(self: A, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> A:
+def argmax(
+    self: A,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    keepdims: bool = False,
+    split_every: Any = None,
+) -> A:
     """The place of the first greatest element (of the first NaN, if there is one)."""
     return put(out, reduced(self, "argmax", axis_of(self, axis), keepdims, "int64"), "argmax")
 

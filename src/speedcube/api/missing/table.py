@@ -28,17 +28,17 @@ REFUSED: Final[dict[str, str]] = {
         asfortranarray flatiter frombuffer isfortran ndarray nditer nested_iters require""",
     "arrays are not walked through element by element: write it as an expression, or take "
     "x.compute()": """
-        broadcast ndenumerate ndindex""",
+        broadcast""",
     "kernels raise no floating-point warnings: see isnan and isfinite": """
-        errstate geterr geterrcall getbufsize setbufsize seterr seterrcall""",
+        geterrcall getbufsize setbufsize seterrcall""",
     "matrices are arrays of two axes: asarray": "asmatrix bmat matrix",
     "masked arrays are not there: where, or NaN and the functions that leave it out": "ma",
     "NumPy's classes of polynomials are for numbers: p(x) of a numpy.polynomial takes an array": """
         poly1d polynomial""",
     "there is no wider float than float64": "clongdouble complex256 float128 longdouble",
     "it is of NumPy itself: take it from numpy": """
-        False_ ScalarType True_ c_ core ctypeslib dtypes emath exceptions f2py get_include
-        index_exp info lib little_endian long longlong mintypecode r_ s_ sctypeDict show_config
+        False_ ScalarType True_ core ctypeslib dtypes emath exceptions f2py get_include
+        info lib little_endian long longlong mintypecode sctypeDict show_config
         show_runtime test testing typecodes typing ufunc ulong ulonglong""",
     "it is of Dask itself: take it from dask.array": """
         ARRAY_EXPR_ENABLED PerformanceWarning annotations array_expr_enabled assert_eq backends
@@ -51,7 +51,7 @@ LATER: Final[dict[str, str]] = {}
 # Of NumPy's arrays: what ours have not.
 METHODS: Final[dict[str, str]] = {
     "arrays have no memory of their own before they are computed: of x.compute()": """
-        base byteswap ctypes data flags flat getfield setfield setflags strides""",
+        base byteswap ctypes data flags getfield setfield setflags strides""",
     "values are computed first: x.compute()": "dump dumps",
     "arrays keep their size: see speedcube.resize": "resize",
 }

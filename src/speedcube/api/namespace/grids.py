@@ -108,7 +108,13 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+    function: Callable[..., Any],
+    shape: Any,
+    *,
+    dtype: Any = float,
+    like: Any = None,
+    chunks: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Call a function with the coordinates of an array, which are lazy arrays.
 
@@ -122,6 +128,8 @@ def fromfunction(
         That of the coordinates.
     like : array, optional
         NumPy's; the coordinates are speedcube arrays.
+    chunks : optional
+        Dask's word for the grid of the coordinates; it decides no value.
     **kwargs : optional
         What else the function takes.
 
@@ -139,6 +147,8 @@ def fromfunction(
     checked_like("fromfunction", like)
     sizes = build.check_shape(shape)
     places = (coordinate(sizes, k).astype(dtype) for k in range(len(sizes)))
+    if chunks is not None:
+        places = (place.rechunk(chunks) for place in places)
     return function(*places, **kwargs)
 
 

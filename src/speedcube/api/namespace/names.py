@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
-from ...errors import ParameterError
+from ...errors import ParameterError, UnsupportedError
 from ..devices import available, checked_device
 from ..methods.standard import VERSIONS
 
@@ -27,6 +27,7 @@ number, generic, integer, inexact, floating, complexfloating = (
 )
 signedinteger, unsignedinteger, dtype = np.signedinteger, np.unsignedinteger, np.dtype
 issubdtype, isscalar, promote_types = np.issubdtype, np.isscalar, np.promote_types
+index_exp, ndindex, s_, geterr = np.index_exp, np.ndindex, np.s_, np.geterr
 
 e, pi, inf, nan, newaxis = np.e, np.pi, np.inf, np.nan, np.newaxis
 euler_gamma: Final = np.euler_gamma
@@ -42,6 +43,84 @@ _KINDS: Final = {
     "complex floating": tuple(dtypes.PARTS),
     "numeric": (*dtypes.INTEGERS, *dtypes.FLOATS[1:], *dtypes.PARTS),
 }
+
+
+def errstate(
+    *,
+    call: Any = None,
+    all: Any = None,
+    divide: Any = None,
+    over: Any = None,
+    under: Any = None,
+    invalid: Any = None,
+) -> Any:
+    """Make a block in which NumPy is quiet of what it warns of; kernels are quiet always.
+
+    Parameters
+    ----------
+    call : optional
+        NumPy's; kernels call nothing.
+    all, divide, over, under, invalid : str, optional
+        "ignore", "warn" or "print".
+
+    Returns
+    -------
+    context manager
+        NumPy's.
+
+    Raises
+    ------
+    TypeError
+        For "raise", "call" and "log": kernels tell of nothing.
+
+    Examples
+    --------
+    >>> with sc.errstate(divide="ignore"):
+    ...     (1 / sc.asarray([0.0, 2.0])).compute()
+    array([inf, 0.5])
+    """
+    given = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+    _only_quiet(given)
+    return np.errstate(**given)
+
+
+def seterr(
+    all: Any = None, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None
+) -> Any:
+    """Say what NumPy warns of from now on; kernels are quiet always.
+
+    Parameters
+    ----------
+    all, divide, over, under, invalid : str, optional
+        "ignore", "warn" or "print".
+
+    Returns
+    -------
+    dict
+        What it was before.
+
+    Raises
+    ------
+    TypeError
+        For "raise", "call" and "log": kernels tell of nothing.
+
+    Examples
+    --------
+    >>> before = sc.seterr(over="ignore")
+    >>> sc.seterr(**before)["over"]
+    'ignore'
+    """
+    _only_quiet({"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid})
+    return np.seterr(all=all, divide=divide, over=over, under=under, invalid=invalid)
+
+
+def _only_quiet(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value in ("raise", "call", "log"):
+            raise UnsupportedError(
+                f"{name}={value!r}: kernels tell of no floating-point errors; see isnan and "
+                "isfinite, or compute with NumPy"
+            )
 
 
 class NamespaceInfo:

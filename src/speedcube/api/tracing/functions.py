@@ -13,7 +13,7 @@ from ...expr import views
 from ...late import dask
 from ..array import Array, array_of
 from ..sources import asarray
-from .symbols import instead, symbol
+from .symbols import ValueAskedError, instead, symbol
 
 
 def traced(
@@ -62,7 +62,8 @@ class vectorize(np.vectorize):
     """A Python function of numbers as a function of arrays: lazy, and a part of the kernel.
 
     The function is called once, with numbers whose values are not known yet, to see what it
-    computes; so the law holds. What it cannot do is ask for a value: branches are `where`.
+    computes; so the law holds. One that asks for a value, as ``if`` and `math` do, is called for
+    each element instead, at once, as NumPy does: say `where` for a branch.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class vectorize(np.vectorize):
     Raises
     ------
     TypeError
-        When it is called: for functions that branch on a value, or use `math`.
+        When it is called: for functions that give no numbers.
 
     Examples
     --------
@@ -101,7 +102,11 @@ class vectorize(np.vectorize):
         excluded = self.excluded or ()
         placed = [_AsItIs(one) if k in excluded else one for k, one in enumerate(args)]
         named = {k: _AsItIs(one) if k in excluded else one for k, one in kwargs.items()}
-        found = traced(f"vectorize: {dask.utils.funcname(self.pyfunc)}", self.pyfunc, placed, named)
+        who = f"vectorize: {dask.utils.funcname(self.pyfunc)}"
+        try:
+            found = traced(who, self.pyfunc, placed, named)
+        except ValueAskedError:
+            return self._at_once(args, kwargs)
         return self._of_otypes(found)
 
     def _of_otypes(self, found: Any) -> Any:

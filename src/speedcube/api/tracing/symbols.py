@@ -19,8 +19,12 @@ from ..array import Array
 
 _WAYS: Final = (
     "say numpy.where(condition, a, b) for if and else, numpy.maximum for max, numpy.sin for "
-    "math.sin; or take numpy.vectorize, which calls the function for each element"
+    "math.sin; or take speedcube.vectorize, which calls the function for each element"
 )
+
+
+class ValueAskedError(UnsupportedError):
+    """A function asks for the value of a number that nobody knows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Symbol:
 
     def compute(self, **_: Any) -> NoReturn:
         """Refuse: nobody knows the value."""
-        raise UnsupportedError(
+        raise ValueAskedError(
             f"{self.who} cannot become part of a kernel: a branch (if, and, or, "
             "while), max, int or a function of math needs the value of a number; "
             f"{_WAYS}"

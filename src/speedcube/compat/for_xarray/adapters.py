@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from xarray.core.indexing import (
     CopyOnWriteArray,
     ImplicitToExplicitIndexingAdapter,
@@ -24,7 +25,7 @@ def stored_array(data: Any) -> tuple[Any, tuple[int, ...] | None]:
         if isinstance(inner, LazilyIndexedArray):
             if not _takes_all(inner):
                 return data, None
-        elif not isinstance(inner, _AS_IT_IS):
+        elif not isinstance(inner, _AS_IT_IS) and not _masks_nan(inner):
             same = False  # as it scales numbers, or masks some
         inner = inner.array
     stored = inner.get_array() if hasattr(inner, "get_array") else inner
@@ -35,6 +36,17 @@ def stored_array(data: Any) -> tuple[Any, tuple[int, ...] | None]:
         chunks = None
     direct = same and type(inner).__name__ == "ZarrArrayWrapper" and stored.dtype == data.dtype
     return stored if direct else data, chunks
+
+
+def _masks_nan(array: Any) -> bool:
+    """Whether ``array`` puts NaN where what it wraps has NaN, as xarray does of Zarr's format 2."""
+    told: Any = getattr(getattr(array, "func", None), "keywords", {})
+    masked, by = told.get("encoded_fill_values"), told.get("decoded_fill_value")
+    if set(told) != {"encoded_fill_values", "decoded_fill_value", "dtype"} or not masked:
+        return False
+    same = array.dtype == array.array.dtype and array.dtype.kind == "f"
+    fills = (*masked, by)
+    return same and all(isinstance(one, float | np.floating) and one != one for one in fills)
 
 
 def _takes_all(array: Any) -> bool:

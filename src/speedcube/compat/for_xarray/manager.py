@@ -24,7 +24,7 @@ from ...api.blocks import (
     unify_chunks,
 )
 from ...api.blocks.through import called
-from ...api.files.opening import of_sliceable
+from ...api.files.opening import of_sliceable, of_zarr
 from ...api.files.storing import store
 from ...api.sources import asarray
 from ...api.together import compute, persist
@@ -76,8 +76,10 @@ class SpeedcubeManager(ChunkManagerEntrypoint):
         if isinstance(data, np.ndarray):
             return asarray(data, chunks=_grid(chunks, data.shape))
         source, stored = stored_array(data)
-        label = f"zarr {source.name or source.store_path}" if source is not data else "variable"
-        return of_sliceable(source, _grid(chunks, data.shape), label, stored)
+        grid = _grid(chunks, data.shape)
+        if source is data:
+            return of_sliceable(data, grid, "variable", stored)
+        return of_zarr(source, grid, f"zarr {source.name or source.store_path}")
 
     def rechunk(self, data: Array, chunks: Any, **kwargs: Any) -> Array:
         """Another grid; nothing is moved for it."""

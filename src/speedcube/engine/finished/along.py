@@ -153,7 +153,7 @@ def _repair(
     assert isinstance(stage.source, Reduced)
     if len(failed):
         for places, some in gpu_records.run_some(
-            prepare(stage, part, None), inputs, device, stop, failed
+            prepare(stage, part, None, gpu=True), inputs, device, stop, failed
         ):
             exact = values(stage.source, some).astype(results.dtype, copy=False)
             results[places[0] : places[-1] + 1].set(exact)

@@ -12,7 +12,7 @@ from ...plan.plan import Plan, Resources, make_plan
 from .. import machine
 from ..rungs import Rung
 from ..streams.boxwise import SortRoom, made_boxwise
-from ..streams.later import Make
+from ..streams.made.later import Make
 from .pulled import is_pulled, pulling
 from .values import is_of_dask
 

@@ -22,12 +22,12 @@ from ...dataclass import dataclass
 from ...errors import ParameterError
 from ...expr.graph import below_up_to
 from ...expr.nodes import Expr, Leaf, Stored
-from ...late import dask
+from ...late import dask, setting
 from .. import machine
 from .spans import Drawing, Span, drawn_twice, reading, spans_of
 
 SETTING: Final = "speedcube.keep-drawn"
-DEFAULT: Final = "1 GiB"
+DEFAULT: Final = 1 << 30
 SHARE: Final = 16  # of the free memory, one part at most
 LEAST: Final = 1 << 20  # numbers: fewer are drawn in a millisecond
 _MOST_NODES: Final = 1 << 8  # of a program: to look through it costs little beside its run
@@ -76,11 +76,11 @@ class Reading:
 
 def limit() -> int:
     """Bytes that may be kept in all: what is set, and no more than a part of the free memory."""
-    value = dask.config.get(SETTING, DEFAULT)
+    value = setting(SETTING, DEFAULT)
     if not value:
         return 0
     try:
-        most = dask.utils.parse_bytes(value)
+        most = DEFAULT if value is DEFAULT else dask.utils.parse_bytes(value)
     except (AttributeError, ValueError, TypeError) as err:
         raise ParameterError(
             f"{SETTING}={value!r}: give a number of bytes, such as '1 GiB', or 0"

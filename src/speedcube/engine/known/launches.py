@@ -105,9 +105,9 @@ def launches_of(stage: Stage, device: int) -> DirectLaunches | None:
         return None
     strides, size = c_strides(stage.shape), dtypes.itemsize(stage.dtype)
     kernels = [
-        (prepare(one.stage, one.part, strides), sum(map(int.__mul__, one.at, strides)))
+        (prepare(one.stage, one.part, strides, gpu=True), sum(map(int.__mul__, one.at, strides)))
         for one in regions_of(stage, part)
-    ] or [(prepare(stage, part, None), 0)]
+    ] or [(prepare(stage, part, None, gpu=True), 0)]
     found = []
     for prepared, first in kernels:
         launcher = Launcher(prepared, None, device)
@@ -145,7 +145,7 @@ class ResultLaunch:
         assert isinstance(stage.source, Reduced)
         wanted = np.arange(results.size) if failed is None else failed
         inputs = {id(need): memory.ready[id(need)] for need in stage.needs}
-        records = prepare(stage, stage.parts[0], None)
+        records = prepare(stage, stage.parts[0], None, gpu=True)
         for places, some in run_some(records, inputs, self.device, Stop(), wanted):
             results[places[0] : places[-1] + 1].set(values(stage.source, some))
 

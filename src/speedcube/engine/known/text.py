@@ -20,7 +20,7 @@ from ..staging.late import compiling
 def source_of(root: Expr, target: str) -> str:
     """The generated kernel of the last stage of ``root``: ``cpu``, ``cuda`` or ``ir``."""
     stage = make_plan(root, Resources("core", 1), "", TILE).stages[-1]
-    program = prepare(*kernels_of(stage)[0], None).program
+    program = prepare(*kernels_of(stage)[0], None, gpu=target == "cuda").program
     best = targets()[0]
     printers: dict[str, Callable[[Program], str]] = {
         "cpu": lambda p: llvm_source(p, best, styles(p, best)[1]),

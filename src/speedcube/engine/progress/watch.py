@@ -17,7 +17,7 @@ from typing import Final
 
 from ...dataclass import dataclass
 from ...errors import ParameterError
-from ...late import dask, multiprocessing, watched
+from ...late import multiprocessing, setting, watched
 from ...plan.plan import Plan
 from .count import NOTHING_KNOWN, Told, total_of
 from .screen import Screen, screen_here
@@ -32,7 +32,7 @@ _MAIN: Final = threading.main_thread
 
 def wanted() -> bool:
     """Whether Dask's settings want progress shown."""
-    value = dask.config.get(SETTING, True)
+    value = setting(SETTING, True)
     if value is None or isinstance(value, bool):
         return value is not False
     raise ParameterError(f"{SETTING}={value!r}: give True or False")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...expr.nodes import STAGED, Expr, Leaf, Stored, Through, c_strides
 from ...expr.pairs.node import is_pair, parts
-from ...expr.routines.row import bytes_of, call_of, flops_of, results_of, seen
+from ...expr.routines.row import Routine, bytes_of, call_of, flops_of, results_of, seen
 from ...expr.routines.table import ROUTINES, part_of
 from ...late import watched
 from .. import machine
@@ -23,7 +23,8 @@ from .run import explained, window
 from .threads import blas_threads
 
 _FLOPS: Final = 64  # in the time of a drawn number that is summed
-_SMALL: Final = 1 << 20  # elements up to which nobody looks whether there is room
+_SMALL: Final = 1 << 16  # elements up to which nobody looks whether there is room,
+_LITTLE: Final = 1 << 28  # and the bytes that are needed
 
 
 def is_routine(root: Expr) -> TypeGuard[Leaf]:
@@ -50,8 +51,12 @@ def values(roots: Sequence[Expr], rung: Rung, on_gpu: bool) -> list[Any] | None:
     if not all(_follow(root, needed, reaches) for root in roots) or not _fits(needed.values()):
         return None
     with blas_threads(rung.workers), _QUIET():
+        last = _last_readers(needed)
         for name, source in needed.items():
             done[name] = _results(source, reaches[name], done)
+            for read in last.get(name, ()):
+                if not any(root.source is needed[read] for root in roots):  # type: ignore[union-attr]
+                    del done[read]  # as the plan promises
     found = [_read(root, done) for root in roots]  # type: ignore[arg-type]
     own = [
         value.copy() if any(np.may_share_memory(value, one) for one in found[:k]) else value
@@ -68,10 +73,14 @@ class RoutineResults(NamedTuple):
 
 
 def _fits(needed: Collection[Through]) -> bool:
-    """Whether there is room for what they need; what is small is not added up."""
-    if all(one.count < _SMALL and math.prod(one.shape) < _SMALL for one in needed):
-        return True
-    return sum(bytes_of(ROUTINES[one.op], one) for one in needed) < machine.free_memory() // 2
+    """Whether there is room for what they need."""
+    size = sum(bytes_of(ROUTINES[one.op], one) for one in needed)
+    return size <= _LITTLE or size < machine.free_memory() // 2
+
+
+def needs_no_look(routine: Routine, source: Through, most: int) -> bool:
+    """Whether ``source``, of ``most`` elements at the most, needs so little that there is room."""
+    return most <= _SMALL or bytes_of(routine, source) <= _LITTLE
 
 
 _QUIET: Final = partial(np.errstate, all="ignore")
@@ -100,6 +109,18 @@ def _follow(root: Expr, needed: dict[int, Through], reaches: dict[int, tuple[int
     return True
 
 
+def _last_readers(needed: dict[int, Through]) -> dict[int, list[int]]:
+    """By each routine that is the last to read others': those."""
+    reader: dict[int, int] = {}
+    for name, source in needed.items():
+        reader |= {id(arg.source): name for arg in source.args if isinstance(arg, Leaf)}
+    last: dict[int, list[int]] = {}
+    for read, name in reader.items():
+        if read in needed:
+            last.setdefault(name, []).append(read)
+    return last
+
+
 def _results(
     source: Through, reach: tuple[int, int], done: dict[int, RoutineResults]
 ) -> RoutineResults:
@@ -107,11 +128,19 @@ def _results(
     call = call_of(source)
     strided = np.lib.stride_tricks.as_strided
     parts = [
-        seen(_read(arg, done), view, strided)  # type: ignore[arg-type]
+        seen(_lent(arg, done), view, strided)  # type: ignore[arg-type]
         for arg, view in zip(source.args, call.views, strict=True)
     ]
     with explained(source.op):
         return RoutineResults(start, results_of(np, ROUTINES[source.op], source, parts))
+
+
+def _lent(leaf: Leaf, done: dict[int, RoutineResults]) -> Any:
+    """What `_read` gives, where it lies in the result of a routine: to be read only."""
+    made = done.get(id(leaf.source))
+    if made is None or len(made.results) > 1 or not math.prod(leaf.shape):
+        return _read(leaf, done)
+    return window(made.results[0], replace(leaf, offset=leaf.offset - made.start))
 
 
 def _read(leaf: Leaf, done: dict[int, RoutineResults]) -> Any:

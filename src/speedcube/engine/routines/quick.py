@@ -12,19 +12,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...expr.nodes import Expr, Leaf, Stored, Through, c_strides, is_whole
+from ...expr.nodes import Expr, Leaf, Map, Stored, Through, c_strides, is_whole
+from ...expr.pairs.node import COMPLEX, interleaved
 from ...expr.routines.row import Routine, RoutineCall, call_of, reals_of, seen
 from ...expr.routines.table import ROUTINES
 from ...late import watched
 from ..foreign.held import client_of
-from ..results import shaped
+from ..results import as_complex, shaped
 from ..rungs import is_named, resolve
-from .direct import elements, is_routine
+from .direct import elements, is_routine, needs_no_look
 from .run import explanation, window
+from .strictness import is_strict
 from .threads import blas_threads
 
-_FEW: Final = 1 << 20  # elements of what is taken, and of what is made: nobody looks for room
-_MORE: Final = 1 << 24  # the same where a library makes no copies
 _ONE_THREAD: Final = 1 << 10  # up to which a library has no use for more threads
 _THREADED: Final = ("", "BLAS", "LAPACK")
 _QUIET: Final = partial(np.errstate, all="ignore")
@@ -59,7 +59,7 @@ def ready(root: Leaf) -> QuickCall | None:
             return None
         most = max(most, math.prod(arg.shape))
     routine = ROUTINES[source.op]
-    if most > (_FEW if routine.copies > 1 else _MORE):
+    if not needs_no_look(routine, source, most):
         return None
     arrays = _arrays(source.args, call)
     return (
@@ -77,11 +77,17 @@ def ready(root: Leaf) -> QuickCall | None:
 
 def called(root: Expr, on: Any, scheduler: Any, prefers_gpu: bool) -> Any:
     """The value of ``root``, a routine's, by a call alone; None of others and on other rungs."""
-    if not is_routine(root) or watched() or (call := ready(root)) is None:
+    if type(root) is Map:
+        reals = interleaved(root) if root.op == COMPLEX else None
+        made = None if reals is None else called(reals, on, scheduler, prefers_gpu)
+        return None if made is None else as_complex(made)
+    if not is_routine(root) or is_strict.get() or watched() or (call := ready(root)) is None:
         return None
-    arg = call.source.arg
-    size = 0 if is_named(on, scheduler) else elements(root)
-    rung = resolve(on, scheduler, size, prefers_gpu, arg.dtype, client_of((root,)))
+    if is_named(on, scheduler):
+        rung = resolve(on, scheduler, 0, prefers_gpu)
+    else:
+        arg = call.source.arg
+        rung = resolve(on, scheduler, elements(root), prefers_gpu, arg.dtype, client_of((root,)))
     return value(call, rung.workers) if rung.kind in ("core", "cores") else None
 
 

@@ -25,6 +25,7 @@ _NAMES: Final = (
 )
 _lock = threading.Lock()
 _under_way: list[int] = []  # of each call, how many threads there were before the first
+_put: list[int] = []  # how many there were, where the first of these calls changed that
 
 
 @cache
@@ -54,10 +55,11 @@ class _Threads(AbstractContextManager[None]):
             before = _under_way[0] if _under_way else self.get()
             if not _under_way and before != self.count:
                 self.put(self.count)
+                _put.append(before)
             _under_way.append(before)
 
     def __exit__(self, *_: object) -> None:
         with _lock:
-            before = _under_way.pop()
-            if not _under_way and self.get() != before:
-                self.put(before)
+            _under_way.pop()
+            if not _under_way and _put:
+                self.put(_put.pop())

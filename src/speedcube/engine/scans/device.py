@@ -103,7 +103,7 @@ def _made(
 ) -> DeviceElements:
     import cupy
 
-    prepared = prepare(stage, order.part, None)
+    prepared = prepare(stage, order.part, None, gpu=True)
     dtype = prepared.program.element.output_type("x")
     memory = place
     if place is None or not (

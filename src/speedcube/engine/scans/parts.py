@@ -135,7 +135,19 @@ def _copy(results: Array, share: Any) -> None:
     share[...] = cupy.asarray(results)
 
 
-def carried_share(stage: Stage, part: Part, whole: Any) -> Any:
+def share_of(stage: Stage, part: Part, whole: Any) -> Any:
+    """The elements of a stage's result that ``part`` produces."""
+    if stage.join == "carry":
+        return _carried_share(stage, part, whole)
+    if part.axis is None:
+        return whole
+    kept = [k for k in range(len(stage.root.shape)) if k not in stage.axes]
+    item = [slice(None)] * whole.ndim
+    item[kept.index(part.axis)] = slice(part.start, part.stop)
+    return whole[tuple(item)]
+
+
+def _carried_share(stage: Stage, part: Part, whole: Any) -> Any:
     """The results in ``whole`` of a part that shares a line."""
     assert isinstance(stage.source, Scanned)
     line, place = divmod(part.start, stage.source.count)

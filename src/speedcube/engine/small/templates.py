@@ -143,7 +143,7 @@ def _prepared(
         source = Reduced(source.op, root, axes, False, source.dtype, source.ddof)
     stage = make_stage(root, source, 1)
     steps = strides_of(shape, stage.order) if on_host and stage.order else None
-    return stage, prepare(stage, stage.parts[0], steps), data
+    return stage, prepare(stage, stage.parts[0], steps, gpu=not on_host), data
 
 
 def _constants(found: Structure, actual: Prepared, on_host: bool) -> tuple[int, ...] | None:

@@ -6,27 +6,23 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
-from threading import BoundedSemaphore
+from itertools import chain
 from typing import Any, Final, TypeAlias
-
-import numpy as np
 
 from ... import dtypes
 from ...dataclass import dataclass
 from ...expr.nodes import Tiled, c_strides
 from ...expr.sources.tiled import Box
 from ...late import futures
-from ...plan.reads import BoxRead
-from ...plan.streams import AHEAD, BLOCK, StreamBlock
+from ...plan.reads import BoxRead, blocks_there
+from ...plan.streams import StreamBlock
 from ..boxes import Stop
-from .lanes import PIECE, Crew, Lane, crew, now
+from .lanes import PIECE, Crew, Taken, crew, now
+from .room import LARGE_CHUNKS
 
 Read: TypeAlias = dict[int, Any]
 
 _SHARE: Final = 2  # of what is free: results and what is on the way take the other half
-_AHEAD_THERE: Final = 4  # blocks in the device's memory, where each is small
-# Chunks larger than a buffer that are in the host's memory at once.
-_LARGE: Final = BoundedSemaphore(AHEAD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +48,16 @@ def read_there(
     import cupy
 
     waiting: deque[Coming] = deque()
-    with crew(device) as threads:
-        for block in blocks:
+    rest = iter(blocks)
+    first = next(rest, None)
+    if first is None:
+        return
+    decoding = any(_decodes(one.source) for one in first.reads)
+    with crew(device, decoding) as threads, LARGE_CHUNKS.kept():
+        for block in chain((first,), rest):
             with cupy.cuda.Device(device):
                 waiting.append(_begin(block, threads, stop))
-            if len(waiting) < _ahead(block):
+            if len(waiting) < blocks_there(sum(map(_bytes, block.reads))):
                 continue
             yield _arrived(waiting.popleft(), threads, device)
             if stop.is_set():
@@ -72,11 +73,6 @@ def room_there(device: int) -> int:
     with cupy.cuda.Device(device):
         free, _ = cupy.cuda.runtime.memGetInfo()
         return int(free + cupy.get_default_memory_pool().free_bytes()) // _SHARE
-
-
-def _ahead(block: StreamBlock) -> int:
-    """Blocks that are there at once: what is larger than a buffer lies on the host, too."""
-    return _AHEAD_THERE if sum(map(_bytes, block.reads)) <= BLOCK else AHEAD
 
 
 def _bytes(read: BoxRead) -> int:
@@ -105,21 +101,25 @@ def _begin(block: StreamBlock, threads: Crew, stop: Stop) -> Coming:
     return Coming(block, arrays, pieces)
 
 
-def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Lane) -> None:
-    """Read ``box`` and send it to ``address``."""
+def _fill(source: Tiled, box: Box, address: int, stop: Stop, lane: Taken) -> None:
+    """Read ``box`` and send it to ``address``: a lane is not kept by what is decoded."""
     if stop.is_set():
         return
     shape = _counts(box)
     size = math.prod(shape) * dtypes.itemsize(source.dtype)
-    if size <= PIECE:
-        memory = lane.room(size).view(source.dtype).reshape(shape)
-        source.tiles.read(box, memory)
-        lane.send(size, address)
+    if size <= PIECE and not _decodes(source):
+        with lane() as taken:
+            source.tiles.read(box, taken.room(size).view(source.dtype).reshape(shape))
+            taken.send(size, address)
         return
-    with _LARGE:
-        memory = np.empty(shape, source.dtype)
-        source.tiles.read(box, memory)
-        lane.copy(memory.reshape(-1).view(np.uint8), address)
+    with LARGE_CHUNKS.buffer(size) as memory:
+        source.tiles.read(box, memory.view(source.dtype).reshape(shape))
+        with lane() as taken:
+            taken.copy(memory, address)
+
+
+def _decodes(source: Tiled) -> bool:
+    return getattr(source.tiles, "decodes", True)
 
 
 def pieces_of(read: BoxRead) -> Iterator[tuple[Box, int]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .lanes import PIECE, Lane, crew, now
+from .lanes import PIECE, Taken, crew, now
 
 LEAST: Final = 16 << 20  # bytes; fewer are there before threads have begun
 _PINNED: Final = 1  # cudaMemoryTypeHost
@@ -38,8 +38,9 @@ def device_copy(array: NDArray[Any]) -> Any:
     return there
 
 
-def _copy(host: NDArray[np.uint8], address: int, lane: Lane) -> None:
-    lane.copy(host, address)
+def _copy(host: NDArray[np.uint8], address: int, lane: Taken) -> None:
+    with lane() as taken:
+        taken.copy(host, address)
 
 
 def _is_pinned(host: NDArray[np.uint8]) -> bool:

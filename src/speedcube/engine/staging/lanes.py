@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...late import futures
-from ...plan.streams import STAGED
+from ...plan.reads import STAGED
 from .. import machine
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -26,6 +27,9 @@ PIECE: Final = 8 << 20  # bytes of a buffer
 _SLOTS: Final = 2  # buffers of a lane: one that is filled while another is copied
 MOST: Final = STAGED // (PIECE * _SLOTS)  # lanes of a computation; more are no faster
 _TO_DEVICE: Final = 1  # cudaMemcpyHostToDevice
+
+# What gives a lane for as long as it is filled.
+Taken: TypeAlias = Callable[[], AbstractContextManager["Lane"]]
 
 # Lanes that computations left, by their device: to pin memory takes longer than to fill it.
 _idle: Final[defaultdict[int, list[Lane]]] = defaultdict(list)
@@ -72,21 +76,22 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class Crew:
-    """Threads with a lane each."""
+    """Threads that fill lanes."""
 
     threads: futures.ThreadPoolExecutor
     lanes: list[Lane]
     free: SimpleQueue[Lane]
 
-    def submit(self, fill: Callable[[Lane], None], after: Any) -> futures.Future[None]:
-        """Call ``fill`` with a lane, whose copies begin after the event ``after``."""
-        return self.threads.submit(self._run, fill, after)
+    def submit(self, fill: Callable[[Taken], None], after: Any) -> futures.Future[None]:
+        """Call ``fill`` with what takes a lane, whose copies begin after the event ``after``."""
+        return self.threads.submit(fill, partial(self._lane, after))
 
-    def _run(self, fill: Callable[[Lane], None], after: Any) -> None:
+    @contextmanager
+    def _lane(self, after: Any) -> Iterator[Lane]:
         lane = self.free.get()
         try:
             lane.stream.wait_event(after)
-            fill(lane)
+            yield lane
         finally:
             self.free.put(lane)
 
@@ -98,16 +103,21 @@ class Crew:
 
 
 @contextmanager
-def crew(device: int) -> Iterator[Crew]:
-    """Threads that copy to ``device``; no copy is left in the end."""
+def crew(device: int, decoding: bool = False) -> Iterator[Crew]:
+    """Threads that copy to ``device``; no copy is left in the end.
+
+    To copy keeps few threads as busy as the bus; to decode keeps all cores busy.
+    """
     import cupy
 
+    cores = machine.cores()
     with cupy.cuda.Device(device):
-        lanes = [_lane(device) for _ in range(min(MOST, machine.cores()))]
+        lanes = [_lane(device) for _ in range(min(MOST, cores))]
     free: SimpleQueue[Lane] = SimpleQueue()
     for lane in lanes:
         free.put(lane)
-    threads = futures.ThreadPoolExecutor(len(lanes), "speedcube-copier", _use, (device,))
+    count = cores if decoding else len(lanes)
+    threads = futures.ThreadPoolExecutor(count, "speedcube-copier", _use, (device,))
     try:
         yield Crew(threads, lanes, free)
     finally:

@@ -1,4 +1,4 @@
-"""Sources that are made a box at a time: scans of what is read so, and sorts without the memory."""
+"""Sources that are made a box at a time: scans, pieces and windows of files, and large sorts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from typing import Final
 
 from ... import dtypes
 from ...dataclass import dataclass
-from ...expr.graph import below_up_to
-from ...expr.nodes import Expr, Leaf, Scanned, Stored, Through, Tiled
+from ...expr.graph import below, below_up_to
+from ...expr.nodes import (
+    Expr,
+    Leaf,
+    Node,
+    Piecewise,
+    Reduced,
+    Scanned,
+    Staged,
+    Stored,
+    Through,
+    Tiled,
+)
+from ...expr.piecewise.regions import window
 from ...expr.through.table import OPERATIONS
 from ...plan.streams import tiled, walks
 from ...plan.working import working_bytes
 from ..known.spans import reading
-from .cells import plain
-from .later import Make, Weigh, read_later
+from .made.cells import plain
+from .made.later import Make, Weigh, read_later
+from .made.pieced import PiecedBlocks, has_large_chunks, pieced_blocks
+from .made.reduced import ReducedBlocks, reduced_blocks
+from .made.scanned import ScanBlocks, scan_blocks
 from .ordered.lines import LineBlocks
 from .ordered.long import SortedBlocks, can_be_walked
-from .scanned import ScanBlocks, scan_blocks
 
 _MOST_NODES: Final = 1 << 12  # of a program
 _SORTED: Final = ("sort", "argsort")  # one long line
@@ -57,8 +71,8 @@ def made_boxwise(
         found: dict[int, tuple[Stored | Tiled, int]] = {}
         each = None if room is None else room.shared([*sources.values()])
         for name, source in sources.items():
-            if isinstance(source, (Scanned, Through)):
-                made = _made(source, make, weigh, each)
+            if isinstance(source, (Piecewise, Reduced, Scanned, Through)):
+                made = None if _stays(source, nodes) else _made(source, make, weigh, each)
                 if made is not None:
                     found[name] = Tiled(made, source.dtype), 0
         if not found:
@@ -72,12 +86,30 @@ def goes_on(source: object) -> bool:
 
 
 def _made(
-    source: Scanned | Through, make: Make, weigh: Weigh, room: SortRoom | None
-) -> ScanBlocks | SortedBlocks | LineBlocks | None:
+    source: Piecewise | Staged, make: Make, weigh: Weigh, room: SortRoom | None
+) -> PiecedBlocks | ReducedBlocks | ScanBlocks | SortedBlocks | LineBlocks | None:
     """``source`` box by box; None where it is made in memory."""
+    if isinstance(source, Piecewise):
+        return pieced_blocks(source, make, weigh)
+    if isinstance(source, Reduced):
+        return reduced_blocks(source, make, weigh)
     if isinstance(source, Scanned):
         return scan_blocks(source, make, weigh)
     return None if room is None else _ordered(source, make, weigh, room)
+
+
+def _stays(source: object, nodes: Sequence[Node]) -> bool:
+    """Whether ``source`` is pieces in whose regions chunks are decoded once, as it is.
+
+    A scan and windows need it box by box all the same.
+    """
+    if not isinstance(source, Piecewise) or not has_large_chunks(source):
+        return False
+    scans = [node for node in nodes if isinstance(node, Scanned)]
+    if any(node is source for node in below(*scans)):
+        return False
+    readers = (node for node in nodes if isinstance(node, Leaf) and node.source is source)
+    return all(window(leaf, source.shape) is not None for leaf in readers)
 
 
 def _ordered(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...dataclass import dataclass
 from ...expr.sources.tiled import from_page, page_memory
-from ...plan.reads import BoxRead
-from ...plan.streams import AHEAD, BLOCK, StreamBlock
+from ...plan.reads import AHEAD, BoxRead
+from ...plan.streams import BLOCK, StreamBlock
 from ..boxes import Stop
 
 Array: TypeAlias = NDArray[Any]
@@ -26,24 +26,31 @@ Read: TypeAlias = dict[int, Array]
 
 @dataclass(eq=False)
 class Buffers:
-    """Memory for boxes, used again: fresh pages cost as much as reading does."""
+    """Memory for boxes, used again: fresh pages cost as much as reading does.
+
+    Several threads may take and give: what one was given no other gets.
+    """
 
     idle: list[Array] = field(default_factory=list)  # bytes
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, shape: tuple[int, ...], dtype: str) -> Array:
         """An array of ``shape``, with whatever was in it."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        fits = next((k for k, one in enumerate(self.idle) if one.size >= size), None)
-        memory = page_memory(size) if fits is None else self.idle.pop(fits)
-        if fits is None and self.idle:
-            self.idle.pop()  # too small for this one: it would never be taken
+        with self._lock:
+            fits = next((k for k, one in enumerate(self.idle) if one.size >= size), None)
+            known = None if fits is None else self.idle.pop(fits)
+            if known is None and self.idle:
+                self.idle.pop()  # too small for this one: it would never be taken
+        memory = page_memory(size) if known is None else known
         return memory[:size].view(dtype).reshape(shape)
 
     def give(self, array: Array) -> None:
         """Take ``array`` back, which nobody reads any more."""
         while array.base is not None:
             array = array.base
-        self.idle.append(from_page(array))
+        with self._lock:
+            self.idle.append(from_page(array))
 
 
 @contextmanager

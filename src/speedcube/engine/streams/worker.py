@@ -29,7 +29,6 @@ from ...plan.streams import (
     room_for,
     tiled,
 )
-from ..finished.along import own_parts
 from ..ordering.elements import AllElements
 from ..results import is_exact_sum, put
 from ..several import Outcome, results_of
@@ -107,8 +106,6 @@ class StreamWorker(Worker):
             return (None,) * len(shares)
         if not _streams(part.root, inputs):
             return super().several(one, part, shares, inputs)
-        if one.is_along and one.visited.join == "merge":
-            return tuple(self.partial(*its, inputs) for its in own_parts(one, part))
         return self._beside(one, part, shares, inputs)
 
     def _beside(self, one: Pass, part: Part, shares: Sequence[Any], inputs: Inputs) -> Outcome:

@@ -49,7 +49,9 @@ def _of_half(name: str, x: Real, number: Real) -> Real:
     size = abs(x)
     far = size > LARGE
     near = of(name, where(far, 0.0, size)) * number
-    return where(far, scaled(size, number * 0.5), near)
+    tiny = abs(number) < 2.0**-1000  # whose half may be nothing
+    half, back = where(tiny, number, number * 0.5), where(tiny, 0.5, 1.0)
+    return where(far, scaled(size, half) * back, near)
 
 
 @rule("tanh")

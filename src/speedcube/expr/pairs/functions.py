@@ -109,15 +109,19 @@ def _sum(a: Real, b: Number) -> tuple[Real, Real]:
 
 def log_modulus(x: Real, y: Real) -> Real:
     """``log |z|``, also near the unit circle, where the squares' last digits are what is left."""
-    size = of("hypot", x, y)
+    great = where(abs(x) > abs(y), abs(x), abs(y))  # a NaN's place is the other's
+    huge, tiny = great > 2.0**1000, great < 2.0**-1000
+    scale = where(huge, 2.0**-200, where(tiny, 2.0**200, 1.0))
+    shift = where(huge, 200.0 * LN2, where(tiny, -200.0 * LN2, 0.0))
+    size = of("hypot", x * scale, y * scale)
     near = (size > 0.5) & (size < 2.0)
     a, b = (where(near, part, 0.75) for part in (x, y))
     (p, p_rest), (q, q_rest) = _square(a), _square(b)
-    great, small = where(p >= q, p, q), where(p >= q, q, p)
-    first, rest = _sum(great, -1.0)
-    total, more = _sum(first, small)
+    above, below = where(p >= q, p, q), where(p >= q, q, p)
+    first, rest = _sum(above, -1.0)
+    total, more = _sum(first, below)
     excess = total + (more + rest + (p_rest + q_rest))
-    return where(near, 0.5 * of("log1p", excess), of("log", size))
+    return where(near, 0.5 * of("log1p", excess), of("log", size) + shift)
 
 
 @rule("log")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ..nodes import Shape
 from . import integers, tall
 from .row import Fewer, Routine
@@ -51,6 +53,17 @@ def _cholesky(xp: Any, a: Any, upper: bool) -> Any:
     return lower.swapaxes(-1, -2) if upper else lower
 
 
+def _inverse_or_nan(xp: Any, a: Any) -> Any:
+    """The inverses; NaN of singular matrices."""
+    try:
+        return xp.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        if a.ndim == 2:
+            return xp.full(a.shape, xp.nan, a.dtype)
+    flat = a.reshape(-1, *a.shape[-2:])
+    return xp.stack([_inverse_or_nan(xp, one) for one in flat]).reshape(a.shape)
+
+
 def _eigh(xp: Any, a: Any, triangle: str) -> Any:
     return tuple(xp.linalg.eigh(a, triangle))
 
@@ -79,6 +92,7 @@ ROWS: Final = (
     ),
     Routine("solve", "LAPACK", lambda xp, a, b: xp.linalg.solve(a, b), 2.0),
     Routine("inv", "LAPACK", lambda xp, a: xp.linalg.inv(a), 2.0),
+    Routine("inv_or_nan", "LAPACK", _inverse_or_nan, 2.0),
     Routine("det", "LAPACK", lambda xp, a: xp.linalg.det(a), 1.0),
     Routine("slogdet", "LAPACK", lambda xp, a: tuple(xp.linalg.slogdet(a)), 1.0),
     Routine("cholesky", "LAPACK", _cholesky, 2.0),

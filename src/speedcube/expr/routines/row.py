@@ -222,6 +222,8 @@ def made(xp: Any, routine: Routine, source: Through, parts: Sequence[Any]) -> An
 
 def reals_of(xp: Any, array: Any, dtype: Any) -> Any:
     """``array`` in ``dtype`` and C order; of a complex one pairs."""
+    if xp is np and array.dtype == dtype and type(array) is np.ndarray and array.flags.c_contiguous:
+        return array  # as nearly always
     array = xp.asarray(array)
     if array.dtype.kind == "c":
         array = xp.ascontiguousarray(array)

@@ -106,7 +106,7 @@ class DeviceWork:
         if flat is not None:
             return flat[start:stop]
         stage = cut_stage(self.root, None, (), (), 1)
-        prepared = prepare(stage, stage.parts[0], None)
+        prepared = prepare(stage, stage.parts[0], None, gpu=True)
         out = cupy.empty(stop - start, self.root.dtype)
         with launching(prepared, self.inputs, self.device) as launcher:
             for first, last, block in gpu.spans(launcher, start, stop):
@@ -127,7 +127,7 @@ class DeviceWork:
         import cupy
 
         stage = cut_stage(self.root, None, (), (), 1)
-        prepared = prepare(stage, stage.parts[0], None)
+        prepared = prepare(stage, stage.parts[0], None, gpu=True)
         share = hashed_share(np.arange(1, count + 1, dtype=np.uint64))
         starts = np.sort((share * (self.size - length)).astype(np.int64)).tolist()
         table = cupy.empty((count, length), self.root.dtype)
@@ -149,7 +149,7 @@ def hashed_share(numbers: Any) -> Any:
 def _prepared(root: Expr, kind: str, brackets: int) -> Prepared:
     assert isinstance(root, (Leaf, Map))
     space = build(root, tuple(range(len(root.shape))), (), None, reduction=True)
-    tiling = tile(space)
+    tiling = tile(space, gpu=True)
     return prepared_of(space, tiling, lower_counting(root, space, tiling, kind, brackets))
 
 

@@ -46,15 +46,24 @@ def starts_of(values: Array, equal_nan: bool) -> NDArray[np.bool_]:
     starts = np.empty(len(values), bool)
     starts[:1] = True
     np.not_equal(values[1:], values[:-1], out=starts[1:])
-    if equal_nan and len(values) and values.dtype.kind == "f" and np.isnan(values[-1]):
-        starts[int(np.searchsorted(values, np.nan)) + 1 :] = False
+    if equal_nan:
+        starts[_first_nan(values) + 1 :] = False
     return starts
+
+
+def _first_nan(values: Array) -> int:
+    """Where NaN begin in sorted ``values``, complex ones with a part that is NaN; else the end."""
+    if not len(values) or values.dtype.kind not in "fc" or not np.isnan(values[-1]):
+        return len(values)
+    if values.dtype.kind == "f":
+        return int(np.searchsorted(values, np.nan))
+    return int(np.searchsorted(np.isnan(values), True))
 
 
 def first_of_each(values: Array, equal_nan: bool) -> Array:
     """The first of equal ones of sorted ``values``; those themselves where all differ."""
-    if equal_nan and len(values) and values.dtype.kind == "f" and np.isnan(values[-1]):
-        values = values[: int(np.searchsorted(values, np.nan)) + 1]
+    if equal_nan:
+        values = values[: _first_nan(values) + 1]
     found, size = values, min(1, len(values))
     for first in range(1, len(values), _BLOCK):  # a block stays cached
         block = values[first : first + _BLOCK]

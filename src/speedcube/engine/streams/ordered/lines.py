@@ -18,7 +18,7 @@ from ....plan.reads import bytes_of, units_of
 from ....plan.streams import readers_in, tiled
 from ....plan.working import working_bytes
 from ...ordering.run import in_memory_made
-from ..cells import Cells, read_bytes
+from ..made.cells import Cells, read_bytes
 
 Array: TypeAlias = NDArray[Any]
 

@@ -20,13 +20,14 @@ from ....expr.sources.tiled import Box
 from ....expr.through.ordering import one_nan
 from ....numbers import bytes_text
 from ....plan import streams
-from ....plan.streams import readers_in, stream_bytes, tiled, walked
+from ....plan.streams import readers_in, tiled, walked
+from ....plan.working import stream_bytes
 from ...boxes import Stop
 from ...ordering.elements import AllElements
 from ...ordering.keys import value_of
 from ...ordering.sorting import line_sorted, places_of
-from ..cells import read_bytes
 from ..elements import WalkedElements
+from ..made.cells import read_bytes
 from ..worker import StreamWorker
 from .cuts import COUNTERS, COUNTING, OrderCell, cells_of, most_passes
 from .gathered import LeftAt, gathered, gathered_of_one

@@ -6,12 +6,12 @@ from typing import Any, Final, TypeAlias
 
 from numpy.typing import NDArray
 
-from ...expr.nodes import Scanned
-from ...expr.space import TILE
-from ..cpu import address_of
-from ..scans.columns import Running
-from ..scans.lines import Results, line_of
-from ..scans.matrices import WIDE, Matrices, Panel, rows_of_panel
+from ....expr.nodes import Scanned
+from ....expr.space import TILE
+from ...cpu import address_of
+from ...scans.columns import Running
+from ...scans.lines import Results, line_of
+from ...scans.matrices import WIDE, Matrices, Panel, rows_of_panel
 
 Array: TypeAlias = NDArray[Any]
 

@@ -11,12 +11,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import dtypes
-from ...errors import DataFileError
-from ...expr.nodes import Expr, Tiled
-from ...expr.sources.tiled import Box
-from ...plan import streams
-from ...plan.streams import readers_in, steps_of, tiled
+from .... import dtypes
+from ....errors import DataFileError
+from ....expr.nodes import Expr, Tiled
+from ....expr.sources.tiled import Box
+from ....plan import streams
+from ....plan.streams import readers_in, steps_of, tiled
 from .cells import Cells, plain, read_bytes
 
 Array: TypeAlias = NDArray[Any]

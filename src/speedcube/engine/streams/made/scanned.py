@@ -16,13 +16,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import dtypes
-from ...expr import views
-from ...expr.nodes import Expr, Scanned
-from ...expr.push import push
-from ...expr.sources.tiled import Box
-from ...expr.space import TILE
-from ...plan.streams import readers_in, steps_of, tiled
+from .... import dtypes
+from ....expr import views
+from ....expr.nodes import Expr, Scanned
+from ....expr.push import push
+from ....expr.sources.tiled import Box
+from ....expr.space import TILE
+from ....plan.streams import readers_in, steps_of, tiled
 from .carried import FEW, CarriedColumns, CarriedLines
 from .cells import Cells, plain, read_bytes
 from .later import Later, Make, Weigh, read_later

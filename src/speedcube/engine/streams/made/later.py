@@ -11,10 +11,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.graph import below
-from ...expr.nodes import STAGED, Expr, Leaf, Reduced, Staged, Stored, Through, Tiled
-from ...expr.sources.tiled import Box
-from ..known.spans import reading
+from ....expr.graph import below
+from ....expr.nodes import STAGED, Expr, Leaf, Reduced, Staged, Stored, Through, Tiled
+from ....expr.sources.tiled import Box
+from ...known.spans import reading
 
 MOST: Final = 16 << 20  # bytes of a result that is made before the scan, and stays
 # Of a reduction its values, and the bytes that making them takes.

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...expr.graph import below_up_to, memories
-from ...expr.nodes import Const, Expr, Leaf, Map, Position, Random, Stored, Tiled, is_whole, walk
-from ...expr.push import in_place
-from ...plan.reads import bytes_of
-from ...plan.stages import Part, Stage
-from ...plan.streams import BLOCK, BlockFinder, StreamBlock, can_stream, tiled
-from ..boxes import Stop
-from ..cpu import run_store
-from ..prepare import prepare
-from .reading import Buffers
+from ....expr.graph import below_up_to, memories
+from ....expr.nodes import Const, Expr, Leaf, Map, Position, Random, Stored, Tiled, is_whole, walk
+from ....expr.push import in_place
+from ....plan.reads import bytes_of
+from ....plan.stages import Part, Stage
+from ....plan.streams import BLOCK, BlockFinder, StreamBlock, can_stream, tiled
+from ...boxes import Stop
+from ...cpu import run_store
+from ...prepare import prepare
+from ..reading import Buffers
 
 Array: TypeAlias = NDArray[Any]
 Item: TypeAlias = tuple[slice, ...]
@@ -38,6 +39,7 @@ class Cells:
         self._root = first if len(self.roots) == 1 else every
         self._finder = BlockFinder(self._root, axes)
         self._buffers = Buffers()
+        self._lock = threading.Lock()
         self._stages: dict[object, tuple[StreamBlock, list[Stage]]] = {}
 
     def make(self, item: Item, out: Sequence[Array]) -> None:
@@ -50,12 +52,20 @@ class Cells:
             read.source.tiles.read(read.box, array)
             inputs[id(mine.memory)] = array
         for stage, share in zip(stages, out, strict=True):
-            if (known := _as_read(stage.root, inputs)) is not None:
-                share.reshape(-1)[...] = known
-            else:
-                run_store(prepare(stage, stage.parts[0], None), inputs, share, Stop())
+            self._run(stage, inputs, share)
         for array in arrays:
             self._buffers.give(array)
+
+    def _run(self, stage: Stage, inputs: dict[int, Array], share: Array) -> None:
+        """What ``stage`` makes of a box, into ``share``."""
+        if (known := _as_read(stage.root, inputs)) is not None:
+            share.reshape(-1)[...] = known
+        else:
+            run_store(prepare(stage, stage.parts[0], None), inputs, share, Stop())
+
+    def _stage(self, root: Expr) -> Stage:
+        """The stage of a box, whose elements are those of ``root``."""
+        return Stage(root, None, (), (Part(root, (), None, 0, 0),), "one")
 
     def bytes_of(self, extents: tuple[int, ...]) -> int:
         """Bytes that a box of ``extents`` reads of sources."""
@@ -69,13 +79,13 @@ class Cells:
             for x in walk(block.root)
             if isinstance(x, Leaf)
         )
-        if key not in self._stages:
-            if len(self._stages) >= _KERNELS:
-                self._stages.clear()
-            roots = (block.root,) if len(self.roots) == 1 else _args(block.root)
-            parts = (Part(root, (), None, 0, 0) for root in roots)
-            self._stages[key] = block, [Stage(p.root, None, (), (p,), "one") for p in parts]
-        return self._stages[key]
+        with self._lock:  # several threads ask for boxes
+            if key not in self._stages:
+                if len(self._stages) >= _KERNELS:
+                    self._stages.clear()
+                roots = (block.root,) if len(self.roots) == 1 else _args(block.root)
+                self._stages[key] = block, list(map(self._stage, roots))
+            return self._stages[key]
 
 
 def _args(root: Expr) -> tuple[Expr, ...]:

@@ -1,0 +1,92 @@
+"""Arrays element by element: `flat` and `ndenumerate`. Values are computed once, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import ParameterError
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+
+class Flat:
+    """The elements of an array in C order: read by an index, assigned to, or one after the other.
+
+    Who walks through them has the values of that moment, in memory.
+    """
+
+    def __init__(self, base: Array) -> None:
+        self.base = base
+
+    def __repr__(self) -> str:
+        return f"<speedcube.Array.flat of {len(self)} elements>"
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self.base.compute()).flat)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.base.reshape(-1)[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        line = self.base.reshape(-1)
+        wanted, given = line[key].size, np.size(value)
+        if given != 1:  # repeated, or cut: as NumPy's do it
+            if not given:
+                raise ParameterError("flat[key] = value needs a value; it got none")
+            repeated = _line(self.base, value)
+            value = repeated[np.arange(wanted) % given] if given != wanted else repeated
+            value = value.reshape(line[key].shape)
+        line[key] = value
+        self.base[...] = line.reshape(self.base.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.base.reshape(-1).compute(), dtype=dtype)
+
+    def copy(self) -> Array:
+        """The elements as an array of one axis."""
+        line: Array = self.base.reshape(-1)
+        return line
+
+
+def _line(like: Array, value: Any) -> Any:
+    array = value if isinstance(value, type(like)) else np.asarray(value)
+    return array.reshape(-1)
+
+
+def flat(self: Array) -> Flat:
+    """The elements in C order: ``x.flat[3]``, ``x.flat[::2] = 0``, or one after the other."""
+    return Flat(self)
+
+
+def set_flat(self: Array, value: Any) -> None:
+    """``x.flat = value``: each element in C order, the values again from the first."""
+    Flat(self)[:] = value
+
+
+def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The index and the value of each element, one after the other; values are computed at once.
+
+    Parameters
+    ----------
+    arr : array_like
+        Of any shape.
+
+    Returns
+    -------
+    iterator
+        Of pairs: a tuple of integers, and a number of NumPy's.
+
+    Examples
+    --------
+    >>> import speedcube as sc
+    >>> [(index, int(value)) for index, value in sc.ndenumerate(sc.arange(4).reshape(2, 2))]
+    [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 3)]
+    """
+    return iter(np.ndenumerate(np.asarray(arr)))

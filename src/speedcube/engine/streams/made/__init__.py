@@ -1,0 +1,1 @@
+"""Sources that are made a box at a time of what is read so: scans, choices, pieces, windows."""

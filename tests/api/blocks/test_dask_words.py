@@ -1,0 +1,46 @@
+"""Dask's keywords of reductions and running sums: how its graph is made, which decides nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import speedcube as sc
+
+X: Final = np.arange(12.0).reshape(3, 4)
+FOLDS: Final = ["sum", "mean", "std", "var", "min", "max", "prod", "any", "all", "argmin", "argmax"]
+OF_NAN: Final = [f"nan{name}" for name in FOLDS if name not in ("any", "all")]
+
+
+@pytest.mark.parametrize("name", FOLDS + OF_NAN)
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("every", [2, {0: 2}, None])
+def test_split_every_decides_nothing(name: str, axis: Any, every: Any) -> None:
+    known = getattr(np, name)(X, axis=axis)
+    x = sc.from_array(X, chunks=2)
+    found = getattr(sc, name)(x, axis=axis, split_every=every).compute()
+    np.testing.assert_allclose(found, known, rtol=1e-15)
+    if name in FOLDS:
+        of_method = getattr(x, name)(axis=axis, split_every=every).compute()
+        assert np.array_equal(of_method, found)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+def test_how_dask_runs_along_decides_nothing(name: str) -> None:
+    found = getattr(sc, name)(sc.from_array(X, chunks=2), axis=0, method="blelloch").compute()
+    assert np.array_equal(found, getattr(np, name)(X, axis=0))
+
+
+def test_other_words_are_refused() -> None:
+    with pytest.raises(TypeError, match="split_evry"):
+        sc.ones(3).sum(split_evry=2)
+    np.testing.assert_allclose(sc.moment(X, 2, split_every=2).compute(), X.var())
+
+
+def test_a_function_of_places_takes_chunks() -> None:
+    found = sc.fromfunction(lambda i, j: i * 10 + j, shape=(4, 5), chunks=2, dtype=float)
+    known = np.fromfunction(lambda i, j: i * 10 + j, (4, 5), dtype=float)
+    assert found.chunks == ((2, 2), (2, 2, 1))
+    assert np.array_equal(found.compute(), known)
