@@ -24,7 +24,7 @@ from ..engine.rungs import Rung
 from ..errors import ParameterError
 from . import cupy_backend
 from .also import Also
-from .dask_settings import Changed, Plain, setting
+from .dask_settings import Changed, Plain, is_usual, setting
 from .schedulers import GivenClient, LazyClient, OneGpu, gpu_device
 
 Settings: TypeAlias = dict[str, Any]  # by section
@@ -187,8 +187,10 @@ def _entered_rung(where: str) -> Entered:
 
 
 def _core(_: Any = None) -> tuple[Settings, ...] | Plain:
+    if is_usual():
+        return _ONLY_SYNCHRONOUS
     plugins, tasks = _plugins(), _by_tasks()
-    if plugins is _UNCHANGED and tasks is _UNCHANGED:  # as nearly always
+    if plugins is _UNCHANGED and tasks is _UNCHANGED:
         return _ONLY_SYNCHRONOUS
     return _SYNCHRONOUS, plugins, tasks
 
