@@ -103,7 +103,9 @@ def main() -> None:
         for name, call in FUNCTIONS.items():
             rows[name] = measured(call)
             row = rows[name]
-            print(f"{name:12s} cache {row['cache']:5.2f}  persist {row['persist']:5.2f}", flush=True)
+            print(
+                f"{name:12s} cache {row['cache']:5.2f}  persist {row['persist']:5.2f}", flush=True
+            )
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         facts = {
