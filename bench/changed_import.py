@@ -2,9 +2,9 @@
 
 A folder has ``NAME.numpy.py`` and ``NAME.dask.py``. Each is a module whose ``run()`` does the work
 and returns numbers. It runs as it is, and with the line ``import numpy as np``, or that of
-``dask.array``, replaced by ours; lazy results are computed. The two take turns; a ratio is the least of the original's CPU
-seconds over ours. What is drawn differs, so that of results shape, dtype, mean and deviation are
-told.
+``dask.array``, replaced by ours; lazy results are computed. The two take turns; a ratio is the
+least of the original's CPU seconds over ours. What is drawn differs, so that of results shape,
+dtype, mean and deviation are told.
 
     taskset -c 0 python bench/changed_import.py FOLDER dask --json measurements/programs/FILE.json
 """
