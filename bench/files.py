@@ -3,8 +3,8 @@
     python bench/files.py [--mb 512] [--rounds 7] [--folder DIR] [--json FILE]
 
 A row is a program from one Zarr array to another. "Alone" are as many threads that read its chunks
-with Zarr and write them again, without computing. All take turns; of each the shortest time counts.
-The files lie in the page cache.
+with Zarr and write them again, without computing. All take turns; of each the shortest time counts,
+and beside it the least of the CPU's seconds. The files lie in the page cache.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from datetime import date
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -37,10 +38,10 @@ TILE = (1024, 1024)
 CODECS: dict[str, Any] = {"zstd": ["zstd"], "raw": []}
 
 
-def made(place: Path, rows: int, codecs: Any) -> Any:
-    """A Zarr array of float32 with six bits behind the point, in tiles."""
+def made(place: Path, rows: int, codecs: Any, chunks: tuple[int, int]) -> Any:
+    """A Zarr array of float32 with six bits behind the point."""
     draw = sc.random.default_rng(1).normal(size=(rows, COLUMNS), dtype="f4")
-    (sc.rint(draw * 64) / 64).to_zarr(place, chunks=TILE, codecs=codecs)
+    (sc.rint(draw * 64) / 64).to_zarr(place, chunks=chunks, codecs=codecs)
     return zarr.open_array(place, mode="r")
 
 
@@ -83,22 +84,28 @@ def standardised(x: Any, xp: Any) -> Any:
     return (x - x.mean(axis=0)) / x.std(axis=0)
 
 
-PROGRAMS: dict[str, tuple[Any, tuple[int, int]]] = {
-    "a -> f(a)": (arithmetic, TILE),
-    "tiles to rows": (lambda x, xp: x, (128, COLUMNS)),
-    "standardise": (standardised, TILE),
+ROWS = (128, COLUMNS)
+# Of each program what it computes, the chunks that are read and those that are written.
+PROGRAMS: dict[str, tuple[Any, tuple[int, int], tuple[int, int]]] = {
+    "a -> f(a)": (arithmetic, TILE, TILE),
+    "tiles to rows": (lambda x, xp: x, TILE, ROWS),
+    "rows to tiles": (lambda x, xp: x, ROWS, TILE),
+    "standardise": (standardised, TILE, TILE),
 }
+Times: TypeAlias = dict[str, list[float]]
 
 
-def turns(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """The shortest time of each, taken in turns."""
-    times = dict.fromkeys(calls, float("inf"))
+def turns(calls: dict[str, Callable[[], None]], rounds: int) -> tuple[Times, Times]:
+    """All times of each, taken in turns: seconds, and those of the CPU."""
+    walls: Times = {name: [] for name in calls}
+    works: Times = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            begin = time.perf_counter()
+            begin, work = time.perf_counter(), time.process_time()
             call()
-            times[name] = min(times[name], time.perf_counter() - begin)
-    return times
+            walls[name].append(round(time.perf_counter() - begin, 4))
+            works[name].append(round(time.process_time() - work, 4))
+    return walls, works
 
 
 def rows_of(folder: Path, megabytes: int, rounds: int) -> list[dict[str, Any]]:
@@ -106,29 +113,26 @@ def rows_of(folder: Path, megabytes: int, rounds: int) -> list[dict[str, Any]]:
     threads, found = len(os.sched_getaffinity(0)), []
     rows = megabytes * 1_000_000 // (4 * COLUMNS)
     for codec, codecs in CODECS.items():
-        source, target = folder / f"{codec}.zarr", folder / "target.zarr"
-        old = made(source, rows, codecs)
-        for name, (f, chunks) in PROGRAMS.items():
+        olds: dict[tuple[int, int], Any] = {}
+        target = folder / "target.zarr"
+        for name, (f, read, chunks) in PROGRAMS.items():
+            source = folder / f"{codec}-{read[0]}.zarr"
+            old = olds[read] = olds.get(read) or made(source, rows, codecs, read)
             y = f(sc.open(source), sc)
-
             how = {"chunks": chunks, "codecs": codecs, "mode": "w", "on": f"cores:{threads}"}
             calls: dict[str, Callable[[], None]] = {
                 "ours": partial(y.to_zarr, target, **how),
                 "alone": partial(alone, old, target, chunks, codecs, threads),
                 "dask": partial(by_dask, source, target, chunks, f, threads),
             }
-            times = turns(calls, rounds)
-            row = {
-                "codec": codec,
-                "program": name,
-                "bytes": old.nbytes,
-                "seconds": times,
-                "of_alone": times["alone"] / times["ours"],
-                "over_dask": times["dask"] / times["ours"],
-            }
-            print(f"{codec:5} {name:14} {row['of_alone']:.2f} of decoding and encoding alone, "
-                  f"{row['over_dask']:.2f}x dask.array", flush=True)  # fmt: skip
-            found.append(row)
+            walls, works = turns(calls, rounds)
+            row: dict[str, Any] = {"codec": codec, "program": name, "bytes": old.nbytes}
+            for kind, times in (("", walls), ("_cpu", works)):
+                least = {who: min(some) for who, some in times.items()}
+                row[f"of_alone{kind}"] = round(least["alone"] / least["ours"], 3)
+                row[f"over_dask{kind}"] = round(least["dask"] / least["ours"], 3)
+            print(row, flush=True)
+            found.append({**row, "seconds": walls, "cpu_seconds": works})
     return found
 
 
@@ -150,6 +154,8 @@ def main() -> None:
             "numpy": np.__version__,
             "zarr": zarr.__version__,
             "cores": len(os.sched_getaffinity(0)),
+            "versions": {one.__name__: one.__version__ for one in (sc, np, zarr, dask)},
+            "command": " ".join(sys.argv),
             "load": os.getloadavg()[0],
         }
         Path(args.json).write_text(json.dumps({"facts": facts, "rows": rows}, indent=1) + "\n")

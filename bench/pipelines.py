@@ -12,12 +12,15 @@ import argparse
 import json
 import os
 import platform
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import dask.array as da
@@ -31,36 +34,52 @@ import speedcube as sc
 from speedcube.commands.this_machine import processor
 
 PLACES = 64 * 64  # of a field
+GROUP = 1 << 18  # rows of a row group
 
 
-class Files(NamedTuple):
-    """What the programs read."""
+@dataclass(frozen=True)
+class Files:
+    """What the programs read, of ``size`` bytes each; a file is made when it is first asked for."""
 
-    winds: Path  # float32 (time, y, x), zstd
-    images: Path  # uint16 (image, y, x), raw
-    line: Path  # float32, one long .npy
-    table: Path  # Parquet: float64 and int64
+    folder: Path
+    size: int
 
+    @cached_property
+    def winds(self) -> Path:
+        """Float32 (time, y, x), zstd."""
+        days = max(256, self.size // (4 * PLACES))
+        draw = sc.random.default_rng(1).normal(size=(days, 64, 64), dtype="f4")
+        place = self.folder / "w.zarr"
+        (sc.rint(draw * 64) / 64).to_zarr(place, chunks=(256, 64, 64), codecs=["zstd"])
+        return place
 
-def made(folder: Path, megabytes: int) -> Files:
-    """The files, of ``megabytes`` each."""
-    size = megabytes * 1_000_000
-    draw = sc.random.default_rng(1)
-    files = Files(*(folder / name for name in ("w.zarr", "i.zarr", "l.npy", "t.parquet")))
-    days = max(256, size // (4 * PLACES))
-    winds = sc.rint(draw.normal(size=(days, 64, 64), dtype="f4") * 64) / 64
-    winds.to_zarr(files.winds, chunks=(256, 64, 64), codecs=["zstd"])
-    images = draw.integers(0, 4096, size=(max(4, size // (2 << 20)), 1024, 1024), dtype="uint16")
-    images.to_zarr(files.images, chunks=(1, 1024, 1024), codecs=[])
-    sc.save(files.line, draw.normal(size=size // 4, dtype="f4"))
-    rows = size // 16
-    columns = {"price": draw.normal(size=rows), "count": draw.integers(0, 100, size=rows)}
-    pq.write_table(
-        pa.table({name: one.compute() for name, one in columns.items()}),
-        files.table,
-        row_group_size=1 << 18,
-    )
-    return files
+    @cached_property
+    def images(self) -> Path:
+        """Uint16 (image, y, x), raw."""
+        shape, place = (max(4, self.size // (2 << 20)), 1024, 1024), self.folder / "i.zarr"
+        images = sc.random.default_rng(2).integers(0, 4096, size=shape, dtype="uint16")
+        images.to_zarr(place, chunks=(1, 1024, 1024), codecs=[])
+        return place
+
+    @cached_property
+    def line(self) -> Path:
+        """Float32, one long .npy."""
+        place = self.folder / "l.npy"
+        sc.save(place, sc.random.default_rng(3).normal(size=self.size // 4, dtype="f4"))
+        return place
+
+    @cached_property
+    def table(self) -> Path:
+        """Parquet: float64 and int64, row group after row group."""
+        rows, place, draw = self.size // 16, self.folder / "t.parquet", sc.random.default_rng(4)
+        price, count = draw.normal(size=rows), draw.integers(0, 100, size=rows)
+        schema = pa.schema([("price", pa.float64()), ("count", pa.int64())])
+        with pq.ParquetWriter(place, schema) as writer:
+            for first in range(0, rows, GROUP):
+                some = price[first : first + GROUP], count[first : first + GROUP]
+                columns = [pa.array(one.compute()) for one in some]
+                writer.write_table(pa.table(columns, schema), row_group_size=GROUP)
+        return place
 
 
 def _smoothed(x: Any, width: int) -> Any:
@@ -116,20 +135,26 @@ def main() -> None:
     args = parser.parse_args()
     cores, rows = len(os.sched_getaffinity(0)), []
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        files = made(Path(folder), args.mb)
+        files = Files(Path(folder), args.mb * 1_000_000)
         for name, calls in programs(files).items():
             if args.only not in name:
                 continue
-            times = [float("inf")] * 2
+            walls: list[list[float]] = [[], []]
+            works: list[list[float]] = [[], []]
             with dask.config.set(scheduler="threads", num_workers=cores):
                 for _ in range(args.rounds):
                     for k, call in enumerate(calls):
-                        begin = time.perf_counter()
+                        begin, work = time.perf_counter(), time.process_time()
                         call()
-                        times[k] = min(times[k], time.perf_counter() - begin)
-            row = {"program": name, "seconds": dict(zip(("ours", "dask"), times, strict=True))}
-            rows.append({**row, "over_dask": times[1] / times[0]})
-            print(f"{name:28} {times[0]:7.3f} s, {times[1] / times[0]:.2f}x Dask", flush=True)
+                        walls[k].append(round(time.perf_counter() - begin, 4))
+                        works[k].append(round(time.process_time() - work, 4))
+            row: dict[str, Any] = {"program": name}
+            for key, (ours, dasks) in (("over_dask", walls), ("over_dask_cpu", works)):
+                row[key] = round(min(dasks) / min(ours), 3)
+            each = {"seconds": walls, "cpu_seconds": works}
+            kept = {key: dict(zip(("ours", "dask"), one, strict=True)) for key, one in each.items()}
+            rows.append({**row, **kept})
+            print(row, flush=True)
     if args.json:
         facts = {
             "date": str(date.today()),
@@ -142,7 +167,8 @@ def main() -> None:
             "megabytes": args.mb,
             "rounds": args.rounds,
             "load": os.getloadavg()[0],
-            "note": "above a load of one the machine had other work: ratios only",
+            "command": " ".join(sys.argv),
+            "note": "above a load of one the machine had other work: the CPU's seconds tell more",
         }
         Path(args.json).write_text(json.dumps({"facts": facts, "rows": rows}, indent=1) + "\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 import speedcube as sc
 from speedcube import errors
+from speedcube.engine.machine import cores
 from speedcube.interop.readers import encoded_zarr
+from speedcube.interop.readers.decoding import all_done
 from speedcube.interop.readers.encoded_zarr import EncodedZarr, _zstd_size
 from speedcube.interop.readers.sliceable import Sliceable
 from speedcube.plan import streams
@@ -86,7 +89,7 @@ def test_threads_decode_chunks_of_a_box(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(EncodedZarr, "_placed", seen)
     assert np.array_equal(np.asarray(x[3:40, 1:9]), DATA[3:40, 1:9])
     assert by
-    assert not any(name.startswith(("Main", "speedcube")) for name in by)
+    assert all(name.startswith("speedcube-decoder") for name in by)
     (tmp_path / "x.zarr" / "c/2/1/0").write_bytes(b"nothing")
     with pytest.raises(errors.DataFileError, match=r"chunk \(2, 1, 0\), cannot be read"):
         x.compute()
@@ -170,3 +173,41 @@ def test_a_frames_header_tells_its_size(size: int, checksum: bool) -> None:
     encoded = numcodecs.Zstd(checksum=checksum).encode(np.random.default_rng(0).bytes(size))
     assert _zstd_size(bytes(encoded)) == size
     assert _zstd_size(b"") is _zstd_size(b"\0" * 30) is None
+
+
+def test_threads_that_decode_are_as_many_as_cores_however_often_boxes_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoded_zarr, "_LEAST", 0)
+    data = np.random.default_rng(5).normal(size=(40, 30))
+    sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(4, 30), codecs=["zstd"])
+    x = sc.open(tmp_path / "x.zarr")
+    for _ in range(20):
+        assert np.array_equal(x.compute(), data)
+    named = [one for one in threading.enumerate() if one.name.startswith("speedcube-decoder")]
+    assert 0 < len(named) <= cores()
+
+
+def test_a_chunk_that_does_not_decode_is_waited_for_by_all(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    def work(k: int) -> bool:
+        if k == 0:
+            raise ValueError("this one is wrong")
+        time.sleep(0.05)
+        done.append(k)
+        return True
+
+    with pytest.raises(ValueError, match="this one is wrong"):
+        all_done(work, range(5))
+    known = len(done)
+    time.sleep(0.2)
+    assert len(done) == known
+
+
+def test_a_process_that_was_forked_has_threads_of_its_own() -> None:
+    assert all_done(lambda k: True, range(3))
+    child = os.fork()
+    if not child:
+        os._exit(0 if all_done(lambda k: k < 3, range(3)) else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -346,3 +346,42 @@ def test_weighted_means() -> None:
     wanted = xr.DataArray(field, dims=("t", "y", "x")).weighted(weights).mean(("y", "x"))
     ours = xr.DataArray(sc.asarray(field), dims=("t", "y", "x")).weighted(weights)
     assert np.allclose(ours.mean(("y", "x")).compute(), wanted)
+
+
+@pytest.mark.parametrize("how", [{}, {"full": True}, {"w": np.linspace(1, 2, 12)}])
+def test_fits_of_files_are_sums_in_one_reading(tmp_path: Path, how: dict[str, Any]) -> None:
+    data = np.random.default_rng(3).normal(size=(12, 4, 5)) + np.arange(12.0)[:, None, None]
+    sc.asarray(data).to_zarr(tmp_path / "x.zarr", chunks=(3, 4, 5))
+    coords = {"t": np.arange(12.0)}
+    dims = ("t", "y", "x")
+    ours = xr.DataArray(sc.open(tmp_path / "x.zarr"), coords, dims).polyfit("t", 1, **how)
+    numpys = xr.DataArray(data, coords, dims).polyfit("t", 1, **how)
+    assert "reads 1.92 kB of 1.92 kB" in str(ours.polyfit_coefficients.data.plan())
+    for name in numpys:
+        np.testing.assert_allclose(ours[name].values, numpys[name].values, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr_in_local_files_is_decoded_by_our_readers(tmp_path: Path, version: Any) -> None:
+    data = np.random.default_rng(3).normal(size=(12, 4)).astype("float32")
+    data[3, 2] = np.nan
+    ds = xr.Dataset({"t": (("y", "x"), data)})
+    ds.to_zarr(
+        tmp_path / "x.zarr",
+        zarr_format=version,
+        consolidated=False,
+        encoding={"t": {"chunks": (5, 4)}},
+    )
+    how: Any = {"chunks": {}, "consolidated": False, "chunked_array_type": "speedcube"}
+    t = xr.open_zarr(tmp_path / "x.zarr", **how).t
+    assert type(t.data._expr.source.tiles).__name__ == "EncodedZarr"
+    np.testing.assert_array_equal(t.values, data)
+
+
+def test_masks_that_are_not_nan_stay(tmp_path: Path) -> None:
+    data = np.arange(12.0).reshape(3, 4)
+    ds = xr.Dataset({"t": (("y", "x"), data)})
+    ds.to_zarr(tmp_path / "x.zarr", encoding={"t": {"_FillValue": 5.0}}, consolidated=False)
+    how: Any = {"chunks": {}, "consolidated": False, "chunked_array_type": "speedcube"}
+    want = np.where(data == 5.0, np.nan, data)
+    np.testing.assert_array_equal(xr.open_zarr(tmp_path / "x.zarr", **how).t.values, want)

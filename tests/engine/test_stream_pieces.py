@@ -98,6 +98,21 @@ def test_small_files_are_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "regions" in str(sc.roll(sc.open(tmp_path / "x.npy"), 3, axis=0).sum().plan(on="core"))
 
 
+def test_large_chunks_one_behind_the_other_are_regions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieced, "MOST_KEPT", 100)
+    sc.asarray(DATA).to_zarr(tmp_path / "x.zarr", chunks=(9, 6, 37), codecs=["zstd"])
+    x, a = sc.open(tmp_path / "x.zarr"), sc.asarray(DATA)
+    for run, pieces in (
+        (lambda x: sc.concatenate([x, x * 2]).sum(axis=1), "region"),
+        (lambda x: sc.concatenate([x, x * 2]).cumsum(axis=0).max(axis=0), "blocks"),
+        (lambda x: sc.roll(x, 1, axis=0).sum(axis=1), "blocks"),
+    ):
+        assert pieces in str(run(x).plan(on="core"))
+        assert_same(run(x).compute(on="core"), run(a).compute(on="core"))
+
+
 class _Slow(list[Any]):
     """A list whose ``pop`` takes so long that another thread comes between."""
 

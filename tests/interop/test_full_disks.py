@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,3 +74,40 @@ def test_a_full_disk(disk: Path, tmp_path: Path, form: str) -> None:
     assert bytes_of(disk / name) == bytes_of(tmp_path / name)
     assert np.array_equal(sc.open(disk / name)[::7, ::99].compute(), array()[::7, ::99].compute())
     assert [p for p in os.listdir(disk) if p != name] == []
+
+
+COMPUTED = """
+import warnings
+import numpy as np, speedcube as sc
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    x = sc.asarray(np.arange(100_000.0))
+    for k in range(3):
+        want = float(((np.arange(100_000) + k) ** 2).sum())
+        assert ((x + k) ** 2).sum().compute(on="core") == want
+print(len(said), said[0].message if said else "")
+"""
+
+
+def _fill(place: Path) -> None:
+    """Write until there is no room."""
+    with place.open("wb") as file:
+        while file.write(bytes(4096)):
+            file.flush()
+
+
+@pytest.mark.parametrize("room", [0, 4096, 12_288])
+def test_a_full_disk_under_the_kernel_cache(disk: Path, room: int) -> None:
+    with pytest.raises(OSError, match="No space"):
+        _fill(disk / "filled")
+    os.truncate(disk / "filled", (disk / "filled").stat().st_size - room)
+    where = {**os.environ, "SPEEDCUBE_CACHE_DIR": str(disk / "kernels")}
+    command = [sys.executable, "-c", COMPUTED]
+    done = subprocess.run(command, env=where, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 the kernel cache ")
+    assert "No space left on device" in done.stdout
+    (disk / "filled").unlink()  # what was left there is used by nobody, and nothing is half written
+    assert not list(disk.rglob("*.part"))
+    done = subprocess.run(command, env=where, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "0 \n"), done.stderr

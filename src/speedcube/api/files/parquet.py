@@ -18,6 +18,7 @@ from ...interop.readers.parquet import (
     rows_of,
     short,
 )
+from ...interop.readers.remote import files_at, is_address
 from ...interop.readers.zarr_files import shown_place
 from ...late import dask, glob
 from ..array import Array
@@ -30,6 +31,7 @@ def from_parquet(
     *,
     fill: Any = None,
     chunks: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Open columns of Parquet files; row groups are read, each once a pass, when they are computed.
 
@@ -37,8 +39,9 @@ def from_parquet(
     ----------
     path : str, Path, or list of them
         A file, a pattern such as ``"part-*.parquet"``, a folder (with the files of its folders), or
-        a list of files. Rows of several follow one another, in the order of the list or of the
-        names, where ``part.10`` comes after ``part.9``.
+        a list of files. Each may be an address of a file system that fsspec has, such as
+        ``s3://bucket/x.parquet``. Rows of several follow one another, in the order of the list or
+        of the names, where ``part.10`` comes after ``part.9``.
     columns : str or sequence of str, optional
         A column's name gives an array; several give a dict of them, as None does for all columns
         of numbers.
@@ -47,6 +50,8 @@ def from_parquet(
         the column is of floats.
     chunks : optional
         The grid that the arrays show, if not that of the row groups; no value depends on it.
+    storage_options : dict, optional
+        For the file system of an address: names, keys. They are never shown.
 
     Returns
     -------
@@ -76,17 +81,17 @@ def from_parquet(
     >>> (table["t"] * table["n"])[0].compute()
     np.float64(4.5)
     """
-    paths = _paths(path)
+    paths = _paths(path, storage_options)
     names = [columns] if isinstance(columns, str) else columns
     if names is not None and not all(isinstance(name, str) for name in names):
         raise ParameterTypeError(f"columns= takes a name or several, not {columns!r}")
-    found = _found(paths, names)
+    found = _found(paths, names, storage_options)
     values = fill if isinstance(fill, Mapping) else dict.fromkeys(found, fill)
     if unknown := sorted(set(map(str, values)) - set(found)):
         raise ParameterError(f"fill= names columns that are not read: {unknown}")
     arrays = {
         name: read_by_tiles(tiles, np.dtype(tiles.kind), _grid(tiles, chunks))
-        for name, tiles in _readers(paths, found, values).items()
+        for name, tiles in _readers(paths, found, values, storage_options).items()
     }
     return arrays[columns] if isinstance(columns, str) else arrays
 
@@ -94,7 +99,7 @@ def from_parquet(
 def the_column(path: Any, name: str | None) -> Array:
     """The column ``name``, or the only one."""
     if name is None:
-        names = opened(_paths(path)[0]).schema_arrow.names
+        names = opened(_paths(path, None)[0]).schema_arrow.names
         if len(names) != 1:
             raise DataFileError(f"{path}: name one of its columns: {names}")
         name = str(names[0])
@@ -110,16 +115,16 @@ def is_parquet(place: str) -> bool:
     return os.path.isdir(place) and bool(_inside(place))
 
 
-def _paths(path: Any) -> list[str]:
+def _paths(path: Any, options: Mapping[str, Any] | None) -> list[str]:
     """The files that ``path`` means, in the order of their rows."""
     if isinstance(path, (list, tuple)):
         if not path:
             raise DataFileError("no files were given")
-        return [one for each in path for one in _paths(each)]
+        return [one for each in path for one in _paths(each, options)]
     place = os.fspath(path)
     place = os.fsdecode(place) if isinstance(place, bytes) else place
-    if "://" in place:
-        raise DataFileError(f"{shown_place(place)}: from_parquet reads files of this machine")
+    if is_address(place):
+        return sorted(files_at(place, ".parquet", options), key=dask.utils.natural_sort_key)
     if os.path.isdir(place):
         files = _inside(place)
         if not files:
@@ -140,10 +145,12 @@ def _inside(folder: str) -> list[str]:
     return sorted(shown, key=dask.utils.natural_sort_key)
 
 
-def _found(paths: Sequence[str], names: Sequence[str] | None) -> dict[str, str]:
+def _found(
+    paths: Sequence[str], names: Sequence[str] | None, options: Mapping[str, Any] | None
+) -> dict[str, str]:
     """The columns ``names`` of the first file, with their dtypes; None: all that hold numbers."""
-    path = paths[0]
-    file = opened(path)
+    path = shown_place(paths[0])
+    file = opened(paths[0], options)
     kinds = {name: _kind(file.schema_arrow, name) for name in file.schema_arrow.names}
     numbers = [name for name, kind in kinds.items() if kind is not None]
     for name in numbers if names is None else names:
@@ -181,14 +188,18 @@ def _kind(schema: Any, name: str) -> str | None:
 
 
 def _readers(
-    paths: Sequence[str], found: Mapping[str, str], fill: Mapping[str, Any]
+    paths: Sequence[str],
+    found: Mapping[str, str],
+    fill: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
 ) -> dict[str, ParquetColumn]:
     """The reader of each column, of all files: they have it, of the same dtype."""
     filled = {name: _filling(name, kind, fill.get(name)) for name, kind in found.items()}
     files = []
     for path in paths:
-        with opened(path) as file:
-            files.append(RowGroups(path, rows_of(file)))
+        shown = shown_place(path)
+        with opened(path, options) as file:
+            files.append(RowGroups(path, rows_of(file), options))
             for name, kind in found.items():
                 own = _kind(file.schema_arrow, name)
                 if own != kind:
@@ -196,10 +207,11 @@ def _readers(
                         "no column" if name not in file.schema_arrow.names else "another dtype in"
                     )
                     raise DataFileError(
-                        f"{path} has {text} {name!r}, which {paths[0]} has as {np.dtype(kind)}"
+                        f"{shown} has {text} {name!r}, which {shown_place(paths[0])} has as "
+                        f"{np.dtype(kind)}"
                     )
                 if kind[1] != "f" and filled[name] is None and _says_null(file.metadata, name):
-                    raise no_values(path, name, kind)
+                    raise no_values(shown, name, kind)
     label = short(list(paths))
     return {
         name: ParquetColumn(tuple(files), name, kind, f"{label}:{name}", filled[name])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from xarray.core import duck_array_ops
 from xarray.core.dataset import Dataset
 from xarray.core.dtypes import NA
 from xarray.core.groupby import GroupBy
@@ -15,6 +17,10 @@ from xarray.core.variable import Variable
 from ...api.array import Array
 from ...api.grouping import groupby_reduce
 from ...api.take import take
+from .fits import fitted
+
+# Where xarray has its own function of fits, by versions.
+_FITTING: Final = ("xarray.core.duck_array_ops", "xarray.computation.fit", "xarray.core.dataset")
 
 
 def teach() -> None:
@@ -24,6 +30,23 @@ def teach() -> None:
         GroupBy._flox_reduce = _with_flox(GroupBy._flox_reduce)
         for kind in (Dataset, Variable):
             kind.chunk = _with_own_grid(kind.chunk)
+        theirs = duck_array_ops.least_squares
+        for name in _FITTING:
+            module: Any = sys.modules.get(name)
+            if getattr(module, "least_squares", None) is theirs:
+                module.least_squares = _with_fits(theirs)
+
+
+def _with_fits(theirs: Any) -> Any:
+    """``polyfit`` of our arrays is sums of products: NumPy's would read all into memory."""
+
+    @wraps(theirs)
+    def least_squares(lhs: Any, rhs: Any, rcond: Any = None, skipna: bool = False) -> Any:
+        if isinstance(rhs, Array) and not skipna and rhs.dtype.kind in "biuf":
+            return fitted(lhs, rhs, rcond)
+        return theirs(lhs, rhs, rcond=rcond, skipna=skipna)
+
+    return least_squares
 
 
 def _with_own_grid(theirs: Any) -> Any:

@@ -8,10 +8,11 @@ from typing import Final
 
 from ... import dtypes
 from ...dataclass import dataclass
-from ...expr.graph import below_up_to
+from ...expr.graph import below, below_up_to
 from ...expr.nodes import (
     Expr,
     Leaf,
+    Node,
     Piecewise,
     Reduced,
     Scanned,
@@ -20,13 +21,14 @@ from ...expr.nodes import (
     Through,
     Tiled,
 )
+from ...expr.piecewise.regions import window
 from ...expr.through.table import OPERATIONS
 from ...plan.streams import tiled, walks
 from ...plan.working import working_bytes
 from ..known.spans import reading
 from .made.cells import plain
 from .made.later import Make, Weigh, read_later
-from .made.pieced import PiecedBlocks, pieced_blocks
+from .made.pieced import PiecedBlocks, has_large_chunks, pieced_blocks
 from .made.reduced import ReducedBlocks, reduced_blocks
 from .made.scanned import ScanBlocks, scan_blocks
 from .ordered.lines import LineBlocks
@@ -70,7 +72,7 @@ def made_boxwise(
         each = None if room is None else room.shared([*sources.values()])
         for name, source in sources.items():
             if isinstance(source, (Piecewise, Reduced, Scanned, Through)):
-                made = _made(source, make, weigh, each)
+                made = None if _stays(source, nodes) else _made(source, make, weigh, each)
                 if made is not None:
                     found[name] = Tiled(made, source.dtype), 0
         if not found:
@@ -94,6 +96,20 @@ def _made(
     if isinstance(source, Scanned):
         return scan_blocks(source, make, weigh)
     return None if room is None else _ordered(source, make, weigh, room)
+
+
+def _stays(source: object, nodes: Sequence[Node]) -> bool:
+    """Whether ``source`` is pieces in whose regions chunks are decoded once, as it is.
+
+    A scan and windows need it box by box all the same.
+    """
+    if not isinstance(source, Piecewise) or not has_large_chunks(source):
+        return False
+    scans = [node for node in nodes if isinstance(node, Scanned)]
+    if any(node is source for node in below(*scans)):
+        return False
+    readers = (node for node in nodes if isinstance(node, Leaf) and node.source is source)
+    return all(window(leaf, source.shape) is not None for leaf in readers)
 
 
 def _ordered(

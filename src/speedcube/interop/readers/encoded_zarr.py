@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataclass import dataclass
-from ...engine.machine import cores
 from ...expr.sources.tiled import Box, page_memory
 from ...files import read_regular
-from ...late import futures
 from . import recent
+from .decoding import all_done
 from .raw_zarr import RawZarr, plain_files, within
 from .sliceable import Sliceable
 
@@ -84,8 +83,7 @@ class EncodedZarr:
         if len(every) == 1 or self._bytes < _LEAST:
             done = all(map(one, every))
         else:
-            with futures.ThreadPoolExecutor(min(len(every), cores())) as pool:
-                done = all(pool.map(one, every))
+            done = all_done(one, every)
         if not done:
             self.zarr.read(box, out)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +18,15 @@ from ...dataclass import dataclass
 from ...errors import DataFileError, SpeedcubeError
 from ...expr.sources.tiled import Box
 from ...files import open_regular
+from .again import again
 from .npy import together
+from .remote import is_address, open_remote
+from .zarr_files import shown_place, without_secrets
 
 _BATCH: Final = 1 << 17  # rows that are decoded at a time
 _BUFFER: Final = 1 << 20  # bytes of a file that are read at a time
 _MOST: Final = 16 << 20  # bytes of a row group that is read at once
+_PASSING: Final = (ConnectionError, TimeoutError)  # of a store
 _OPEN: Final = 4  # files of a column that stay open: a thread reads from one of them
 
 
@@ -32,6 +36,7 @@ class RowGroups:
 
     path: str
     rows: tuple[int, ...]
+    options: Mapping[str, Any] | None = field(default=None, repr=False)  # of a store; secrets
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +150,17 @@ class _Cursor:
         self._begin, self._values = 0, np.empty(0, column.kind)
 
     def values_from(self, number: int, row: int) -> NDArray[Any]:
-        """Values of the group ``number`` from its row ``row`` on: those of a batch."""
+        """Values of the group ``number`` from its row ``row`` on: those of a batch.
+
+        A store that fails for a moment is asked again.
+        """
+        file, own = self.column.place(number)
+        if not is_address(file.path):
+            return self._values_from(number, row)
+        read = partial(self._values_from, number, row)
+        return again(read, self._file, f"{shown_place(file.path)}, row group {own},")
+
+    def _values_from(self, number: int, row: int) -> NDArray[Any]:
         try:
             if number != self.number or row < self._begin:
                 self._go_to(number)
@@ -153,7 +168,8 @@ class _Cursor:
                 self._begin += len(self._values)
                 self._values = _numbers(self.column, next(self._batches))
         except (OSError, MemoryError, SpeedcubeError) as err:
-            if not isinstance(err, OSError) or err.errno:
+            self.number = -2
+            if not isinstance(err, OSError) or err.errno or isinstance(err, _PASSING):
                 raise
             raise self._wrong(number, err) from None  # Arrow's, for what does not decode
         except StopIteration:
@@ -167,9 +183,9 @@ class _Cursor:
         known, own = self.column.place(number)
         if self._file is None or self._path != known.path:
             self.close()
-            self._file, self._path = opened(known.path), known.path
+            self._file, self._path = _opened(known.path, known.options), known.path
             if rows_of(self._file) != known.rows:
-                raise DataFileError(f"{known.path} has changed since it was opened")
+                raise DataFileError(f"{shown_place(known.path)} has changed since it was opened")
         self._batches = self._file.iter_batches(
             _BATCH, row_groups=[own], columns=[self.column.column], use_threads=False
         )
@@ -179,14 +195,15 @@ class _Cursor:
     def _wrong(self, number: int, why: object) -> DataFileError:
         file, own = self.column.place(number)
         return DataFileError(
-            f"{file.path}, row group {own} of column {self.column.column!r}, cannot be read: {why}"
+            f"{shown_place(file.path)}, row group {own} of column {self.column.column!r}, "
+            f"cannot be read: {without_secrets(str(why), file.path, file.options)}"
         )
 
     def close(self) -> None:
         """Let go of the file."""
         if self._file is not None:
             self._batches = iter(())
-            self._file.close()
+            self._file.close(force=True)
             self._file, self.number = None, -2
 
 
@@ -210,21 +227,35 @@ def no_values(place: str, name: str, kind: str) -> DataFileError:
     )
 
 
-def opened(path: str) -> Any:
-    """The Parquet file at ``path``; `DataFileError` for what is none."""
+def opened(path: str, options: Mapping[str, Any] | None = None) -> Any:
+    """The Parquet file at ``path``, a name or an address; `DataFileError` for what is none.
+
+    A store that fails for a moment is asked again.
+    """
+    if not is_address(path):
+        return _opened(path, options)
+    return again(partial(_opened, path, options), None, shown_place(path))
+
+
+def _opened(path: str, options: Mapping[str, Any] | None) -> Any:
     from pyarrow.parquet import ParquetFile
 
-    open_regular(path).close()  # a pipe would be waited for
+    place: Any = path
+    if is_address(path):
+        place = open_remote(path, options)
+    else:
+        open_regular(path).close()  # a pipe would be waited for
     try:
         return ParquetFile(
-            path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            place, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
         )
     except MemoryError:
         raise
     except Exception as err:
-        if isinstance(err, OSError) and err.errno:
+        if isinstance(err, OSError) and (err.errno or isinstance(err, _PASSING)):
             raise
-        raise DataFileError(f"{path} cannot be read as Parquet: {err}") from None
+        text = without_secrets(str(err), path, options)
+        raise DataFileError(f"{shown_place(path)} cannot be read as Parquet: {text}") from None
 
 
 def rows_of(file: Any) -> tuple[int, ...]:
@@ -235,4 +266,6 @@ def rows_of(file: Any) -> tuple[int, ...]:
 
 def short(paths: list[str]) -> str:
     """What a plan calls these files."""
-    return f"parquet {Path(paths[0]).name}" + (f" and {len(paths) - 1} more" * (len(paths) > 1))
+    return f"parquet {Path(shown_place(paths[0])).name}" + (
+        f" and {len(paths) - 1} more" * (len(paths) > 1)
+    )

@@ -19,6 +19,7 @@ from ....expr import views
 from ....expr.nodes import Const, Expr, Leaf, Piecewise, Shape, Tiled
 from ....expr.push import push
 from ....expr.sources.tiled import Box
+from ....plan.pieces import MOST_REGIONS
 from ....plan.reads import bytes_of, in_order, places_in, units_of
 from ....plan.streams import BLOCK, readers_in, tiled
 from ....plan.touched import of_leaves
@@ -28,6 +29,7 @@ from .later import Later, Make, Weigh, read_later
 Array: TypeAlias = NDArray[Any]
 
 LEAST: Final = 8 << 20  # bytes that pieces read: what is less is quickly read again
+MOST_KEPT: Final = 8 << 20  # bytes of a chunk of which the rest is kept for the next box
 _MOST_PIECES: Final = 1 << 10
 
 
@@ -176,6 +178,19 @@ def _read_straight(root: Expr, here: Array) -> bool:
         tiles.read(tuple(box), target)
         return True
     return False
+
+
+def has_large_chunks(source: Piecewise) -> bool:
+    """Whether ``source`` puts files one behind the other whose chunks are too large to be kept.
+
+    Boxes across their borders would decode them twice.
+    """
+    if source.call[0] not in ("concatenate", "stack") or len(source.pieces) > MOST_REGIONS:
+        return False
+    readers = readers_in([piece.expr for piece in source.pieces])
+    size = dtypes.itemsize(source.dtype)
+    decoded = (one for one in readers if getattr(one, "decodes", True))
+    return any(math.prod(one.chunks) * size > MOST_KEPT for one in decoded)
 
 
 def pieced_blocks(source: Piecewise, make: Make, weigh: Weigh) -> PiecedBlocks | None:
