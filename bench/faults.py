@@ -1,12 +1,14 @@
 """Programs on a cluster whose workers are killed, stopped, retired: the bits, and what it costs.
 
     python bench/faults.py [--faults 20] [--seed 0] [--workers 3] [--kinds SIGKILL] [--paired]
-                           [--minutes 3] [--json FILE]
+                           [--forked] [--minutes 3] [--json FILE]
 
 Each fault hits a random worker at a random moment of a program; the twelve programs take turns.
 A result is compared by its SHA-256 with the undisturbed one. ``extra`` are seconds more than the
 program takes undisturbed. At the end there may be no other process, file or open descriptor than
-before. ``--faults 2000`` takes about an hour: that is for a machine with nothing else to do.
+before. ``levels`` are megabytes and open descriptors of this process, which has the scheduler,
+after every 50 faults. ``--faults 2000`` takes more than an hour on two cores; what was found so
+far is in FILE meanwhile.
 """
 
 from __future__ import annotations
@@ -35,8 +37,11 @@ import numpy as np
 import psutil
 
 import speedcube as sc
+from speedcube.engine.clusters import own
 
 TIMEOUT: Final = 3.0  # seconds that a silent worker is waited for
+HELPERS: Final = ("resource_tracker", "forkserver")  # processes of Python's own
+PRELOAD: Final = ("speedcube.engine.clusters.remote", "llvmlite.binding", "zarr")
 HANG: Final = 120.0  # seconds after which a program hangs
 Program = Callable[[Any, Path], Any]
 
@@ -148,7 +153,7 @@ class Pool:
         return getattr(nanny, "pid", None)
 
     def heal(self) -> None:
-        """All workers there again: Dask's own cluster gives some up for good."""
+        """All workers there again."""
         for pid in self.stopped:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
@@ -186,19 +191,24 @@ FAULTS: Final[dict[str, Callable[[Pool], Any]]] = {
 }
 
 
+def fork_workers() -> None:
+    """Let workers be forked off a process that has imported everything: they come back sooner."""
+    from distributed.utils import get_mp_context
+
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads cannot be forked safely
+    context = get_mp_context()
+    context.set_forkserver_preload(["distributed", "speedcube", *PRELOAD])
+
+
 @contextmanager
 def pool_of(workers: int, seed: int) -> Iterator[Pool]:
-    """Processes of one thread each, and a client."""
+    """Processes of one thread each, as a name like ``cores:3x1`` starts them, and a client."""
     import distributed
 
+    shape = {"n_workers": workers, "threads_per_worker": 1, "silence_logs": 50}
     with (
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
+        own.start(distributed.LocalCluster, **shape) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield Pool(cluster, client, workers, random.Random(seed))
@@ -241,7 +251,7 @@ def run(
     workers: int,
     seed: int,
     folder: Path,
-    say: Any = None,
+    say: Callable[[Row], None] | None = None,
     only: Collection[str] = (),
     paired: bool = False,
     until: float = math.inf,
@@ -273,7 +283,7 @@ def run(
             wrong = problem or wrong or ("" if found == wanted else "other bits")
             rows.append(Row(program, kind, round(before, 3), round(seconds, 3), wrong))
             if say is not None:
-                say(f"{number + 1}/{faults} {rows[-1]}")
+                say(rows[-1])
             if "hangs" in wrong or time.monotonic() > until:
                 break
             pool.heal()
@@ -285,7 +295,7 @@ def left_behind(before: set[int], folder: Path) -> list[str]:
     deadline = time.monotonic() + 10
     while True:
         new = [one for one in psutil.Process().children(recursive=True) if one.pid not in before]
-        alive = [one for one in new if "resource_tracker" not in " ".join(_words(one))]
+        alive = [one for one in new if not any(name in " ".join(_words(one)) for name in HELPERS)]
         if not alive or time.monotonic() > deadline:
             break
         time.sleep(0.1)
@@ -317,6 +327,49 @@ def summary(rows: list[Row]) -> dict[str, Any]:
     return {"faults": len(rows), "kinds": kinds, "wrong": [vars(row) for row in wrong]}
 
 
+@dataclass(frozen=True)
+class Level:
+    """What this process holds after some faults: megabytes and open descriptors."""
+
+    faults: int
+    megabytes: float
+    descriptors: int
+
+
+@dataclass(eq=False)
+class Diary:
+    """Says each row as it comes, and writes all of them down every 50."""
+
+    about: dict[str, Any]
+    file: Path | None
+    rows: list[Row] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list)
+
+    def say(self, row: Row) -> None:
+        """Take a row."""
+        self.rows.append(row)
+        print(f"{len(self.rows)} {row}", flush=True)
+        if len(self.rows) % 50 == 0:
+            one = psutil.Process()
+            megabytes = round(one.memory_info().rss / 1e6, 1)
+            self.levels.append(Level(len(self.rows), megabytes, one.num_fds()))
+            self.write({})
+
+    def write(self, more: dict[str, Any]) -> dict[str, Any]:
+        """Write what was found so far, and return it."""
+        found = {
+            **summary(self.rows),
+            **more,
+            "levels": [vars(one) for one in self.levels],
+            "about": {**self.about, "load": os.getloadavg()[0]},
+            "rows": [vars(row) for row in self.rows],
+        }
+        if self.file:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.file.write_text(json.dumps(found, indent=1) + "\n")
+        return found
+
+
 def main() -> int:
     """Run, show and write what was found; 1 where something was wrong or left."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -327,27 +380,29 @@ def main() -> int:
     parser.add_argument("--paired", action="store_true", help="an undisturbed run before each")
     parser.add_argument("--minutes", type=float, default=math.inf, help="at most")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--forked", action="store_true", help="workers come back sooner")
     given = parser.parse_args()
+    if given.forked:
+        fork_workers()
     before, began = children(), time.monotonic()
     handles = psutil.Process().num_fds()
+    about = {"cpus": os.cpu_count(), "workers": given.workers, "asked": given.faults}
+    diary = Diary(
+        {**about, "seed": given.seed, "paired": given.paired, "forked": given.forked}, given.json
+    )
     with TemporaryDirectory() as directory:
         folder = Path(directory)
         until = began + 60 * given.minutes
         some = given.kinds, given.paired, until
-        rows = run(given.faults, given.workers, given.seed, folder, print, *some)
+        run(given.faults, given.workers, given.seed, folder, diary.say, *some)
         left = left_behind(before, folder)
-    found = {
-        **summary(rows),
+    more = {
         "left": left,
         "descriptors": psutil.Process().num_fds() - handles,
         "seconds": round(time.monotonic() - began),
-        "about": {"cpus": os.cpu_count(), "load": os.getloadavg()[0], "workers": given.workers},
-        "rows": [vars(row) for row in rows],
     }
+    found = diary.write(more)
     print(json.dumps({name: value for name, value in found.items() if name != "rows"}, indent=1))
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(found, indent=1) + "\n")
     return int(bool(found["wrong"] or left))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -92,6 +93,23 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     return {"ratio": round(ratio, 3), "ours": ours, "theirs": theirs, "same": same}
 
 
+def disjoint(repeats: int) -> dict[str, Any]:
+    """Seconds that k assignments to disjoint slices compute in, and the least over that of one."""
+    array = sc.asarray(A)
+    times: dict[int, list[float]] = {1: [], 8: [], 40: []}
+    for _ in range(repeats + 3):
+        for count, seconds in times.items():
+            built = slices(array, count)
+            began = time.process_time()
+            built.compute()
+            seconds.append(time.process_time() - began)
+    best = {count: min(seconds) for count, seconds in times.items()}
+    return {
+        "seconds": {str(count): seconds for count, seconds in times.items()},
+        "over one": {str(count): round(one / best[1], 3) for count, one in best.items()},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
@@ -102,8 +120,16 @@ def main() -> None:
         for name in CASES:
             rows[name] = measured(name, options.repeats)
             print(f"{name:24} {rows[name]['ratio']:6.2f}{'' if rows[name]['same'] else ' WRONG'}")
+        apart = disjoint(options.repeats)
+        print("disjoint slices, over one:", apart["over one"])
     if options.json:
-        text = {"numpy": np.__version__, "date": time.strftime("%Y-%m-%d"), "rows": rows}
+        text = {
+            "numpy": np.__version__,
+            "date": time.strftime("%Y-%m-%d"),
+            "load": round(os.getloadavg()[0], 1),
+            "rows": rows,
+            "disjoint": apart,
+        }
         options.json.write_text(json.dumps(text, indent=1) + "\n")
 
 

@@ -1,9 +1,10 @@
 """Several results in one pass beside each of them alone, and beside NumPy or CuPy.
 
-    python bench/together.py [--on core|cores:2|gpu] [--json FILE]
+    python bench/together.py [--on core|cores:2|gpu] [--subsets] [--json FILE]
 
 A ratio is the time together over that of the slowest alone; everything is measured in turns, and
 of each the shortest time counts: on `core` of the thread itself, for others use the machine, too.
+`--subsets` measures some of the five instead, which says what one more result costs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from datetime import date
@@ -99,6 +101,32 @@ def other(name: str, a: Any) -> Callable[[], Any]:
     return lambda: (a.sum(), (a * a).sum(), a.max(), a.min(), a.std())
 
 
+SUBSETS = ("sum", "squares", "max", "std", "max min", "sum max min", "sum squares", "sum std",
+           "squares std", "max min std", "sum squares max min", "sum squares std",
+           "sum squares max min std")  # fmt: skip
+
+
+def subsets(size: int, on: str) -> list[dict[str, Any]]:
+    """Milliseconds of some of the five results, by dtype."""
+    draw, rows = np.random.default_rng(1), []
+    for dtype in ("float64", "float32", "int32"):
+        x = sc.asarray((draw.normal(size=size) * 500).astype(dtype))
+        makers = {"sum": x.sum, "squares": (x * x).sum, "max": x.max, "min": x.min, "std": x.std}
+        runs = {names: _some([makers[name] for name in names.split()], on) for names in SUBSETS}
+        times: dict[str, list[float]] = {names: [] for names in runs}
+        for _ in range(13):
+            for names, run in runs.items():
+                times[names].append(timed(run, on))
+        best = {names: round(1e3 * min(some), 2) for names, some in times.items()}
+        rows.append({"dtype": dtype, "ms": best})
+        print(dtype, best, flush=True)
+    return rows
+
+
+def _some(makers: list[Callable[[], sc.Array]], on: str) -> Callable[[], Any]:
+    return lambda: sc.compute(*(make() for make in makers), on=on)
+
+
 def timed(run: Callable[[], Any], on: str) -> float:
     clock = time.thread_time if on == "core" else time.perf_counter
     start = clock()
@@ -151,12 +179,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--on", default="core")
     parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--subsets", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    rows = [
-        measured(name, case, arguments.on)
-        for name, case in cases(arguments.size, arguments.on).items()
-    ]
+    if arguments.subsets:
+        rows = subsets(arguments.size, arguments.on)
+    else:
+        rows = [
+            measured(name, case, arguments.on)
+            for name, case in cases(arguments.size, arguments.on).items()
+        ]
     if arguments.json:
         about = {
             "date": date.today().isoformat(),
@@ -166,6 +198,7 @@ def main() -> None:
             "load": os.getloadavg()[0],
             "elements": arguments.size,
             "numpy": np.__version__,
+            "command": " ".join(["python bench/together.py", *sys.argv[1:]]),
         }
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")

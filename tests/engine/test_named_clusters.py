@@ -6,10 +6,13 @@ pins its worker processes to GPUs. With real GPUs: interop/test_gpu_on.py.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +26,7 @@ import speedcube as sc
 from speedcube.engine import rungs
 from speedcube.engine.clusters import named
 from speedcube.errors import RungError
-from speedcube.interop.schedulers import LazyClient
+from speedcube.interop.schedulers import GivenClient, LazyClient
 
 pytestmark = pytest.mark.cluster
 distributed = pytest.importorskip("distributed")
@@ -235,3 +238,35 @@ def test_folders_of_killed_programs_are_removed(tmp_path: Path, monkeypatch: Any
     private.remove_stale()
     assert not folders["ours"].exists()
     assert (elsewhere / "lock").exists()
+
+
+class _Failed:
+    """What a nanny has of a worker whose start has raised: no process, and never one."""
+
+    def __init__(self) -> None:
+        from distributed.core import Status
+
+        self.status, self.running = Status.starting, asyncio.Event()
+        self.running.set()
+        self.process = SimpleNamespace(pid=None)
+
+    def is_alive(self) -> bool:
+        return False
+
+
+def test_a_worker_whose_start_has_failed_can_be_ended() -> None:
+    """Its nanny once waited for the process for ever, and the cluster never healed again."""
+    from speedcube.engine.clusters.private import PrivateNanny
+
+    nanny = PrivateNanny.__new__(PrivateNanny)
+    nanny.process = _Failed()
+    asyncio.run(asyncio.wait_for(nanny.kill(), 5))
+
+
+def test_settings_of_a_block_can_be_sent_to_workers() -> None:
+    """A worker that a cluster of this process starts inside the block is sent them by pickle."""
+    client = SimpleNamespace(get=lambda *_: 3, lock=threading.Lock())
+    given = GivenClient(client)
+    assert given.get() == 3
+    assert given.speedcube_rung is client
+    assert pickle.loads(pickle.dumps(given)) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
 
 import dask
@@ -9,7 +10,7 @@ import pytest
 
 import speedcube as sc
 from speedcube import late
-from speedcube.interop.dask_settings import Changed, Plain, setting
+from speedcube.interop.dask_settings import Changed, Plain, is_usual, setting
 
 
 def test_settings_are_changed_and_put_back() -> None:
@@ -85,3 +86,10 @@ def test_a_block_asks_for_dask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with sc.on("core"):
         pass
     assert asked == []
+
+
+@pytest.mark.parametrize("name", ["array_plugins", "array-plugins"])
+def test_plugins_are_no_usual_settings(name: str) -> None:
+    assert is_usual() == ("distributed" not in sys.modules)
+    with dask.config.set({name: ["mine"]}):
+        assert not is_usual()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import AxisTypeError
 from .methods.places import FUNCTIONS
 
 
@@ -111,8 +112,8 @@ class Namesakes:
 
         Parameters
         ----------
-        axis : int, optional
-            Along which axis; None: of all elements in C order.
+        axis : int
+            Along which axis.
         kind : str, optional
             NumPy's name of an algorithm; it changes nothing here.
         order : None
@@ -124,6 +125,8 @@ class Namesakes:
         ------
         AxisError
             For an axis that it has not.
+        TypeError
+            For none: what is sorted in place keeps its shape.
 
         Examples
         --------
@@ -133,6 +136,8 @@ class Namesakes:
         >>> x.compute()
         array([1, 2, 3])
         """
+        if axis is None:
+            raise AxisTypeError("x.sort takes an axis; speedcube.sort(x, axis=None) gives a line")
         self[...] = FUNCTIONS["sort"](self, axis, kind, order, stable=stable)
 
     def argsort(

@@ -291,7 +291,7 @@ def _told(
     given = deferred_values(plan, get, rung.devices)
     if not rung.devices and len(roots) == 1 and is_of_dask(roots[0]):
         return [shaped(given[id(plan.deferred[0])], roots[0].shape)]  # in memory of its own
-    graph = build_graph(plan, given, rung.devices, leave_on_gpu, told.stop)
+    graph = build_graph(plan, given, rung.devices, leave_on_gpu, told.stop, rung.cores)
     try:
         values = get(graph.tasks, list(graph.keys))
     except BaseException:

@@ -16,6 +16,7 @@ from ..plan.passes import Pass
 from ..plan.plan import Plan
 from ..plan.stages import Stage
 from .boxes import Stop
+from .dealing.tasks import can_be_dealt, deal_tasks
 from .known.rows import run_rows
 from .results import Destination, Destinations
 from .rungs import Rung
@@ -49,9 +50,11 @@ def build_graph(
     devices: tuple[int, ...] = (),
     leave_on_gpu: bool = False,
     stop: Stop | None = None,
+    cores: int = 0,
 ) -> Graph:
     """The graph of ``plan`` on the threads of this process, or one thread for each GPU.
 
+    GPUs share with ``cores`` threads what can be cut anywhere; the rest is theirs.
     ``deferred`` maps each deferred source to the value it gives; ``leave_on_gpu`` leaves the
     results on the first one. Parts leave once ``stop`` is set.
     """
@@ -59,6 +62,7 @@ def build_graph(
     stop = Stop() if stop is None else stop
     kind = StreamWorker if plan.streams else Worker
     workers = [kind(stop, device) for device in devices] or [kind(stop, here=True)]
+    sharing = [*workers, *(kind(stop) for _ in range(cores))] if cores and not leave_on_gpu else []
     tasks: dict[Any, Any] = {}
     ready: dict[int, Any] = dict(deferred)
     asked = {id(result) for result in plan.results}
@@ -66,7 +70,9 @@ def build_graph(
 
     def destination(stage: Stage) -> Destination:
         is_result = id(stage.result) in asked
-        stays = leave_on_gpu if is_result else not stage.is_scan and len(devices) == 1
+        stays = (
+            leave_on_gpu if is_result else not stage.is_scan and len(devices) == 1 and not sharing
+        )
         first = devices[0] if devices else None
         place = first if stays else None
         order = plan.order(stage) if not devices else None
@@ -82,6 +88,9 @@ def build_graph(
         names = [key]
         if k in chains:
             _row_tasks(tasks, key, chains[k], plan.workers, workers[0], ready, out[0])
+        elif sharing and can_be_dealt(one):
+            names = [f"{key}-{n}" for n in range(len(out))]
+            deal_tasks(tasks, names, one, sharing, ready, out)
         elif one.together is None:
             _stage_tasks(tasks, key, one.visited, workers, ready, out[0])
         else:

@@ -91,6 +91,9 @@ def gpu_rate() -> GpuRate:
     return GpuRate(max(1, count), 1e3 * khz or 1.5e9, max(1, ratio))
 
 
+_NO_DEVICE: Final = 100  # CUDA_ERROR_NO_DEVICE
+
+
 @cache
 def gpu_probe() -> tuple[int, str]:
     """How many GPUs the driver reports, and why there is none."""
@@ -101,6 +104,12 @@ def gpu_probe() -> tuple[int, str]:
     except OSError:
         return 0, "no NVIDIA driver (libcuda.so.1) is installed"
     status = driver.cuInit(0)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if status == _NO_DEVICE and visible:
+        return (
+            0,
+            f"CUDA_VISIBLE_DEVICES={visible!r} names no GPU and no MIG instance of this machine",
+        )
     if status:
         return 0, f"the NVIDIA driver does not start (cuInit gives error {status})"
     count = ctypes.c_int(0)

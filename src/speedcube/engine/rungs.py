@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Final
 
-from .. import dtypes
 from ..dataclass import dataclass
 from ..errors import ParameterError, RungError
 from ..kernel.llvm.simd import targets
@@ -21,12 +20,15 @@ from . import machine
 from .clusters.client import client_for
 from .clusters.named import Processes, client_of
 from .clusters.roster import worker_addresses
-from .clusters.rung_names import is_name, meant, numbered, processes
+from .clusters.rung_names import is_name, meant, members, numbered, one_name, processes
+from .dealing.predicted import predicted_seconds as predicted_seconds
 
 
 @dataclass(frozen=True)
 class Rung:
     """A resolved rung: ``kind`` core | cores | gpu | gpus | client, its threads or GPUs, and why.
+
+    GPUs that share with ``cores`` are of kind gpus.
 
     What `describe` gives may also be of kind cuda-cluster or processes: a client whose cluster is
     not started.
@@ -40,6 +42,7 @@ class Rung:
     client: Any = None
     addresses: tuple[str, ...] = ()  # of the client's workers
     processes: Processes | None = None  # of a cluster on this machine's cores
+    cores: int = 0  # threads of this process beside GPUs
 
     @property
     def cluster(self) -> tuple[int, ...] | Processes | None:
@@ -112,12 +115,14 @@ def describe(on: str, reason: str, needs_cupy: bool = True) -> Rung:
         return _core(reason)
     if (several := processes(on)) is not None:
         return _processes_rung(on, several, reason)
+    if names := members(on):
+        return _together(on, names, reason, needs_cupy)
     if (named := numbered(on)) is None:
         raise RungError(
             f"unknown rung {on!r}{meant(on)}; rungs here: {', '.join(available())}; "
             "others: 'cores:2', 'cores:2x4' (two processes of four threads), "
-            "'gpu:0', 'gpus:0,1', 'cuda-cluster', a Dask Client, 'tcp://host:port', "
-            "a scheduler file"
+            "'gpu:0', 'gpus:0,1', ['cores', 'gpus'], 'cuda-cluster', a Dask Client, "
+            "'tcp://host:port', a scheduler file"
         )
     kind, numbers = named
     if kind == "cores" and len(numbers) <= 1:
@@ -141,6 +146,23 @@ def _processes_rung(on: str, several: Processes, reason: str) -> Rung:
             f"at most {MOST_PROCESSES} are started"
         )
     return Rung(on, "processes", several.count, reason, processes=several)
+
+
+def _together(on: str, names: tuple[str, ...], reason: str, needs_cupy: bool) -> Rung:
+    """CPU threads and GPUs that share the parts of a computation."""
+    rungs = [describe(name, reason, needs_cupy) for name in names]
+    gpus = [rung for rung in rungs if rung.devices and rung.kind != "cuda-cluster"]
+    cores = [rung for rung in rungs if rung.kind in ("core", "cores")]
+    devices = tuple(device for rung in gpus for device in rung.devices)
+    if len(cores) != 1 or not gpus or len(gpus) + 1 < len(rungs) or len({*devices}) < len(devices):
+        raise RungError(
+            f"on={[*names]!r} shares parts between the CPU's threads and GPUs: give one of 'core', "
+            "'cores', 'cores:4', and GPUs, each once ('gpu', 'gpu:1', 'gpus', 'gpus:0,1')"
+        )
+    threads = cores[0].workers
+    if cores[0].name == "cores":  # each GPU has a thread that waits for it
+        threads = max(1, threads - len(devices))
+    return Rung(on, "gpus", threads + len(devices), reason, devices, cores=threads)
 
 
 def _gpu_rung(on: str, kind: str, numbers: list[int], reason: str, needs_cupy: bool) -> Rung:
@@ -208,6 +230,7 @@ def is_named(on: Any, scheduler: Any) -> bool:
 def _named(on: Any, reason: str) -> Rung:
     if isinstance(on, Rung):
         return on
+    on = one_name(on)
     if isinstance(on, str) and on == "core":
         return _core(reason)
     if is_name(on):
@@ -253,31 +276,6 @@ def _client_rung(where: Any, reason: str) -> Rung:
     workers = tuple(worker_addresses(client))
     name = f"client {client.scheduler.address}"
     return Rung(name, "client", len(workers), reason, client=client, addresses=workers)
-
-
-# Seconds for a float64 normal in an exact sum on one core, by SIMD level; a float32 one takes half.
-_CORE_SECONDS: Final = {"avx512": 2.5e-9, "avx2": 4.5e-9, "plain": 5e-8}
-_THREADS_START: Final = 3e-4
-_GPU_START: Final = 2e-3
-# Clocks of a GPU's multiprocessor for one element: whatever the float64 rate, and at a rate of half
-# the float32 one (an H200 makes 250 G float64 and 544 G float32 normals a second). Float32 elements
-# are summed in doubles.
-_GPU_CLOCKS: Final = {"float64": (0.35, 0.70), "float32": (0.40, 0.08)}
-
-
-def predicted_seconds(elements: int, kind: str, dtype: str = "float64") -> float:
-    """Seconds ``elements`` elements of ``dtype`` are expected to take on a rung of this machine."""
-    kind = kind.split(":")[0]
-    wide = dtypes.itemsize(dtype) == 8
-    if kind.startswith(("gpu", "cuda")):
-        rate = machine.gpu_rate()
-        any_rate, half_rate = _GPU_CLOCKS["float64" if wide else "float32"]
-        clocks = any_rate + half_rate * rate.float64_ratio / 2
-        each, start = clocks / (rate.multiprocessors * rate.clock), _GPU_START
-    else:
-        each, start = _CORE_SECONDS[targets()[0]] / (1 if wide else 2), 0.0
-    workers = {"cores": machine.cores(), "gpus": max(1, machine.gpu_count())}.get(kind, 1)
-    return elements * each / workers + start + (workers > 1) * _THREADS_START
 
 
 def least_time(elements: int, dtype: str) -> Rung:

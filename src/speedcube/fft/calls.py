@@ -84,6 +84,8 @@ def checked_axis(name: str, ndim: int, axis: Any) -> int:
 def checked_points(name: str, n: Any) -> int:
     """A number of points, which there has to be one of."""
     try:
+        if isinstance(n, bool):
+            raise TypeError(n)
         count = operator.index(n)
     except TypeError as err:
         raise ParameterTypeError(f"{name}: n must be an integer, not {n!r}") from err

@@ -10,7 +10,8 @@ from ..api.devices import checked_device
 from ..api.elementwise import where
 from ..api.namespace.ranges import arange
 from ..api.namespace.repeats import roll
-from ..errors import AxisError, ParameterError, ParameterZeroError, ShapeTypeError
+from ..errors import ParameterError, ParameterZeroError, ShapeTypeError
+from .calls import checked_axis
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
@@ -164,7 +165,5 @@ def _shifted(x: Any, axes: Any, way: int) -> Array:
         axes = tuple(range(array.ndim))
     elif not isinstance(axes, (tuple, list)):
         axes = (axes,)
-    for k in axes:
-        if not -array.ndim <= operator.index(k) < array.ndim:
-            raise AxisError(f"axis {k} is out of range for an array of {array.ndim} axes")
+    axes = [checked_axis("fftshift" if way > 0 else "ifftshift", array.ndim, k) for k in axes]
     return roll(array, [way * (array.shape[k] // 2) for k in axes], axis=tuple(axes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from functools import cache
@@ -40,15 +41,16 @@ class Changed:
 
     def __init__(self, settings: Iterable[Mapping[str, Any]] | Plain) -> None:
         self._before: list[tuple[dict[str, Any], str, Any]] = []
-        with _dask_config().config_lock:
+        dasks = _dask_config()
+        with dasks.config_lock:
             if type(settings) is Plain:
-                self._put_plain(settings)
+                self._put_plain(dasks.config, settings)
                 return
             for one in settings:  # type: ignore[union-attr]
-                self._put(_dask_config().config, one)
+                self._put(dasks.config, one)
 
-    def _put_plain(self, settings: Plain) -> None:
-        config, note = _dask_config().config, self._before.append
+    def _put_plain(self, config: dict[str, Any], settings: Plain) -> None:
+        note = self._before.append
         for within, name, value in settings.paths:
             section = config if within is None else config.get(within)
             if type(section) is not dict:
@@ -75,11 +77,18 @@ class Changed:
 
     def undo(self) -> None:
         """Put back what was there; what was changed in between goes with it."""
-        for section, name, value in reversed(self._before):
+        for section, name, value in self._before[::-1]:
             if value is _MISSING:
                 section.pop(name, None)
             else:
                 section[name] = value
+
+
+def is_usual() -> bool:
+    """Whether there are neither plugins for arrays nor a scheduler's client to look at."""
+    config = _dask_config().config
+    plugins = config.get("array_plugins") or config.get("array-plugins")
+    return not plugins and "distributed" not in sys.modules
 
 
 def setting(name: str) -> Any:

@@ -19,13 +19,13 @@ from typing import Any, Final, TypeAlias
 from ..engine import rungs
 from ..engine.clusters import named
 from ..engine.clusters.client import client_for
-from ..engine.clusters.rung_names import is_name
+from ..engine.clusters.rung_names import is_name, one_name
 from ..engine.rungs import Rung
 from ..errors import ParameterError
 from . import cupy_backend
 from .also import Also
-from .dask_settings import Changed, Plain, setting
-from .schedulers import LazyClient, OneGpu, gpu_device
+from .dask_settings import Changed, Plain, is_usual, setting
+from .schedulers import GivenClient, LazyClient, OneGpu, gpu_device
 
 Settings: TypeAlias = dict[str, Any]  # by section
 Path: TypeAlias = str | os.PathLike[str]
@@ -76,6 +76,7 @@ def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None
                                threads, started by the first computation
                                that needs it, closed when the block ends
     gpu, gpu:3                 the synchronous scheduler, on that GPU        CuPy
+    ["cores", "gpus"]          as ``gpus``; speedcube's arrays on both       CuPy
     gpus, gpus:0,2,            a ``LocalCUDACluster``, one worker a GPU,     CuPy
     cuda-cluster               started by the first computation that needs
                                it, closed when the block ends
@@ -128,6 +129,7 @@ def on(where: Any = None, *, strict: bool | None = None, checkpoint: Path | None
         raise ParameterError(
             "on() takes a rung, such as 'cores', strict=True, checkpoint=, or several of them"
         )
+    where = one_name(where)
     if checkpoint is not None and is_name(where) and where.startswith("gpu"):
         raise ParameterError(f"checkpoint= works on core, cores and clusters, not on {where!r}")
     return Block(where, strict, checkpoint)
@@ -163,7 +165,7 @@ def _entered_client(where: Any) -> Entered:
     with ExitStack() as stack:
         stack.enter_context(client.as_current())
         # The client itself, since its being current does not reach the threads of the block.
-        return Entered(where, ({"scheduler": client},), stack.pop_all())
+        return Entered(where, ({"scheduler": GivenClient(client)},), stack.pop_all())
 
 
 def _entered_rung(where: str) -> Entered:
@@ -185,8 +187,10 @@ def _entered_rung(where: str) -> Entered:
 
 
 def _core(_: Any = None) -> tuple[Settings, ...] | Plain:
+    if is_usual():
+        return _ONLY_SYNCHRONOUS
     plugins, tasks = _plugins(), _by_tasks()
-    if plugins is _UNCHANGED and tasks is _UNCHANGED:  # as nearly always
+    if plugins is _UNCHANGED and tasks is _UNCHANGED:
         return _ONLY_SYNCHRONOUS
     return _SYNCHRONOUS, plugins, tasks
 

@@ -50,3 +50,22 @@ class LazyClient:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
+
+
+@dataclass(frozen=True)
+class GivenClient:
+    """Stands for a client of the user's, which cannot be pickled.
+
+    A cluster of this process that starts a worker inside the block sends it Dask's settings.
+    """
+
+    speedcube_rung: Any  # the client
+    asynchronous = False
+
+    @property
+    def get(self) -> Any:
+        """The scheduler function of the client."""
+        return self.speedcube_rung.get
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()

@@ -9,7 +9,7 @@ from ..api.array import Array, array_of
 from ..api.methods.keywords import put
 from ..api.namespace.diagonals import eye
 from ..api.shapes import broadcast_to
-from ..errors import ParameterTypeError, ShapeError
+from ..errors import MatrixError, ParameterTypeError, ShapeError
 from .calls import matrices
 from .products import matmul
 from .solving import inv
@@ -46,7 +46,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Array:
     for k, one in enumerate(chain):
         ends = k in (0, len(chain) - 1)
         if one.ndim != 2 and not (ends and one.ndim == 1):
-            raise ShapeError(
+            raise MatrixError(
                 f"multi_dot takes matrices, and a vector first and last; array {k} has shape "
                 f"{one.shape}"
             )

@@ -8,6 +8,7 @@ from ..api.array import Array, array_of
 from ..api.functions import words
 from ..api.namespace import broadcasting
 from ..errors import MatrixError, ShapeError
+from ..expr import build
 
 
 def outer(x1: Any, x2: Any, /) -> Array:
@@ -68,7 +69,14 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     >>> sc.linalg.cross([1, 0, 0], [0, 1, 0]).compute()
     array([0, 0, 1])
     """
-    return words.cross(x1, x2, axis=axis)
+    vectors = array_of(x1), array_of(x2)
+    for one in vectors:
+        if one.shape[build.check_axis(axis, one.ndim)] != 3:
+            raise ShapeError(
+                f"linalg.cross takes vectors of three elements, not arrays of shape {one.shape} "
+                f"along axis {axis}; speedcube.cross takes two, too"
+            )
+    return words.cross(*vectors, axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Array:

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from speedcube.errors import DTypeError, SpeedcubeError
+from speedcube.errors import AxisError, DTypeError, SpeedcubeError
 
-from .calls import Call, Outcome, kind_of, mistakes_apart, numpys
+from .calls import Call, Outcome, function_of, kind_of, mistakes_apart, numpys
 
+# What products take besides, where NumPy's of that name have it not.
+OF_UFUNCS: Final = ("axes", "axis", "casting", "dtype", "keepdims", "order", "out", "where")
 NO_NUMBERS: Final = frozenset(
     ("ragged", "objects", "integer objects", "strings", "text", "none", "dates", "records")
 )
@@ -38,7 +40,7 @@ def _two_mistakes(call: Call, ours: Outcome, theirs: Outcome) -> bool:
 
 def _left_out(call: Call, ours: Outcome, theirs: Outcome) -> bool:
     masked = call.parameter == "where" and call.choice is not True
-    ufunc = call.name == "clip" or isinstance(getattr(np, call.name), np.ufunc)
+    ufunc = call.name == "clip" or isinstance(function_of(np, call.name), np.ufunc)
     return masked and ufunc and ours.error is None
 
 
@@ -73,8 +75,10 @@ def _attributes(call: Call, ours: Outcome, theirs: Outcome) -> bool:
 
 def _lists(call: Call, ours: Outcome, theirs: Outcome) -> bool:
     same = ours.error is None and isinstance(theirs.value, (list, tuple))
-    return same and call.array in ("list", "tuple", "nested", "empty list") and \
-        np.array_equal(np.asarray(ours.value), np.asarray(theirs.value))  # fmt: skip
+    listed = same and call.array in ("list", "tuple", "nested", "empty list")
+    if not listed or isinstance(ours.value, (list, tuple)):
+        return False
+    return np.array_equal(np.asarray(ours.value), np.asarray(theirs.value))
 
 
 def _exact(call: Call, ours: Outcome, theirs: Outcome) -> bool:
@@ -100,11 +104,38 @@ def _order(call: Call, ours: Outcome, theirs: Outcome) -> bool:
     """Equal but for an order that NumPy does not promise, or of what has no order."""
     if ours.error is not None or theirs.error is not None:
         return False
-    if call.name in ("argsort", "argpartition", "lexsort", "searchsorted"):
+    if call.name.rpartition(".")[2] in ("argsort", "argpartition", "lexsort", "searchsorted"):
         return True
     return call.name == "unique_values" and np.array_equal(
         np.sort(ours.value), np.sort(theirs.value)
     )
+
+
+def _keys(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    """Keys of no axes, which are the elements of a line: NumPy sorts each by itself."""
+    a_line = call.name == "lexsort" and any(np.ndim(_array(one)) < 2 for one in call.args[:1])
+    return a_line and isinstance(ours.error, AxisError)
+
+
+def _no_line(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    polynomials = call.name in ("polyder", "polydiv")
+    return polynomials and any(np.ndim(_array(one)) != 1 for one in call.args)
+
+
+def _array(value: Any) -> Any:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.empty(0)
+
+
+def _equal_to_nothing(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    return call.name in ("array_equal", "array_equiv") and call.array in NO_NUMBERS
+
+
+def _lists_too(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    array_likes = ("list", "tuple", "nested", "empty list", "python number", "python bool")
+    return call.name == "astype" and call.array in array_likes
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -121,6 +152,10 @@ RULES: Final[dict[str, Rule]] = {
     "sums are exact: nothing overflows or cancels on the way": _exact,
     "complex arithmetic with infinities": _endless,
     "an order that NumPy does not promise": _order,
+    "lexsort takes keys of one axis or more": _keys,
+    "polynomials are lines of coefficients": _no_line,
+    "what holds no numbers is equal to nothing": _equal_to_nothing,
+    "lists are arrays to every function": _lists_too,
 }
 # What is left, by function and what is odd: patterns as file names have them.
 ALONE: Final[dict[str, tuple[str, ...]]] = {
@@ -131,7 +166,7 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         *("bincount: tuple*", "packbits: *, axis=*", "unpackbits: *, axis=*"),
         "*ile: complex* as 1",
         *("take: *, indices=*True*", "take: *, indices=[[]0.5]", "average: no rows, axis=True"),
-        *("lexsort: *, axis=*", "pad: *, pad_width=()"),
+        *("pad: *, pad_width=()"),
     ),
     "of nothing, NumPy answers as its code happens to": (
         *("cov: no rows, dtype=*", "corrcoef: no rows, dtype=*", "*ile: empty list*"),
@@ -140,6 +175,8 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         "*mean: *, dtype='bool'",
         *("bincount: empty list, weights=*", "histogram2d: *, bins=[[]]", "nanm*: *, initial=*"),
         *("repeat: *, repeats=-1", "tile: *, reps=-1", "unravel_index: empty list*"),
+        *("linalg.pinv: no columns*", "linalg.tensorsolve: *"),
+        "linalg.multi_dot: tuple",
         *("polymul: no *", "ravel_multi_index: no*", "ravel_multi_index: empty list*"),
     ),
     "initial=None is what is left out, of reductions with a value of nothing": (
@@ -155,20 +192,39 @@ ALONE: Final[dict[str, tuple[str, ...]]] = {
         *("*partition: uint64 as 1", "unwrap: *, period=5", "vecmat: complex64, order='F'"),
     ),
     "bins of complex numbers": ("histogram*: complex64*", "interp: complex, period=*"),
-    "bool and integers": ("real: python bool", "imag: python bool", "vander: *, N=True"),
+    "bool and integers": ("fft.fftfreq: python bool", "real: python bool", "imag: python bool",
+        "vander: *, N=True"),
     "polynomials are lines of coefficients, and poly() of a matrix needs eigenvalues": (
-        *("poly*: number*", "polyder: *", "polyfit: one*", "poly: complex64*", "polydiv: *"),
+        *("poly*: number*", "polyfit: one*", "poly: complex64*"),
         *("polyadd: * as ?", "polysub: * as ?", "polyint: *, k=*", "roots: float16*"),
         "poly: nested",
     ),
     "NumPy's way with odd axes and odd keys": (
-        *("tensordot: *, axes=-?", "nan*ile: *, axis=()", "squeeze: *, axis=*", "lexsort: *"),
+        *("tensordot: *, axes=-?", "nan*ile: *, axis=()", "squeeze: *, axis=*"),
         "roll: *, axis=()",
     ),
-    "modes are words": ("take: *, mode=*", "ravel_multi_index: *, mode=0"),
-    "what holds no numbers is equal to nothing": ("array_equ*: *",),
-    "the window's ends are 0": ("blackman: *",),
-    "lists are arrays to every function": ("astype: *",),
+    "modes are words": ("take: *, mode=*", "choose: *, mode=None", "choose: *, mode=0",
+        "ravel_multi_index: *, mode=0"),
+    "an index beyond 63 bits is out of bounds": ("*.choose: uint64*", "*.take: uint64 as 1*"),
+    "a bool that has no limits is what it is": ("ndarray.clip: bools",),
+    "numbers are arrays without axes": ("linalg.tensorinv: *",),
+    "bools and floats are no places": (
+        *("ndarray.take: *bool*", "ndarray.take: number as 1*", "ndarray.take: tuple as 1*"),
+        "ndarray.swapaxes: python number as 1*",
+    ),
+
+    "complex numbers are refused before axes are looked at": ("fft.rfft2: complex*",),
+    "what is transformed has axes in a sequence": ("fft.*: *, axes=5", "fft.*: *, axes=?"),
+    "NumPy's memory is not written there": ("fft.*fft: *no*, n=?", "fft.*fft: empty list, n=?"),
+    "a number is shifted as an array without axes": ("fft.*shift: *number*", "fft.*shift: *bool*"),
+    "keywords of the functions of this name elsewhere": (
+        *(f"linalg.{name}: *, {word}=*" for name in ("matmul", "vecdot") for word in OF_UFUNCS),
+        *("ndarray.std: *, correction=*", "ndarray.var: *, correction=*"),
+    ),
+    "a rank is one of Python's integers": ("linalg.lstsq: *",),
+    "views are NumPy's own, of values in C order": ("ndarray.view: *, dtype=*",),
+    "an index that is no integer is an IndexError, as in x[1.5]": ("ndarray.put: *",),
+    "the window's ends are 0": ("blackman: *, M=2",),
 }  # fmt: skip
 
 
@@ -177,7 +233,8 @@ def reason(call: Call, ours: Outcome, theirs: Outcome) -> str:
     for why, rule in RULES.items():
         if rule(call, ours, theirs):
             return why
+    texts = (str(call), str(call).removeprefix("ndarray.").removeprefix("linalg."))
     for why, patterns in ALONE.items():
-        if any(fnmatchcase(str(call), pattern) for pattern in patterns):
+        if any(fnmatchcase(text, pattern) for pattern in patterns for text in texts):
             return why
     return ""

@@ -12,13 +12,15 @@ import speedcube as sc
 from speedcube.errors import (
     AxisTypeError,
     DTypeError,
+    MatrixError,
     ParameterError,
     ParameterTypeError,
     ParameterZeroError,
     RangeError,
+    ShapeError,
 )
 
-from .calls import Call, calls_of, names, numpys, ours, wrong
+from .calls import Call, calls_of, names, names_elsewhere, numpys, ours, wrong
 from .reasons import reason
 
 SHARE = 199  # one call of so many is tried each time; the slow test tries all
@@ -50,9 +52,17 @@ def test_all_odd_calls_are_numpys(name: str) -> None:
     assert not (wrongs := told(calls_of(name))), "\n".join(wrongs)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names_elsewhere())
+def test_odd_calls_of_matrices_spectra_and_methods_are_numpys(name: str) -> None:
+    assert not (wrongs := told(calls_of(name))), "\n".join(wrongs)
+
+
 def test_nearly_every_function_is_called_oddly() -> None:
     assert len(NAMES) > 250
     assert sum(1 for name in NAMES for _ in calls_of(name)) > 150_000
+    assert len(names_elsewhere()) > 80
+    assert sum(1 for name in names_elsewhere() for _ in calls_of(name)) > 30_000
 
 
 # What the first run found ------------------------------------------------------------------------
@@ -62,6 +72,28 @@ COMPLEX = np.array([[1 - 1j, 2], [0, 3j]], "complex64")
 
 def test_vectors_that_multiply_matrices_are_conjugated() -> None:
     assert np.array_equal(sc.vecmat(COMPLEX, COMPLEX).compute(), np.vecmat(COMPLEX, COMPLEX))
+
+
+def test_what_numpy_refuses_of_matrices_spectra_and_methods() -> None:
+    x = sc.asarray([[2.0, 1.0], [0.0, 3.0]])
+    with pytest.raises(ShapeError, match=r"takes vectors of three elements, not arrays of shape"):
+        sc.linalg.cross(x, x)
+    with pytest.raises(MatrixError, match=r"array 1 has shape \(2,\)"):
+        sc.linalg.multi_dot([x, x[0], x])
+    with pytest.raises(ParameterTypeError, match="n must be an integer, not True"):
+        sc.fft.fft(x, n=True)
+    with pytest.raises(ParameterTypeError, match="fftshift: axis must be an integer, not 'x'"):
+        sc.fft.fftshift(x, axes="x")
+    with pytest.raises(DTypeError, match="choose takes integers, which of the arrays; got float64"):
+        x.choose([x, x], mode="clip")
+    with pytest.raises(DTypeError, match="repeats are integers, not float64"):
+        sc.repeat(x[0], x[0])
+    with pytest.raises(DTypeError, match="astype takes a dtype, not an array"):
+        x.astype(np.zeros(3))
+    with pytest.raises(AxisTypeError, match=r"speedcube\.sort\(x, axis=None\) gives a line"):
+        x.sort(axis=None)
+    with pytest.raises(ParameterError, match="fill takes one value"):
+        x.fill([1, 2])
 
 
 def test_a_set_keeps_integers_that_no_float_holds() -> None:

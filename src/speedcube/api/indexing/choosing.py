@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import AxisError, ParameterError, ParameterTypeError
+from ...errors import AxisError, DTypeError, ParameterError, ParameterTypeError
 from ...expr.views import broadcast_shapes
 from ..array import Array, array_of
 from ..elementwise import where as chosen_by
@@ -82,6 +82,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     index = array_of(a)
     if index.dtype.kind == "b":
         index = index.astype("int64")
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"choose takes integers, which of the arrays; got {index.dtype}")
     count = len(several)
     if not count:
         raise ParameterError("choose takes at least one array to choose from")

@@ -15,7 +15,7 @@ from ...engine.machine import free_memory
 from ...engine.streams.made.cells import reads_files
 from ...engine.streams.made.chosen import chosen_blocks, is_chosen_by_blocks
 from ...engine.writing.settling import settled_here
-from ...errors import AxisError, DTypeError
+from ...errors import AxisError, DTypeError, ParameterError
 from ...expr import gather, reductions
 from ...expr.analysis import analyse
 from ...expr.bounds import Bounds
@@ -71,7 +71,12 @@ def checked(index: Any, extent: int, axis: int) -> Array:
 def _in_memory(index: Any) -> Any:
     """``index`` as an array of NumPy's, or of CuPy's where it lies on a GPU: it need not leave."""
     on_gpu = hasattr(type(index), "__cuda_array_interface__")  # as a tensor's may, too
-    return readable(index) if on_gpu else np.asarray(index)
+    if on_gpu:
+        return readable(index)
+    try:
+        return np.asarray(index)
+    except ValueError:
+        raise ParameterError(f"{index!r} is no index: its lists differ in length") from None
 
 
 def on_host(values: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from ...errors import ParameterError
+
 # The functions by name: `indexed` puts them in, which knows `Array`.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 
@@ -144,6 +146,11 @@ class Places:
         value : number
             The value, cast as NumPy casts.
 
+        Raises
+        ------
+        ValueError
+            For several values.
+
         Examples
         --------
         >>> import speedcube as sc
@@ -152,6 +159,8 @@ class Places:
         >>> x.compute()
         array([7., 7.])
         """
+        if isinstance(value, (list, tuple)) or getattr(value, "ndim", False):
+            raise ParameterError("fill takes one value; x[...] = values takes several")
         self[...] = value
 
     def __setitem__(self, item: Any, value: Any) -> None:

@@ -56,6 +56,8 @@ def astype(
     >>> sc.asarray([1.5, -2.5]).astype("int64").compute()
     array([ 1, -2])
     """
+    if isinstance(dtype, (np.ndarray, type(self))):
+        raise DTypeError("astype takes a dtype, not an array: give y.dtype")
     name = dtypes.check(dtype)
     if not dtypes.castable(self._expr.dtype, name, casting):
         raise DTypeError(f"{self._expr.dtype} cannot become {name} with casting={casting!r}")

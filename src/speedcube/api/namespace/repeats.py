@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import (
     AxisError,
     AxisTypeError,
+    DTypeError,
     MemoryLimitError,
     ParameterError,
     ParameterTypeError,
@@ -87,7 +88,10 @@ def _integers(name: str, value: Any) -> list[int]:
 
 def _truncated(repeats: Any) -> Any:
     """Floats that are finite without their fractions, as NumPy casts them."""
-    given = np.asarray(repeats) if isinstance(repeats, (float, list, tuple)) else repeats
+    try:
+        given = np.asarray(repeats) if isinstance(repeats, (float, list, tuple)) else repeats
+    except ValueError:
+        raise ParameterError(f"repeats={repeats!r}: its lists differ in length") from None
     floats = isinstance(given, (np.ndarray, np.floating)) and given.dtype.kind == "f"
     return given.astype(np.int64) if floats and np.isfinite(given).all() else repeats
 
@@ -127,6 +131,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     k = build.check_axis(axis, array.ndim)
     if isinstance(repeats, Array):
         repeats = np.asarray(repeats)  # their sum is the length
+    if isinstance(repeats, np.ndarray) and repeats.ndim > 1:
+        raise ParameterError(f"repeats are one number or a line, not of shape {repeats.shape}")
+    if isinstance(repeats, np.ndarray) and repeats.ndim and repeats.dtype.kind not in "iub":
+        raise DTypeError(f"repeats are integers, not {repeats.dtype}")
     counts = _integers("repeats", _truncated(repeats))
     if any(n < 0 for n in counts):
         raise ParameterError(f"repeats must be 0 or more, not {repeats!r}")

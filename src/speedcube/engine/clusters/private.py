@@ -114,10 +114,15 @@ class PrivateNanny(Nanny):
         worker = self.process
         if worker is None or worker.status is Status.init:  # there is none yet, or no more
             return
-        while worker.status is Status.starting and worker.process.pid is None:
+        # One whose start has failed gets no process any more.
+        while worker.status is Status.starting and not worker.running.is_set():
+            if worker.process.pid is not None:
+                break
             await asyncio.sleep(_POLL_SECONDS)
         if worker.is_alive():
             await worker.process.kill()
+        elif worker.status is Status.starting and worker.process.pid is None:
+            return
         await super().kill(timeout, reason)
 
 
@@ -175,6 +180,13 @@ class PrivateCluster(SpecCluster):
         if self.status is Status.running and set(self.worker_spec) - set(self.workers):
             with suppress(Exception):  # the next one may come up
                 await self._correct_state()
+
+    def end_worker(self, address: str) -> None:
+        """Kill the process of the worker at ``address``; its nanny starts another."""
+        for nanny in list(self.workers.values()):
+            if nanny.worker_address == address and nanny.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
 
     def close(self, timeout: float | None = None) -> Any:
         """Dask's; connections that break meanwhile are no news."""

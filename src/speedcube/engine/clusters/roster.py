@@ -7,6 +7,7 @@ is left out. A worker that was started again is a new one, at the same address t
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import WorkerError
@@ -97,13 +98,24 @@ async def _ask(watch: Watch, new: list[Listed], answers: bool) -> bool:
     finally:
         for question in asked.values():
             question.cancel()
-    if failed and time.monotonic() - watch.began > watch.limit:
-        one, failure = failed.popitem()
-        raise WorkerError(
-            f"worker {one} could not be reached from its scheduler for {watch.limit:g} s: "
-            f"{failure}; see its log, or start it again (worker_timeout= says how long this tries)"
-        ) from failure
+    if failed:
+        await _unreached(watch, failed)
     return not failed and not lost
+
+
+async def _unreached(watch: Watch, failed: Mapping[Listed, BaseException]) -> None:
+    """Give up those of the ``failed`` that are silent, too; `WorkerError` for one that is not."""
+    there, silent = await watch.look()
+    quiet = {one: seconds for one, seconds in silent.items() if one in failed}
+    await watch.hopeless(quiet, dict.fromkeys(quiet, "what it says of its speedcube"))
+    living = [one for one in failed if one in there and one not in quiet]
+    # One that was stopped is known as silent after a while only.
+    if living and time.monotonic() - watch.began > max(watch.limit, SAY + 2 * LOOK):
+        raise WorkerError(
+            f"worker {living[0]} could not be reached from its scheduler for {watch.limit:g} s: "
+            f"{failed[living[0]]}; see its log, or start it again (worker_timeout= says how long "
+            "this tries)"
+        ) from failed[living[0]]
 
 
 async def _answer(client: Any, worker: Listed, answers: bool) -> Any:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ...errors import RungError
 from .client import names_file
 from .named import Processes
 
 KINDS: Final = ("core", "cores", "gpu", "gpus", "cuda-cluster")
 _NAME: Final = re.compile(r"(core|cores|gpu|gpus|cuda-cluster)(?::(\d+(?:,\d+)*))?\Z")
 _PROCESSES: Final = re.compile(r"cores:(\d+)x(\d+)\Z")
+
+TOGETHER: Final = "+"  # between the names of rungs that share a computation
+
+
+def _gpus_first(name: str) -> bool:
+    return not name.startswith("gpu")
+
 
 _ALIKE: Final = 0.75  # of 1, the least that is a slip of the pen
 # What other libraries call them; a number after the name stays.
@@ -22,6 +30,26 @@ _ALSO_CALLED: Final = {
     "processes": "cores",
     "cuda": "gpu",
 }
+
+
+def one_name(on: Any) -> Any:
+    """``["cores", "gpus"]`` as one name, ``gpus+cores``; anything else as it is.
+
+    Raises
+    ------
+    RungError
+        A list of anything but names.
+    """
+    if not isinstance(on, (list, tuple)):
+        return on
+    if not on or not all(isinstance(name, str) and is_name(name) for name in on):
+        raise RungError(f"on={on!r}: a list gives names of rungs, as ['cores', 'gpus']")
+    return TOGETHER.join(sorted(on, key=_gpus_first))
+
+
+def members(on: str) -> tuple[str, ...]:
+    """The names that ``gpus+cores`` has, which share a computation; none of one rung's name."""
+    return tuple(on.split(TOGETHER)) if TOGETHER in on else ()
 
 
 def is_name(on: Any) -> bool:

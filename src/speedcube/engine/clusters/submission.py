@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ...dataclass import dataclass
 from ...errors import WorkerError
 from ...late import task_spec, uuid
 from ...plan.plan import Plan
 from ..progress.count import Told
+from .asked import let_go
 from .asked.outcomes import Taken, made_there, values_of
 from .fingerprint import Fingerprint, expected
 from .handing import TOPIC
@@ -26,7 +27,7 @@ from .patience import SAY, Listed, interval
 from .plans import Calls, How, PlanCall, calls_of, function_of
 from .remote import final_shape
 from .roster import worker_addresses
-from .watch import Watch, alive
+from .watch import Follower, Watch, alive
 
 
 @dataclass
@@ -118,10 +119,15 @@ class Submission:
         for name in names:
             places = {running[name]} if name in running else {*held.get(name, ())}
             counts.update(places & {*asked})
-        return {
-            asked[address]: f"{count} of this computation's {len(self.calls)} tasks"
-            for address, count in counts.items()
-        }
+        new = [worker.address for worker in alive(asked.values())]
+        found = await let_go.holding(self.client, self.inputs(), new)
+        tasks = {a: f"{n} of this computation's {len(self.calls)} tasks" for a, n in counts.items()}
+        return {asked[a]: text for a, text in {**found, **tasks}.items()}
+
+    def inputs(self) -> list[Any]:
+        """The futures that calls read and this did not make: arrays that lie on the cluster."""
+        read = [one for call in self.calls.values() for one in call.arguments]
+        return [one for one in read if isinstance(getattr(one, "status", None), str)]
 
     def _wanted(self) -> set[str]:
         """The calls that run, and those whose results these, or nobody yet, have read."""
@@ -179,17 +185,6 @@ def run_on(
     return run_calls(client, calls, shapes, workers, told=told)
 
 
-class Follower(Protocol):
-    """Who is told, about once a second, how far a computation is."""
-
-    @property
-    def hears(self) -> bool:
-        """Whether it wants what parts hand over."""
-
-    def look(self, finished: Collection[str], events: Sequence[Any]) -> None:
-        """Take note of the calls that are done, and of what the scheduler was told."""
-
-
 def run_calls(
     client: Any,
     calls: Calls,
@@ -228,6 +223,7 @@ def settled(
             waited = partial(_waited, watch, submission, taken, follower)
             while (result := on_loop(client, waited)) is None:
                 others = worker_addresses(client)
+                let_go.of(client, submission.inputs(), others)
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
             return result
@@ -290,10 +286,10 @@ async def _is_stuck(
         )
     if there and submission.is_left_by(there):
         return True
-    suspects = {one: seconds for one, seconds in silent.items() if one in alive(there)}
-    if not suspects:
+    if not silent:
         return False
-    given_up = await watch.hopeless(suspects, await submission.awaited(suspects))
+    # Also those that were given up before: Dask moves tasks to them, since they have nothing to do.
+    given_up = await watch.hopeless(silent, await submission.awaited(silent))
     if given_up and not {*alive(there)} - {*silent}:
         raise none_left(watch.client, watch.limit, there)
     return bool(given_up)

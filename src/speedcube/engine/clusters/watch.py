@@ -7,9 +7,9 @@ process, seen by its nanny, used no time of a processor: one that is only busy i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ...dataclass import dataclass
 from .losses import standing
@@ -120,6 +120,17 @@ class Watch:
         except Exception:  # no nanny, or none that answers
             return None
         return answer if isinstance(answer, float) else None
+
+
+class Follower(Protocol):
+    """Who is told, about once a second, how far a computation is."""
+
+    @property
+    def hears(self) -> bool:
+        """Whether it wants what parts hand over."""
+
+    def look(self, finished: Collection[str], events: Sequence[Any]) -> None:
+        """Take note of the calls that are done, and of what the scheduler was told."""
 
 
 async def identity(watch: Watch) -> tuple[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ and one for each block that is. A process that is killed leaves these, and the n
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -21,6 +22,8 @@ from .records import begun_of, record_of
 
 MARK: Final = "speedcube_incomplete"
 _NOTES: Final = "speedcube-write"
+_TRIES: Final = 20
+_AGAIN: Final = 0.05  # seconds
 _NOTE: Final = "begun"
 _DRAFT: Final = re.compile(r"\.[0-9a-f]{32}\.partial\Z")  # of Zarr's, of a file
 
@@ -138,8 +141,15 @@ def _bytes(raw: bytes) -> Any:
 
 
 async def _without(place: Any) -> None:
-    if not await place.is_empty():
-        await place.delete_dir()
+    for _ in range(_TRIES):
+        if await place.is_empty():
+            return
+        # A worker that was done without may note its last block meanwhile.
+        with contextlib.suppress(OSError):
+            await place.delete_dir()
+            return
+        await asyncio.sleep(_AGAIN)
+    await place.delete_dir()
 
 
 async def _listed(store: Any, path: str) -> list[str]:
