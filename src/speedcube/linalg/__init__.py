@@ -16,6 +16,7 @@ from .decompositions import cholesky, qr, svd, svdvals
 from .eigen import eig, eigh, eigvals, eigvalsh
 from .norms import matrix_norm, norm, vector_norm
 from .numbers import cond, det, matrix_rank, slogdet
+from .of_dask import lu, sfqr, solve_triangular, tsqr
 from .products import matmul
 from .solving import inv, lstsq, pinv, solve, tensorinv, tensorsolve
 from .standard import cross, diagonal, outer, trace
@@ -33,6 +34,7 @@ __all__ = [
     "eigvalsh",
     "inv",
     "lstsq",
+    "lu",
     "matmul",
     "matrix_norm",
     "matrix_power",
@@ -43,8 +45,10 @@ __all__ = [
     "outer",
     "pinv",
     "qr",
+    "sfqr",
     "slogdet",
     "solve",
+    "solve_triangular",
     "svd",
     "svd_compressed",
     "svdvals",
@@ -52,6 +56,7 @@ __all__ = [
     "tensorinv",
     "tensorsolve",
     "trace",
+    "tsqr",
     "vecdot",
     "vector_norm",
 ]
