@@ -68,8 +68,8 @@ def _is_cast_alike(value: Any, dtype: str) -> bool:
     if type(value) is not np.ndarray and not isinstance(value, np.generic):
         return False
     given = value.dtype
-    if given.name == dtype:
-        return bool(given.isnative)
+    if given == np.dtype(dtype):
+        return True
     # Integers become float16 by way of float32 there, which rounds twice.
     twice = dtype == "float16" and given.kind in "iu"
     return given.char in _CHARS and not twice and np.can_cast(given, dtype, "same_kind")
