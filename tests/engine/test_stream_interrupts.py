@@ -24,6 +24,7 @@ PROGRAM = """
             time.sleep(Slow.pause)
             return np.ones((key[0].stop - key[0].start, key[1].stop - key[1].start))
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     x = sc.from_array(Slow())
     program = {program}
     program(x[:8]).compute(on="core")  # what is loaded for it

@@ -76,7 +76,7 @@ def several_texts(arrays: list[sc.Array], rung: Rung) -> list[str]:
         for part in one.visited.parts:
             shape = part.root.shape
             strides = c_strides(shape) if stores else (0,) * len(shape)
-            found.append(source(several._prepare(one, part, kinds, strides, ()).program))
+            found.append(source(several._prepare(one, part, kinds, strides, (), True).program))
     return found
 
 

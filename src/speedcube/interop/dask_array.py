@@ -53,6 +53,7 @@ def to_dask_array(array: Any, chunks: Chunks, own: bool = True) -> Any:
     known = dask_array_of(array._expr)
     if known is not None:
         return known if known.chunks == chunks else known.rechunk(chunks)
+    array = array._rebuilt(array._expr, array._gpu)  # what is assigned to it later is not theirs
     name = f"speedcube-{uuid.uuid4().hex}"
     of, axes = f"{name}-of", tuple(range(len(chunks)))
     source = _source(array, chunks, of, _cut if own else _seen)

@@ -19,6 +19,7 @@ from ..elementwise import where
 from ..methods.evaluation import in_memory
 from ..sources import asarray
 from .at_once import is_little, numbers_of
+from .in_place import REFUSED, wrote_at_once
 from .items import DEPTH
 from .keys import Key, check_mask, entries, is_mask, lone_mask, parsed
 from .own_memory import own_memory
@@ -40,11 +41,16 @@ def assign(array: Array, item: Any, value: Any) -> None:
     `asarray` was given is never written: the expression changes. After `DEPTH` assignments the
     array is computed to memory, if that takes an eighth of what is free at most; there others are
     made in place, as long as nothing else refers to it; few lazy numbers are computed for that. One
-    that is assigned few numbers made of its own is computed to memory earlier.
+    that is assigned few numbers made of its own is computed to memory earlier, and few elements at
+    hand are copied there by the first assignment (`in_place`).
     """
+    if wrote_at_once(array, item, value):
+        return
     if is_little(value, array, array._writes >= DEPTH):
         value = numbers_of(value)
         _to_memory(array)
+        if wrote_at_once(array, item, value):
+            return
     if array._writes >= DEPTH:
         if array._writes > DEPTH and type(item) is int and _wrote_one(array, item, value):
             return
@@ -89,7 +95,12 @@ def _wrote_in_place(array: Array, item: Any, value: Any) -> bool:
     if on_gpu and not (isinstance(value, _NUMBERS) and all(type(one) in _BASIC for one in keys)):
         return False  # there the last of equal indices need not count
     entries(item, array.shape)
-    memory[item] = value
+    try:
+        memory[item] = value
+    except REFUSED:  # what assigns otherwise says why
+        if on_gpu:
+            raise
+        return False
     return True
 
 

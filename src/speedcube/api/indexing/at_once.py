@@ -35,10 +35,11 @@ def is_little(value: Any, array: Array, in_memory: bool) -> bool:
     nodes = below(value._expr)
     if not in_memory and not any(node is pieces for node in nodes):
         return False
-    return all(map(_is_plain, nodes))
+    return all(map(is_plain, nodes))
 
 
-def _is_plain(node: Any) -> bool:
+def is_plain(node: Any) -> bool:
+    """Whether ``node`` is made of few elements that are at hand, or is few itself."""
     if isinstance(node, Leaf):
         return not isinstance(node.source, Deferred) and math.prod(node.shape) <= _ELEMENTS
     if isinstance(node, (Map, Piecewise)):

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ...expr import views
+from ...expr.nodes import Leaf, Stored
+from ...expr.sources.at_hand import at_number
 from ...expr.through.windows import selected
 from ...interop import chunks as grids
 from ..methods.lazy import A
@@ -43,6 +45,10 @@ def at(self: Any) -> Any:
 
 def getitem(self: A, item: Any) -> A:
     """The elements at ``item``: integers, slices, None, '...', index arrays and masks."""
+    if type(item) is int and type(self._expr) is Leaf and type(self._expr.source) is Stored:
+        line = at_number(self._expr, item) if self._expr.shape else None
+        if line is not None:  # as loops over what lies in memory have it
+            return self._view(line, grids.sliced(self._grid, item, line.shape))
     items = item if type(item) is tuple else (item,)
     if not all([type(one) in _BASIC or isinstance(one, np.integer) for one in items]):
         other: A = _OTHERS["read"](self, item)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...dataclass import dataclass
-from ...expr.nodes import Leaf, Stored, is_whole
+from ...expr.nodes import Expr, Leaf, Map, Stored, is_whole
+from ...expr.pairs.node import interleaved, is_pair, of_pairs_in
 from ..array import Array
 
 
@@ -27,9 +28,16 @@ class _Held:
 def _counts(holder: Any) -> tuple[int, ...]:
     """References to the leaf that ``holder`` has, to its source, and to the memory of that.
 
-    Memory is an array, or an array and the one of which it is a view.
+    Memory is an array, or an array and the one of which it is a view. Of complex numbers there is
+    a pair of leaves that have one source.
     """
-    leaf = holder._expr
+    leaf: Any = holder._expr
+    if type(leaf) is Map:
+        args: Any = leaf.args
+        re, im = args
+        memory = re.source.buffer
+        held = (leaf, args, re, im, re.source, memory)
+        return tuple([sys.getrefcount(one) for one in held])
     source = leaf.source
     buffer = source.buffer
     counts = sys.getrefcount(leaf), sys.getrefcount(source), sys.getrefcount(buffer)
@@ -41,12 +49,19 @@ def _held(buffer: Any) -> _Held:
     return _Held(Leaf(Stored(buffer, "float64"), (1,), 0, (1,)))
 
 
+def _held_pair(buffer: Any) -> _Held:
+    return _Held(of_pairs_in(Leaf(Stored(buffer, "float64"), (1, 2), 0, (2, 1))))
+
+
 # What they are where nobody else has a reference: it differs between Pythons.
 _ALONE = frozenset((_counts(_held(np.empty(1))), _counts(_held(np.empty((1, 1)).reshape(1)))))
+_PAIR_ALONE = _counts(_held_pair(np.empty((1, 2))))
 
 
 def own_memory(array: Array) -> Any:
     """The memory of ``array``, of its shape, where it is nobody else's; else None."""
+    if is_pair(array._expr):
+        return _own_pairs(array)
     leaf = array._expr
     if not isinstance(leaf, Leaf) or not isinstance(leaf.source, Stored):
         return None
@@ -60,6 +75,23 @@ def own_memory(array: Array) -> Any:
         return None
     memory = array._expr.source.buffer  # type: ignore[union-attr]
     return memory if getattr(memory.flags, "writeable", True) else None  # CuPy's always are
+
+
+def _own_pairs(array: Array) -> Any:
+    """The same of complex numbers, whose parts lie side by side in memory of no other array."""
+    if not _lies_as_pairs(array._expr) or _counts(array) != _PAIR_ALONE:
+        return None
+    memory = array._expr.args[0].source.buffer  # type: ignore[union-attr]
+    return memory.view(array._expr.dtype)[..., 0] if memory.flags.writeable else None
+
+
+def _lies_as_pairs(root: Expr) -> bool:
+    leaf = interleaved(root)
+    if leaf is None or type(leaf.source) is not Stored:
+        return False
+    buffer = leaf.source.buffer
+    own = type(buffer) is np.ndarray and buffer.base is None and buffer.flags.c_contiguous
+    return own and buffer.shape == leaf.shape and is_whole(leaf)
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import ParameterError, ParameterTypeError, UnsupportedError
 from ...expr.nodes import Expr
+from ...expr.sources.at_hand import element
 
 
 class Values:
@@ -31,7 +32,8 @@ class Values:
     def _item(self) -> Any:
         shape = self._expr.shape
         if not shape:
-            return self.compute()
+            number = element(self._expr)
+            return self.compute() if number is None else number
         if any(n != 1 for n in shape):
             raise ParameterTypeError(
                 f"only arrays of one element can become a scalar; this one has shape {shape}"

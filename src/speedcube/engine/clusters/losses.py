@@ -52,6 +52,13 @@ def on_loop(client: Any, work: Callable[[], Coroutine[Any, Any, Result]]) -> Res
         future.cancel()
 
 
+def scheduler_of(client: Any) -> Any:
+    """What asks the scheduler of ``client``; a closed one has none."""
+    if client.scheduler is None:
+        raise closed(client)
+    return client.scheduler
+
+
 def closed(client: Any) -> SchedulerError:
     return SchedulerError(
         f"{client} is closed; make a new Client, and compute again: what was computed through it, "

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, Final, Protocol
 
 from ...dataclass import dataclass
-from .losses import standing
+from .losses import scheduler_of, standing
 from .patience import Listed, Quiet, Sayings, WorkerKey, worker_timeout
 
 _NANNY: Final = 3.0  # seconds that a nanny has for its answer
@@ -59,7 +59,7 @@ class Watch:
 
     async def told(self, topic: str) -> Sequence[Any]:
         """The last events of ``topic`` that the scheduler has."""
-        question = self.client.scheduler.events(topic=topic)
+        question = scheduler_of(self.client).events(topic=topic)
         found: Sequence[Any] = await standing(self.client, question, self.limit, self.sayings)
         return found or ()
 
@@ -142,6 +142,6 @@ async def identity(watch: Watch) -> tuple[str, dict[str, Any]]:
     """The scheduler's name for itself, and what it says of each worker, by address."""
     # Not client.scheduler_info(): a refresh of that, for few workers or none, may come between; and
     # programs replace it to get more than five.
-    question = watch.client.scheduler.identity(n_workers=-1)
+    question = scheduler_of(watch.client).identity(n_workers=-1)
     found = await standing(watch.client, question, watch.limit, watch.sayings)
     return found["id"], found["workers"]

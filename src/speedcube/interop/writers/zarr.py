@@ -6,7 +6,6 @@ and one for each block that is. A process that is killed leaves these, and the n
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -141,6 +140,8 @@ def _bytes(raw: bytes) -> Any:
 
 
 async def _without(place: Any) -> None:
+    import asyncio
+
     for _ in range(_TRIES):
         if await place.is_empty():
             return

@@ -1,0 +1,110 @@
+"""Few elements in memory that are assigned to: written there at once, where nobody else looks.
+
+An array of few elements whose values are at hand is copied to memory of its own by the first
+assignment, and by another one where expressions were made of it in between.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...expr.graph import below, is_short
+from ...expr.nodes import Expr, Stored, whole
+from ...expr.pairs.node import is_pair, of_pairs_in, parts
+from ...expr.sources.at_hand import seen
+from ..array import Array
+from ..methods.evaluation import in_memory
+from .at_once import is_plain
+from .items import DEPTH
+from .own_memory import own_memory
+
+SMALL: Final = 1 << 14  # elements of an array that is copied by an assignment: 10 us
+LAZY: Final = 2  # assignments after which one of few operations is computed for the next
+_NODES: Final = 64
+_PLAIN: Final = frozenset((bool, int, float))
+_KEYS: Final = (int, slice, list, type(None), type(Ellipsis), np.generic, np.ndarray)
+_CHARS: Final = frozenset("?bBhHiIlLqQefdFD")  # dtypes that have kernels
+REFUSED: Final = (ValueError, IndexError, TypeError, OverflowError)
+
+
+def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
+    """Whether ``value`` was written into memory that ``array`` alone has; it is copied for that.
+
+    Nothing is written where NumPy refuses the key or the value, so that what assigns otherwise
+    says why, nor where it would cast with other bits.
+    """
+    if type(array) is not Array or array._gpu:
+        return False
+    kind = type(value)
+    if kind not in _PLAIN and not _is_cast_alike(value, array._expr.dtype):
+        return False
+    if type(item) is not int and not _is_at_hand(item):
+        return False
+    array._plans, array._name = {}, None  # plans refer to the memory
+    memory = own_memory(array)
+    if memory is None and _moved(array):
+        memory = own_memory(array)
+    if type(memory) is not np.ndarray:
+        return False
+    casts = kind not in _PLAIN and kind is not complex and value.dtype != memory.dtype
+    try:
+        with np.errstate(all="ignore") if casts else nullcontext():
+            memory[item] = value
+    except REFUSED:
+        return False
+    return True
+
+
+def _is_cast_alike(value: Any, dtype: str) -> bool:
+    """Whether ``value`` is NumPy's, and casting it to ``dtype`` gives a kernel's bits."""
+    if type(value) is complex:
+        return dtype.startswith("complex")
+    if type(value) is not np.ndarray and not isinstance(value, np.generic):
+        return False
+    given = value.dtype
+    if given.name == dtype:
+        return bool(given.isnative)
+    # Integers become float16 by way of float32 there, which rounds twice.
+    twice = dtype == "float16" and given.kind in "iu"
+    return given.char in _CHARS and not twice and np.can_cast(given, dtype, "same_kind")
+
+
+def _is_at_hand(item: Any) -> bool:
+    if type(item) is tuple:
+        return all([isinstance(one, _KEYS) for one in item])
+    return isinstance(item, _KEYS)
+
+
+def _moved(array: Array) -> bool:
+    """Whether ``array`` has memory of its own from now on."""
+    expr = array._expr
+    if math.prod(expr.shape) > SMALL:
+        return False
+    memory = _copied(expr)
+    if memory is not None:
+        leaf = whole(Stored(memory, memory.dtype.name), memory.shape)
+        array._expr = of_pairs_in(leaf) if is_pair(expr) else leaf
+    elif array._writes >= LAZY and is_short(expr, _NODES) and all(map(is_plain, below(expr))):
+        array._rebind(in_memory(array))
+    else:
+        return False
+    array._writes = DEPTH + 1
+    return True
+
+
+def _copied(expr: Expr) -> NDArray[Any] | None:
+    """A copy of ``expr`` that lies in memory, or is one number; of complex numbers both parts."""
+    if not is_pair(expr):
+        values = seen(expr)
+        return None if values is None else np.array(values, order="C")
+    re, im = map(seen, parts(expr))
+    if re is None or im is None:
+        return None
+    memory = np.empty((*expr.shape, 2), re.dtype)
+    memory[..., 0], memory[..., 1] = re, im
+    return memory
