@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +139,18 @@ def test_whoever_holds_it_keeps_what_it_had(name: str, dtype: str) -> None:
         held, wanted = next(held), 0
     np.testing.assert_array_equal(np.asarray(held), wanted)
     assert x.tolist() == [7] * 4
+
+
+@pytest.mark.parametrize("count", [6, in_place.SMALL + 1])
+def test_memory_that_was_given_is_not_written_even_where_nobody_refers_to_it(count: int) -> None:
+    given = np.ones(count)
+    x, look = sc.asarray(given), weakref.ref(given)
+    del given
+    x[0] = 5
+    x[1:3] = 6
+    memory = look()
+    assert memory is None or memory.tolist() == [1] * count
+    assert x[:4].tolist() == [5, 6, 6, 1]
 
 
 def test_many_elements_and_lazy_ones_wait() -> None:

@@ -46,7 +46,8 @@ def wrote_at_once(array: Array, item: Any, value: Any) -> bool:
     if type(item) is not int and not _is_at_hand(item):
         return False
     array._plans, array._name = {}, None  # plans refer to the memory
-    memory = own_memory(array)
+    # Of memory that was given, a reference need not tell who looks: a weak one is none.
+    memory = own_memory(array) if array._writes > DEPTH else None
     if memory is None and _moved(array):
         memory = own_memory(array)
     if type(memory) is not np.ndarray:
