@@ -198,6 +198,28 @@ def test_a_journal_that_was_changed_is_not_believed(
     assert np.array_equal(np.load(place), DATA * 2)
 
 
+def test_a_note_that_comes_while_notes_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that was done without may write one, and its folder is not empty any more."""
+    late: list[Path] = []
+    remove = os.rmdir
+
+    def rmdir(path: Any, **options: Any) -> None:
+        if not late and os.fspath(path).endswith("speedcube-write/all"):
+            late.append(tmp_path / "written.zarr" / "speedcube-write" / "all" / "7")
+            late[0].write_bytes(b"1")
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    sc.asarray(DATA).to_zarr(tmp_path / "written.zarr", chunks=(5, 4))
+    assert late
+    assert not (tmp_path / "written.zarr" / "speedcube-write").exists()
+    found = zarr.open_array(tmp_path / "written.zarr", mode="r")
+    assert MARK not in found.attrs
+    assert found[:].tobytes() == DATA.tobytes()
+
+
 def test_a_draft_has_one_writer(tmp_path: Path, small_blocks: None) -> None:
     import fcntl
 

@@ -90,6 +90,12 @@ class Slurm:
         lines = self.say("squeue", "--noheader", "--states=all", "--jobs", job, "--format=%T")
         return lines.splitlines()[0].strip() if lines else ""
 
+    def logs(self) -> str:
+        """What the daemons have logged of jobs."""
+        names = ("slurmctld.log", "slurmd.log")
+        lines = [line for name in names for line in (self.folder / name).read_text().splitlines()]
+        return "\n".join(line for line in lines if "ob" in line)
+
     def wait(self, job: str, seconds: float = 150) -> str:
         """The state in which a job ends."""
         return self.until(job, ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", ""), seconds)

@@ -119,8 +119,7 @@ class Submission:
         for name in names:
             places = {running[name]} if name in running else {*held.get(name, ())}
             counts.update(places & {*asked})
-        new = [worker.address for worker in alive(asked.values())]
-        found = await let_go.holding(self.client, self.inputs(), new)
+        found = await let_go.holding(self.client, self.inputs(), [*asked.values()])
         tasks = {a: f"{n} of this computation's {len(self.calls)} tasks" for a, n in counts.items()}
         return {asked[a]: text for a, text in {**found, **tasks}.items()}
 
@@ -163,7 +162,7 @@ class Submission:
     async def _running(self, workers: Sequence[str]) -> dict[str, str]:
         """The address of the one of ``workers`` that runs a call, by the call's name."""
         names = {future.key: name for name, future in self.futures.items()}
-        processing = await self.client.processing(workers=list(workers))
+        processing = await let_go.processing(self.client, workers)
         return {
             names[key]: address
             for address, keys in processing.items()
@@ -219,11 +218,10 @@ def settled(
         told.tasks = submission.done
     try:
         with reported(client, submission.failed):
-            submission.submit(workers)
+            submission.submit(let_go.of(client, submission.inputs(), workers))
             waited = partial(_waited, watch, submission, taken, follower)
             while (result := on_loop(client, waited)) is None:
-                others = worker_addresses(client)
-                let_go.of(client, submission.inputs(), others)
+                others = let_go.of(client, submission.inputs(), worker_addresses(client))
                 kept = on_loop(client, partial(submission.kept, others))
                 submission.submit(others, kept)
             return result

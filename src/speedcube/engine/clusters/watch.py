@@ -28,6 +28,11 @@ def alive(workers: Iterable[Listed]) -> list[Listed]:
     return [one for one in workers if _given_up.get(one.key) != one.last_seen]
 
 
+def any_given_up() -> bool:
+    """Whether any worker ever was."""
+    return bool(_given_up)
+
+
 @dataclass
 class Watch:
     """What one computation has seen of its scheduler and its workers, and has said of it."""
