@@ -141,7 +141,8 @@ def _hardware(facts: ClusterFacts, _: Ours) -> Iterator[Finding]:
             NOTE,
             "other-cpu",
             f"processors differ: {told}. The bits are the same, but parts are cut equal, so the "
-            "slowest worker decides how long a computation takes",
+            "slowest worker decides how long a computation takes. Start workers on equal machines "
+            "where that is too long",
         )
     with_gpus = [worker for worker in facts.workers if worker.gpus]
     if 0 < len(with_gpus) < len(facts.workers):
@@ -149,7 +150,7 @@ def _hardware(facts: ClusterFacts, _: Ours) -> Iterator[Finding]:
             NOTE,
             "some-gpus",
             f"{len(with_gpus)} of {len(facts.workers)} workers have GPUs: training on GPUs needs "
-            "them on every worker of the job",
+            "them on every worker of the job. Start a cluster of those workers alone for it",
         )
 
 
@@ -162,7 +163,8 @@ def _limits(facts: ClusterFacts, _: Ours) -> Iterator[Finding]:
                 WARNING,
                 "no-memory-limit",
                 f"{sum(not limit for limit in limits)} workers on {host} have no memory limit: one "
-                "that needs too much is ended by the system, and others with it",
+                "that needs too much is ended by the system, and others with it. Start each with "
+                f"--memory-limit {has // len(workers)}",
             )
         total = sum(limit or 0 for limit in limits)
         if total > 1.01 * has:

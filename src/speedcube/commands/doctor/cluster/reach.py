@@ -62,7 +62,8 @@ def file_findings(on: str, identity: str) -> Iterator[Finding]:
             WARNING,
             "file-of-another",
             f"the scheduler file {line(on)} belongs to user {owner}, not to you ({os.getuid()}): "
-            "who wrote it says where your functions and data are sent",
+            "who wrote it says where your functions and data are sent. Go on if you know them; "
+            "else start a scheduler of your own with dask scheduler --scheduler-file PATH",
         )
     told = _content(on).get("id")
     if told != identity:
@@ -71,7 +72,8 @@ def file_findings(on: str, identity: str) -> Iterator[Finding]:
             "stale-file",
             f"the scheduler file {line(on)} is of another scheduler ({line(told)}) than the one "
             f"that answers at its address ({line(identity)}): it was started again, or somebody "
-            "else has that port now. Write the file anew",
+            "else has that port now. Start the scheduler with --scheduler-file again: it writes "
+            "the file anew",
         )
 
 
