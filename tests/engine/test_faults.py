@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import churn
 import faults
 import pytest
 
@@ -36,6 +37,21 @@ def test_twenty_faults_over_twelve_programs(tmp_path: Path) -> None:
     rows = _check(20, 2, tmp_path)
     assert {row.program for row in rows} == {*faults.PROGRAMS}
     assert {row.fault for row in rows} == {*faults.FAULTS}
+
+
+@pytest.mark.slow
+def test_a_minute_of_churn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker comes or goes every three seconds while program after program computes."""
+    monkeypatch.setattr(churn, "PERIOD", 10)
+    before = faults.children()
+    found, done = churn.run(60, 3.0, 3, 3, tmp_path, lambda _: None)
+    assert found.wrong == []
+    assert found.programs.total() >= len(faults.PROGRAMS)
+    assert {*done} == {*churn.EVENTS}
+    assert len(found.held) >= 3
+    threads = [row.threads for row in found.held[1:]]
+    assert max(threads) - min(threads) <= 12, "none is left for each worker that has gone"
+    assert faults.left_behind(before, tmp_path) == []
 
 
 def test_a_wrong_result_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
