@@ -82,9 +82,11 @@ class Submission:
                 open_ += self.calls[name].needs
         return [name for name in self.calls if name in needed]
 
-    def gone(self, there: Sequence[Listed]) -> list[Listed]:
-        """The workers that were there at the last look, and are no more."""
-        return [one for one in self.seen if one not in there]
+    def gone(self, there: Sequence[Listed]) -> list[str]:
+        """The workers that were there at the last look, or at first, and are no more."""
+        if self.seen:
+            return [str(one) for one in self.seen if one not in there]
+        return sorted(self.meant - {one.address for one in there})
 
     def is_left_by(self, there: Sequence[Listed]) -> bool:
         """Whether all workers that it was made for, or that were last seen, have gone.
