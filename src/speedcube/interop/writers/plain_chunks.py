@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -85,7 +84,7 @@ def plain_chunks(array: Any, label: str) -> PlainChunks | None:
 
 
 def _write(place: Path, chunk: NDArray[Any]) -> None:
-    draft = place.with_suffix(f".{uuid.uuid4().hex}.partial")
+    draft = place.with_suffix(f".{os.urandom(16).hex()}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         handle = os.open(draft, flags, 0o666)
