@@ -187,6 +187,7 @@ def _source(source: Any, state: Any, seen: dict[int, int]) -> Any:
     if isinstance(source, Tiled):
         for root in getattr(source.tiles, "made_of", ()):
             _digest(root, state, seen)
+        state.update(getattr(source.tiles, "tells_apart", b""))
         return "file", source.shape, source.dtype, source.tiles.label
     if isinstance(source, Stored) and not source.on_device:
         flat = np.atleast_1d(source.buffer)
